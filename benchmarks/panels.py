@@ -1,7 +1,8 @@
-"""What the Workbench's panels take with many rows, against the same with few in the same run.
+"""What the app takes from a click, or a changed text, to the message that shows it: few rows, many, and a great many.
 
-Run it with `python benchmarks/panels.py [--few 1000] [--many 100000] [--rounds 3]`. Time is what Python takes between a
-click and the last message; bytes are what a page is sent. Bytes must not grow with the rows.
+Run it with `python benchmarks/panels.py [--rows 1000 10000 100000] [--rounds 3]`. Time is what the kernel takes between a page's
+message and the state that answers it; what a browser takes to draw is on top, and does not grow with the rows, since a page is
+sent a window. The base of an edit is what grading the same text alone takes, in the same run.
 """
 
 from __future__ import annotations
@@ -9,115 +10,156 @@ from __future__ import annotations
 import argparse
 import json
 import statistics
+import threading
 import time
 from collections.abc import Callable
-from dataclasses import replace
-from functools import partial
+from typing import Any
 
-import numpy as np
 import pandas as pd
-from ipywidgets import Widget
 
 import workbench as wb
-from workbench.plots import FIGURES
+from workbench.session.session import Session
+from workbench.session.view.app import AppView
 
-GRADERS = 20
+CONTAINS = """async def grade(thread):
+    expected = (thread.metadata or {}).get("expected", "")
+    return 1.0 if expected and expected in (thread.completion() or "")[:LIMIT] else 0.0
+"""
+CLOSENESS = """import re
+
+
+async def grade(thread):
+    numbers = re.findall(r"-?\\d+(?:\\.\\d+)?", thread.completion() or "")
+    expected = float((thread.metadata or {}).get("expected", "0"))
+    return max(0.0, 1.0 - abs(float(numbers[-1]) - expected) / max(1.0, abs(expected)))
+"""
 
 
 def samples(n: int) -> wb.Samples:
-    """Answers of some hundred kinds to prompts of eight."""
-    truth = np.random.default_rng(0).random(n) < 0.5
-    rows = {
-        "prompt": [f"question {at // 8}" for at in range(n)],
-        "completion": [f"answer {at % 97}, yes" if at % 3 else "no" for at in range(n)],
-        "expected": ["yes"] * n,
-        "good": truth,
-    }
-    return wb.read_samples(pd.DataFrame(rows))
+    """The bundled word problems, as often as it takes, each time with prompts of its own."""
+    frame = wb.demo_samples("arithmetic").frame
+    rows = pd.concat([frame] * (n // len(frame) + 1), ignore_index=True).head(n)
+    groups = [f"{group} {at // len(frame)}" for at, group in enumerate(rows["group"])]
+    return wb.Samples(rows.assign(id=[f"row {at}" for at in range(n)], group=groups))
 
 
-def weight(widget: Widget) -> int:
-    """Bytes of a widget's state, with all it holds."""
-    children = getattr(widget, "children", ())
-    return len(json.dumps(widget.get_state(), default=str)) + sum(map(weight, children))
+def text(limit: int) -> str:
+    """The grader's text in one of many versions."""
+    return CONTAINS.replace("LIMIT", str(limit))
 
 
-class Session:
-    """One app over n rows, and what a person does in it.
+class Page:
+    """A page on one session over n rows.
 
     Args:
-        n: Rows.
+        data: The rows.
     """
 
-    def __init__(self, n: int) -> None:
-        graders = [wb.Contains(), wb.ExactMatch(), wb.Length(maximum=5)]
-        graders += [wb.Contains(expected=f"{at}", name=f"has {at}") for at in range(GRADERS - len(graders))]
-        self.app = wb.Workbench(samples(n), graders, labels="good", store=None)
-        self.app.session.runs.start(0).report()
-        while self.app.session.runs.running:
-            time.sleep(0.001)
-        self.results = self.app.panel(wb.widgets.ResultsPanel)
-        self.label = self.app.panel(wb.widgets.LabelPanel)
-        self.compare = self.app.panel(wb.widgets.ComparePanel)
-        self.sent = 0
-        self.results.table.send = lambda message, _=None: self.count(message)
+    def __init__(self, data: wb.Samples) -> None:
+        graders = [
+            wb.FunctionGrader.from_source(text(10_000), name="contains"),
+            wb.FunctionGrader.from_source(CLOSENESS, name="closeness"),
+            wb.ExactMatch(name="exact"),
+        ]
+        self.state: dict[str, Any] = {}
+        self.sent, self.seq = 0, 0
+        self.changed = threading.Condition()
+        self.session = Session(data, graders, labels="good", store=None)
+        self.view = AppView(self.session, self.take)
 
-    def count(self, message: object) -> None:
-        self.sent += len(json.dumps(message, default=str))
+    def take(self, changed: dict[str, Any]) -> None:
+        with self.changed:
+            self.sent += len(json.dumps(changed))
+            self.state |= changed
+            self.changed.notify_all()
 
-    def draw(self, name: str) -> None:
-        """A figure from a report that was never drawn, but whose findings are known as after a run."""
-        report = replace(self.app.session.results.report)
-        report.__dict__["findings"] = self.app.session.results.report.findings
-        FIGURES[name].draw(report, None)
+    def tell(self, **message: Any) -> None:
+        self.view.hear({"id": 1, "page": "p", **message})
 
-    def table(self, **message: object) -> None:
-        self.results.table.hear({**message, "version": self.results.table.version})
+    def wait(self, holds: Callable[[], Any]) -> None:
+        with self.changed:
+            while not holds():
+                self.changed.wait(0.01)
+
+    def settle(self) -> None:
+        self.wait(lambda: self.session.live.idle and self.view.actions.idle)
+
+    def open(self) -> None:
+        """All rows drawn and graded, and the words of all rows read, as some seconds after a page opened."""
+        self.tell(do="draw", draw={"n": 0})
+        self.tell(do="open")
+        self.settle()
+        self.wait(lambda: not self.view.rows.table.busy)
+
+    def edit(self) -> None:
+        self.seq += 1
+        self.tell(do="edit", name="contains", text=text(40 + self.seq), seq=self.seq)
+        self.wait(lambda: self.state["chosen"]["seq"] == self.seq)
+
+    def window(self) -> None:
+        middle, revision = self.state["table"]["count"] // 2, self.state["table"]["revision"]
+        self.view.hear(
+            {"ask": "rows", "start": middle, "stop": middle + 60, "revision": revision, "id": 1, "page": "p"}
+        )
 
     @property
     def actions(self) -> dict[str, Callable[[], object]]:
-        results = self.app.session.results
-        drawn = {f"figure: {kind.title}": partial(self.draw, kind.name) for kind in FIGURES.values()}
+        segment = [{"label": False}, {"grader": "contains", "passed": True}]
         return {
-            "findings": lambda: replace(results.report).findings,
-            **drawn,
-            "show the results": self.results.refresh,
-            "click a bar": lambda: results.look({"grader": "contains", "score": [0.95, 1]}),
-            "all rows": results.look,
-            "scroll to the middle": lambda: self.table(ask="rows", start=100, stop=200),
-            "sort by a score": lambda: self.table(ask="sort", key="score 0", descending=True),
-            "read a row": lambda: self.table(do="select", at=5),
-            "search words": lambda: results.look({"text": "answer 7,"}),
-            "label a row": lambda: self.label.card.decide("good"),
-            "compare two": self.compare.refresh,
+            "edit": self.edit,
+            "click a bar": lambda: self.tell(do="look", where=segment),
+            "all rows": lambda: self.tell(do="look", where=[]),
+            "search words": lambda: self.tell(do="search", text="euros"),
+            "end the search": lambda: self.tell(do="search", text=""),
+            "sort by the answer": lambda: self.tell(do="sort", key="answer", descending=False),
+            "sort by the score": lambda: self.tell(do="sort", key="score", descending=True),
+            "scroll to the middle": self.window,
+            "read a row": lambda: self.tell(do="select", row=self.seq + 5),
+            "filter by a column": lambda: self.tell(do="look", where=[{"column": "writer", "is": "gamer"}]),
+            "another grader": lambda: self.tell(do="choose", name="closeness"),
+            "and back": lambda: self.tell(do="choose", name="contains"),
         }
 
 
-def measure(session: Session, action: Callable[[], object]) -> tuple[float, int]:
-    """Seconds, and bytes the table sends."""
-    session.sent, start = 0, time.perf_counter()
+def timed(action: Callable[[], object]) -> float:
+    """Seconds an action takes."""
+    start = time.perf_counter()
     action()
-    return time.perf_counter() - start, session.sent
+    return time.perf_counter() - start
+
+
+def measure(n: int, rounds: int) -> None:
+    data = samples(n)
+    opened: list[Page] = []
+    first = timed(lambda: opened.append(Page(data)))
+    page = opened[0]
+    page.open()
+    print(f"\n{n:,} rows")
+    print(f"{'open':<24}{1000 * first:>9.0f} ms")
+    base = wb.FunctionGrader.from_source(text(39), name="alone")
+    alone = statistics.median(timed(lambda: base.run(data, progress=False)) for _ in range(rounds))
+    print(f"{'(grading alone)':<24}{1000 * alone:>9.0f} ms")
+    for name, action in page.actions.items():
+        seconds, sizes = [], []
+        for _ in range(rounds):
+            page.sent = 0
+            seconds.append(timed(action))
+            page.settle()
+            sizes.append(page.sent)
+        middle = statistics.median(seconds)
+        ratio = f"{middle / alone:>8.1f} x grading alone" if name == "edit" else ""
+        print(f"{name:<24}{1000 * middle:>9.0f} ms{sizes[-1]:>10,} bytes{ratio}")
+    page.view.close()
+    page.session.close()
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--few", type=int, default=1_000)
-    parser.add_argument("--many", type=int, default=100_000)
+    parser.add_argument("--rows", type=int, nargs="+", default=[1_000, 10_000, 100_000])
     parser.add_argument("--rounds", type=int, default=3)
     asked = parser.parse_args()
-    few, many = Session(asked.few), Session(asked.many)
-    print(
-        f"{'what':<22}{f'{asked.few:,} rows':>14}{f'{asked.many:,} rows':>16}{'x':>7}{'bytes':>10}{'bytes':>10}"
-    )
-    for name in few.actions:
-        runs = [[measure(one, one.actions[name]) for _ in range(asked.rounds)] for one in (few, many)]
-        fast, slow = (statistics.median(seconds for seconds, _ in run) for run in runs)
-        sizes = [run[-1][1] for run in runs]
-        print(
-            f"{name:<22}{1000 * fast:>11.1f} ms{1000 * slow:>13.1f} ms{slow / fast:>7.1f}{sizes[0]:>10,}{sizes[1]:>10,}"
-        )
-    print(f"state of the app: {weight(few.app):,} and {weight(many.app):,} bytes")
+    for n in asked.rows:
+        measure(n, asked.rounds)
 
 
 if __name__ == "__main__":

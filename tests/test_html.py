@@ -36,7 +36,8 @@ CORPUS = [
 ]
 TAGS = {
     "html", "head", "meta", "title", "style", "body", "h1", "h2", "h3", "p", "div", "table", "thead", "tbody",
-    "tr", "th", "td", "svg", "line", "rect", "span", "details", "summary", "pre",
+    "tr", "th", "td", "svg", "line", "rect", "path", "circle", "text", "span", "i", "b", "strong", "details", "summary",
+    "pre",
 }  # fmt: skip
 
 

@@ -206,6 +206,7 @@ class Suite:
         store: Any = None,
         repeats: int = 1,
         reduce: str = "first",
+        dataset: str = "",
     ) -> Report:
         """Grade every sample with every grader.
 
@@ -230,6 +231,7 @@ class Suite:
                 is no repeat: each has its own. The workbench's own rules give the same grade always, and give it once.
             reduce: The grade that the report has of a row: that of the "first" repeat, the "mean" or "median" of the
                 scores, or the "majority" of the verdicts; see `workbench.graders.repeats.reduce_repeats`.
+            dataset: What the store calls the samples, beside the run's summary.
 
         Raises:
             SamplesError: The samples cannot be read.
@@ -238,7 +240,7 @@ class Suite:
             BudgetError: A budget in money, and a judge's model without a price.
             ReportError: Fewer than one worker or repeat, or no such way to reduce.
         """
-        settings = RunSettings(workers, preset, labels, budget, store, repeats, reduce)
+        settings = RunSettings(workers, preset, labels, budget, store, repeats, reduce, dataset)
         report = self._run_suite(samples, progress, settings)
         for note in report.notes if progress is not False else ():
             print(visible(note))  # noqa: T201 (a caller may discard the report and its notes)
@@ -258,7 +260,7 @@ class Suite:
             samples: As in `run`.
             progress: Called with each `Progress` on the job's thread; where it returns False the run stops.
             ended: Called with the job when it is over, on the job's thread.
-            settings: `workers`, `preset`, `labels`, `budget`, `store`, `repeats` and `reduce`, as in `run`.
+            settings: `workers`, `preset`, `labels`, `budget`, `store`, `repeats`, `reduce` and `dataset`, as in `run`.
 
         Raises:
             TypeError: Another setting. Errors of `run` are raised by `job.report()`.
@@ -286,9 +288,9 @@ class Suite:
             with Bar(run.total, show=progress is True) as bar:
                 grades, stopped = run.go(progress if callable(progress) else bar)
             report = self._report(data, grades, fingerprints=fingerprints, **shown)
-            notes = store_summary(run_store, report, self.name) if run_store is not None else []
-        ending_notes = ending_notes_of(run, judge_run, interrupted=stopped)
-        return replace(report, notes=(*notes, *ending_notes, *run.notes))
+            notes = store_summary(run_store, report, self.name, settings.dataset)
+        notes += ending_notes_of(run, judge_run, interrupted=stopped)
+        return replace(report, notes=(*notes, *run.notes))
 
     def _report(self, data: Samples, grades: dict[str, Grades], **settings: Any) -> Report:
         gate = self._judge(grades)

@@ -80,6 +80,7 @@ class RunSettings:
     store: Any = None
     repeats: int = 1
     reduce: str = "first"
+    dataset: str = ""
 
     def __post_init__(self) -> None:
         check_workers(self.workers)
@@ -247,10 +248,12 @@ def open_run_store(store: Any) -> Iterator[Store | None]:
         yield opened_store
 
 
-def store_summary(store: Store, report: Report, name: str) -> list[str]:
+def store_summary(store: Store | None, report: Report, name: str, dataset: str) -> list[str]:
     """Save a run's summary. Where it cannot be saved the result says why; an error would lose the report."""
+    if store is None:
+        return []
     try:
-        store.runs.add(report, name=name)
+        store.runs.add(report, name=name, dataset=dataset)
     except WorkbenchError as error:
         return [f"The run's summary could not be kept: {error}"]
     return []

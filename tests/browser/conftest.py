@@ -1,4 +1,4 @@
-"""One browser for all browser tests, and servers: `lab`, `dark_lab`, `notebook7`, and `voila`, which makes them."""
+"""One browser for all browser tests, axe-core, and servers: `lab`, `dark_lab`, `notebook7`, and `voila`, which makes them."""
 
 from __future__ import annotations
 
@@ -52,6 +52,15 @@ def browser() -> Iterator[Browser]:
         )
         yield started
         started.close()
+
+
+@pytest.fixture(scope="package")
+def axe(browser: Browser) -> str:
+    """The source of axe-core, as the front end's own tests install it."""
+    path = HERE.parents[1] / "frontend" / "node_modules" / "axe-core" / "axe.min.js"
+    if not path.exists():
+        pytest.skip("needs axe-core (npm ci --prefix frontend), which .ci/run installs")
+    return path.read_text("utf-8")
 
 
 @pytest.fixture(scope="package")

@@ -47,7 +47,7 @@ def test_each_kind_passes_and_fails_once(run):
 def test_javascript_shows_its_checks(run):
     """The script's cell shows five ticks."""
     checks = run.find(".wb-checks").first
-    run.expect(checks.locator("td:nth-child(1)")).to_have_text(["✓"] * 5)
+    run.expect(checks.locator(".check .good")).to_have_text(["✓"] * 5)
 
 
 def test_page_is_quiet_and_stays_at_home(run):

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
+from tests.browser.kernel import ask
 from tests.browser.lab import wait_until
 from tests.browser.page import opened
 
@@ -21,7 +21,7 @@ async def slow(thread: wb.StringThread) -> float:
     return 0.5
 """
 RUN = "report = slow.run(samples)\nreport"
-KEPT = "import json\nprint(json.dumps([len(report.frame), int(report.frame['score'].notna().sum())]))"
+KEPT = "[len(report.frame), int(report.frame['score'].notna().sum())]"
 
 
 def workers(server) -> list[psutil.Process]:
@@ -88,24 +88,7 @@ def test_interrupt_keeps_what_was_graded_and_ends_the_workers(browser, lab):
         assert any("Interrupted" in "".join(output.get("text", "")) for output in notebook.outputs())
         notebook.picture("interrupted")
         wait_until(lambda: not any(map(alive, busy)), what="the workers end")
-        total, scored = kept(notebook)
+        total, scored = ask(notebook, KEPT)
         assert total == 600
         assert 0 < scored < 600
         notebook.expect(notebook.find(".widget-hbox").first).not_to_contain_text("600/600")
-
-
-def kept(notebook) -> list[int]:
-    """Rows and scored rows of the report, asked of the kernel itself."""
-    return json.loads(
-        notebook.page.evaluate(
-            """code => new Promise((done, refuse) => {
-              const kernel = window.jupyterapp.shell.currentWidget.sessionContext.session.kernel;
-              const future = kernel.requestExecute({code});
-              future.onIOPub = message => {
-                if (message.header.msg_type === 'stream') done(message.content.text);
-                if (message.header.msg_type === 'error') refuse(new Error(message.content.evalue));
-              };
-            })""",
-            KEPT,
-        )
-    )

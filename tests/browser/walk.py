@@ -1,17 +1,42 @@
-"""The Workbench as a person walks through it: the same steps in JupyterLab, Notebook 7 and Voila."""
+"""The app as a person walks through it: the same steps in JupyterLab, Notebook 7 and Voila."""
 
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tests.browser import look
 from tests.browser.page import View
 
 if TYPE_CHECKING:
     from playwright.sync_api import Locator
 
-__all__ = ["Walk"]
+__all__ = ["GRADED", "MODES", "Walk", "number_in"]
+
+MODES = {
+    "Grade": ".mid",
+    "Try": ".mode-try .says-table",
+    "Label": ".mode-label .label-card",
+    "Compare": ".mode-compare section",
+    "Export": ".mode-export section",
+    "History": ".mode-history section",
+}
+"""Each mode, and what stands in it once it is open."""
+
+GRADED = """() => {
+  const app = document.querySelector('.gwb');
+  return app !== null && app.querySelector('.g .bar') !== null && app.querySelector('.working') === null
+    && app.querySelector(':is(.answer, .outcome).old, .fit-cell.busy') === null
+    && !/^(grading|starting)\\b/.test(app.querySelector('.state').innerText.trim());
+}"""
+"""Whether the graders have bars, and nothing is under way or answers an older text."""
+
+
+def number_in(text: str) -> int:
+    """The first whole number of a text."""
+    found = re.search(r"\d[\d,]*", text)
+    assert found, text
+    return int(found[0].replace(",", ""))
 
 
 class Walk:
@@ -29,136 +54,206 @@ class Walk:
     @property
     def app(self) -> Locator:
         """The app."""
-        return self.view.find(".wb-app").first
+        return self.view.find(".gwb").first
 
-    def open(self, panel: str) -> Locator:
-        """Open a panel by its tab; the panel."""
-        self.app.get_by_role("tab", name=panel, exact=True).click()
-        opened = self.view.find(f".wb-panel.wb-{panel.lower()}").first
-        opened.wait_for()
-        return opened
+    def at(self, selector: str) -> Locator:
+        """The first element of the app that fits."""
+        return self.app.locator(selector).first
 
-    def sound(self, panel: str, *elements: str) -> None:
-        """Write a screenshot of a panel, and see that its parts have a size and lie apart."""
-        self.view.sound(
-            f"{self.name}-{panel}", *[f".wb-panel.wb-{panel} {one}" for one in elements], of=self.app
-        )
+    def press(self, *keys: str) -> None:
+        """Press keys, one after the other, where the focus is."""
+        for key in keys:
+            self.view.page.keyboard.press(key)
 
-    def write(self) -> None:
-        """Prove the first grader, write another from a template, and keep that in the store."""
-        self.open("Write")
-        self.view.click(".wb-prove")
-        self.view.wait_text(".wb-write b.wb-ok", "validated")
-        marks = self.view.find(".wb-write .wb-checks td:nth-child(1)")
-        for at in range(5):
-            self.view.expect(marks.nth(at)).to_have_text("✓")
-        self.view.wait_text(".wb-isolation", "isolation of this machine")
-        self.view.find(".wb-write select").nth(1).select_option("keywords")
-        self.view.find(".wb-editor textarea").wait_for()
-        self.view.click(".wb-add")
-        self.view.wait_text(".wb-write .wb-source", "mentions as exported")
-        self.view.wait_text(".wb-write b.wb-ok", "validated")
-        self.view.click(".wb-keep")
-        self.view.wait_text(".wb-write", "kept in the store, version 1")
-        self.sound("write", ".wb-source", ".wb-editor", ".wb-checks")
+    def press_text(self, text: str) -> None:
+        """Type a text where the focus is."""
+        self.view.page.keyboard.type(text)
+
+    def rewrite(self, before: str, after: str) -> None:
+        """Write another text in place of a piece of the chosen grader's, in its editor."""
+        editor = self.at(".mid .cm-content")
+        self.view.expect(editor).to_contain_text(before)
+        whole = "\n".join(editor.locator(".cm-line").all_text_contents())
+        assert before in whole
+        editor.focus()
+        self.press("Control+a")
+        self.view.page.keyboard.insert_text(whole.replace(before, after))
+
+    def focus(self) -> None:
+        """Give the focus to the app, and to no part of it."""
+        self.at("main.app").focus()
+
+    def graded(self) -> None:
+        """Until the page has graded its rows, by itself."""
+        self.view.page.wait_for_function(GRADED)
+
+    def open(self, mode: str) -> None:
+        """Open a mode by its name in the head, unless it is open."""
+        button = self.app.locator("nav.modes").get_by_role("button", name=mode, exact=True)
+        if button.get_attribute("aria-current") != "page":
+            button.click()
+        self.opened(mode)
+
+    def opened(self, mode: str) -> None:
+        """Until a mode is open."""
+        self.at(MODES[mode]).wait_for()
+        self.graded()
+
+    def sound(self, what: str, *parts: str) -> Path:
+        """Write a screenshot, and see that the named parts have a size and lie apart."""
+        found = [self.app.locator(part) for part in parts]
+        return self.view.sound(f"{self.name}-{what}", *found, of=self.app)
+
+    def choose(self, grader: str) -> None:
+        """Choose a grader by its name in the list."""
+        self.app.locator(".g .choose").get_by_text(grader, exact=True).click()
+        self.view.expect(self.at(".mid h2.name")).to_have_text(grader)
+        self.graded()
+
+    def shown(self) -> int:
+        """How many rows the line above the table says there are."""
+        return number_in(self.at(".part-rows .head .small").inner_text())
+
+    def wait_shown(self, count: int) -> None:
+        """Until the line above the table and the table itself have so many rows."""
+        self.view.expect(self.at(".part-rows .head .small")).to_have_text(re.compile(rf"^{count:,}\b"))
+        self.view.expect(self.at(".grid")).to_have_attribute("aria-rowcount", str(count + 1))
+
+    def finding(self) -> int:
+        """Click the number of the leading finding: the table has exactly its rows; how many."""
+        link = self.at(".answer > .finding .link")
+        count = number_in(link.inner_text())
+        link.click()
+        self.wait_shown(count)
+        return count
+
+    def read(self) -> None:
+        """Click a row, read it, go on by keys, and come back to the table."""
+        rows = self.app.locator(".grid .tr")
+        rows.first.click()
+        self.view.expect(self.at(".reader .place")).to_have_text(re.compile("^1 of "))
+        self.at(".grid").focus()
+        self.press("ArrowDown")
+        self.view.expect(self.at(".reader .place")).to_have_text(re.compile("^2 of "))
+        self.view.expect(rows.nth(1)).to_have_attribute("aria-selected", "true")
+        self.press("ArrowUp")
+        self.view.expect(self.at(".reader .place")).to_have_text(re.compile("^1 of "))
+        self.press("Enter")
+        self.view.expect(self.at(".reader .text")).to_be_focused()
+        self.press("Escape")
+        self.view.expect(self.at(".grid")).to_be_focused()
+        self.sound("reader", ".rail", ".mid", ".grid", ".reader", ".foot")
+
+    def keys(self) -> None:
+        """Search by `/`, help by `?`, a mode by `g` and its number."""
+        before = self.shown()
+        self.press("/")
+        search = self.at(".part-rows input[type=search]")
+        self.view.expect(search).to_be_focused()
+        search.press_sequentially("answer")
+        self.view.expect(self.at(".grid mark")).to_have_text(re.compile("answer", re.IGNORECASE))
+        assert self.shown() <= before
+        self.press("Escape")
+        self.wait_shown(before)
+        self.focus()
+        self.press("?")
+        self.at("[role=dialog] .keysheet").wait_for()
+        self.view.picture(f"{self.name}-help")
+        self.press("Escape")
+        self.at("[role=dialog]").wait_for(state="detached")
+        self.focus()
+        self.press("g", "3")
+        self.opened("Label")
+
+    def label(self, count: int = 5) -> None:
+        """Label rows by keys without a pause, take the last back and decide it again: none is lost."""
+        self.open("Label")
+        self.at(".label-card .texts").wait_for()
+        self.view.expect(self.at(".label-card")).to_be_focused()
+        before = self.decided()
+        self.press(*("10"[at % 2] for at in range(count)))
+        self.wait_decided(before + count)
+        self.press("u")
+        self.wait_decided(before + count - 1)
+        self.press("01"[count % 2])
+        self.wait_decided(before + count)
+        self.sound("label", ".label-card", ".rail", ".foot")
+
+    def decided(self) -> int:
+        """How many rows are labelled."""
+        return number_in(self.at(".mode-label .head b").inner_text())
+
+    def wait_decided(self, count: int) -> None:
+        """Until so many are labelled, and all of them stored."""
+        self.view.expect(self.at(".mode-label .head b")).to_have_text(f"{count:,}")
+        self.at(".mode-label .to-store").wait_for(state="detached")
 
     def attempt(self) -> None:
-        """Grade one row with all graders; change its answer and see the scores change."""
+        """Change the answer of a row: the scores of all graders follow."""
         self.open("Try")
-        self.view.wait_text(".wb-tried", re.compile(r"exact_match"))
-        answer = self.view.find(".wb-answer textarea").first
-        self.view.expect(answer).not_to_have_value(
-            ""
-        )  # the row's own has come, and will not overwrite what is typed
+        answer, expected = self.at("textarea.yours"), self.at("textarea.expected")
+        line = self.app.locator(".says-table tbody tr").filter(has_text="contains_number")
+        score = line.locator("td").last.locator(".score-of")
+        self.view.expect(expected).not_to_have_value("")
         answer.fill("no number at all")
-        answer.press("Tab")
-        self.view.wait_text(".wb-tried tr:has-text('contains_number')", re.compile(r"^contains_number\s*0"))
-        self.view.click("button:has-text('Random row')")
-        self.view.wait_text(".wb-tried", re.compile(r"contains_number\s*[01]"))
-        self.sound("try", ".wb-answer", ".wb-tried")
-
-    def run(self, rows: int = 300) -> None:
-        """Draw rows and grade them."""
-        self.open("Run")
-        count = self.view.find(".wb-run input[type=number]").first
-        count.fill(str(rows))
-        count.press("Tab")
-        self.view.wait_text(".wb-run", f"{rows} of 960 rows")
-        self.view.click(".wb-start")
-        self.view.wait_text(".wb-status", f"done: {rows} rows")
-        self.sound("run", ".wb-start", ".wb-stop", ".wb-status")
-
-    def results(self) -> None:
-        """Click the first finding, then a bar: each shows its rows; read one."""
-        self.open("Results")
-        self.view.find(".wb-results .main-svg").first.wait_for()
-        finding = self.view.wait_text(".wb-finding", "too lenient")
-        finding.click()
-        self.view.wait_text(".wb-shown", "too lenient")
-        self.view.expect(".wb-results .wb-table").to_be_in_viewport(ratio=0.9)
-        rows = self.view.find(".wb-results .wb-table [role=row]")
-        rows.nth(1).wait_for()
-        self.view.find(".wb-results .wb-table [role=row]:not([aria-busy])").nth(1).click()
-        self.view.find(".wb-results .wb-reader, .wb-results .wb-table-reader").first.wait_for()
-        self.view.wait_text(".wb-results .wb-table-reader", "assistant")
-        self.sound("results", ".wb-chart .main-svg >> nth=0", ".wb-findings", ".wb-table")
-        self.bar()
-
-    def bar(self) -> None:
-        """Click the rightmost bar of the first grader."""
-        bars = self.view.find(".wb-results .wb-chart .barlayer .trace").first.locator(".point path")
-        last = bars.last
-        last.scroll_into_view_if_needed()
-        look.wait_still(self.view.page, [last])
-        box = last.bounding_box()
-        assert box is not None
-        middle = (box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
-        self.view.page.mouse.move(*middle)
-        self.view.find(".wb-results .hoverlayer .hovertext").first.wait_for()
-        self.view.page.mouse.click(*middle)
-        self.view.wait_text(".wb-shown", re.compile("score 0.95 to 1"))
-
-    def label(self, count: int = 3) -> None:
-        """Label by keys, and take the last back."""
-        self.open("Label")
-        card = self.view.find(".wb-label .wb-card").first
-        card.focus()
-        for at in range(count):
-            self.view.find(".wb-card-good[aria-disabled=false]").first.wait_for()  # the card is here
-            card.press("10"[at % 2])
-            self.view.wait_text(".wb-label .wb-card", f"{at + 1} of ")
-        self.view.wait_text(".wb-label", re.compile(rf"{(count + 1) // 2} good, {count // 2} bad"))
-        card.press("u")
-        self.view.wait_text(".wb-label .wb-card", re.compile(rf"^\s*{count - 1} of "))
-        self.view.find(".wb-card-good[aria-disabled=false]").first.wait_for()
-        card.press("1")
-        self.view.wait_text(".wb-label .wb-card", f"{count} of ")
-        self.sound("label", ".wb-card")
+        self.view.expect(score).to_have_text("0")
+        answer.fill(f"It is {expected.input_value()}.")
+        self.view.expect(score).to_have_text("1")
+        self.sound("try", "textarea.yours", ".says-table", ".rail", ".foot")
 
     def compare(self) -> None:
-        """Read the verdict on two graders, and click a cell of their matrix."""
+        """Read what two graders say, and click a group of rows: the list has exactly these."""
         self.open("Compare")
-        self.view.wait_text(".wb-verdict", "contains_number")
-        self.view.find(".wb-compare .wb-chart .main-svg").first.wait_for()
-        self.view.find(".wb-compare .wb-table [role=row]:not([aria-busy])").nth(1).wait_for()
-        self.sound("compare", ".wb-verdict", ".wb-chart .main-svg >> nth=0", ".wb-table")
+        groups = self.app.locator(".quadrants button")
+        self.view.expect(groups).to_have_count(4)
+        counts = [number_in(text) for text in groups.locator(".number").all_inner_texts()]
+        drawn = number_in(self.at(".mode-compare .head .rows").inner_text())
+        assert sum(counts) == drawn
+        groups.nth(3).click()
+        self.view.expect(groups.nth(3)).to_have_attribute("aria-pressed", "true")
+        self.view.expect(self.at(".mode-compare input[type=search]")).to_have_attribute(
+            "placeholder", f"Search {counts[3]:,} rows"
+        )
+        self.sound("compare", ".quadrants", ".rail", ".foot")
 
-    def export(self) -> None:
-        """See what is refused, prove all, and see the file that would be written."""
+    def export(self, file: str) -> None:
+        """See which platform can take what, and write our own format's file."""
         self.open("Export")
-        self.view.wait_text(".wb-losses", "not validated")
-        self.view.click(".wb-export button:has-text('Validate all')")
-        self.view.wait_text(".wb-export .wb-source", "grader-workbench")
-        self.sound("export", ".wb-source", ".wb-write-file")
+        self.at("table.fit .fit-cell").wait_for()
+        self.at("table.fit .names").get_by_role("button", name=re.compile("native")).click()
+        self.at(".export-panel .setting").wait_for()
+        prove = self.at(".export-panel .unproved button")
+        if prove.count():
+            prove.click()
+            self.at(".export-panel .unproved").wait_for(state="detached")
+        self.at(".export-panel .setting input").fill(file)
+        self.at(".export-buttons .main").click()
+        self.view.expect(self.at(".export-panel .outcome")).to_contain_text(file)
+        self.sound("export", "table.fit", ".export-panel", ".rail", ".foot")
+
+    def history(self) -> None:
+        """See the runs of these rows."""
+        self.open("History")
+        self.at(".mode-history .scroll").wait_for()
+        self.sound("history", ".mode-history .scroll", ".rail", ".foot")
 
     def quiet(self) -> None:
-        """The page made no noise and asked nobody else."""
+        """The page made no noise, asked nobody else and reports no problem."""
         assert self.view.trouble.console == []
         assert self.view.trouble.strangers == []
-        self.view.expect(".wb-problem").to_have_count(0)
+        self.view.expect(self.app.locator(".problem")).to_have_count(0)
 
-    def all(self) -> None:
-        """Every panel's main path."""
-        for step in (self.write, self.attempt, self.run, self.results, self.label, self.compare, self.export):
-            step()
+    def all(self, file: str) -> None:
+        """Every mode's main path; `file` is what Export writes."""
+        self.graded()
+        self.sound("grade", ".rail", ".mid", ".part-rows", ".foot")
+        self.finding()
+        self.read()
+        self.keys()
+        self.label()
+        self.attempt()
+        self.compare()
+        self.export(file)
+        self.history()
+        self.open("Grade")
         self.quiet()

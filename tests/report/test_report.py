@@ -410,7 +410,7 @@ class TestDisplay:
         parsed.feed(page)
         assert parsed.tags <= {
             "div", "style", "table", "thead", "tbody", "tr", "th", "td", "svg", "line", "rect", "title",
-            "ul", "li", "span", "details", "summary", "p",
+            "b", "i", "strong", "path", "circle", "text", "span", "details", "summary", "p",
         }  # fmt: skip
         assert not [name for name in parsed.attributes if name.startswith("on")]
         assert "\u202e" not in page
@@ -424,9 +424,9 @@ class TestDisplay:
         )
         assert abs(len(large) - len(small)) < 400
 
-    def test_bundle_is_html_and_text(self, report):
+    def test_bundle_is_html_markdown_and_text(self, report):
         """No figure rides along unasked."""
-        assert set(report._repr_mimebundle_()) == {"text/html", "text/plain"}
+        assert set(report._repr_mimebundle_()) == {"text/html", "text/markdown", "text/plain"}
 
     def test_repr_is_short_and_stable(self, report):
         """No address, no table."""

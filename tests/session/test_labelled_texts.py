@@ -260,20 +260,3 @@ def test_a_full_disk_leaves_the_undo_to_be_done(two, monkeypatch):
         with pytest.raises(wb.errors.StoreError, match="disk is full"):
             mine.undo()
     assert mine.undo() == "row-0"
-
-
-def test_the_panel_shows_the_label_that_an_undo_left_alone(tmp_path):
-    """The error says so, the counts are those of the store, and the card that is read stays."""
-    panels = [
-        wb.widgets.LabelPanel(using.ROWS, [using.GRADERS[0]], store=str(tmp_path / "l.db")) for _ in range(2)
-    ]
-    mine, theirs = panels
-    mine.card.decide("good")
-    theirs.card.decide("bad")
-    shown = mine.card.card
-    mine.card.decide("undo")
-    assert "labelled again elsewhere" in mine._alert.value
-    assert "0 good, 1 bad, 0 skipped" in mine.summary.value
-    assert (mine.card.card["id"], mine.card.done) == (shown["id"], 1)
-    for panel in panels:
-        panel.close()

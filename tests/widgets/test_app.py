@@ -1,271 +1,217 @@
-"""All panels on one session: what the next cell reads, what is announced, what is escaped, what is left behind."""
+"""The app as a widget: what the next cell reads, what is announced, what is told to pages, what is left behind."""
 
 from __future__ import annotations
 
 import json
 import linecache
-import re
 import threading
-from html.parser import HTMLParser
 
 import ipywidgets
 import pytest
 
 import workbench as wb
 from tests.widgets import using
-from workbench.widgets.app import PANELS
+from workbench.session.view.head import MODES
+from workbench.widgets.app import __all__ as views
 from workbench.widgets.cell_state import remember_view
+
+PARTS = tuple(name for name in views if name != "Workbench")
 
 
 @pytest.fixture
-def app():
-    """A Workbench with every tab opened."""
-    made = opened(using.app_of())
-    yield made
-    made.close()
+def page_of():
+    """Make pages of a Workbench; they are closed in the end."""
+    made = []
+
+    def new(*args, **settings):
+        made.append(using.WidgetPage(using.app_of(*args, **settings)))
+        return made[-1]
+
+    yield new
+    for page in made:
+        page.close()
 
 
-def opened(app):
-    """The app with each of its tabs opened once."""
-    for kind in PANELS:
-        app.show(kind)
-        assert app.session.guard.problem is None, app.session.guard.problem
-    return app
+@pytest.fixture
+def page(page_of):
+    """A page of a Workbench, before any run."""
+    return page_of()
 
 
-def test_panels_are_made_when_their_tab_is_opened_and_once():
-    """A tab is filled when it is first looked at, and stays what it is."""
-    app = using.app_of()
-    assert [bool(tab.children) for tab in app.tabs.children] == [True, *[False] * 6]
-    app.tabs.selected_index = 3
-    results = app.tabs.children[3].children[0]
-    assert isinstance(results, wb.widgets.ResultsPanel)
-    app.tabs.selected_index = 0
-    app.show(wb.widgets.ResultsPanel)
-    assert app.tabs.children[3].children == (results,)
-    assert app.panel(wb.widgets.ResultsPanel) is results
-    app.close()
+def walked(page):
+    """The page after every mode was opened."""
+    for mode in MODES:
+        page.tell("mode", mode=mode)
+        assert page.problem is None, page.head["problem"]
+    return page
 
 
 def test_an_app_leaves_no_widget():
-    """Every panel opened, a run made, errors shown: after close nothing is left, and closing twice does no harm."""
+    """Every mode opened, a run made, an error shown: after close nothing is left, and closing twice does no harm."""
     before = set(ipywidgets.widgets.widget._instances)
-    app = opened(using.app_of())
-    using.ran(app)
-    app.panel(wb.widgets.TryPanel).query.value = "no such row"
-    app.close()
-    app.close()
+    page = walked(using.WidgetPage(using.app_of()).opened())
+    using.ran(page.widget)
+    page.tell("try_row", query="no such row")
+    assert page.widget.problem is not None
+    page.close()
+    page.close()
     assert set(ipywidgets.widgets.widget._instances) <= before
 
 
-def test_the_next_cell_reads_everything(app):
+def test_the_next_cell_reads_everything(page):
     """Samples, graders, report, rows shown, row read and labels are attributes."""
+    app = page.widget
     assert (app.report, app.selected, app.sample, app.versions) == (None, None, None, None)
     assert app.labels == [None] * 24
     report = using.ran(app).results.report
     assert app.report is report
-    results = app.panel(wb.widgets.ResultsPanel)
-    results.search.value = "question 1"
+    page.tell("look", where=[{"text": "question 1"}])
     assert list(app.selected.index) == list(
         report.rows(where=report.row_numbers({"text": "question 1"})).index
     )
     assert len(app.selected) == 11
-    results.table.hear({"do": "select", "at": 1, "version": results.table.version})
+    page.tell("select", row=10)
     assert app.sample.id == "row-10"
     app.session.label("row-3", True)
     assert app.labels == [None] * 3 + [True] + [None] * 20
     assert app.labels_of(app.samples.take([3, 4])) == [True, None]
     assert list(app.graders) == [one.name for one in using.GRADERS]
     assert len(app.suite) == 3
+    assert repr(app) == "Workbench(24 rows, 3 graders)"
 
 
-def test_a_grader_of_a_later_cell_appears_in_every_panel(app):
+def define(score):
+    """Run a cell that defines the grader `later`."""
+    scope = {"wb": wb}
+    text = f"@wb.grader\nasync def later(thread):\n    return {score}\n"
+    linecache.cache[f"<cell {score}>"] = (len(text), None, text.splitlines(True), f"<cell {score}>")
+    exec(compile(text, f"<cell {score}>", "exec"), scope)
+    return scope["later"]
+
+
+def test_a_grader_of_a_later_cell_appears(page):
     """Defined by the decorator it is there at once; redefined it is unproved and not run; a closed app hears nothing."""
-    using.ran(app)
-
-    def define(score):
-        scope = {"wb": wb}
-        text = f"@wb.grader\nasync def later(thread):\n    return {score}\n"
-        linecache.cache[f"<cell {score}>"] = (len(text), None, text.splitlines(True), f"<cell {score}>")
-        exec(compile(text, f"<cell {score}>", "exec"), scope)
-        return scope["later"]
-
+    using.ran(page.widget)
     made = define(0.25)
-    assert app.graders["later"] is made
-    assert "later" in app.session.graders.chosen
-    assert "later" in {value for _, value in app.panel(wb.widgets.WritePanel).grader.options}
-    assert any("later · not run yet" in title for title, _ in app.panel(wb.widgets.RunPanel).graders.options)
-    assert "later" in app.panel(wb.widgets.TryPanel).results.value
-    app.session.graders.validate("later")
-    using.ran(app)
-    assert app.session.graders.unrun == frozenset()
+    assert page.widget.graders["later"] is made
+    assert page.line("later") | {"ticked": True, "proof": "unproved", "say": "not run yet"} == page.line(
+        "later"
+    )
+    assert page.head["state"] == {"shape": "old", "text": "1 grader to run"}
+    page.tell("mode", mode="try")
+    page.until(lambda page: {line["grader"] for line in page.try_out["lines"]} >= {"later"})
+    page.session.graders.validate("later")
+    using.ran(page.widget)
+    assert page.session.graders.unrun == frozenset()
     define(0.25)
-    assert app.session.graders.proofs["later"].ok
-    assert app.session.graders.unrun == frozenset()
+    assert page.line("later")["proof"] == "proved"
+    assert page.session.graders.unrun == frozenset()
     define(0.75)
-    assert app.session.graders.proofs["later"] is None
-    assert app.session.graders.unrun == {"later"}
-    assert "1 to run" in app.head.value
-    app.close()
+    assert (page.line("later")["proof"], page.line("later")["stale"]) == ("unproved", True)
+    page.close()
     define(0.5)
-    assert "0.75" in app.graders["later"].source.text
+    assert "0.75" in page.widget.graders["later"].source.text
 
 
-def test_a_magics_grader_appears(app):
+def test_a_page_sees_a_later_cells_grader_graded(page):
+    """Once a page has opened, what a cell defines is proved and graded without a click."""
+    page.opened()
+    define(0.25)
+    page.until(lambda page: page.line("later")["counts"] is not None, "the grades of the new grader")
+    assert page.settled().line("later")["proof"] == "proved"
+
+
+def test_a_magics_grader_appears(page):
     """A %%grader cell puts its grader into the open app, proved."""
     shell = pytest.importorskip("IPython.core.interactiveshell").InteractiveShell()
     shell.run_line_magic("load_ext", "workbench")
     assert shell.run_cell("%%grader from_a_cell\nasync def grade(thread):\n    return 0.5\n").success
-    assert app.session.graders.proofs["from_a_cell"].ok
-    assert app.session.graders.unrun == {"from_a_cell"} | {one.name for one in using.GRADERS}
+    assert page.session.graders.proofs["from_a_cell"].ok
+    assert page.line("from_a_cell")["proof"] == "proved"
+    assert page.session.graders.unrun == {"from_a_cell"} | {one.name for one in using.GRADERS}
 
 
-def test_an_error_of_a_callback_is_shown_with_its_traceback(app):
-    """Whatever a callback raises stands in the panel; nothing is printed, nothing raised to whoever pressed."""
+def test_an_error_of_an_action_is_shown_with_its_traceback(page, monkeypatch):
+    """Whatever an action raises stands in the head, and is raised to nobody; the next action takes it away."""
 
-    def fails():
+    def fails(*_args, **_named):
         raise RuntimeError("of a test <b>")
 
-    results = app.panel(wb.widgets.ResultsPanel)
-    results.callback(fails)()
-    assert "RuntimeError: of a test &lt;b&gt;" in results._alert.value
-    assert "in fails" in results._alert.value
-    assert "<summary>" in results._alert.value
+    with monkeypatch.context() as broken:
+        broken.setattr(page.session.runs, "start", fails)
+        page.tell("run")
+    assert page.head["problem"]["what"] == "RuntimeError: of a test <b>"
+    assert page.head["problem"]["where"] == "Run"
+    assert "in fails" in page.head["problem"]["trace"]
+    assert page.widget.problem.what == page.problem
+    page.tell("choose", name="exact")
+    assert page.problem is None
 
 
-def html_of(root):
-    """Every text of a widget tree that a page reads as HTML."""
-    if isinstance(root, ipywidgets.HTML | ipywidgets.HTMLMath):
-        yield root.value
-    for child in getattr(root, "children", ()):
-        yield from html_of(child)
+def test_a_part_that_cannot_be_made_is_told(page, monkeypatch):
+    """What went wrong stands in the head at once, the other parts are told, and the next action goes on."""
+    with monkeypatch.context() as broken:
+        broken.setattr(page.view.compare, "data", lambda: 1 / 0)
+        page.tell("mode", mode="compare")
+        assert "division by zero" in page.problem
+        assert page.head["problem"]["where"] == "View"
+        assert page.mode == "compare"
+    page.tell("mode", mode="grade")
+    assert page.problem is None
+    page.tell("mode", mode="compare")
+    assert page.compare is not None
 
 
-def attacked(tmp_path):
-    """A Workbench where everything that can hold text holds markup."""
-    nasty = using.NASTY
-    rows = [
-        {
-            "id": f"{nasty}{n}", "prompt": nasty, "completion": nasty if n % 2 else "yes", "expected": nasty,
-            nasty: nasty, "metadata": {nasty: nasty}, "group": nasty, "kind": nasty if n % 2 else "other",
-        }
-        for n in range(12)
-    ]  # fmt: skip
-    client = wb.ScriptedClient(json.dumps({"reasoning": nasty, "score": "PASS"}))
-
-    async def fails(thread):
-        raise ValueError(nasty)
-
-    graders = [
-        wb.Contains(expected=nasty, name=f"{nasty}a"), wb.ExactMatch(name=f"{nasty}b"),
-        wb.BinaryJudge(name=f"{nasty}judge", criteria=nasty, client=client),
-        wb.CustomGrader(fails, name=f"{nasty}fails"),
-        wb.FunctionGrader.from_source(f"async def grade(thread):\n    raise ValueError({nasty!r})\n", name=f"{nasty}code"),
-    ]  # fmt: skip
-    url = f"sqlite:///{tmp_path}/labels.db"
-    plain = nasty.replace("\u202e", "")  # a store takes no hidden characters
-    return wb.Workbench(rows, graders, store=url, labeller=plain, dataset=plain)
-
-
-def test_nothing_of_anybodys_is_markup(tmp_path, monkeypatch):
-    """Completions, metadata, names, reasoning, errors, notes, files and datasets: no page reads a tag in them."""
-    monkeypatch.chdir(tmp_path)
-    app = opened(attacked(tmp_path))
-    seen = []
-
-    def look():
-        seen.extend(html_of(app))
-
-    attempt, write, run = (
-        app.panel(getattr(wb.widgets, name)) for name in ("TryPanel", "WritePanel", "RunPanel")
+def test_what_changes_together_comes_in_one_message(page):
+    """A run's end is one message with all that it changed; its turn says that the parts belong together."""
+    page.tell("run")
+    page.session.runs.job.report(60)
+    page.until(lambda page: page.head["state"]["text"] == "up to date")
+    told = next(
+        message for message in page.messages if "rail" in message and message["rail"]["lines"][0]["counts"]
     )
-    attempt.score.click()
-    using.tried(attempt)
-    look()
-    for _, name in write.grader.options:
-        write.grader.value = name
-        if not write.prove.disabled:
-            write.prove.click()
-        look()
-    write.editor.value = json.dumps({"kind": using.NASTY})
-    write.add.click()
-    look()
-    run.rows.value = 12
-    run.start.click()
-    app.session.runs.job.report(60)
-    look()
-    attempt.query.value = f"{using.NASTY} nowhere"
-    look()
-    label, results = app.panel(wb.widgets.LabelPanel), app.panel(wb.widgets.ResultsPanel)
-    label.card.decide("good", using.NASTY)
-    label.card.decide("bad", using.NASTY)
-    assert app.session.guard.problem is None, app.session.guard.problem.trace
-    results.search.value = using.NASTY
-    for _, at in results.quick.options:
-        results.quick.value = at
-        look()
-    export, compare = app.panel(wb.widgets.ExportPanel), app.panel(wb.widgets.ComparePanel)
-    for first, second in (("a", "b"), ("judge", "code")):
-        compare.a.value, compare.b.value = f"{using.NASTY}{first}", f"{using.NASTY}{second}"
-        look()
-    for _, name in export.format.options:
-        export.format.value = name
-        export.drop.value = export.unproved.value = True
-        export.path.value = using.NASTY
-        look()
-        export.write.click()
-        look()
-    assert len(seen) > 200
-    for value in seen:
-        assert not any(tag in value for tag in using.TAGS), value[:3000]
-        assert "\u202e" not in value
-        assert not re.search(r"<[^>]*\son\w+=", value), value[:3000]
-    app.close()
+    assert {"head", "progress", "rail", "chosen", "table", "turn"} <= told.keys()
+    assert told["head"]["state"]["text"] == "up to date"
+    assert not told["progress"]["running"]
+    turns = [message["turn"] for message in page.messages]
+    assert turns == sorted(set(turns)), "each message is a state of its own"
 
 
-def test_texts_of_a_panel_cannot_leave_an_attribute(tmp_path):
-    """Quotes of a name stay text wherever the HTML is read by a parser: no tag but ours, and no handler."""
-    found = set()
-
-    class Reader(HTMLParser):
-        def handle_starttag(self, tag, attrs):
-            found.add((tag, *sorted(name for name, _ in attrs)))
-
-    app = opened(attacked(tmp_path))
-    app.session.runs.start(6).report(60)
-    for value in html_of(app):
-        Reader().feed(value)
-    tags = {tag for tag, *_ in found}
-    assert tags <= {"style", "h3", "b", "span", "table", "thead", "tbody", "tr", "th", "td", "pre", "p", "br", "li", "ul", "div", "details", "summary", "caption", "code"}, tags  # fmt: skip
-    assert not any(name.startswith("on") or name in {"href", "src"} for _, *names in found for name in names)
-    app.close()
+def test_an_answer_names_its_page_and_its_question(page):
+    """Two pages of one notebook hear all replies: each knows its own."""
+    page._hear({"do": "mode", "mode": "try", "id": 7, "page": "left"})
+    page._hear({"ask": "rows", "start": 0, "stop": 1, "revision": -1, "id": 8, "page": "right"})
+    assert page.replies == [{"page": "left", "heard": 7}, {"page": "right", "reply": 8, "value": []}]
+    for nonsense in (None, 3, "do", [], {}, {"do": "run"}, {"do": "run", "id": "7", "page": "left"}):
+        page.widget._handle_custom_msg(nonsense, [])
+    assert len(page.replies) == 2
 
 
-def test_many_graders_with_long_names():
-    """Twenty graders with names of a hundred characters work in every panel."""
-    graders = [wb.Contains(expected=str(n), name="n" * 98 + f"{n:02}") for n in range(20)]
-    app = opened(using.app_of(graders))
-    using.ran(app)
-    assert app.session.guard.problem is None, app.session.guard.problem.trace
-    for kind in PANELS:
-        app.show(kind)
-    assert app.session.guard.problem is None
-    run = app.panel(wb.widgets.RunPanel)
-    assert len({title for title, _ in run.graders.options}) == 20
-    app.close()
-
-
-def test_a_panel_shares_what_an_app_knows(app):
-    """A panel made of an app, or of a panel, is one more view; closing it leaves the app as it is."""
-    extra = wb.widgets.RunPanel(app)
-    again = wb.widgets.ResultsPanel(extra)
-    assert extra.session is again.session is app.session
-    extra.start.click()
-    report = app.session.runs.job.report(60)
-    assert again.table.count == len(report)
-    extra.close()
+@pytest.mark.parametrize("name", PARTS)
+def test_a_part_shares_what_an_app_knows(page, name):
+    """A part made of an app, or of another part, is one more view; closing it leaves the app as it is."""
+    part = getattr(wb.widgets, name)(page.widget)
+    again = wb.widgets.Workbench(part)
+    assert part.session is again.session is page.session
+    assert part.part == type(part).only != ""
+    assert part.mode == (part.part if part.part in MODES else "grade")
+    shown = using.WidgetPage(part).opened()
+    assert shown.problem is None
+    report = using.ran(page.widget).results.report
+    assert shown.rail["lines"] == page.rail["lines"]
+    part.close()
     again.close()
-    assert using.ran(app).guard.problem is None
+    assert page.session.results.report is report
+    assert using.ran(page.widget).guard.problem is None
+
+
+def test_a_part_alone_is_an_app_of_its_own():
+    """Made of samples it has a session, which ends with it."""
+    part = wb.widgets.RunPanel(using.ROWS, list(using.GRADERS), store=None)
+    assert repr(part) == "RunPanel(24 rows, 3 graders)"
+    part.close()
+    part.session.graders.define(wb.Contains(expected="x", name="late"))
+    assert part.comm is None
 
 
 def test_outside_a_notebook_views_are_independent():
@@ -273,7 +219,7 @@ def test_outside_a_notebook_views_are_independent():
     one, two = using.app_of(), using.app_of()
     assert one.session is not two.session
     remember_view("Workbench", one)
-    assert one.tabs.children
+    assert one.comm is not None
     one.close()
     two.close()
 
@@ -281,29 +227,54 @@ def test_outside_a_notebook_views_are_independent():
 def test_a_closed_app_ends_its_run():
     """Closing in the middle of a run stops it, and its end is told to nobody."""
     gate = threading.Event()
-    app = opened(using.app_of([using.gated(gate), using.GRADERS[0]]))
-    job = app.session.runs.start()
-    app.close()
+    page = using.WidgetPage(using.app_of([using.gated(gate), using.GRADERS[0]]))
+    job = page.session.runs.start()
+    page.close()
+    told = len(page.messages)
     assert job.report(60) is not None
-    assert app.session.guard.problem is None
+    assert page.session.guard.problem is None
+    assert len(page.messages) == told
 
 
-def test_samples_without_rows_are_no_crash():
-    """An app over an empty dataset opens every panel."""
-    app = opened(using.app_of(samples=wb.read_samples(using.ROWS).head(0)))
-    assert "0 rows" in app.head.value
-    app.close()
+def test_samples_that_cannot_be_read_leave_no_widget():
+    """The error is the cell's, and nothing of the view is there."""
+    before = set(ipywidgets.widgets.widget._instances)
+    with pytest.raises(wb.errors.SamplesError):
+        using.app_of(samples="no such file.jsonl")
+    assert set(ipywidgets.widgets.widget._instances) <= before
 
 
-def test_a_panel_that_cannot_be_made_is_told_by_the_app(monkeypatch):
-    """Its tab is empty, so the app itself says why, until another tab is opened."""
-    app = using.app_of()
-    with monkeypatch.context() as broken:
-        broken.setattr(wb.widgets.ComparePanel, "build", lambda _: 1 / 0)
-        app.show(wb.widgets.ComparePanel)
-    assert "division by zero" in app._alert.value
-    app.show(wb.widgets.TryPanel)
-    assert app._alert.value == ""
-    app.show(wb.widgets.ComparePanel)
-    assert app._alert.value == ""
-    app.close()
+@pytest.mark.parametrize("graders", [using.GRADERS, ()], ids=["graders", "none"])
+def test_samples_without_rows_are_no_crash(page_of, graders):
+    """An app over an empty dataset opens every mode, says so, and a run of it is an error in words or a report."""
+    page = walked(page_of(graders, samples=wb.read_samples(using.ROWS).head(0)).opened())
+    assert (page.head["total"], page.head["drawn"], page.table["count"]) == (0, 0, 0)
+    page.tell("mode", mode="grade")
+    page.tell("look", where=[{"label": True}])
+    page.tell("select", row=0)
+    assert page.reader is None
+    page.tell("try_random")
+    assert page.problem == "there are no samples to draw from"
+
+
+def test_many_graders_with_long_names(page_of):
+    """Twenty graders with names of a hundred characters are told apart in every mode."""
+    graders = [wb.Contains(expected=str(n), name="n" * 98 + f"{n:02}") for n in range(20)]
+    page = walked(page_of(graders).opened())
+    assert len({line["name"] for line in page.rail["lines"]}) == 20
+    for mode, names in (
+        ("try", lambda: {line["grader"] for line in page.try_out["lines"]}),
+        ("compare", lambda: set(page.compare["graders"])),
+        ("export", lambda: {line["name"] for line in page.export["graders"]}),
+    ):
+        page.tell("mode", mode=mode)
+        assert len(names()) == 20
+
+
+def test_a_page_reads_only_json(page):
+    """Every trait of the view is plain JSON without NaN, before a run and after it."""
+    for _ in range(2):
+        state = {name: getattr(page.widget, name) for name in page.widget.keys if name[0] != "_"}
+        state.pop("layout")
+        assert json.loads(json.dumps(state, allow_nan=False)) == state
+        using.ran(page.widget)

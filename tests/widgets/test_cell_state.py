@@ -13,6 +13,11 @@ from tests.widgets import using
 from workbench.widgets import cell_state
 
 
+def is_closed(view):
+    """Whether a view has no widget any more."""
+    return view.comm is None
+
+
 class Notebook:
     """Says which cell runs, and which run of it."""
 
@@ -46,8 +51,8 @@ def test_a_cell_run_again_keeps_its_session_and_closes_its_view(notebook):
     again = notebook.run("a", lambda: using.app_of(samples=[dict(row) for row in using.ROWS]))
     assert again.session is first.session
     assert again.report is report
-    assert first.children == ()
-    assert again.children != ()
+    assert is_closed(first)
+    assert not is_closed(again)
 
 
 @pytest.mark.parametrize(
@@ -175,7 +180,7 @@ def test_cells_and_kinds_do_not_share(notebook):
     two = notebook.run("b", using.app_of)
     three = notebook.run("a", lambda: wb.widgets.RunPanel(using.ROWS, list(using.GRADERS), store=None))
     assert len({id(view.session) for view in (one, two, three)}) == 3
-    assert one.children != ()
+    assert not is_closed(one)
 
 
 def test_several_of_a_kind_in_one_cell(notebook):
@@ -185,10 +190,12 @@ def test_several_of_a_kind_in_one_cell(notebook):
         return [using.app_of(), using.app_of(samples=using.ROWS[:3])]
 
     one, two = notebook.run("a", both)
-    assert one.children != () != two.children
+    assert not is_closed(one)
+    assert not is_closed(two)
     three, four = notebook.run("a", both)
     assert (three.session is one.session, four.session is two.session) == (True, True)
-    assert (one.children, two.children) == ((), ())
+    assert is_closed(one)
+    assert is_closed(two)
 
 
 def test_a_closed_view_is_forgotten(notebook):
@@ -203,25 +210,34 @@ def test_a_view_that_cannot_be_made_leaves_the_cell_as_it_was(notebook):
     first = notebook.run("a", using.app_of)
     with pytest.raises(wb.errors.SamplesError):
         notebook.run("a", lambda: using.app_of(samples="no such file.jsonl"))
-    assert first.children != ()
+    assert not is_closed(first)
     assert notebook.run("a", using.app_of).session is first.session
 
 
-def test_what_is_being_written_outlives_its_widgets(notebook):
-    """The editor's text and a note without a label are there when the cell runs again, and with other labels."""
-    first = notebook.run("a", using.app_of)
-    write, label = first.panel(wb.widgets.WritePanel), first.panel(wb.widgets.LabelPanel)
-    write.editor.value, write.name.value = "half a grader", "mine"
-    shown = label.card.card
-    label.card.hear(
-        {"do": "decide", "action": "note", "note": "half a note", "seq": shown["seq"], "turn": "t"}
-    )
-    for settings in ({}, {"labels": "good"}):
-        again = notebook.run("a", lambda settings=settings: using.app_of(**settings))
-        write = again.panel(wb.widgets.WritePanel)
-        assert (write.editor.value, write.name.value) == ("half a grader", "mine")
-        assert list(again.session.drafts.notes.values()) == ["half a note"]
-        assert again.panel(wb.widgets.LabelPanel).card.card["note"] == "half a note"
+@pytest.mark.parametrize("settings", [{}, {"labels": "good"}], ids=["same", "labelled"])
+def test_what_is_being_written_outlives_its_widget(notebook, settings):
+    """A text that is no grader yet and a note without a label are there when the cell runs again, also with labels."""
+    coded = wb.FunctionGrader.from_source(using.HALF, name="coded")
+    first = using.WidgetPage(notebook.run("a", lambda: using.app_of([coded])))
+    first.tell("edit", name="coded", text="async def grade(thread", seq=1)
+    first.tell("mode", mode="label")
+    card = first.label["cards"][0]
+    first.tell("label", action="note", seq=card["seq"], note="half a note", turn=1)
+    again = using.WidgetPage(notebook.run("a", lambda: using.app_of([coded], **settings))).opened()
+    assert again.chosen["source"]["text"] == "async def grade(thread"
+    assert again.chosen["source"]["error"] is not None
+    again.tell("mode", mode="label")
+    assert (again.label["cards"][0]["id"], again.label["cards"][0]["note"]) == (card["id"], "half a note")
+
+
+def test_what_is_looked_at_outlives_its_widget(notebook):
+    """The report, the chips above the rows and the row that is read are those of before."""
+    first = using.WidgetPage(notebook.run("a", using.app_of)).opened()
+    first.tell("look", where=[{"grader": "exact", "passed": True}])
+    first.tell("select", row=1)
+    again = using.WidgetPage(notebook.run("a", using.app_of))
+    assert again.table == first.table | {"revision": again.table["revision"]}
+    assert (again.reader["id"], again.rail["lines"]) == ("row-1", first.rail["lines"])
 
 
 def test_graders_written_in_the_app_go_on_with_other_rows(notebook):
@@ -251,30 +267,30 @@ def test_graders_of_other_cells_go_on_with_other_rows(notebook):
 
 def test_a_note_is_about_its_text(notebook):
     """With a row less it is there; under the same id of another text it is not."""
-    first = notebook.run("a", lambda: using.app_of(dataset="mine"))
-    card = first.panel(wb.widgets.LabelPanel).card
-    seen = card.card["id"]
-    card.hear({"do": "decide", "action": "note", "note": "half", "seq": card.card["seq"], "turn": "t"})
+    first = using.WidgetPage(notebook.run("a", lambda: using.app_of(dataset="mine")))
+    first.tell("mode", mode="label")
+    card = first.label["cards"][0]
+    first.tell("label", action="note", seq=card["seq"], note="half", turn=1)
     others = [{**row, "completion": "something else"} for row in using.ROWS]
-    fewer = [row for row in using.ROWS if row["id"] in {seen, "row-0", "row-1"}]
+    fewer = [row for row in using.ROWS if row["id"] in {card["id"], "row-0", "row-1"}]
     for rows, note in ((others, ""), (fewer, "half")):
-        again = notebook.run("a", lambda rows=rows: using.app_of(samples=rows, dataset="mine"))
-        panel = again.panel(wb.widgets.LabelPanel)
-        while panel.card.card["id"] != seen:
-            panel.card.decide("skip")
-        assert panel.card.card["note"] == note
+        again = using.WidgetPage(
+            notebook.run("a", lambda rows=rows: using.app_of(samples=rows, dataset="mine"))
+        )
+        again.tell("mode", mode="label")
+        assert [each["note"] for each in again.label["cards"] if each["id"] == card["id"]] == [note]
 
 
 def test_what_was_kept_in_a_file_that_is_gone_is_not_kept(notebook, tmp_path):
     """The cell runs again over a store that was deleted: nothing is said to be in the new one, and it can be kept anew."""
     store = tmp_path / "kept.db"
-    first = notebook.run("a", lambda: using.app_of(store=str(store)))
-    first.panel(wb.widgets.WritePanel).keep.click()
+    first = using.WidgetPage(notebook.run("a", lambda: using.app_of(store=str(store))))
+    first.tell("keep", name="has yes")
+    assert first.chosen["stored"] == 1
     for file in tmp_path.iterdir():
         file.unlink()
-    again = notebook.run("a", lambda: using.app_of(store=str(store))).panel(wb.widgets.WritePanel)
-    assert "kept" not in again.state_line.value
-    again.keep.click()
-    assert again.session.guard.problem is None
-    assert "version 1" in again.state_line.value
-    assert again.grader.value in [value for _, value in again.template.options]
+    again = using.WidgetPage(notebook.run("a", lambda: using.app_of(store=str(store))))
+    assert (again.chosen["stored"], again.problem) == (0, None)
+    again.tell("keep", name="has yes")
+    assert (again.problem, again.chosen["stored"]) == (None, 1)
+    assert "stored has yes" in [starter["id"] for starter in again.starters]

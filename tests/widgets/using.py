@@ -1,11 +1,11 @@
-"""Panels used as a person uses them, without a browser: data, waiting on what is shown, running the code that is told."""
+"""Views used as a page uses them, without a browser: data, messages of a page, running the code that is told."""
 
 from __future__ import annotations
 
 import asyncio
-import threading
 
 import workbench as wb
+from tests.session.view.page import Page
 from workbench.session.labels import DatasetLabels
 from workbench.session.storage import Storage
 
@@ -27,7 +27,6 @@ GRADERS = (
     wb.Length(maximum=3, name="short"),
 )
 
-TAGS = ("<script>", "<img src=x onerror=", "<svg/onload", "<b title='")
 NASTY = (
     "<script>alert(1)</script><img src=x onerror=alert(1)>\"'><svg/onload=alert(1)><b title='\u202egnp.exe"
 )
@@ -54,25 +53,35 @@ def ran(view, n=0, **settings):
     return view.session
 
 
-def until(widget, name, holds):
-    """Wait, on the trait's own news, until it meets a condition; its value."""
-    seen = threading.Event()
+class WidgetPage(Page):
+    """The page of a widget: it takes what the widget's comm carries, and its messages come in where a page's do.
 
-    def look(change):
-        if holds(change["new"]):
-            seen.set()
+    Attributes:
+        widget: The widget.
+        messages: The state of each message of the comm, as it was sent.
+        replies: What was sent back to pages.
+    """
 
-    widget.observe(look, name)
-    if not holds(getattr(widget, name)):
-        assert seen.wait(600), f"{name} is {getattr(widget, name)!r}"
-    widget.unobserve(look, name)
-    return getattr(widget, name)
+    def __init__(self, widget):
+        self.widget, self.session, self.view = widget, widget.session, widget.view
+        self.messages, self.replies = [], []
+        self._begin({name: getattr(widget, name) for name in widget.keys if not name.startswith("_")})
+        widget.comm.send = self._receive
 
+    def _receive(self, data=None, **_):
+        if data["method"] == "update":
+            self.messages.append(data["state"])
+            self._take(data["state"])
+        elif data["method"] == "custom":
+            self.replies.append(data["content"])
 
-def tried(panel, *graders):
-    """What Try shows when these graders (all by default) have answered."""
-    waits = graders or panel.session.graders.chosen
-    return until(panel.results, "value", lambda _: all(name in panel.grades for name in waits))
+    def _hear(self, message):
+        self.widget._handle_custom_msg(message, [])
+        return self.replies[-1]
+
+    def close(self):
+        """Close the widget."""
+        self.widget.close()
 
 
 def gated(gate, name="waits"):
@@ -99,16 +108,3 @@ def valued(app):
     space = {"wb": wb, "app": app}
     exec("\n".join(lines), space)
     return eval(last, space)
-
-
-class AppOf:
-    """What the code of a panel alone calls `app`."""
-
-    def __init__(self, panel):
-        self.session, self.samples = panel.session, panel.session.samples
-        self.graders = panel.session.graders.by_name
-
-    @property
-    def suite(self):
-        """The chosen graders."""
-        return self.session.graders.chosen_suite()

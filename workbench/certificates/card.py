@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-from html import escape
 
 from workbench.certificates.parts import CertificateLike
 from workbench.certificates.words import NO_SIGNATURE, Facts, facts, facts_of, heading, title
-from workbench.report.rich import STYLE
+from workbench.markup import escaped, html_block, html_table, paragraph
 
 __all__ = ["as_html"]
 
@@ -19,23 +18,17 @@ def as_html(certificate: CertificateLike) -> str:
     """The card."""
     shown = certificate.graders[:_MOST]
     more = len(certificate.graders) - len(shown)
-    sections = "".join(
-        f"<p><b>{escape(heading(grader))}</b></p>{_table(facts_of(grader))}" for grader in shown
-    )
-    rest = f"<p class='quiet'>and {more:,} more in .graders</p>" if more else ""
-    return (
-        f"<div class='wb-report' role='group' aria-label='Certificate'><style>{STYLE}</style>"
-        f"<p><b>{escape(title(certificate))}</b></p>{_table(facts(certificate))}{sections}{rest}"
-        f"<p class='quiet'>Intervals are at 95 %. {escape(NO_SIGNATURE)}</p></div>"
-    )
+    parts = [
+        f"<p class='lead'><b>{escaped(title(certificate), 600)}</b></p>{_table(facts(certificate))}",
+        *(f"<p><b>{escaped(heading(grader), 600)}</b></p>{_table(facts_of(grader))}" for grader in shown),
+        paragraph(f"and {more:,} more in .graders" if more else "", "quiet"),
+        paragraph(f"Intervals are at 95 %. {NO_SIGNATURE}", "quiet"),
+    ]
+    return html_block("".join(parts), "wb-report", label="Certificate")
 
 
 def _table(pairs: Facts) -> str:
-    rows = "".join(
-        f"<tr><td class='quiet'>{escape(name)}</td><td class='text'>{escape(_cut(text))}</td></tr>"
-        for name, text in pairs
-    )
-    return f"<table><tbody>{rows}</tbody></table>"
+    return html_table([], [(name, _cut(text)) for name, text in pairs], limit=600)
 
 
 def _cut(text: str) -> str:

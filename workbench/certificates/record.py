@@ -18,6 +18,7 @@ from workbench.display_text import one_line
 from workbench.errors import FormatError
 from workbench.files import write_atomically
 from workbench.higher_level import higher_level
+from workbench.markup import bundle
 
 __all__ = ["VERSION", "Certificate", "schema"]
 
@@ -182,8 +183,11 @@ class Certificate:
     def _repr_html_(self) -> str:
         return as_html(self)
 
+    def _repr_markdown_(self) -> str:
+        return self.markdown
+
     def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
-        return {"text/plain": str(self), "text/html": self._repr_html_(), "text/markdown": self.markdown}
+        return bundle(self)
 
 
 def changed_settings(before: Mapping[str, str], now: Mapping[str, str]) -> list[str]:

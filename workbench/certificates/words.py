@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from workbench.certificates.parts import CertificateLike, Certified, Probed, Rate
 from workbench.diagnostics.finding import percent
 from workbench.display_text import counted, one_line
+from workbench.markup import markdown_table, markdown_text
 from workbench.sandbox.host.limits import CHECKS
 
 __all__ = [
@@ -162,21 +163,17 @@ def _in_comment(line: str) -> str:
 def as_markdown(certificate: CertificateLike) -> str:
     """The certificate for a model card or a pull request."""
     sections = [("", facts(certificate))]
-    sections += [(f"## {_escaped(heading(grader))}\n\n", facts_of(grader)) for grader in certificate.graders]
+    sections += [
+        (f"## {markdown_text(heading(grader), 600)}\n\n", facts_of(grader)) for grader in certificate.graders
+    ]
     tables = [f"{head}{_table(pairs)}" for head, pairs in sections]
     return (
-        "\n\n".join([f"# {_escaped(title(certificate))}", *tables, f"Intervals are at 95 %. {NO_SIGNATURE}"])
+        "\n\n".join(
+            [f"# {markdown_text(title(certificate), 600)}", *tables, f"Intervals are at 95 %. {NO_SIGNATURE}"]
+        )
         + "\n"
     )
 
 
 def _table(pairs: Facts) -> str:
-    rows = [f"| {_escaped(name)} | {_escaped(text)} |" for name, text in pairs]
-    return "\n".join(["| | |", "| --- | --- |", *rows])
-
-
-def _escaped(text: str) -> str:
-    """Text that Markdown shows as it is: no emphasis, link, picture, table cell or HTML."""
-    plain = re.sub(r"([\\`*_{}\[\]<>#|!~&$@])", r"\\\1", text)
-    # GitHub makes links of bare addresses as well.
-    return re.sub(r"(:(?=//)|(?<=www)\.)", r"\\\1", plain, flags=re.IGNORECASE)
+    return markdown_table(["", ""], pairs, limit=600)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import nan
@@ -81,6 +81,7 @@ class Case:
         votes: Who gave which label, where several people labelled the rows and `labels` is what most of them say; else
             None.
         others: Scores that other graders of the report gave the same rows, (n,) each, on the same scale, NaN without.
+        limits: Limits that are not the usual ones, by kind.
     """
 
     grader: str
@@ -93,6 +94,17 @@ class Case:
     source: str = field(default="", repr=False)
     votes: Votes | None = field(default=None, repr=False)
     others: tuple[NDArray[np.float64], ...] = field(default=(), repr=False)
+    limits: Mapping[str, float] = field(default_factory=dict)
+
+    def equals(self, other: Case) -> bool:
+        """Whether this is the same grader over the same rows and labels, whatever others scored."""
+        same = all(getattr(self, name) is getattr(other, name) for name in ("grades", "context", "votes"))
+        alike = all(
+            getattr(self, name) == getattr(other, name)
+            for name in ("pass_threshold", "scale", "source", "limits")
+        )
+        arrays = (np.array_equal(getattr(self, name), getattr(other, name)) for name in ("groups", "labels"))
+        return same and alike and all(arrays)
 
     @cached_property
     def rows(self) -> NDArray[np.intp]:

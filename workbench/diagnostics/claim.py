@@ -18,6 +18,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
+from functools import cache
 
 from workbench.diagnostics.finding import Finding, Severity, percent
 from workbench.statistics import Bootstrap, Estimate, Interval, Share, growth_needed, holm
@@ -76,7 +77,8 @@ def claim_of(
 ) -> Claim:
     """A claim from its parts; `units` are the finding's rows where they are not given."""
     at_limit = replace(finding, limit=limit)
-    return Claim(at_limit, p, interval, units or finding.n, max(missing, 0), plans=plans)
+    # Cached: claims of graders that did not change are judged again with those of one that did.
+    return Claim(at_limit, p, cache(interval), units or finding.n, max(missing, 0), plans=plans)
 
 
 def share_claim(

@@ -94,7 +94,8 @@ class Finding:
     @property
     def sentence(self) -> str:
         """The sentence without the grader's name."""
-        return f"{one_line(self.message, 1_000)}{self._interval_clause()}{self._needed_clause()}."
+        outlook = f"; {self.outlook}" if self.outlook else ""
+        return f"{one_line(self.message, 1_000)}{self._interval_clause()}{outlook}."
 
     def _interval_clause(self) -> str:
         if self.interval is None or math.isnan(self.interval.lo):
@@ -104,14 +105,16 @@ class Finding:
             return " (95 % confidence)"
         return f" (95 % interval {self._number(lo)} to {self._number(hi)})"
 
-    def _needed_clause(self) -> str:
+    @property
+    def outlook(self) -> str:
+        """How many more rows would settle it, or why these do not; "" where it is settled."""
         if self.needed:
-            return f"; {_about(self.needed, self.unit)} would settle it in 9 of 10 cases"
+            return f"{_about(self.needed, self.unit)} would settle it in 9 of 10 cases"
         if not self.undecided or self.limit is None:
             return ""
         if self.interval is not None and not self.interval.lo <= self.limit <= self.interval.hi:
-            return f"; not settled by these rows, since {self.claims} claims are judged together"
-        return f"; not settled by these rows: the limit of {self._number(self.limit)} lies inside"
+            return f"not settled by these rows, since {self.claims} claims are judged together"
+        return f"not settled by these rows: the limit of {self._number(self.limit)} lies inside"
 
     def _number(self, value: float) -> str:
         return percent(value) if self.statistic.startswith("share") else f"{value:.3g}"

@@ -32,11 +32,18 @@ __all__ = [
     "presets",
 ]
 
+LIMITED = ("too-lenient", "too-strict")
+"""Kinds whose limit may be chosen: how many mistakes are too many depends on what the grader is for."""
+
 Prompts = Sequence[Hashable] | NDArray[Any]
 Diagnostic = Callable[[Case], Iterable[Claim | Finding]]
 _REGISTER: dict[str, dict[str, Diagnostic]] = {}
 _OVERLAP: dict[str, tuple[str, ...]] = {}  # kind: the kinds that say the same and more
 _CAUSES: dict[str, tuple[str, ...]] = {}  # kind: the kinds that follow from it
+_BESIDE: dict[str, Callable[[Case], bool]] = {}  # kind: whether it reads what other graders scored
+
+Known = dict[tuple[str, str], tuple[Case, list[Claim | Finding]]]
+"""What diagnostics said before, by grader and kind, with the case that it holds for."""
 
 
 class Graded(Protocol):
@@ -57,6 +64,7 @@ def diagnostic(
     presets: Sequence[str] = ("workbench",),
     unless: str | tuple[str, ...] = (),
     explains: tuple[str, ...] = (),
+    beside: Callable[[Case], bool] | None = None,
 ) -> Callable[[Diagnostic], Diagnostic]:
     """Register a function from `Case` to claims and findings under its kind.
 
@@ -67,6 +75,8 @@ def diagnostic(
             severity or a higher one, this one is left out.
         explains: Kinds that follow from this one: where this one is a verdict, theirs name it as their cause and stand
             below it.
+        beside: Whether it reads `Case.others` of a case, what other graders scored; None for never. Where it does, it is
+            asked again whenever one of these changes.
 
     Raises:
         ValueError: Another function has the name.
@@ -77,6 +87,7 @@ def diagnostic(
             refuse_taken("diagnostic", kind, _REGISTER.get(preset, {}).get(kind), function)
         _OVERLAP[kind] = (unless,) if isinstance(unless, str) else unless
         _CAUSES[kind] = explains
+        _BESIDE.update({} if beside is None else {kind: beside})
         for preset in presets:
             _REGISTER.setdefault(preset, {})[kind] = function
         return function
@@ -113,6 +124,7 @@ def diagnose(
     pass_threshold: float | None = None,
     groups: Prompts | None = None,
     scale: tuple[float, float] = (0.0, 1.0),
+    limits: Mapping[str, float] | None = None,
 ) -> list[Finding]:
     """Find out what is wrong with one or more graders, with an interval behind every verdict.
 
@@ -128,6 +140,7 @@ def diagnose(
         groups: Prompt of each row, (n,); those of the report by default. Rows of one prompt are not
             independent, and bounds allow for it.
         scale: Lowest and highest score of the scale the graders use.
+        limits: Limits that are not the usual ones, by kind: shares above 0 and below 1 for "too-lenient" and "too-strict".
 
     Returns:
         Findings, most severe first.
@@ -143,24 +156,38 @@ def diagnose(
         polite: gives every row the same score, 1 on 40 of 40 rows (95 % interval 91.2 % to 100 %).
     """
     mark = pass_mark(pass_threshold, scale)
+    own_limits = _checked_limits(limits or {})
     by_name, prompts = _read(source, groups)
     rules = kinds(preset)
     codes_by_length = {
         n: (group_codes(prompts, n), read_labels(labels, n)) for n in set(map(len, by_name.values()))
     }
     results: list[Claim | Finding] = []
+    known: Known = getattr(source, "known_claims", {})
     for name, grades in by_name.items():
         case = Case(
             name, grades, *codes_by_length[len(grades)], mark, scale, getattr(source, "columns", None),
             getattr(source, "sources", {}).get(name, ""), labels if isinstance(labels, Votes) else None,
             tuple(other.scores for other in by_name.values() if other is not grades and len(other) == len(grades)),
+            own_limits,
         )  # fmt: skip
-        results += [result for rule in rules.values() for result in rule(case)]
+        results += [result for kind, rule in rules.items() for result in _asked(kind, rule, case, known)]
     if len(codes_by_length) == 1:
         ((codes, _),) = codes_by_length.values()
         parts = getattr(source, "suite", None)
         results += suite_results(SuiteCase(by_name, codes, parts, mark, scale), preset)
     return [replace(finding, preset=preset) for finding in _sorted(results, list(by_name))]
+
+
+def _asked(kind: str, rule: Diagnostic, case: Case, known: Known) -> list[Claim | Finding]:
+    """What a diagnostic says of a case; where it was asked about the same grades before, what it said then."""
+    before = known.get((case.grader, kind))
+    reads_others = kind in _BESIDE and _BESIDE[kind](case)
+    if before is not None and not reads_others and case.equals(before[0]):
+        return before[1]
+    results = list(rule(case))
+    known[case.grader, kind] = case, results
+    return results
 
 
 def check_arguments(
@@ -287,6 +314,21 @@ def pass_mark(pass_threshold: Any, scale: Any) -> float:
             hint="name the graders' scale, scale=(lowest, highest), or leave pass_threshold out for its middle",
         )
     return float(pass_threshold)
+
+
+def _checked_limits(limits: Mapping[str, float]) -> Mapping[str, float]:
+    """Limits as passed, each a share between 0 and 1.
+
+    Raises:
+        ReportError: A limit of a kind that has none to choose, or one that is no share.
+    """
+    for kind, limit in limits.items():
+        if kind not in LIMITED or not _is_finite(limit) or not 0 < limit < 1:
+            raise ReportError(
+                "a limit cannot be used", found=f"{kind!r}: {limit!r}"[:120],
+                expected=f"a share between 0 and 1 for {' or '.join(map(repr, LIMITED))}",
+            )  # fmt: skip
+    return dict(limits)
 
 
 def _ends(scale: Any) -> tuple[float, float]:

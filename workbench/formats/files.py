@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,10 +12,9 @@ from workbench.certificates import Certificate
 from workbench.display_text import visible
 from workbench.errors import FormatError, NotValidatedError
 from workbench.formats.platforms.native import read_write as native
-from workbench.formats.platforms.openai.thread_graders import with_threads
+from workbench.formats.rendering import Graders, check_on_loss, render
 from workbench.formats.shared.base import (
     Loss,
-    Losses,
     Reading,
     get_format,
     read_text,
@@ -25,17 +24,12 @@ from workbench.formats.shared.detection import detect
 from workbench.formats.shared.parsing import to_json
 from workbench.formats.shared.writing import Converted, check_target, write_document
 from workbench.formats.targets.base import Target
-from workbench.formats.targets.options import named_reference, number_for, reference_for
-from workbench.graders import Grader
-from workbench.graders.combine import Entry
+from workbench.formats.targets.options import named_reference
 from workbench.samples import Sample, as_samples
 from workbench.serialization import limit_imported, parts
 from workbench.suite import Suite
 
 __all__ = ["Converted", "check_target", "convert", "detect", "dumps", "export", "load", "loads", "save"]
-
-Graders = Grader | Entry | Iterable[Grader | Entry] | Suite
-"""What can be written."""
 
 
 def save(
@@ -197,10 +191,6 @@ def _read(reading: Reading, name: str | None) -> Suite:
     return suite
 
 
-_THREADED = {"adaptive", "letta", "osmosis"}
-"""Formats whose code sees a thread, so that OpenAI-style functions are written as functions of one."""
-
-
 def export(  # noqa: PLR0913 (people write these settings by their names)
     graders: Graders,
     path: str | os.PathLike[str],
@@ -233,25 +223,14 @@ def export(  # noqa: PLR0913 (people write these settings by their names)
         FormatError: What the platform cannot say, an unknown format, a folder that cannot be written, or a certificate
             that does not hold for these graders.
     """
-    if on_loss not in {"refuse", "report"}:
-        raise ValueError(f"on_loss must be 'refuse' or 'report', not {on_loss!r}")
-    chosen = get_format(format)
+    check_on_loss(on_loss)
     suite = native.as_suite(graders)
     if not allow_unvalidated:
         require_proofs(suite)
-    check_target(Path(path), chosen)
-    sent = native.certificate_for(suite, certificate)
-    losses = Losses(
-        chosen.name, refuse=on_loss == "refuse", stem=Path(path).stem, on_error=number_for(on_error, chosen),
-        reference=reference_for(reference, chosen), certificate=sent,
+    check_target(Path(path), get_format(format))
+    document, losses = render(
+        suite, Path(path).name, format, on_loss=on_loss, on_error=on_error, reference=reference, certificate=certificate
     )  # fmt: skip
-    if certificate is not None and not chosen.takes_certificate:
-        losses.note(
-            "", "certificate", "the format has no place for it: certificate.to_html(path) sends it along"
-        )
-    if chosen.name in _THREADED or isinstance(chosen, Target):
-        suite = with_threads(suite, losses)
-    document = chosen.variants.get(Path(path).suffix, chosen.write)(suite, losses)
     return write_document(Path(path), document, losses)
 
 

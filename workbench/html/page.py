@@ -5,7 +5,6 @@ from __future__ import annotations
 import platform
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -15,7 +14,9 @@ from workbench.diagnostics.finding import joint_line
 from workbench.display_text import shown, visible
 from workbench.files import write_atomically
 from workbench.higher_level import higher_level
-from workbench.report.rich import bars
+from workbench.markup import STYLE, folded, html_table
+from workbench.report.grader_lines import grader_lines
+from workbench.report.rich import bars, finding_html, lines_html, ordered
 from workbench.report.terminal import dead_cells, number
 
 if TYPE_CHECKING:
@@ -26,6 +27,8 @@ __all__ = ["render_html", "template", "write_html"]
 
 _MAX_ROWS, _MAX_ROWS_IN_ALL = 10, 60  # rows shown with one finding, and about so many in all
 _MAX_COMPLETION, _MAX_OTHER_TEXT = 2_000, 500  # characters of a completion, and of any other text
+_UNCUT = 1_000_000  # characters of a cell, which is cut before; code points make it longer
+_HEADS = ("row", "sample", "prompt", "completion", "reference", "score", "reasoning or error")
 _MAX_SOURCE = 64 * 1024  # characters of a grader's source: the limit of what can be captured
 
 
@@ -83,7 +86,8 @@ def render_html(
         facts=report.facts,
         notes=report.samples.notes,
         graders=[_grader(report, name) for name in report.graders],
-        findings=[_finding(report, finding) for finding in report.findings],
+        lines=_safe(lines_html(grader_lines(report))),
+        findings=[_finding(report, one, leads=at == 0) for at, one in enumerate(ordered(report.findings))],
         joint=joint_line(report.findings),
         sources=_sources(report),
         figures=_figures(report) if interactive else [],
@@ -101,6 +105,7 @@ def template(name: str) -> Any:
         loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     environment.filters.update(shown=shown, number=number)
+    environment.globals.update(style=_safe(STYLE))
     return environment.get_template(name)
 
 
@@ -114,31 +119,38 @@ def _versions() -> dict[str, str]:
 
 
 def _grader(report: Report, name: str) -> dict[str, Any]:
-    from markupsafe import Markup
-
     histogram = report.histograms[name]
-    # Safe without escaping: `bars` writes numbers only.
-    drawing = Markup(bars(histogram, width=460, height=110))  # noqa: S704
+    drawing = _safe(bars(histogram, width=300, height=72))
     ends = f"{histogram.edges[0]:g}", f"{histogram.edges[-1]:g}"
     measures = {str(column): value for column, value in report.summary.loc[name].items()}
     dead = (dead_cells(report.summary.iloc[[report.graders.index(name)]]) or ["-"])[0]
     return {**measures, "dead_prompts": dead, "name": name, "bars": drawing, "ends": ends}
 
 
-def _finding(report: Report, finding: Finding) -> dict[str, Any]:
+def _finding(report: Report, finding: Finding, *, leads: bool) -> Any:
     limit = min(_MAX_ROWS, max(2, _MAX_ROWS_IN_ALL // len(report.findings)))
     frame = report.rows(finding.grader, finding, limit=limit)
-    lines = [
-        _evidence_row(row, record) for row, record in zip(frame.index, frame.to_dict("records"), strict=True)
-    ]
-    return asdict(finding) | {"rows": lines, "count": len(finding.rows), "sentence": str(finding)}
+    rows = [_row(row, record) for row, record in zip(frame.index, frame.to_dict("records"), strict=True)]
+    table = html_table(_HEADS, rows, numbers={0, 5}, limit=_UNCUT)
+    evidence = folded(
+        f"{len(rows)} of {len(finding.rows):,} rows behind it", f"<div class='scroll'>{table}</div>"
+    )
+    return _safe(finding_html(finding, leads=leads, evidence=evidence if rows else ""))
 
 
-def _evidence_row(row: int, record: Mapping[Any, Any]) -> dict[str, str]:
+def _row(row: int, record: Mapping[Any, Any]) -> list[str]:
     names = ("sample", "prompt", "completion", "reference", "reasoning", "error")
     limits = {"completion": _MAX_COMPLETION}
     texts = {name: shown(_without_nan(record.get(name)), limits.get(name, _MAX_OTHER_TEXT)) for name in names}
-    return texts | {"row": str(row), "score": number(float(record["score"]))}
+    score = number(float(record["score"]))
+    return [str(row), *(texts[name] for name in names[:4]), score, texts["error"] or texts["reasoning"]]
+
+
+def _safe(html: str) -> Any:
+    """HTML that has escaped every text in it."""
+    from markupsafe import Markup
+
+    return Markup(html)  # noqa: S704
 
 
 def _without_nan(value: Any) -> Any:
@@ -159,10 +171,8 @@ def _figures(report: Report) -> list[tuple[str, Any]]:
 
 
 def _drawing(figure: Any, *, has_script: bool) -> Any:
-    from markupsafe import Markup
-
     # plotly writes the characters < > and / of the figure's JSON as \u escapes, so no text ends the script.
     text = figure.to_html(
         full_html=False, include_plotlyjs=has_script, include_mathjax=False, config={"displaylogo": False}
     )
-    return Markup(text)  # noqa: S704
+    return _safe(text)

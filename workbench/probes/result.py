@@ -17,11 +17,12 @@ from workbench.errors import ReportError
 from workbench.grade import ErrorKind, Grade
 from workbench.grades import Grades
 from workbench.higher_level import higher_level
+from workbench.markup import bundle
 from workbench.probes.again import Again, again
 from workbench.probes.base import Base
 from workbench.probes.board import Outcome, with_texts
 from workbench.probes.kept import kept_rows, kinds_behind
-from workbench.probes.rich import as_html
+from workbench.probes.rich import as_html, as_markdown
 from workbench.probes.tried import Family, table
 from workbench.report import Report
 from workbench.samples import Samples
@@ -197,12 +198,15 @@ class Probe:
             run_notes=self.run_notes,
         )
 
+    def _repr_markdown_(self) -> str:
+        return as_markdown(self._head, self.findings, self.table, run_notes=self.run_notes)
+
     def _texts_of(self, finding: Finding) -> pd.DataFrame:
         """The texts behind a finding; none for what is no transformation."""
         return self._fooled(kinds_behind({finding.kind}, self._families))
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
-        return {"text/plain": str(self), "text/html": self._repr_html_()}
+        return bundle(self)
 
 
 def _listed(findings: Sequence[Finding]) -> str:

@@ -1,4 +1,4 @@
-"""A probe as HTML for a notebook: no script, every text escaped, readable in light and dark themes."""
+"""A probe for a notebook, as HTML and as Markdown: what fools the grader first, with the texts that prove it."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ from collections.abc import Callable, Mapping, Sequence
 import pandas as pd
 
 from workbench.diagnostics import Finding
-from workbench.report.rich import STYLE, escaped, rows_table
+from workbench.diagnostics.words import shape_of
+from workbench.markup import escaped, folded, html_block, markdown_lines, markdown_text, paragraph, sign
+from workbench.report.rows_table import rows_markdown, rows_table
 
-__all__ = ["as_html"]
+__all__ = ["as_html", "as_markdown"]
 
 _MOST_FINDINGS, _MOST_TEXTS = 12, 5
 _COLUMNS = ["sample", "prompt", "reference", "text", "score"]
@@ -34,26 +36,32 @@ def as_html(
         texts: The texts behind a finding, empty where there are none.
         run_notes: Sentences about the run.
     """
-    items = [_item(finding, texts(finding)) for finding in findings[:_MOST_FINDINGS]]
-    if len(findings) > _MOST_FINDINGS:
-        items.append(f"<li class='quiet'>and {len(findings) - _MOST_FINDINGS:,} more in probe.findings</li>")
-    warnings = "".join(f"<p class='warning'>{escaped(note, 400)}</p>" for note in run_notes)
-    told = "".join(
-        _folded(f"{len(some):,} {heading}", _quiet(some)) for heading, some in more.items() if some
-    )
-    return (
-        f"<div class='wb-report'><style>{STYLE}</style><p><b>{escaped(head, 400)}</b></p>{warnings}"
-        f"<ul>{''.join(items)}</ul>{told}{_folded('all transformations', rows_table(table, None))}</div>"
-    )
+    parts = [
+        f"<p class='lead'><strong>{escaped(head, 400)}</strong></p>",
+        *(paragraph(note, "failed", limit=400) for note in run_notes),
+        *(
+            _item(finding, texts(finding), leads=at == 0)
+            for at, finding in enumerate(findings[:_MOST_FINDINGS])
+        ),
+        paragraph(_rest(findings), "quiet"),
+        *(folded(f"{len(some):,} {heading}", _quiet(some)) for heading, some in more.items() if some),
+        folded("all transformations", rows_table(table, None)),
+    ]
+    return html_block("".join(parts), "wb-report", label="Probe")
 
 
-def _item(finding: Finding, texts: pd.DataFrame) -> str:
-    badge = f"<span class='badge {finding.severity}'>{finding.severity}</span>"
-    sentence = f"{badge} {escaped(finding.sentence, 1_000)} <span class='quiet'>{escaped(finding.advice, 400)}</span>"
-    if not len(texts):
-        return f"<li>{sentence}</li>"
-    few = texts[_COLUMNS].head(_MOST_TEXTS)
-    return f"<li>{sentence}{_folded(f'{len(few)} of its {len(texts):,} texts', rows_table(few, None))}</li>"
+def _item(finding: Finding, texts: pd.DataFrame, *, leads: bool) -> str:
+    kind = " class='lead'" if leads else ""
+    sentence = f"<p{kind}>{sign(shape_of(finding))}{escaped(finding.sentence, 1_000)}</p>"
+    few = texts[_COLUMNS].head(_MOST_TEXTS) if len(texts) else texts
+    proof = folded(f"{len(few)} of its {len(texts):,} texts", rows_table(few, None)) if len(texts) else ""
+    return f"<div class='finding'>{sentence}{paragraph(finding.advice, 'quiet', limit=400)}{proof}</div>"
+
+
+def _rest(findings: Sequence[Finding]) -> str:
+    """How many findings are not shown; "" for none."""
+    more = len(findings) - _MOST_FINDINGS
+    return f"and {more:,} more in probe.findings" if more > 0 else ""
 
 
 def _quiet(findings: Sequence[Finding]) -> str:
@@ -61,5 +69,14 @@ def _quiet(findings: Sequence[Finding]) -> str:
     return f"<ul>{''.join(lines)}</ul>"
 
 
-def _folded(summary: str, inner: str) -> str:
-    return f"<details><summary>{escaped(summary)}</summary>{inner}</details>"
+def as_markdown(
+    head: str, findings: Sequence[Finding], table: pd.DataFrame, *, run_notes: Sequence[str] = ()
+) -> str:
+    """What was tried, the holes, and the table of transformations; see `as_html`."""
+    shown = findings[:_MOST_FINDINGS]
+    items = [f"- {markdown_text(f'{one.sentence} {one.advice}', 1_400)}" for one in shown]
+    items += [f"- {_rest(findings)}"] if _rest(findings) else []
+    notes = (markdown_text(note, 400) for note in run_notes)
+    return markdown_lines(
+        [f"**{markdown_text(head, 400)}**", *notes, "\n".join(items), rows_markdown(table, None)]
+    )

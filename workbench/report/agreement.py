@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field, replace
-from html import escape
 from typing import Any
 
 import numpy as np
@@ -18,8 +17,8 @@ from workbench.diagnostics.labels import read_labels
 from workbench.diagnostics.registry import group_codes
 from workbench.display_text import counted, one_line, two_digits
 from workbench.errors import ReportError
+from workbench.markup import html_block, html_table, markdown_lines, markdown_table, markdown_text, paragraph
 from workbench.report.cases import read_weights
-from workbench.report.rich import STYLE
 from workbench.statistics import Confusion, Estimate, Interval, Share, auroc, compact, corrected_rate, share
 
 __all__ = ["Agreement", "agreement", "agreement_of"]
@@ -189,21 +188,26 @@ class Agreement:
         return f"Agreement({self.grader!r} with {self.other!r}, n={self.n}, kappa {kappa}, {self.verdict})"
 
     def _repr_html_(self) -> str:
-        name, other = escape(one_line(self.grader)), escape(one_line(self.other))
-        cells = (
-            ("good", self.accepted_good, self.rejected_good),
-            ("bad", self.accepted_bad, self.rejected_bad),
-        )
-        counts = "".join(
-            f"<tr><td>{kind}</td><td class='num'>{yes:,}</td><td class='num'>{no:,}</td></tr>"
-            for kind, yes, no in cells
-        )
-        numbers = "".join(f"<tr><td>{key}</td><td>{escape(text)}</td></tr>" for key, text in self.table)
-        head = f"<th>{other} \\ {name}</th><th class='num'>accepts</th><th class='num'>rejects</th>"
-        return (
-            f"<div class='wb-report'><style>{STYLE}</style><p>{escape(str(self))}</p>"
-            f"<table><thead><tr>{head}</tr></thead><tbody>{counts}</tbody></table><table><tbody>{numbers}</tbody></table></div>"
-        )
+        said = paragraph(self, "lead")
+        counts = html_table(self._heads, self._counts, numbers={1, 2})
+        return html_block(f"{said}{counts}{html_table([], self.table)}", "wb-report", label="Agreement")
+
+    def _repr_markdown_(self) -> str:
+        counts = markdown_table(self._heads, self._counts, numbers={1, 2})
+        numbers = markdown_table(["number", "value"], self.table)
+        return markdown_lines([f"**{markdown_text(self, 1_300)}**", counts, numbers])
+
+    @property
+    def _heads(self) -> list[str]:
+        return [f"{one_line(self.other)} \\ {one_line(self.grader)}", "accepts", "rejects"]
+
+    @property
+    def _counts(self) -> list[tuple[str, str, str]]:
+        """Rows by label and verdict."""
+        return [
+            ("good", f"{self.accepted_good:,}", f"{self.rejected_good:,}"),
+            ("bad", f"{self.accepted_bad:,}", f"{self.rejected_bad:,}"),
+        ]
 
 
 def agreement(

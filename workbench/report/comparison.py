@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import math
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -16,10 +15,10 @@ from workbench.diagnostics.finding import percent
 from workbench.diagnostics.repeats import repeats_of
 from workbench.display_text import counted, encodable, one_line
 from workbench.grades import Grades
+from workbench.report.comparison_rich import as_html, as_markdown
 from workbench.report.frames import row_frame
 from workbench.report.joint import Joint, joint
 from workbench.report.protocols import SamplesLike
-from workbench.report.rich import STYLE, rows_table
 from workbench.report.terminal import interval_in_words, number, signed
 from workbench.statistics import (
     Difference,
@@ -38,7 +37,6 @@ from workbench.statistics.spread import SAME
 
 __all__ = ["AgainstLabels", "Comparison", "compare_cases"]
 
-_MAX_ROWS_SHOWN = 8
 _MOST = float(np.finfo(np.float64).max)
 _LARGE = _MOST / 4
 """Half a difference above which twice of it, or of a sum of two, may be infinite."""
@@ -78,6 +76,7 @@ class Comparison:
         spearman: Rank correlation of the scores; NaN where one of the two does not vary.
         labels: Which of the two is closer to the labels; None where no row both judged has one.
         rows: Numbers of the compared rows, largest disagreement first.
+        row_labels: 1 known good, 0 known bad, -1 unknown, (n,), in the order of `verdicts`.
         noise_floor: The difference of means that noise alone reaches in 95 % of two runs of the same graders over these
             rows, from their repeats; NaN where one of them has none. See `workbench.statistics.noise.noise_floor`.
     """
@@ -95,6 +94,7 @@ class Comparison:
     spearman: float
     labels: AgainstLabels | None
     rows: NDArray[np.intp]
+    row_labels: NDArray[np.int8] = field(repr=False)
     _samples: SamplesLike = field(repr=False)
     _grades: tuple[Grades, Grades] = field(repr=False)
     noise_floor: float = math.nan
@@ -106,7 +106,7 @@ class Comparison:
         Prompt, completion, reference, both scores, `difference`, and both reasons where there are any; index
         row numbers.
         """
-        return self._read(self.rows)
+        return self.read(self.rows)
 
     @cached_property
     def joint(self) -> Joint:
@@ -213,13 +213,13 @@ class Comparison:
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        top = self._read(self.rows[:_MAX_ROWS_SHOWN])
-        scores = [str(name) for name in top if str(name).startswith(("score ", "difference"))]
-        verdict = f"<p><b>{html.escape(self.verdict)}</b></p>" if self.n else ""
-        paragraphs = f"{verdict}<p>{html.escape(str(self))}</p>"
-        return f"<div class='wb-report'><style>{STYLE}</style>{paragraphs}{rows_table(top, scores)}</div>"
+        return as_html(self, self.read)
 
-    def _read(self, rows: NDArray[np.intp]) -> pd.DataFrame:
+    def _repr_markdown_(self) -> str:
+        return as_markdown(self)
+
+    def read(self, rows: NDArray[np.intp]) -> pd.DataFrame:
+        """Rows with these numbers, with the columns of `frame`."""
         frame = row_frame(self._samples, {}, rows)
         both = tuple(zip(map(encodable, (self.a, self.b)), self._grades, strict=True))
         for name, grades in both:
@@ -257,6 +257,7 @@ def compare_cases(samples: SamplesLike, a: Case, b: Case) -> Comparison:
         kappa=verdicts.kappa,
         spearman=spearman(a.grades.scores[rows], b.grades.scores[rows]),
         labels=_against_labels(a.labels[rows], verdicts),
+        row_labels=a.labels[rows],
         rows=rows[np.argsort(-np.abs(gaps), kind="stable")],
         _samples=samples,
         _grades=(a.grades, b.grades),

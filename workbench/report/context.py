@@ -14,7 +14,14 @@ from workbench.report.frames import row_texts
 from workbench.report.protocols import SamplesLike
 from workbench.samples.plain import is_missing
 
-__all__ = ["ANNOTATOR_COLUMNS", "POSITION_COLUMNS", "TOPIC_COLUMN", "WRITER_COLUMNS", "SampleColumns"]
+__all__ = [
+    "ANNOTATOR_COLUMNS",
+    "POSITION_COLUMNS",
+    "TOPIC_COLUMN",
+    "WRITER_COLUMNS",
+    "SampleColumns",
+    "few_valued_columns",
+]
 
 TOPIC_COLUMN = "topic"
 """The column that names each row's topic, as vLLora's datasets have it."""
@@ -28,6 +35,29 @@ WRITER_COLUMNS = ("writer", "model", "model_name", "policy", "generator")
 
 POSITION_COLUMNS = ("position", "answer_position", "slot", "shown_as")
 """Columns that say at which place an answer was shown; the first there is counts."""
+
+
+_MOST_VALUES = 50
+"""Values up to which a column is one of groups of rows, rather than of something about each row."""
+
+
+def few_valued_columns(samples: SamplesLike) -> list[str]:
+    """Names of the columns beside prompt, answer and reference that have 2 to 50 values."""
+    frame = samples.frame
+    texts = {name for role, name in getattr(samples, "columns", {}).items() if role != "group"}
+    return [
+        str(name)
+        for name in frame.columns
+        if name not in texts and 1 < _distinct(frame[name]) <= _MOST_VALUES
+    ]
+
+
+def _distinct(column: Any) -> int:
+    """Distinct values of a column; 0 for one of lists and dicts."""
+    try:
+        return int(column.nunique())
+    except TypeError:
+        return 0
 
 
 @dataclass(frozen=True)
@@ -65,6 +95,22 @@ class SampleColumns:
         """Columns that are neither the prompt, the answer nor the reference, nor otherwise read into the thread."""
         roles = set(getattr(self.samples, "columns", {}).values())
         return [str(name) for name in self._all_names if name not in roles]
+
+    @cached_property
+    def n_prompts(self) -> int:
+        """Prompts that the rows answer."""
+        return len(set(self.samples.groups))
+
+    @cached_property
+    def few_valued(self) -> dict[str, NDArray[Any]]:
+        """Columns beside prompt, answer and reference that have 2 to 50 values: cells as text, (n,) each, "" for empty."""
+        frame = self.samples.frame
+        names = few_valued_columns(self.samples)
+        by_name = {str(name): frame[name] for name in frame.columns if str(name) in names}
+        return {
+            name: np.array(["" if is_missing(cell) else str(cell) for cell in cells], dtype=object)
+            for name, cells in by_name.items()
+        }
 
     @cached_property
     def _all_names(self) -> list[Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import math
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -12,7 +11,7 @@ import pandas as pd
 from workbench.diagnostics.finding import percent
 from workbench.display_text import counted, one_line
 from workbench.higher_level import higher_level
-from workbench.report.rich import STYLE
+from workbench.markup import html_block, html_table, markdown_lines, markdown_table, markdown_text, paragraph
 from workbench.report.spending import money
 from workbench.statistics import Interval
 from workbench.statistics.live_groups import LiveShare
@@ -151,14 +150,15 @@ class Forecast:
         )
 
     def _repr_html_(self) -> str:
-        paragraphs = "".join(f"<p>{html.escape(sentence)}</p>" for sentence in self.sentences)
-        head = "".join(f"<th class='num'>{name}</th>" for name in _HEADS)
-        body = "".join(
-            f"<tr>{''.join(f'<td class=num>{html.escape(cell)}</td>' for cell in row)}</tr>"
-            for row in self._cells()
-        )
-        table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-        return f"<div class='wb-report'><style>{STYLE}</style>{paragraphs}{table}</div>"
+        first, *others = self.sentences
+        said = paragraph(first, "lead") + "".join(map(paragraph, others))
+        table = html_table(_HEADS, self._cells(), numbers=range(len(_HEADS)))
+        return html_block(f"{said}<div class='scroll'>{table}</div>", "wb-report", label="Forecast")
+
+    def _repr_markdown_(self) -> str:
+        first, *others = (markdown_text(sentence, 900) for sentence in self.sentences)
+        table = markdown_table(_HEADS, self._cells(), numbers=range(len(_HEADS)))
+        return markdown_lines([f"**{first}**", *others, table])
 
     def _cells(self) -> list[tuple[str, ...]]:
         return [_line_cells(line, is_best=line.size == self.best) for line in self.lines]

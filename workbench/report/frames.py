@@ -13,8 +13,9 @@ from workbench.display_text import encodable
 from workbench.errors import SamplesError
 from workbench.grade import ErrorKind
 from workbench.grades import SCORED, Grades
+from workbench.markup import html_block, markdown_lines, paragraph
 from workbench.report.protocols import SampleLike, SamplesLike
-from workbench.report.rich import STYLE, rows_table
+from workbench.report.rows_table import rows_markdown, rows_table
 from workbench.statistics import compact, dead_share, mean, mean_interval, quantiles, sample_sd
 from workbench.thread import StringThread
 
@@ -163,10 +164,17 @@ class RowFrame(pd.DataFrame):
         return RowFrame
 
     def _repr_html_(self) -> str:
-        top = rows_table(self.head(self.MOST_SHOWN), None)
+        table = rows_table(self.head(self.MOST_SHOWN), None)
+        return html_block(f"{table}{paragraph(self._rest, 'quiet')}", "wb-report", label="Rows")
+
+    def _repr_markdown_(self) -> str:
+        return markdown_lines([rows_markdown(self.head(self.MOST_SHOWN), None), self._rest])
+
+    @property
+    def _rest(self) -> str:
+        """How many rows are not shown; "" for none."""
         hidden_rows = len(self) - self.MOST_SHOWN
-        more = f"<p class='quiet'>{hidden_rows:,} more rows</p>" if hidden_rows > 0 else ""
-        return f"<div class='wb-report'><style>{STYLE}</style>{top}{more}</div>"
+        return f"{hidden_rows:,} more rows" if hidden_rows > 0 else ""
 
 
 def row_frame(samples: SamplesLike, grades: Mapping[str, Grades], rows: NDArray[np.intp]) -> pd.DataFrame:

@@ -18,6 +18,7 @@ from workbench.errors import ReportError
 from workbench.graders.combine import GateResult
 from workbench.grades import Grades
 from workbench.higher_level import higher_level
+from workbench.markup import bundle
 from workbench.report.agreement import Agreement, agreement_of
 from workbench.report.bins import Histogram, histogram
 from workbench.report.cases import labelled_case
@@ -25,6 +26,7 @@ from workbench.report.comparison import Comparison, compare_cases
 from workbench.report.context import SampleColumns
 from workbench.report.findings import Findings
 from workbench.report.frames import long_frame, row_frame, score_frame, summary_frame
+from workbench.report.markdown import as_markdown
 from workbench.report.noise import noise_frame, noise_lines
 from workbench.report.protocols import SamplesLike
 from workbench.report.rich import as_html
@@ -56,6 +58,7 @@ class Report:
         sources: Source text by grader name, for the HTML report.
         fingerprints: Digests of the settings that each grader ran with, by its name: what a certificate is checked by.
         gate: The result of the suite's gate; None without a gate.
+        limits: Limits of diagnostics that are not the usual ones, by kind: {"too-lenient": 0.02}.
         notes: Sentences about the run itself: that it was stopped, or that a judge could not be reached.
         suite: How the graders belong together: weights, combining rule and gate; None where that is not known.
 
@@ -72,6 +75,7 @@ class Report:
     sources: Mapping[str, str] = field(default_factory=dict, kw_only=True)
     fingerprints: Mapping[str, Mapping[str, str]] = field(default_factory=dict, kw_only=True)
     gate: GateResult | None = field(default=None, kw_only=True)
+    limits: Mapping[str, float] = field(default_factory=dict, kw_only=True)
     notes: tuple[str, ...] = field(default=(), kw_only=True)
     suite: SuiteParts | None = field(default=None, kw_only=True)
 
@@ -159,9 +163,10 @@ class Report:
     @cached_property
     def findings(self) -> tuple[Finding, ...]:
         """What is wrong with the graders, most severe first; see `workbench.diagnostics.diagnose`."""
+        self.__dict__.setdefault("known_claims", {})  # see `reuse`
         return Findings(diagnose(
             self, preset=self.preset, labels=self.labels, pass_threshold=self.pass_threshold, scale=self.scale,
-            groups=self._codes,
+            groups=self._codes, limits=self.limits,
         ))  # fmt: skip
 
     @cached_property
@@ -197,17 +202,19 @@ class Report:
         labels: Sequence[bool | None] | str | None = None,
         pass_threshold: float | None = None,
         scale: tuple[float, float] | None = None,
+        limits: Mapping[str, float] | None = None,
     ) -> Report:
         """The same report with other findings; settings that are not passed stay as they are.
 
-        With `labels` (True known good, False known bad, None unknown, or the name of a column of the
-        samples that holds these) a saturated grader can be shown to be too lenient or too strict, with the
-        rows that prove it. The report's pass mark must lie on a new `scale` too.
+        With `labels`, as in `Report`, a saturated grader can be shown to be too lenient or too strict, with the rows that
+        prove it. The report's pass mark must lie on a new `scale` too.
 
         Raises:
             ReportError: As `workbench.diagnostics.diagnose`.
         """
-        settings = {"preset": preset, "labels": labels, "pass_threshold": pass_threshold, "scale": scale}
+        settings = {
+            "preset": preset, "labels": labels, "pass_threshold": pass_threshold, "scale": scale, "limits": limits,
+        }  # fmt: skip
         changes: dict[str, Any] = {name: value for name, value in settings.items() if value is not None}
         report = replace(self, **changes)
         _ = report.findings  # computed now, so that a wrong argument is reported here
@@ -335,11 +342,10 @@ class Report:
         return f"Report({len(self):,} rows, graders {', '.join(map(repr, self.graders))})"
 
     def _repr_html_(self) -> str:
-        gate = "" if self.gate is None else str(self.gate)
-        return as_html(
-            self.summary, self.histograms, self.findings, lambda finding, limit: self.rows(where=finding, limit=limit),
-            gate=gate, facts=self.facts, notes=self.samples.notes,
-        )  # fmt: skip
+        return as_html(self)
+
+    def _repr_markdown_(self) -> str:
+        return as_markdown(self)
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
-        return {"text/plain": str(self), "text/html": self._repr_html_()}
+        return bundle(self)

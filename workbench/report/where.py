@@ -16,6 +16,8 @@
 | `{"prompts": g, "mean": [low, high], "scores": "dead"}` | whose prompt has that mean score of `g`, and scores that are all the same ("dead"), close ("narrow") or apart ("wide") |
 | `{"probe": "empty"}` | of that transformation: rows of a probe, which have a column `probe` |
 | `{"text": "words"}` | id, a turn or the reference contains it, in any case |
+| `{"column": "writer", "is": "hasty"}` | whose cell in that column is written so; `null` where it is empty |
+| `{"column": "length", "between": [10, 20]}` | whose cell in that column is a number from 10 to 20, both included |
 | `{"any": [[...], [...]]}` | those that meet all conditions of one of these lists |
 | `{"rows": [1, 2]}` | these |
 """
@@ -34,8 +36,8 @@ from workbench.diagnostics.repeats import repeats_of
 from workbench.errors import ReportError
 from workbench.grades import SCORED, Grades
 from workbench.report.bins import edges_of, within
+from workbench.report.by_cells import by_probe, by_range, by_text, by_value
 from workbench.report.cases import label_codes, labelled_case
-from workbench.report.frames import row_texts
 from workbench.report.prompt_spread import prompt_spread
 from workbench.report.protocols import ReportLike
 from workbench.report.select import check_graders, select
@@ -198,31 +200,6 @@ def _by_prompt(report: ReportLike, grader: str, ends: Sequence[float], spread: s
     return rows
 
 
-def _by_text(report: ReportLike, text: str) -> Rows:
-    needle = str(text).casefold()
-    return np.flatnonzero(np.array([needle in row_text for row_text in _texts(report)], dtype=bool))
-
-
-def _texts(report: ReportLike) -> list[str]:
-    """Every row's id, turns and reference, case-folded; computed once and stored in the report."""
-    texts: list[str] | None = report.__dict__.get("_searched")
-    if texts is None:
-        parts = row_texts(report.samples, np.arange(len(report), dtype=np.intp))
-        texts = [
-            "\n".join("" if part is None else str(part) for part in row_parts).casefold()
-            for row_parts in parts
-        ]
-        report.__dict__["_searched"] = texts
-    return texts
-
-
-def _by_probe(report: ReportLike, name: str) -> Rows:
-    frame = report.samples.frame
-    if "probe" not in frame:
-        raise ReportError("the rows have no column 'probe'", expected="the report or the rows of a probe")
-    return np.flatnonzero(frame["probe"].astype(str).to_numpy() == str(name))
-
-
 def _by_number(report: ReportLike, rows: Sequence[int]) -> Rows:
     return select(list(rows), None, len(report))
 
@@ -314,8 +291,18 @@ _KINDS: dict[str, _Kind] = {
         ),
         lambda c: [c["prompts"]],
     ),
-    "probe": _Kind(("probe",), _by_probe, lambda c: f"probe {c['probe']}"),
-    "text": _Kind(("text",), _by_text, lambda c: f"text {str(c['text'])!r}"),
+    "probe": _Kind(("probe",), by_probe, lambda c: f"probe {c['probe']}"),
+    "text": _Kind(("text",), by_text, lambda c: f"text {str(c['text'])!r}"),
+    "is": _Kind(
+        ("column", "is"),
+        by_value,
+        lambda c: f"{c['column']} {'is empty' if c['is'] is None else c['is']}",
+    ),
+    "between": _Kind(
+        ("column", "between"),
+        by_range,
+        lambda c: f"{c['column']} {float(c['between'][0]):.4g} to {float(c['between'][1]):.4g}",
+    ),
     "any": _Kind(
         ("any",),
         _by_any_of,

@@ -8,13 +8,13 @@ import weakref
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from html import escape
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from workbench.display_text import visible
 from workbench.grades import Grades
+from workbench.markup import html_block, html_table, markdown_lines, markdown_table, markdown_text, paragraph
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -172,8 +172,7 @@ class RewardStats:
         table = [
             "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)) for line in lines
         ]
-        head = f"{self.calls:,} calls, {self.seconds:.3g} s"
-        return "\n".join([head, *(line.rstrip() for line in table), *self._latest()])
+        return "\n".join([self._calls, *(line.rstrip() for line in table), *self._latest()])
 
     def _latest(self) -> list[str]:
         """The latest failure of each grader and kind, a line each."""
@@ -184,18 +183,24 @@ class RewardStats:
         ]
 
     def _repr_html_(self) -> str:
-        rows = "".join(
-            f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in line)}</tr>" for line in self._lines()
-        )
-        head = "".join(f"<th>{name}</th>" for name in _HEAD)
-        failures = "".join(f"<div>{escape(line)}</div>" for line in self._latest())
-        table = f"<table><tr>{head}</tr>{rows}</table>"
-        return f"<p>{self.calls:,} calls, {self.seconds:.3g} s</p>{table}{failures}"
+        failures = "".join(paragraph(line, "failed") for line in self._latest())
+        table = f"<div class='scroll'>{html_table(_HEAD, self._lines(), numbers=_NUMBERS)}</div>"
+        return html_block(f"{paragraph(self._calls, 'lead')}{failures}{table}", label="Grading so far")
+
+    def _repr_markdown_(self) -> str:
+        failures = "\n".join(f"- {markdown_text(line, 400)}" for line in self._latest())
+        table = markdown_table(_HEAD, self._lines(), numbers=_NUMBERS)
+        return markdown_lines([f"**{markdown_text(self._calls)}**", failures, table])
+
+    @property
+    def _calls(self) -> str:
+        return f"{self.calls:,} calls, {self.seconds:.3g} s"
 
 
 _MOST_MESSAGE = 300
 """Characters of a failure that are shown."""
 _HEAD = ("grader", "scored", "skipped", "failed", "time", "slowest row")
+_NUMBERS = {1, 2, 4}
 
 
 def _short(text: str) -> str:

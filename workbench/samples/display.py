@@ -1,31 +1,30 @@
-"""A `Samples` as one line and as an HTML table. Every cell is text: nothing in a dataset is ever markup."""
+"""A `Samples` as one line and as a table. Every cell is text: nothing in a dataset is ever markup."""
 
 from __future__ import annotations
 
-import html
 import json
 from collections.abc import Mapping, Sequence
+from numbers import Number
 from typing import Any
 
 from workbench.display_text import counted
+from workbench.markup import (
+    escaped,
+    html_block,
+    html_table,
+    markdown_lines,
+    markdown_table,
+    markdown_text,
+    paragraph,
+)
 from workbench.samples.plain import NotPlainError, plain
 
-__all__ = ["MAX_TEXT", "as_html", "as_line"]
+__all__ = ["MAX_TEXT", "as_html", "as_line", "as_markdown"]
 
 MAX_TEXT = 200
 """Characters of a cell shown: enough to recognise a row, few enough for a notebook page."""
 
 _MAX_COLUMNS = 14
-_LONG = 40
-
-
-# The class stands twice: JupyterLab right-aligns cells by a rule as strong as one class.
-_STYLE = (
-    ".workbench-samples.workbench-samples th,.workbench-samples.workbench-samples td"
-    "{text-align:left;vertical-align:top;white-space:pre-wrap;max-width:22em;overflow-wrap:break-word}"
-    ".workbench-samples.workbench-samples th{white-space:nowrap}"
-    ".workbench-samples.workbench-samples td.wide{min-width:16em}"
-)
 
 
 def as_line(rows: int, roles: Mapping[str, str], metadata: int, source: str) -> str:
@@ -45,23 +44,43 @@ def as_html(line: str, columns: Mapping[str, Sequence[Any]], *, total: int) -> s
         total: Rows there are in all.
     """
     names = list(columns)[:_MAX_COLUMNS]
-    rows = list(zip(*(columns[name] for name in names), strict=True))
-    head = "".join(f"<th scope='col'>{_escaped(name)}</th>" for name in names)
-    body = "".join("<tr>" + "".join(_cell(cell) for cell in row) + "</tr>" for row in rows)
-    hidden_rows = total - len(rows)
-    more = f"<p>{counted(hidden_rows, 'more row')}</p>" if hidden_rows else ""
-    return (
-        f"<p>{_escaped(line)}</p>"
-        f"<div class='workbench-samples' style='overflow-x:auto'><style>{_STYLE}</style><table>"
-        f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}</div>"
+    rows = _rows(columns, names)
+    table = html_table(names, rows, numbers=_numbers(columns, names), limit=MAX_TEXT + 1)
+    parts = [
+        f"<p class='lead'><strong>{counted(total, 'row')}</strong> <span class='quiet'>{escaped(line, 600)}</span></p>",
+        f"<div class='scroll'>{table}</div>",
+        paragraph(_rest(total - len(rows)), "quiet"),
+    ]
+    return html_block("".join(parts), "workbench-samples", label="Samples")
+
+
+def as_markdown(line: str, columns: Mapping[str, Sequence[Any]], *, total: int) -> str:
+    """The same as Markdown."""
+    names = list(columns)[:_MAX_COLUMNS]
+    rows = _rows(columns, names)
+    table = markdown_table(names, rows, numbers=_numbers(columns, names), limit=MAX_TEXT)
+    return markdown_lines(
+        [f"**{counted(total, 'row')}** {markdown_text(line, 600)}", table, _rest(total - len(rows))]
     )
 
 
-def _cell(value: Any) -> str:
-    text = _cell_text(value)
-    # Long texts get a minimum width, or a prompt would be one word wide beside many columns.
-    kind = " class='wide'" if len(text) > _LONG else ""
-    return f"<td{kind}>{_escaped(text)}</td>"
+def _rows(columns: Mapping[str, Sequence[Any]], names: Sequence[str]) -> list[list[str]]:
+    lines = zip(*(columns[name] for name in names), strict=True)
+    return [[_cell_text(cell) for cell in line] for line in lines]
+
+
+def _numbers(columns: Mapping[str, Sequence[Any]], names: Sequence[str]) -> set[int]:
+    """Places of the columns whose cells are numbers, which stand on the right."""
+    return {at for at, name in enumerate(names) if len(columns[name]) and all(map(_is_number, columns[name]))}
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, Number) and not isinstance(value, bool)
+
+
+def _rest(hidden_rows: int) -> str:
+    """How many rows are not shown; "" for none."""
+    return counted(hidden_rows, "more row") if hidden_rows else ""
 
 
 def _cell_text(value: Any) -> str:
@@ -75,8 +94,3 @@ def _cell_text(value: Any) -> str:
         value = json.dumps(value, ensure_ascii=False, default=repr)
     text = value if isinstance(value, str) else repr(value)
     return text if len(text) <= MAX_TEXT else text[: MAX_TEXT - 1] + "…"
-
-
-def _escaped(text: str) -> str:
-    # A lone surrogate would break the page's UTF-8, and with it the whole cell's output.
-    return html.escape(text.encode("utf-8", "backslashreplace").decode(), quote=True)

@@ -13,13 +13,14 @@ from workbench.errors import SamplesError
 from workbench.packed import BATCH_ROWS, Packed, pack
 from workbench.samples.cells import Built, Fault, rewritten
 from workbench.samples.columns import require_completion
-from workbench.samples.display import as_html, as_line
+from workbench.samples.display import as_html, as_line, as_markdown
 from workbench.samples.draw import draw_rows, strata
 from workbench.samples.masks import checked_mask, mask_of
 from workbench.samples.notes import dataset_notes
 from workbench.samples.plain import plain
 from workbench.samples.readers import load
 from workbench.samples.sample import Sample
+from workbench.samples.search import RowWords
 from workbench.samples.table import Rows, Table
 from workbench.thread import StringThread
 
@@ -70,7 +71,7 @@ class Samples:
         ('It is 4.', '4', {'answer': '4'})
     """
 
-    __slots__ = ("_faults", "_notes", "_packed", "_rewrite", "_rows", "_table")
+    __slots__ = ("_faults", "_notes", "_packed", "_rewrite", "_rows", "_table", "_words")
 
     def __init__(
         self, data: Any, *, columns: Mapping[str, str | None] | None = None, source: str = ""
@@ -93,6 +94,7 @@ class Samples:
         self._packed: Packed | None = None
         self._faults: dict[int, Fault] | None = None
         self._notes: tuple[str, ...] | None = None
+        self._words: RowWords | None = None
 
     def __len__(self) -> int:
         return len(self._table) if self._rows is None else len(self._rows)
@@ -320,10 +322,16 @@ class Samples:
         return as_line(len(self), self._table.roles, len(self._table.metadata), self.source)
 
     def _repr_html_(self) -> str:
+        return as_html(repr(self), self._first_rows(), total=len(self))
+
+    def _repr_markdown_(self) -> str:
+        return as_markdown(repr(self), self._first_rows(), total=len(self))
+
+    def _first_rows(self) -> dict[str, list[Any]]:
+        """Cells of the first rows by the column's name, with their numbers."""
         rows = self.row_numbers[:5]
         names = [*self._table.roles.values(), *self._table.metadata]
-        columns = {name: self._table.cells(name, rows) for name in dict.fromkeys(names)}
-        return as_html(repr(self), {"#": rows.tolist(), **columns}, total=len(self))
+        return {"#": rows.tolist(), **{name: list(self._table.cells(name, rows)) for name in names}}
 
 
 def _count(n: Any) -> int:

@@ -18,11 +18,13 @@ __all__ = [
     "export_code",
     "grader_code",
     "graders_code",
+    "history_code",
     "keep_code",
     "label_code",
     "relabel_code",
     "rows_code",
     "run_code",
+    "stored_version_code",
     "undo_code",
 ]
 
@@ -87,7 +89,7 @@ def run_code(
     rows = call("app.samples.draw", n, **draw) if n else "app.samples"
     run = call(
         f"{suite}.run", _Code("rows"), labels=_Code(labels_code) if labels_code else None,
-        store=labels.storage.url or None, budget=budget, repeats=repeats if repeats > 1 else None,
+        store=labels.storage.url or None, dataset=labels.dataset if labels.storage.url else None, budget=budget, repeats=repeats if repeats > 1 else None,
     )  # fmt: skip
     lines = [
         f"rows = {rows}",
@@ -149,6 +151,16 @@ def undo_code(labels: DatasetLabels, name: str) -> str:
 def keep_code(storage: Storage, name: str, change: str) -> str:
     """A grader kept in the store: `change` is "create" or "edit"."""
     return f"{_store_code(storage)}.graders.{change}({name!r}, {grader_code(name)})"
+
+
+def history_code(storage: Storage, name: str) -> str:
+    """What was done to a grader in the store."""
+    return call(f"{_store_code(storage)}.graders.history", name)
+
+
+def stored_version_code(storage: Storage, name: str, version: int) -> str:
+    """A version of a grader in the store, taken into the app."""
+    return f"app.add({call(f'{_store_code(storage)}.graders.get', name, version)})"
 
 
 def _owner(labels: DatasetLabels) -> dict[str, str]:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from workbench.graders.combine import Entry
 from workbench.report import Report
 
-__all__ = ["BEFORE", "GraderVersions", "current_name", "restricted"]
+__all__ = ["BEFORE", "GraderVersions", "current_name", "restricted", "shared_rows"]
 
 BEFORE = " (before)"
 """Put behind the name of a grader's last other definition, with a number where a grader is called so."""
@@ -52,6 +52,21 @@ class GraderVersions:
                 self._other[name] = previous_run
             self._last[name] = _Run(entries[name], report)
 
+    def note_edit(self, name: str, entry: Entry, report: Report, before: tuple[Entry, Report] | None) -> None:
+        """Keep what an edited grader scored, with what the version scored that it is compared with.
+
+        Args:
+            name: The grader.
+            entry: As what it ran.
+            report: Its report.
+            before: As what the last kept version ran, and its report; None where the edit has none before it.
+        """
+        self._last[name] = _Run(entry, report)
+        if before is not None and before[0] != entry:
+            self._other[name] = _Run(*before)
+        else:
+            self._other.pop(name, None)
+
     def added_to(self, report: Report) -> Report:
         """A report with what changed graders scored before, on the rows that all of these runs have.
 
@@ -65,7 +80,7 @@ class GraderVersions:
         self.why_not = ""
         if not runs:
             return report
-        rows, *run_rows = _shared_rows([report, *runs.values()])
+        rows, *run_rows = shared_rows([report, *runs.values()])
         if not len(rows):
             self.why_not = "The runs before the change have no row in common with this one."
             return report
@@ -94,7 +109,7 @@ def _old_names(names: Iterable[str], taken: Iterable[str]) -> list[str]:
     return old_names
 
 
-def _shared_rows(reports: list[Report]) -> list[NDArray[np.intp]]:
+def shared_rows(reports: list[Report]) -> list[NDArray[np.intp]]:
     """Row numbers of the shared samples in each report, in the first one's order."""
     numbers = [{str(name): row for row, name in enumerate(report.samples.ids)} for report in reports]
     shared = [name for name in numbers[0] if all(name in other_numbers for other_numbers in numbers[1:])]

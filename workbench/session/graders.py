@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from traitlets import Any as AnyTrait
 from traitlets import HasTraits
@@ -16,31 +16,14 @@ from workbench.graders.combine import Entry
 from workbench.session.code_lines import LastCode, grader_code, graders_code
 from workbench.session.grader_text import cell_of, grader_from_text
 from workbench.session.proofs import copy_proof, proof_of, suite_of
+from workbench.session.removed_grader import RemovedGrader
 from workbench.suite import Suite
 
 if TYPE_CHECKING:
     from workbench.sandbox.host.validation import Validation
     from workbench.session.guard import ActionGuard
 
-__all__ = ["GraderList", "RemovedGrader"]
-
-
-class RemovedGrader(NamedTuple):
-    """A grader that a person removed, or wrote another one in place of.
-
-    Attributes:
-        name: What it was called here.
-        grader: The grader.
-        from_cell: The grader that a cell defined last under this name; None where it was written in the app.
-        chosen: Whether it was chosen.
-        order: The names of all graders, in their order before.
-    """
-
-    name: str
-    grader: Grader
-    from_cell: Grader | None
-    chosen: bool
-    order: tuple[str, ...]
+__all__ = ["GraderList"]
 
 
 class GraderList(HasTraits):
@@ -73,6 +56,7 @@ class GraderList(HasTraits):
         self.suite: Suite | None = None
         self._given: frozenset[str] = frozenset()
         self._from_cells: dict[str, Grader] = {}  # the last grader that a cell defined under each name
+        self._unticked: set[str] = set()  # drafts that are part of the run once their checks pass
         self._ran: dict[str, Entry] = {}  # as what each grader ran whose grades are shown
         self.by_name, self.proofs = {}, {}
 
@@ -152,6 +136,26 @@ class GraderList(HasTraits):
                 self.unrun = self.unrun - {name} if as_it_ran else self.unrun | {name}
             if old is None:
                 self.chosen = (*self.chosen, name)
+            self._tick_by_proof(name)
+
+    def _tick_by_proof(self, name: str) -> None:
+        """Take a grader whose checks failed out of the run, and back into it once they pass."""
+        proof = self.proofs.get(name)
+        if proof is None:
+            return
+        if not proof.ok and name in self.chosen:
+            self._unticked.add(name)
+            self.chosen = tuple(other for other in self.chosen if other != name)
+        elif proof.ok and name in self._unticked:
+            self._unticked.discard(name)
+            self.chosen = tuple(other for other in self.by_name if other in {*self.chosen, name})
+
+    @property
+    def drafts(self) -> list[str]:
+        """Names of the graders whose checks failed: they are never run or exported by themselves."""
+        return [
+            name for name in self.by_name if (proof := self.proofs.get(name)) is not None and not proof.ok
+        ]
 
     def add_text(self, source: str, *, name: str = "") -> str:
         """Take a grader from a text: Python, JavaScript, or a spec as JSON. Nothing of it runs here.
@@ -168,11 +172,16 @@ class GraderList(HasTraits):
         """
         grader = grader_from_text(source, name)
         with self._guard.lock:
-            if self.by_name.get(grader.name, grader) != grader:
-                self._remember(grader.name)
-            self.add(grader)
+            self.exchange(grader.name, grader)
             self._code.text = cell_of(source, grader.name)
         return grader.name
+
+    def exchange(self, name: str, grader: Grader) -> None:
+        """Take a grader; another one of that name can be restored."""
+        with self._guard.lock:
+            if self.by_name.get(name, grader) != grader:
+                self._remember(name)
+            self.add(grader, name=name)
 
     # ---- removing, so that it can be restored
 
@@ -210,9 +219,7 @@ class GraderList(HasTraits):
             removed_grader: RemovedGrader = self.removed[-1]
             name, grader, from_cell, chosen, order = removed_grader
             self.removed = self.removed[:-1]
-            if self.by_name.get(name, grader) != grader:
-                self._remember(name)
-            self.add(grader, name=name)
+            self.exchange(name, grader)
             self._from_cells |= {} if from_cell is None else {name: from_cell}
             names = [other for other in dict.fromkeys([*order, *self.by_name]) if other in self.by_name]
             self.by_name = {other: self.by_name[other] for other in names}
@@ -269,11 +276,19 @@ class GraderList(HasTraits):
         """
         if not self.chosen:
             raise WorkbenchError("no grader is chosen", hint="choose at least one in the list")
-        entries = list(self.chosen_entries().values())
+        return self.suite_of_entries(list(self.chosen_entries().values()))
+
+    def suite_of_entries(self, entries: Sequence[Entry]) -> Suite:
+        """These entries as a suite, with the rule and gate of the one they came in where all of its graders are there."""
         suite = self.suite
-        if suite is None or self._missing:
+        if suite is None or {entry.name for entry in suite.entries} - {entry.name for entry in entries}:
             return Suite(entries)
         return Suite(entries, combine=suite.combine, gate=suite.gate, name=suite.name)
+
+    @property
+    def judges_together(self) -> bool:
+        """Whether the graders came in a suite whose rule or gate judges them together."""
+        return self.suite is not None and (self.suite.combine is not None or self.suite.gate is not None)
 
     @property
     def _missing(self) -> set[str]:
@@ -318,4 +333,6 @@ class GraderList(HasTraits):
         """Take the proof of a grader that was validated, unless its name was redefined meanwhile."""
         with self._guard.lock:
             if self.by_name.get(name) == grader:
+                copy_proof(grader, self.by_name[name])
                 self.proofs = {**self.proofs, name: proof_of(grader)}
+                self._tick_by_proof(name)

@@ -3,15 +3,46 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from types import TracebackType
+from typing import Self
 
 from traitlets import Any as AnyTrait
 from traitlets import HasTraits
 
 from workbench.session.problem import Problem
 
-__all__ = ["ActionGuard"]
+__all__ = ["ActionGuard", "ActionLock"]
+
+
+class ActionLock:
+    """A re-entrant lock, with callbacks before the last of one thread's holds ends.
+
+    Attributes:
+        on_release: Each is called with the lock held, when what one thread changed is complete.
+    """
+
+    def __init__(self) -> None:
+        # Re-entrant: changing a trait calls its observers, which may act on the session in the same thread.
+        self._lock = threading.RLock()
+        self._depth = 0
+        self.on_release: list[Callable[[], object]] = []
+
+    def __enter__(self) -> Self:
+        self._lock.acquire()
+        self._depth += 1
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            for callback in tuple(self.on_release) if self._depth == 1 else ():
+                callback()
+        finally:
+            self._depth -= 1
+            self._lock.release()
 
 
 class ActionGuard(HasTraits):
@@ -28,8 +59,7 @@ class ActionGuard(HasTraits):
 
     def __init__(self) -> None:
         super().__init__()
-        # Re-entrant: changing a trait calls its observers, which may act on the session in the same thread.
-        self.lock = threading.RLock()
+        self.lock = ActionLock()
         self._depth = 0
 
     @contextmanager

@@ -5,9 +5,22 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 
-__all__ = ["BALANCED", "CHOSEN", "DISAGREEING", "RANDOM", "is_at_random", "of_stratum", "weights_of"]
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = [
+    "BALANCED",
+    "CHOSEN",
+    "DISAGREEING",
+    "RANDOM",
+    "WeightedLabels",
+    "is_at_random",
+    "of_stratum",
+    "weights_of",
+]
 
 RANDOM, BALANCED, DISAGREEING, CHOSEN = "random", "class-balanced", "disagreement first", "as shown"
 
@@ -16,6 +29,23 @@ _STRATUM = re.compile(rf"{BALANCED} (?:({'|'.join(_CLASSES.values())}) )?(\d{{1,
 
 _Stratum = tuple[str, Fraction]
 """A class of verdicts, and its share of all rows. Labels of older releases do not say which class: ""."""
+
+
+@dataclass(frozen=True)
+class WeightedLabels:
+    """People's labels as a rate takes them.
+
+    Attributes:
+        labels: True good, False bad, None for none that counts, one a row.
+        weights: How many rows each stands for, (n,), NaN where there is no label.
+        n: Rows whose label counts.
+        n_chosen: Labelled rows that were chosen by their grades: of these there is no rate.
+    """
+
+    labels: list[bool | None]
+    weights: NDArray[np.float64]
+    n: int
+    n_chosen: int
 
 
 def is_at_random(drawn: str) -> bool:

@@ -8,7 +8,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 from traitlets import HasTraits, Int
 
 from workbench.diagnostics.labels import read_labels
@@ -17,7 +16,7 @@ from workbench.report.agreement import agreement
 from workbench.report.settings import label_column
 from workbench.samples import Samples
 from workbench.session.dataset_name import name_of
-from workbench.session.label_weights import is_at_random, weights_of
+from workbench.session.label_weights import WeightedLabels, is_at_random, weights_of
 from workbench.session.labelled_texts import LabelledTexts
 from workbench.store.errors import LabelledSinceError
 
@@ -26,27 +25,10 @@ if TYPE_CHECKING:
     from workbench.session.storage import Storage
     from workbench.store import Label
 
-__all__ = ["DatasetLabels", "WeightedLabels"]
+__all__ = ["DatasetLabels"]
 
 
 _VALUES = {1: True, 0: False, -1: None}
-
-
-@dataclass(frozen=True)
-class WeightedLabels:
-    """People's labels as a rate takes them.
-
-    Attributes:
-        labels: True good, False bad, None for none that counts, one a row.
-        weights: How many rows each stands for, (n,), NaN where there is no label.
-        n: Rows whose label counts.
-        n_chosen: Labelled rows that were chosen by their grades: of these there is no rate.
-    """
-
-    labels: list[bool | None]
-    weights: NDArray[np.float64]
-    n: int
-    n_chosen: int
 
 
 @dataclass(frozen=True)
@@ -74,7 +56,6 @@ class DatasetLabels(HasTraits):
         samples: The dataset.
         storage: Where people's labels are kept.
         labeller: Who labels.
-        dataset: Name of the dataset in the store.
     """
 
     changes = Int(0)
@@ -84,7 +65,7 @@ class DatasetLabels(HasTraits):
     ) -> None:
         super().__init__()
         self.samples, self.storage, self.labeller = samples, storage, labeller
-        self.dataset = dataset or name_of(samples)
+        self._dataset = dataset
         self._given = given
         self._codes = read_labels(label_column(samples, given), len(samples))
         self._texts = LabelledTexts(samples)
@@ -98,11 +79,23 @@ class DatasetLabels(HasTraits):
         """The column that what is known beforehand came from; None for none."""
         return self._given if isinstance(self._given, str) else None
 
+    @cached_property
+    def dataset(self) -> str:
+        """Name of the dataset in the store. Without a given name all rows may have to be read, which takes seconds."""
+        return self._dataset or name_of(self.samples)
+
     # ---- what the store holds
+
+    @property
+    def _nobody_labelled(self) -> bool:
+        """Whether the store has no label of any dataset: then this one need not be named."""
+        return not self.storage.store.labels.datasets()
 
     @cached_property
     def latest(self) -> dict[str, Label]:
         """The store's labels of this dataset's texts: sample id to the last label, whoever gave it."""
+        if self._nobody_labelled:
+            return {}
         labels, self._mismatched = self._texts.read(self.storage.store.labels, dataset=self.dataset)
         return labels
 
@@ -114,6 +107,8 @@ class DatasetLabels(HasTraits):
     @cached_property
     def _by_labeller(self) -> dict[str, dict[str, Label]]:
         labels = self.storage.store.labels
+        if self._nobody_labelled:
+            return {}
         return {
             name: self._texts.read(labels, labeller=name, dataset=self.dataset)[0]
             for name in labels.labellers(dataset=self.dataset)

@@ -10,6 +10,7 @@ from traitlets import Any as AnyTrait
 from traitlets import HasTraits
 
 from workbench.errors import ReportError
+from workbench.report.reuse import reuse
 from workbench.session.code_lines import LastCode, relabel_code, rows_code
 
 if TYPE_CHECKING:
@@ -42,12 +43,54 @@ class Results(HasTraits):
     def __init__(self, guard: ActionGuard, code: LastCode) -> None:
         super().__init__()
         self._guard, self._code = guard, code
+        self._settings: dict[str, Any] = {}  # of a report, as a person set them
 
     def show(self, report: Report) -> None:
-        """Show all rows of another report."""
+        """Show another report; conditions that it can answer stay, and the open row where the rows are the same."""
         with self._guard.lock:
-            self.row, self.where = None, ()
+            before: Report | None = self.report
+            if before is None or before.samples is not report.samples:
+                self.row = None
+            self.where = tuple(condition for condition in self.where if _answers(report, condition))
             self.report = report
+
+    def with_settings(self, report: Report) -> Report:
+        """A report with the pass mark and the limits that were set here."""
+        changed = {name: value for name, value in self._settings.items() if getattr(report, name) != value}
+        return replace(report, **changed) if changed else report
+
+    def set_pass_mark(self, value: float) -> None:
+        """Judge verdicts by another pass mark, now and after the next runs. Called without the lock.
+
+        Raises:
+            ReportError: It is not on the scale.
+        """
+        self._set("pass_threshold", value)
+
+    def set_limit(self, kind: str, value: float) -> None:
+        """Hold findings of a kind against another limit, now and after the next runs. Called without the lock.
+
+        Args:
+            kind: "too-lenient" or "too-strict".
+            value: A share between 0 and 1.
+
+        Raises:
+            ReportError: No such limit, or no such share.
+        """
+        self._set("limits", {**self._settings.get("limits", {}), kind: value})
+
+    def _set(self, name: str, value: Any) -> None:
+        before: Report | None = self.report
+        if before is None:
+            return
+        changed: dict[str, Any] = {name: value}
+        report = reuse(replace(before, **changed), before)
+        _ = report.findings  # takes its time for many rows: before the lock
+        with self._guard.lock:
+            self._settings = {**self._settings, **changed}
+            if self.report is before:
+                self.show(report)
+                self._code.text = f"report = app.report.diagnose({name}={value!r})\nreport"
 
     def look(self, *conditions: Condition) -> None:
         """Show the rows that meet all of these conditions; all rows without any.

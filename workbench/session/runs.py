@@ -14,14 +14,17 @@ from workbench.graders.combine import Entry
 from workbench.session.code_lines import LastCode, run_code
 from workbench.session.grader_versions import GraderVersions
 from workbench.session.merged_reports import merge, reusable_graders
+from workbench.session.pace import Pace, TimeLeft
 
 if TYPE_CHECKING:
     from workbench.jobs import Job
     from workbench.progress import Progress
     from workbench.report import Report
     from workbench.report.protocols import SamplesLike
+    from workbench.samples import Samples
     from workbench.session.graders import GraderList
     from workbench.session.guard import ActionGuard
+    from workbench.session.kept_versions import KeptVersions
     from workbench.session.labels import DatasetLabels
     from workbench.session.results import Results
 
@@ -39,10 +42,12 @@ class Runs(HasTraits):
         graders: What can run.
         labels: What is known of the samples that they run on.
         results: Where the report of a run is shown.
+        kept: Versions of the graders: what a person runs is kept.
         guard: Its lock is held while this changes; errors of a run end there.
         code: Where the lines that would do the same are left.
 
     Attributes:
+        pace: How long each grader takes.
         job: The run under way or over; None before the first.
         last_report: The report of the last run alone, without graders that did not run; None before the first.
     """
@@ -56,12 +61,15 @@ class Runs(HasTraits):
         labels: DatasetLabels,
         results: Results,
         *,
+        kept: KeptVersions,
         guard: ActionGuard,
         code: LastCode,
     ) -> None:
         super().__init__()
-        self._graders, self._labels, self._results = graders, labels, results
+        self._graders, self._labels, self._results, self._kept = graders, labels, results, kept
         self._guard, self._code = guard, code
+        self.pace = Pace()
+        self._n_rows, self._repeats = 0, 1  # of the run under way, or the last one
         self.job: Job | None = None
         self.last_report: Report | None = None
         self._versions, self._closing = GraderVersions(), False
@@ -75,6 +83,7 @@ class Runs(HasTraits):
         by: str | None = None,
         budget: float | None = None,
         repeats: int = 1,
+        rows: Samples | None = None,
     ) -> Job:
         """Begin a run over a draw of the samples, in the background.
 
@@ -84,6 +93,7 @@ class Runs(HasTraits):
             by: Column whose values are strata.
             budget: US dollars at most; None for no limit.
             repeats: How often each row is graded, by graders that may answer otherwise.
+            rows: The draw that these settings make, where it has been made: reports on one object are joined at once.
 
         Raises:
             WorkbenchError: A run is under way, no grader is chosen, or the draw cannot be made.
@@ -92,10 +102,12 @@ class Runs(HasTraits):
             if self.running:
                 raise WorkbenchError("a run is under way", hint="cancel it, or wait for its end")
             suite, labels = self._graders.chosen_suite(), self._labels
-            rows = labels.samples.draw(n, seed=seed, by=by) if n else labels.samples
+            if rows is None:
+                rows = labels.samples.draw(n, seed=seed, by=by) if n else labels.samples
             labels.reload()  # another notebook may have labelled meanwhile
-            store = {"store": labels.storage.store} if labels.storage.url else {}
+            store = {"store": labels.storage.store, "dataset": labels.dataset} if labels.storage.url else {}
             self._entries = self._graders.chosen_entries()
+            self._n_rows, self._repeats = len(rows), repeats
             self.job = suite.start(
                 rows, progress=self._show_progress, ended=self._end, labels=labels.for_rates(rows),
                 budget=budget, repeats=repeats, **store,
@@ -127,14 +139,24 @@ class Runs(HasTraits):
 
     def _show_progress(self, progress: Progress) -> bool:
         with self._guard.lock:
+            self.pace.note(progress)
             self.progress = progress
         return True
+
+    @property
+    def time_left(self) -> TimeLeft:
+        """What is left of the run under way."""
+        progress: Progress | None = self.progress
+        if progress is None:
+            return TimeLeft(None, 0)
+        return self.pace.left(progress, list(self._entries), self._n_rows * self._repeats)
 
     def _end(self, job: Job) -> None:
         """Take the report of a run that is over, on its thread."""
         run_report = None if job.error is not None else job.report()
         merged = None if run_report is None or self._closing else self.merged(run_report)
         if merged is not None:
+            merged = self._results.with_settings(merged)
             with suppress(Exception):  # what a diagnostic raises is raised again where it is shown
                 _ = merged.findings  # takes seconds for many rows: before the lock
         with self._guard.locked("Run"):
@@ -151,8 +173,22 @@ class Runs(HasTraits):
         """Show a new report; what the graders scored before a change stays for comparing."""
         self._versions.note(run_report, self._entries)
         self.last_report = run_report
+        for name, entry in self._entries.items():
+            self._kept.note(name, entry.grader, report=run_report)
         self._results.show(merged)
         self._graders.note_run(self._entries, merged.grades)
+
+    def take_edit(self, report: Report, entry: Entry, before: tuple[Entry, Report] | None) -> None:
+        """Show a report in which one grader was graded anew after an edit. Called with the lock.
+
+        Args:
+            report: The report to show, with all graders.
+            entry: The edited grader, as it ran.
+            before: The version it is compared with, as it ran, and its report; None for none.
+        """
+        self._versions.note_edit(entry.name, entry, report, before)
+        self._results.show(report)
+        self._graders.note_run({entry.name: entry}, report.grades)
 
     # ---- what did not run again
 

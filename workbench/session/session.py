@@ -13,9 +13,12 @@ from workbench.graders.announce import listen
 from workbench.samples import as_samples
 from workbench.session.code_lines import LastCode, compare_code, label_code, undo_code
 from workbench.session.drafts import Drafts
+from workbench.session.draw import DrawnRows
 from workbench.session.graders import GraderList
 from workbench.session.guard import ActionGuard
+from workbench.session.kept_versions import KeptVersions
 from workbench.session.labels import DatasetLabels
+from workbench.session.live import Live
 from workbench.session.results import Results
 from workbench.session.runs import Runs
 from workbench.session.storage import DEFAULT_STORE, Storage
@@ -47,7 +50,10 @@ class Session:
         graders: The graders, and which of them are chosen.
         labels: What is known of the samples.
         results: The report that is shown.
+        kept: Versions of the graders.
+        rows: Which rows are graded.
         runs: Runs of the chosen graders.
+        live: Grading while one types.
         stored: Graders that were kept in the store.
         drafts: What is being written.
     """
@@ -69,7 +75,19 @@ class Session:
         self.labels = DatasetLabels(self.samples, labels, self.storage, labeller=labeller, dataset=dataset)
         self.graders = GraderList(self.guard, self.code)
         self.results = Results(self.guard, self.code)
-        self.runs = Runs(self.graders, self.labels, self.results, guard=self.guard, code=self.code)
+        self.kept, self.rows = KeptVersions(), DrawnRows(self.samples, self.guard)
+        self.runs = Runs(
+            self.graders, self.labels, self.results, kept=self.kept, guard=self.guard, code=self.code
+        )
+        self.live = Live(
+            self.graders,
+            self.runs,
+            self.results,
+            self.labels,
+            rows=self.rows,
+            kept=self.kept,
+            guard=self.guard,
+        )
         self.stored = StoredGraders(self.graders, self.storage, guard=self.guard, code=self.code)
         self.graders.set_given(graders)
         self._end_listening = listen(self._grader_defined)
@@ -77,11 +95,22 @@ class Session:
     def continue_from(self, previous: Session) -> None:
         """Go on with what was written in the session that a cell showed before, for other rows or labels."""
         self.graders.continue_from(previous.graders)
+        self.live.continue_from(previous.live)
         self.drafts = previous.drafts
 
     def _grader_defined(self, grader: Grader) -> None:
         with self.guard.locked("a grader was defined"):
             self.graders.define(grader)
+
+    @property
+    def edited_names(self) -> list[str]:
+        """Graders that are another than the version of them that was kept last."""
+        kept = {name: self.kept.last(name) for name in self.graders.by_name}
+        return [
+            name
+            for name, last in kept.items()
+            if last is not None and last.grader != self.graders.by_name[name]
+        ]
 
     # ---- labels
 
@@ -127,7 +156,10 @@ class Session:
         """Stop listening, cancel what runs, close the store."""
         with self.guard.lock:
             self._end_listening()
+            self.live.close()
             self.runs.close()
-            parts = (self.guard, self.code, self.graders, self.labels, self.results, self.runs, self.stored)
+            parts = (
+                self.guard, self.code, self.graders, self.labels, self.results, self.rows, self.runs, self.live, self.stored,
+            )  # fmt: skip
             for part in parts:
                 part.unobserve_all()

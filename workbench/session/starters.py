@@ -16,11 +16,13 @@ class Template:
         title: In the list.
         name: How the grader is called at first.
         text: A Python module, or a spec as JSON.
+        note: What it does, in a few words.
     """
 
     title: str
     name: str
     text: str
+    note: str = ""
 
 
 _REGEX = '''import re
@@ -77,12 +79,22 @@ _JUDGE = {
 
 _RULE = {"kind": "contains", "name": "contains", "expected": "yes", "ignore_case": True}
 
+_FIRST = '''import workbench as wb
+
+
+async def grade(thread: wb.StringThread) -> float:
+    """What a good answer has."""
+    answer = thread.completion() or ""
+    return 1.0 if answer else 0.0
+'''
+
 TEMPLATES = (
-    Template("regular expression", "cites_a_source", _REGEX),
-    Template("JSON answer", "has_keys", _JSON),
-    Template("keywords", "mentions", _KEYWORDS),
-    Template("tool call", "calls_tools", _TOOL),
-    Template("LLM judge", "helpful", json.dumps(_JUDGE, indent=2)),
-    Template("built-in rule", "contains", json.dumps(_RULE, indent=2)),
+    Template("empty grade function", "my_grader", _FIRST, "a rule in Python"),
+    Template("regular expression", "cites_a_source", _REGEX, "a pattern that the answer holds"),
+    Template("JSON answer", "has_keys", _JSON, "the share of needed keys"),
+    Template("keywords", "mentions", _KEYWORDS, "the share of words it mentions"),
+    Template("tool call", "calls_tools", _TOOL, "the tools it called"),
+    Template("LLM judge", "helpful", json.dumps(_JUDGE, indent=2), "a model with your criteria"),
+    Template("built-in rule", "contains", json.dumps(_RULE, indent=2), "a rule of the workbench, no code"),
 )
-"""What the Write panel offers."""
+"""What a new grader can start from; the first is what a session without graders shows."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import fields
 from datetime import datetime
-from html import escape
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from workbench.display_text import one_line
+from workbench.markup import html_block, html_table, markdown_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -46,15 +46,21 @@ class Listing(tuple[Entry, ...]):
         printer.text(repr(self))
 
     def _repr_html_(self) -> str:
-        if not self:
-            return "<p>(none)</p>"
-        head = "".join(f"<th style='text-align:left'>{escape(name)}</th>" for name in _names(self))
-        body = "".join(f"<tr>{''.join(map(_html_cell, line))}</tr>" for line in _cells(self))
-        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+        table = html_table(_names(self), _cells(self), numbers=_numbers(self)) if self else "<p>(none)</p>"
+        return html_block(f"<div class='scroll'>{table}</div>", label="Listing")
+
+    def _repr_markdown_(self) -> str:
+        return markdown_table(_names(self), _cells(self), numbers=_numbers(self)) if self else "(none)"
 
 
 def _names(records: Sequence[Any]) -> list[str]:
     return [f.name for f in fields(records[0]) if f.repr] if records else []
+
+
+def _numbers(records: Sequence[Any]) -> set[int]:
+    """Places of the columns that hold numbers."""
+    first = [getattr(records[0], name) for name in _names(records)]
+    return {at for at, value in enumerate(first) if isinstance(value, int) and not isinstance(value, bool)}
 
 
 def _cells(records: Sequence[Any]) -> list[list[str]]:
@@ -69,7 +75,3 @@ def _cell(value: Any) -> str:
     if isinstance(value, tuple):
         return one_line(", ".join(map(str, value)), 60)
     return one_line(f"{value:,}" if isinstance(value, int) else value, 60)
-
-
-def _html_cell(text: str) -> str:
-    return f"<td style='text-align:left'>{escape(text)}</td>"

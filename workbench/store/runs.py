@@ -92,10 +92,18 @@ class Runs:
         assert key is not None
         return self.get(int(key[0]))
 
-    def list(self) -> Listing[Run]:
-        """All runs, the newest first."""
+    def list(self, *, dataset: str | None = None, limit: int | None = None) -> Listing[Run]:
+        """Runs, the newest first.
+
+        Args:
+            dataset: What the data was called; all by default.
+            limit: The most runs to read; all by default.
+        """
+        query = sa.select(runs).order_by(runs.c.id.desc()).limit(limit)
+        if dataset is not None:
+            query = query.where(runs.c.dataset == storable(dataset))
         with self._database.reading() as connection:
-            rows = connection.execute(sa.select(runs).order_by(runs.c.id.desc())).all()
+            rows = connection.execute(query).all()
         return Listing(map(_run, rows))
 
     def get(self, id: int) -> Run:  # noqa: A002 (the field's name)

@@ -1,24 +1,13 @@
-"""`Workbench`: all panels on one session."""
+"""`Workbench`: the app, and each of its parts alone."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
 
-import ipywidgets as widgets
-
-from workbench.display_text import counted
 from workbench.graders import Grader
 from workbench.samples import Sample, Samples
-from workbench.widgets.panels.compare import ComparePanel
-from workbench.widgets.panels.export import ExportPanel
-from workbench.widgets.panels.label import LabelPanel
-from workbench.widgets.panels.panel import Panel, text
-from workbench.widgets.panels.results import ResultsPanel
-from workbench.widgets.panels.run import RunPanel
-from workbench.widgets.panels.try_out import TryPanel
-from workbench.widgets.panels.write import WritePanel
-from workbench.widgets.views.source_view import SourceView
+from workbench.widgets.view import View
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,19 +15,28 @@ if TYPE_CHECKING:
     from workbench.report import Report
     from workbench.suite import Suite
 
-__all__ = ["PANELS", "Workbench"]
+__all__ = [
+    "ComparePanel",
+    "ExportPanel",
+    "HistoryPanel",
+    "LabelPanel",
+    "ResultsPanel",
+    "RunPanel",
+    "TryPanel",
+    "Workbench",
+    "WritePanel",
+]
 
-PANELS: tuple[type[Panel], ...] = (
-    WritePanel, TryPanel, RunPanel, ResultsPanel, LabelPanel, ComparePanel, ExportPanel,
-)  # fmt: skip
-"""The panels, in the order of their tabs."""
 
+class Workbench(View):
+    """Write graders and see what they do to your rows: graders, the chosen one, and the rows behind whatever is clicked.
 
-class Workbench(Panel):
-    """Write, try, run, read, label, compare and export graders, with buttons.
+    While you type, or run a cell again, graders of code are proved and graded on the drawn rows; judges wait for Run. Try,
+    Label, Compare, Export and History are modes of the same view. Everything is also an attribute that the next cell can
+    read, and the line at the foot says what code would do the same. A grader that is defined in a later cell appears at
+    once; a cell that is run again goes on where it was.
 
-    Everything is also an attribute that the next cell can read, and the line below the panels says what code would do
-    the same. A grader that is defined in a later cell appears at once; a cell that is run again goes on where it was.
+    It is an anywidget: JupyterLab, Notebook 7, Voila, VS Code and Colab show it as it is, marimo by `mo.ui.anywidget(app)`.
 
     Args:
         samples: `Samples`, a DataFrame, a list of dicts, or a path.
@@ -61,78 +59,6 @@ class Workbench(Panel):
         Workbench(960 rows, 2 graders)
         >>> app.close()
     """
-
-    title = "Workbench"
-    css = "app"
-
-    def build(self) -> Sequence[Any]:
-        """See `Panel`."""
-        self._panels: dict[int, Panel] = {}  # those whose tab was opened, by place
-        self.head = widgets.HTML()
-        holders = [widgets.VBox() for _ in PANELS]
-        self.tabs = widgets.Tab(children=holders, titles=[panel.title for panel in PANELS])
-        self.code = SourceView(title="The same in code", height=180)
-        self.code.add_class("wb-code")
-        self.tabs.observe(self.callback(self._open), "selected_index")
-        session = self.session
-        self.watch(self._show_head, session.graders, "by_name", "chosen", "unrun")
-        self.watch(self._show_head, session.results, "report")
-        self.watch(self._show_head, session.runs, "running")
-        self.watch(self._show_code, session.code, "text")
-        self._open()
-        return [self.head, self.tabs, self.code]
-
-    def refresh(self) -> None:
-        """See `Panel`."""
-        self._show_head()
-        self._show_code()
-
-    def _show_problem(self) -> None:
-        """The open panel shows it; where that could not be made, the app does."""
-        if (self.tabs.selected_index or 0) in self._panels:
-            self._alert.value = ""
-        else:
-            super()._show_problem()
-
-    def _open(self) -> None:
-        """Make a panel when its tab is first opened: a page loads faster, and pays only for what is looked at."""
-        kind = PANELS[self.tabs.selected_index or 0]
-        opened_before = PANELS.index(kind) in self._panels
-        panel = self.panel(kind)
-        if opened_before and isinstance(panel, LabelPanel):
-            with panel.filling_controls():
-                panel.refresh()  # labels put by code meanwhile
-
-    def panel(self, kind: type[Panel]) -> Panel:
-        """A panel of this app, made when it is first asked for."""
-        place = PANELS.index(kind)
-        if place not in self._panels:
-            self._panels[place] = kind(self.session)
-            self.tabs.children[place].children = [self._panels[place]]
-        return self._panels[place]
-
-    def show(self, kind: type[Panel]) -> None:
-        """Open a panel's tab."""
-        self.tabs.selected_index = PANELS.index(kind)
-
-    def _show_head(self) -> None:
-        session, report = self.session, self.report
-        unrun = session.graders.unrun
-        words = [counted(len(session.samples), "row"), counted(len(session.graders.by_name), "grader")]
-        words += [f"{len(unrun):,} to run"] if report is not None and unrun else []
-        words += ["running"] if session.runs.running else []
-        words += [report.isolation] if report is not None else []
-        self.head.value = f"<b>Grader workbench</b> {text(' · '.join(words))}"
-
-    def _show_code(self) -> None:
-        self.code.show(self.session.code.text, language="python")
-
-    def dispose(self, *, end_session: bool) -> None:
-        """See `Panel`."""
-        for panel in self._panels.values():
-            panel.dispose(end_session=False)
-        self._panels = {}
-        super().dispose(end_session=end_session)
 
     # ---- what the next cell can read
 
@@ -199,3 +125,51 @@ class Workbench(Panel):
         """Take a grader, or several; one of a known name takes its place, unvalidated and not yet run."""
         for each in [grader] if isinstance(grader, Grader) else grader:
             self.session.graders.add(each)
+
+
+class WritePanel(View):
+    """The app opened on the chosen grader alone: its text, checks, findings and scores. See `View` for the arguments."""
+
+    only = "grade"
+
+
+class TryPanel(View):
+    """The app opened on Try: one conversation, all graders. See `View` for the arguments."""
+
+    only = "try"
+
+
+class RunPanel(View):
+    """The app opened on the graders: what is ticked runs, with progress and Stop. See `View` for the arguments."""
+
+    only = "graders"
+
+
+class ResultsPanel(View):
+    """The app opened on the rows: filter, search, sort and read. See `View` for the arguments."""
+
+    only = "rows"
+
+
+class LabelPanel(View):
+    """The app opened on Label: 1 for good, 0 for bad, s to skip, u to undo, n for a note. See `View` for the arguments."""
+
+    only = "label"
+
+
+class ComparePanel(View):
+    """The app opened on Compare: what two graders say of the same rows. See `View` for the arguments."""
+
+    only = "compare"
+
+
+class ExportPanel(View):
+    """The app opened on Export: which platform takes which grader, and its file. See `View` for the arguments."""
+
+    only = "export"
+
+
+class HistoryPanel(View):
+    """The app opened on History: versions of a grader and runs of this dataset. See `View` for the arguments."""
+
+    only = "history"

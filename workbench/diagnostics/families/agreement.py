@@ -14,13 +14,13 @@ from workbench.diagnostics.registry import diagnostic
 from workbench.diagnostics.row_numbers import RowNumbers
 from workbench.statistics import compact, share
 
-__all__ = ["accepts_known_bad", "too_lenient", "too_strict"]
+__all__ = ["FALSE_ACCEPTS", "FALSE_REJECTS", "accepts_known_bad", "too_lenient", "too_strict"]
 
 _BAD, _GOOD = 0, 1
-_FALSE_ACCEPTS = (
+FALSE_ACCEPTS = (
     0.05  # share of known-bad rows; this project's limit. None of 60 accepted clears a grader (bound 4.9 %)
 )
-_FALSE_REJECTS = (
+FALSE_REJECTS = (
     0.1  # share of known-good rows; this project's limit. None of 30 rejected clears a grader (bound 9.5 %)
 )
 _LABEL_ERROR = 0.01
@@ -99,9 +99,8 @@ def _mistakes(case: Case, kind: str, template: str, advice: str) -> Iterable[Cla
     unit = "known-bad row" if is_lenient else "known-good row"
     finding = case.finding(kind, Severity.ERROR, statistic, message, advice, rows, unit=unit)
     n_others = int((case.labels[case.rows] == (_GOOD if is_lenient else _BAD)).sum())
-    limit = max(
-        _FALSE_ACCEPTS if is_lenient else _FALSE_REJECTS, _explained_by_labels(n_others, mistake_share.n)
-    )
+    usual = FALSE_ACCEPTS if is_lenient else FALSE_REJECTS
+    limit = max(case.limits.get(kind, usual), _explained_by_labels(n_others, mistake_share.n))
     verb, kind_of_row = ("accepts", "known-bad") if is_lenient else ("rejects", "known-good")
     kept = (
         f"{verb} at most {{bound}} of {kind_of_row} rows, {mistake_share.k:,} of {mistake_share.n:,} here; "

@@ -37,7 +37,12 @@ _MOST_TEXTS = (
 _LABELLED = ("too-lenient", "too-strict", "disagrees-with-labels", "no-better-than-chance")
 
 
-@diagnostic("follows-length", explains=_LABELLED)
+def _reads_others(case: Case) -> bool:
+    """Whether there are no labels of both kinds, so that other graders have to say what is good."""
+    return not _has_both(case.labels[case.rows])
+
+
+@diagnostic("follows-length", explains=_LABELLED, beside=_reads_others)
 def follows_length(case: Case) -> Iterable[Claim]:
     """The score goes with the length of the answer: rank correlation above 0.3 given the labels, 0.6 without any.
 
@@ -50,7 +55,7 @@ def follows_length(case: Case) -> Iterable[Claim]:
     yield from _follows(case, lengths, "follows-length", "length of the answer", Severity.WARNING)
 
 
-@diagnostic("drifts", explains=_LABELLED)
+@diagnostic("drifts", explains=_LABELLED, beside=_reads_others)
 def drifts(case: Case) -> Iterable[Claim]:
     """The score goes with the order of the rows: a step of a tenth of the scale, or rank correlation above 0.3 given the labels, a note at 0.6 without.
 

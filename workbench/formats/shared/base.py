@@ -283,6 +283,7 @@ class Format:
         words: Whether it has a word of its own for a row without a score, so that `on_error` has nothing to say.
         companions: The files that were written beside a main file of ours and have no place for our mark, by name: gets
             the main file's text and its name without the ending.
+        label: A word or two for the head of a table; by default the first word of the title.
     """
 
     name: str
@@ -299,6 +300,11 @@ class Format:
     example: str = ""
     words: bool = True
     companions: Callable[[str, str], Mapping[str, str]] = lambda *_: {}
+    label: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.label:
+            object.__setattr__(self, "label", self.title.split()[0])
 
 
 FORMATS: dict[str, Format] = {}

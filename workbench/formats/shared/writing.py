@@ -14,7 +14,7 @@ from workbench.formats.shared.detection import detect
 from workbench.formats.shared.parsing import to_json
 from workbench.formats.shared.wrapping import MARK
 
-__all__ = ["Converted", "check_target", "write_document"]
+__all__ = ["Converted", "check_encodable", "check_target", "write_document"]
 
 
 @dataclass(frozen=True)
@@ -86,16 +86,25 @@ def _loss_report(losses: Losses) -> str:
 
 def _check_place(place: Path, text: str) -> None:
     check_writable(place)
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        raise FormatError(
-            "a grader holds text that no file can hold: a lone surrogate", where=str(place)
-        ) from None
+    check_encodable(text, str(place))
     if place.is_dir():
         raise FormatError(
             "the file cannot be written", where=str(place), found="a folder of that name", hint="name a file"
         )
+
+
+def check_encodable(text: str, where: str) -> None:
+    """Refuse a text that no file can hold.
+
+    Raises:
+        FormatError: A lone surrogate.
+    """
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise FormatError(
+            "a grader holds text that no file can hold: a lone surrogate", where=where
+        ) from None
 
 
 def _written_before(target: Path, platform: str) -> dict[Path, str]:

@@ -59,6 +59,7 @@ def _lines(plan: Plan) -> str:  # noqa: ARG001 (the same for every plan)
 register_target(
     "eval-protocol",
     "Fireworks eval-protocol test",
+    label="eval-protocol",
     lines=_lines,
     columns="a key of input_metadata.dataset_info",
     imports=_IMPORTS,

@@ -44,6 +44,7 @@ def _lines(plan: Plan) -> str:
 register_target(
     "nova",
     "Amazon Nova and Bedrock: Lambda reward",
+    label="Nova",
     lines=_lines,
     columns="a key of the sample's metadata",
     use=lambda _: (

@@ -14,6 +14,7 @@ from workbench.errors import CaptureError, FormatError, IsolationError, NotValid
 from workbench.grade import ErrorKind, Grade, GradeError
 from workbench.graders.base import Control, Grader, as_sample
 from workbench.graders.code.again import look_again
+from workbench.graders.code.rich import grader_html, grader_markdown
 from workbench.graders.code.warm import grade_alone
 from workbench.graders.settings import HANDLING, LIMIT
 from workbench.grades import Grades
@@ -286,11 +287,10 @@ class SandboxedGrader(Grader):
         """The same grader with its text marked as imported."""
 
     def _repr_html_(self) -> str:
-        from html import escape
+        return grader_html(clean(self.name), clean(self.source.text, MAX_BYTES), self.validation)
 
-        proof = self.validation
-        state = proof._repr_html_() if proof else "<p>not validated yet: call <code>.validate()</code></p>"
-        return f"<div><b>{escape(clean(self.name))}</b> <pre>{escape(clean(self.source.text, MAX_BYTES))}</pre>{state}</div>"
+    def _repr_markdown_(self) -> str:
+        return grader_markdown(clean(self.name), clean(self.source.text, MAX_BYTES), self.validation)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from html import escape
 from typing import Any
 
 from workbench.errors import ValidationError
+from workbench.markup import html_block
 from workbench.sandbox.host.limits import CHECKS, ISOLATION, Program
 from workbench.sandbox.host.pool import pool
+from workbench.sandbox.host.validation_rich import checks_html, checks_markdown
 from workbench.thread import StringThread
 
 __all__ = ["CHECKS", "Check", "Validation", "mock_thread", "validate_program"]
@@ -164,17 +165,17 @@ class Validation:
         if failure is not None:
             raise ValidationError(f"{failure.name}: {failure.message}", hint=advice(failure, self.form))
         if not self.ok:
-            raise ValidationError(f"{self._not_reached()[0]}: not reached", hint="validate again")
+            raise ValidationError(f"{self.not_reached[0]}: not reached", hint="validate again")
 
     def __str__(self) -> str:
         lines = [f"{'✓' if c.passed else '✗'} {c.name:<10} {c.message}" for c in self.checks]
-        lines += [f"- {name:<10} not reached" for name in self._not_reached()]
+        lines += [f"- {name:<10} not reached" for name in self.not_reached]
         lines += [f"! warning    {warning}" for warning in self.warnings]
         if self.failure is not None:
-            lines.append(f"→ {advice(self.failure, self.form)}")
+            lines.append(f"→ {self.advice}")
         if self.output:
             lines.append(f"printed: {self.output.strip()[:500]}")
-        lines.append(f"sandbox: {self._where()}")
+        lines.append(f"sandbox: {self.where}")
         return "\n".join(lines)
 
     __repr__ = __str__
@@ -182,47 +183,27 @@ class Validation:
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:  # noqa: ARG002 (IPython's protocol)
         printer.text(str(self))
 
-    def _where(self) -> str:
+    @property
+    def advice(self) -> str:
+        """What to change after the first cross; "" where there is none."""
+        return "" if self.failure is None else advice(self.failure, self.form)
+
+    @property
+    def where(self) -> str:
+        """How the checks were confined, in words."""
         label = ISOLATION.get(self.isolation, self.isolation)
         return f"claimed by the file it was read from, not checked here: {label}" if self.claimed else label
 
-    def _not_reached(self) -> list[str]:
+    @property
+    def not_reached(self) -> list[str]:
+        """Names of the checks that did not run, in order."""
         return [name for name in CHECKS if name not in {check.name for check in self.checks}]
 
     def _repr_html_(self) -> str:
-        rows = [_row("✓" if c.passed else "✗", c.name, c.message, c.seconds) for c in self.checks]
-        rows += [_row("-", name, "not reached", None) for name in self._not_reached()]
-        rows += [_row("!", "warning", warning, None) for warning in self.warnings]
-        step = f"<p>→ {escape(advice(self.failure, self.form))}</p>" if self.failure else ""
-        output = f"<pre>{escape(self.output)}</pre>" if self.output else ""
-        label = escape(self._where())
-        return (
-            f"{_STYLE}<div class='wb-checks' role='group' aria-label='Validation'>"
-            f"<table>{''.join(rows)}</table>{step}{output}<p class='wb-label'>{label}</p></div>"
-        )
+        return html_block(checks_html(self), "wb-checks", label="Validation")
 
-
-_STYLE = """<style>
-.wb-checks{font-family:var(--jp-ui-font-family,sans-serif);font-size:13px;color:var(--jp-ui-font-color1,currentColor)}
-.wb-checks table{border-collapse:collapse;margin:0}
-.wb-checks td{padding:2px 10px 2px 0;text-align:left!important;vertical-align:top;background:transparent;
-white-space:pre-wrap;overflow-wrap:break-word;max-width:48em}
-.wb-checks.wb-checks td:nth-child(2),.wb-checks.wb-checks td:nth-child(4){white-space:nowrap}
-.wb-checks .wb-ok{color:var(--jp-success-color1,#2e7d32)}
-.wb-checks .wb-no{color:var(--jp-error-color1,#c62828);font-weight:600}
-.wb-checks .wb-warn{color:#b26a00}
-.wb-checks .wb-time,.wb-checks .wb-label{opacity:.7}
-.wb-checks pre{background:transparent;color:inherit;margin:4px 0;max-height:12em;overflow:auto}
-</style>"""
-_CLASSES = {"✓": "wb-ok", "✗": "wb-no", "!": "wb-warn", "-": "wb-time"}
-
-
-def _row(mark: str, name: str, message: str, seconds: float | None) -> str:
-    time = "" if seconds is None else f"{1000 * seconds:.1f} ms"
-    return (
-        f"<tr><td class='{_CLASSES[mark]}'>{mark}</td><td><b>{escape(name)}</b></td>"
-        f"<td>{escape(message)}</td><td class='wb-time'>{time}</td></tr>"
-    )
+    def _repr_markdown_(self) -> str:
+        return checks_markdown(self)
 
 
 def validate_program(

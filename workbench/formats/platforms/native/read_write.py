@@ -231,5 +231,14 @@ def _detect(document: Any, text: str) -> int:  # noqa: ARG001
 
 
 register(
-    Format("native", "grader workbench's own JSON", ".json", _read, _write, _detect, takes_certificate=True)
+    Format(
+        "native",
+        "grader workbench's own JSON",
+        ".json",
+        _read,
+        _write,
+        _detect,
+        takes_certificate=True,
+        label="native JSON",
+    )
 )

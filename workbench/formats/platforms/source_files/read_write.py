@@ -176,6 +176,7 @@ register(
         _write_python,
         _detect_python,
         handwritten=True,
+        label="Python",
     )
 )
 register(
@@ -187,5 +188,6 @@ register(
         _write_script,
         _detect_script,
         handwritten=True,
+        label="JavaScript",
     )
 )

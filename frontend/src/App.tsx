@@ -1,0 +1,50 @@
+/** The whole view: head, graders, the open mode, the line of code. */
+
+import type { ComponentType } from "preact";
+import { useMemo } from "preact/hooks";
+import { useLink } from "./context.ts";
+import { Foot } from "./Foot.tsx";
+import { Help } from "./Help.tsx";
+import { Keys } from "./keys.ts";
+import { Compare } from "./modes/Compare.tsx";
+import { Export } from "./modes/Export.tsx";
+import { Grade } from "./modes/Grade.tsx";
+import { History } from "./modes/History.tsx";
+import { Label } from "./modes/Label.tsx";
+import { Try } from "./modes/Try.tsx";
+import { Problems } from "./Problems.tsx";
+import type { Mode, State } from "./protocol.ts";
+import { Rail } from "./Rail.tsx";
+import { Rows } from "./Rows.tsx";
+import { Top } from "./Top.tsx";
+import { useView } from "./view.ts";
+
+const MODES: Record<Mode, ComponentType> = { grade: Grade, try: Try, label: Label, compare: Compare, export: Export, history: History };
+
+export function App() {
+  const view = useView();
+  const keys = useMemo(() => new Keys(view), [view]);
+  const { part, mode } = useLink().state;
+  return (
+    <main class={`app ${part.value ? "alone" : ""}`} aria-label="Grader workbench" tabIndex={-1} ref={(element) => void (view.root = element)} onKeyDown={keys.press}>
+      <Top />
+      <Problems />
+      <Body part={part.value} mode={mode.value} />
+      <Foot />
+      {view.help.value && <Help />}
+    </main>
+  );
+}
+
+/** All parts, or the only one that was asked for. */
+function Body({ part, mode }: { part: State["part"]; mode: Mode }) {
+  if (part === "rows") return <div class="body one"><Rows /></div>;
+  if (part === "graders") return <div class="body one"><Rail /></div>;
+  const Shown = MODES[part || mode] ?? Grade;
+  return (
+    <div class={`body ${part ? "one" : ""}`}>
+      {!part && <Rail />}
+      <Shown key={part || mode} />
+    </div>
+  );
+}

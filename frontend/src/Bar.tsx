@@ -1,0 +1,57 @@
+/** Rows as one bar: the hue says what a row is, the fill what the grader did. Learned once, used everywhere. */
+
+import type { Counts, Part } from "./protocol.ts";
+
+export const GROUPS: readonly Part[][] = [
+  ["good_accepted", "good_refused"],
+  ["bad_accepted", "bad_refused"],
+  ["accepted", "refused"],
+  ["failed", "skipped"],
+];
+
+export const NAMES: Record<Part, string> = {
+  good_accepted: "known good, accepted",
+  good_refused: "known good, refused",
+  bad_accepted: "known bad, accepted",
+  bad_refused: "known bad, refused",
+  accepted: "accepted, not labelled",
+  refused: "refused, not labelled",
+  failed: "failed: no score",
+  skipped: "skipped: no score",
+};
+
+export function sum(counts: Counts, parts: readonly Part[]): number {
+  return parts.reduce((total, part) => total + counts[part], 0);
+}
+
+/** One piece of a bar, or the key to it. */
+export function Segment({ part, grow, title }: { part: Part; grow?: number; title?: string }) {
+  const style = grow === undefined ? undefined : { flexGrow: grow };
+  return <span class={`seg ${part}`} style={style} title={title} />;
+}
+
+/** A square that says what became of one row. */
+export function Square({ part }: { part: Part }) {
+  return <i class={`seg square ${part}`} role="img" aria-label={NAMES[part]} title={NAMES[part]} />;
+}
+
+export function describe(counts: Counts): string {
+  const parts = GROUPS.flat().filter((part) => counts[part]);
+  return parts.map((part) => `${counts[part]} ${NAMES[part]}`).join(", ") || "no row";
+}
+
+export function Bar({ counts, class: name = "" }: { counts: Counts; class?: string }) {
+  return (
+    <span class={`bar ${name}`} role="img" aria-label={describe(counts)}>
+      {GROUPS.filter((group) => sum(counts, group)).map((group) => (
+        <span key={group[0]} style={{ flex: `${sum(counts, group)} 1 0px` }}>
+          {group
+            .filter((part) => counts[part])
+            .map((part) => (
+              <Segment key={part} part={part} grow={counts[part]} title={`${counts[part].toLocaleString("en")} ${NAMES[part]}`} />
+            ))}
+        </span>
+      ))}
+    </span>
+  );
+}

@@ -1,0 +1,30 @@
+/** What stands in one cell of the table. */
+
+import { Square } from "./Bar.tsx";
+import { Icon, Meaning } from "./Icon.tsx";
+import { Pieces } from "./Pieces.tsx";
+import type { Cell, ColumnInfo } from "./protocol.ts";
+
+export function CellView({ cell, kind, numeric }: { cell: Cell | undefined; kind: ColumnInfo["kind"]; numeric: boolean }) {
+  if (!cell) return null;
+  if ("t" in cell) return <span class={numeric || kind === "row" ? "mono ans" : "ans"}><Pieces pieces={cell.t} quiet /></span>;
+  if ("n" in cell) return <span class="mono">{cell.n}</span>;
+  if ("label" in cell) return <Truth label={cell.label} />;
+  return <ScoreCell cell={cell} />;
+}
+
+/** What a row is, by shape and word. */
+export function Truth({ label }: { label: boolean | null }) {
+  if (label === null) return <span class="truth faint">–</span>;
+  return <span class="truth"><Meaning shape={label ? "good" : "bad"} small />{label ? "good" : "bad"}</span>;
+}
+
+function ScoreCell({ cell: { score, part, was, tip } }: { cell: Extract<Cell, { score: string }> }) {
+  return (
+    <span class="sc" title={tip}>
+      {was !== undefined && <><span class="faint">{was}</span><Icon name="right" class="faint" small /></>}
+      <span class={part ? "" : "faint"}>{score || "–"}</span>
+      {part && <Square part={part} />}
+    </span>
+  );
+}

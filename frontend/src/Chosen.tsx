@@ -1,0 +1,62 @@
+/** The chosen grader: its source, its checks, what is found about it, its scores. */
+
+import { Changed } from "./Changed.tsx";
+import { Checks } from "./Checks.tsx";
+import { ChosenHead } from "./ChosenHead.tsx";
+import { useLink } from "./context.ts";
+import { Editor } from "./Editor.tsx";
+import { Finding } from "./Finding.tsx";
+import { From } from "./From.tsx";
+import { Meaning } from "./Icon.tsx";
+import type { Chosen as ChosenData } from "./protocol.ts";
+import { Scores } from "./Scores.tsx";
+import { useView } from "./view.ts";
+
+export function Chosen() {
+  const chosen = useLink().state.chosen.value;
+  const view = useView();
+  if (!chosen.name) return <NoneChosen />;
+  return (
+    <section class="mid" aria-label="The chosen grader">
+      <ChosenHead chosen={chosen} />
+      <div class={`scroll ${chosen.scores ? "scored" : ""} ${view.tall.value ? "tall" : ""}`} tabIndex={-1}>
+        <Editor />
+        <Checks checks={chosen.checks} isolation={chosen.isolation} />
+        <div class={view.old.value ? "answer old" : "answer"} aria-busy={view.old.value}>
+          <Answer chosen={chosen} />
+        </div>
+      </div>
+    </section>
+  );
+}
+
+function NoneChosen() {
+  return (
+    <section class="mid" aria-label="The chosen grader">
+      <p class="say mute">Choose a grader at the left: its source, its findings and its scores stand here.</p>
+    </section>
+  );
+}
+
+function Answer({ chosen }: { chosen: ChosenData }) {
+  const { changed, finding, more, scores, from, say, waits } = chosen;
+  return (
+    <>
+      {changed && <Changed changed={changed} name={chosen.name} />}
+      {waits && <p class="waits small mute"><Meaning shape="wait" small /> {waits}</p>}
+      {finding && <Finding finding={finding} />}
+      {!finding && say && <p class="say mute">{say}</p>}
+      {scores && (
+        <div class="dist">
+          <Scores scores={scores} grader={chosen.name} />
+          {from && <From from={from} />}
+        </div>
+      )}
+      {more.length > 0 && (
+        <section class="more" aria-label="Further findings">
+          {more.map((each) => <Finding key={`${each.kind}${each.lead}`} finding={each} small />)}
+        </section>
+      )}
+    </>
+  );
+}

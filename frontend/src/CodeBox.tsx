@@ -1,0 +1,100 @@
+/** A code editor in the view: what it shows comes in as properties, what is typed goes out by a call. */
+
+import { EditorState, type StateEffect } from "@codemirror/state";
+import { EditorView } from "@codemirror/view";
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
+import type { SourceText } from "./protocol.ts";
+import { setKept } from "./editor/changed.ts";
+import { setProblem } from "./editor/problem.ts";
+import { fromKernel, setup, type Setup } from "./editor/setup.ts";
+
+export interface Box extends Setup {
+  name: string; // whose text it is: each has an undo history of its own
+  text: string;
+  revision: number; // another one means that `text` replaces what is shown
+  error: SourceText["error"];
+  kept: string | null; // the text that lines are marked against
+  dirty?: () => boolean; // whether what is shown has not been sent: then it is not replaced
+}
+
+interface Known {
+  name: string;
+  state: EditorState;
+  revision: number;
+  kind: string; // language and whether it can be changed
+}
+
+export function CodeBox(box: Box) {
+  const host = useRef<HTMLDivElement>(null);
+  const editor = useRef<EditorView | null>(null);
+  const kind = `${box.language} ${box.editable}`;
+  const shown = useRef({ name: box.name, revision: box.revision, kind });
+  const known = useRef(new Map<string, Known>());
+  const latest = useRef(box);
+  latest.current = box;
+  useLayoutEffect(() => {
+    const element = host.current as HTMLDivElement;
+    const view = new EditorView({ state: fresh(latest), parent: element });
+    // Until it is in the page it is not known whether that is a shadow tree, where its styles have to go.
+    const frame = requestAnimationFrame(() => view.setRoot(element.getRootNode() as Document | ShadowRoot));
+    editor.current = view;
+    return () => {
+      cancelAnimationFrame(frame);
+      view.destroy();
+    };
+  }, []);
+  useLayoutEffect(() => {
+    const view = editor.current as EditorView;
+    const before = { ...shown.current, state: view.state };
+    shown.current = { name: box.name, revision: box.revision, kind };
+    follow(view, before, shown.current, known.current, latest);
+  }, [box.name, box.revision, kind]);
+  useEffect(() => void (editor.current && tellProblem(editor.current, box.error)), [box.error, box.name, box.revision]);
+  useEffect(() => editor.current?.dispatch({ effects: setKept.of(box.kept) }), [box.kept, box.name, kind]);
+  return <div class="editor" ref={host} />;
+}
+
+/** Set the line off, and show it unless somebody is at work elsewhere in the text. */
+function tellProblem(view: EditorView, error: Box["error"]): void {
+  const effects: StateEffect<unknown>[] = [setProblem.of(error)];
+  const { doc } = view.state;
+  if (error && !view.hasFocus) effects.push(EditorView.scrollIntoView(doc.line(Math.max(1, Math.min(error.line, doc.lines))).from, { y: "center" }));
+  view.dispatch({ effects });
+}
+
+/** Calls go to the newest properties, as an editor lives longer than they do. */
+function fresh(latest: { current: Box }, text = latest.current.text): EditorState {
+  const extensions = setup({
+    ...latest.current,
+    typed: (words) => latest.current.typed(words),
+    keep: () => latest.current.keep(),
+  });
+  return EditorState.create({ doc: text, extensions });
+}
+
+/** Show another grader's text, or a text that the kernel has changed; never in place of one that was not sent. */
+function follow(view: EditorView, before: Known, now: Omit<Known, "state">, known: Map<string, Known>, latest: { current: Box }): void {
+  const box = latest.current;
+  if (before.name !== now.name) {
+    known.set(before.name, before);
+    const back = known.get(now.name);
+    const same = back?.kind === now.kind;
+    view.setState(same ? back.state : fresh(latest));
+    if (!same || back.revision === now.revision) return;
+  } else {
+    if (before.kind !== now.kind) view.setState(fresh(latest, view.state.doc.toString()));
+    if (before.revision === now.revision || box.dirty?.()) return;
+  }
+  replace(view, box.text);
+}
+
+/** Put in another text as one step that can be undone. */
+function replace(view: EditorView, text: string): void {
+  if (view.state.doc.toString() === text) return;
+  const cursor = Math.min(view.state.selection.main.head, text.length);
+  view.dispatch({
+    changes: { from: 0, to: view.state.doc.length, insert: text },
+    selection: { anchor: cursor },
+    annotations: fromKernel.of(true),
+  });
+}

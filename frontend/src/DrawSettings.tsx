@@ -1,0 +1,58 @@
+/** Which rows are graded: how many, drawn how; and how much the judges may cost. */
+
+import type { ComponentChildren } from "preact";
+import { useState } from "preact/hooks";
+import { useLink } from "./context.ts";
+import type { Draw } from "./protocol.ts";
+import { useTell } from "./view.ts";
+import { count } from "./words.ts";
+
+export function DrawSettings({ close }: { close: () => void }) {
+  const head = useLink().state.head.value;
+  const tell = useTell();
+  const [draw, setDraw] = useState<Draw>(head.draw);
+  const change = (part: Partial<Draw>) => setDraw({ ...draw, ...part });
+  const whole = (name: keyof Draw, least: number) => (event: Event) =>
+    change({ [name]: Math.max(least, Math.floor(Number((event.currentTarget as HTMLInputElement).value) || 0)) });
+  const submit = (event: Event) => {
+    event.preventDefault();
+    tell({ do: "draw", draw });
+    close();
+  };
+  return (
+    <form class="settings" onSubmit={submit}>
+      <Field name="Rows" note={`of ${count(head.total)}; 0 for all`}>
+        <input type="number" min={0} max={head.total} value={draw.n} onInput={whole("n", 0)} />
+      </Field>
+      <Field name="Seed" note="the same seed draws the same rows">
+        <input type="number" min={0} value={draw.seed} onInput={whole("seed", 0)} />
+      </Field>
+      <Field name="Evenly by" note="keeps each value's share">
+        <select value={draw.by} onChange={(event) => change({ by: event.currentTarget.value })}>
+          <option value="">no column</option>
+          {head.strata.map((column) => <option key={column} value={column}>{column}</option>)}
+        </select>
+      </Field>
+      <Field name="Repeats" note="each row so many times">
+        <input type="number" min={1} value={draw.repeats} onInput={whole("repeats", 1)} />
+      </Field>
+      {head.judges > 0 && (
+        <Field name="Budget" note="US dollars; empty for no limit">
+          <input type="text" inputMode="decimal" value={draw.budget} onInput={(event) => change({ budget: event.currentTarget.value })} />
+        </Field>
+      )}
+      {head.plan && <p class="small mute plan">{head.plan}</p>}
+      <div class="line"><button type="submit" class="btn main">Draw</button><button type="button" class="btn" onClick={close}>Cancel</button></div>
+    </form>
+  );
+}
+
+function Field({ name, note, children }: { name: string; note: string; children: ComponentChildren }) {
+  return (
+    <label class="field">
+      <span>{name}</span>
+      {children}
+      <span class="tiny faint">{note}</span>
+    </label>
+  );
+}

@@ -1,0 +1,33 @@
+/** A finding: one sentence whose number leads to its rows, its interval against the limit, what to do. */
+
+import { Meaning } from "./Icon.tsx";
+import type { FindingData } from "./protocol.ts";
+import { Strip } from "./Strip.tsx";
+import { useTell } from "./view.ts";
+
+export function Finding({ finding, small = false }: { finding: FindingData; small?: boolean }) {
+  const { shape, lead, before, link, after, where, strip, advice, kind } = finding;
+  const tell = useTell();
+  const says = Boolean(before || link || after);
+  const limit = limitOf(kind);
+  return (
+    <div class={`finding ${small ? "lesser" : ""}`}>
+      <Meaning shape={shape} />
+      <div>
+        <p>
+          <b>{lead}{says && ":"}</b> {before}
+          {where ? <button type="button" class="link" onClick={() => tell({ do: "look", where })}>{link}</button> : link}
+          {after}
+        </p>
+        {strip && <Strip strip={strip} setLimit={limit && ((value) => tell({ do: "limit", kind: limit, value }))} />}
+        {advice && <p class="do">{advice}</p>}
+      </div>
+    </div>
+  );
+}
+
+/** Which of the app's two limits a finding is held against. */
+function limitOf(kind: string): "lenient" | "strict" | null {
+  if (kind.includes("lenient")) return "lenient";
+  return kind.includes("strict") ? "strict" : null;
+}

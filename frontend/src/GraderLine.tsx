@@ -1,0 +1,74 @@
+/** One grader: whether it takes part, its name and proof, its bar, its verdict in two words, its mean. */
+
+import { Bar } from "./Bar.tsx";
+import { Icon, Meaning } from "./Icon.tsx";
+import type { Estimate, RailLine } from "./protocol.ts";
+import { useTell, useView } from "./view.ts";
+
+interface LineProps {
+  line: RailLine;
+  chosen: boolean;
+  draft?: boolean;
+}
+
+export function GraderLine({ line, chosen, draft = false }: LineProps) {
+  const tell = useTell();
+  const view = useView();
+  const { name } = line;
+  const choose = () => !chosen && tell({ do: "choose", name });
+  const old = line.stale || (chosen && view.old.value);
+  return (
+    <li class={`g ${chosen ? "chosen" : ""} ${draft ? "draft" : ""}`} onClick={choose}>
+      <input
+        type="checkbox" class="tick" aria-label={`${name}: part of the run`} title={draft ? "A draft is not run" : "Part of the run"}
+        checked={line.ticked} disabled={draft} onClick={(event) => event.stopPropagation()}
+        onChange={(event) => tell({ do: "tick", name, on: event.currentTarget.checked })}
+      />
+      <span class="l1">
+        <button type="button" class="choose cut" aria-current={chosen ? "true" : undefined} title={`${name}: ${line.kind}`}>{name}</button>
+        {line.letter && <span class="ab">{line.letter}</span>}
+        <Proof line={line} />
+      </span>
+      <Outcome line={line} old={old} />
+    </li>
+  );
+}
+
+const PROOFS: Record<RailLine["proof"], string> = {
+  proved: "all five checks pass",
+  failed: "a check fails",
+  unproved: "not checked yet",
+  rule: "a rule of the workbench: needs no check",
+};
+
+function Proof({ line: { proof, say, counts } }: { line: RailLine }) {
+  const name = proof === "failed" ? "cross" : say && !counts ? "wait" : proof === "unproved" ? "wait" : "tick";
+  const colour = { cross: "c-failed", wait: "faint", tick: proof === "rule" ? "faint" : "c-good" }[name];
+  return <span class="proof" role="img" aria-label={PROOFS[proof]} title={PROOFS[proof]}><Icon name={name} class={colour} small /></span>;
+}
+
+function Outcome({ line, old }: { line: RailLine; old: boolean }) {
+  const { counts, was, verdict, mean, say } = line;
+  if (!counts && !verdict) return <span class="say">{say || "not run yet"}</span>;
+  return (
+    <span class={`outcome ${old ? "old" : ""}`}>
+      {counts && <Bar counts={counts} />}
+      {was && <Bar counts={was} class="was" />}
+      <span class="l3">
+        <span class="verdict" title={verdict?.tip}>
+          {verdict && !say && <Meaning shape={verdict.shape} small />}
+          <span class="cut">{say || verdict?.words}</span>
+        </span>
+        {mean && !say && <Mean mean={mean} />}
+      </span>
+    </span>
+  );
+}
+
+function Mean({ mean: { value, lo, hi } }: { mean: Estimate }) {
+  return (
+    <span class="mean" title="mean score and its 95 % interval">
+      <b>{value.toFixed(2)}</b>{lo !== null && hi !== null && ` ${lo.toFixed(2)}–${hi.toFixed(2)}`}
+    </span>
+  );
+}

@@ -1,0 +1,84 @@
+/** Keys and words, in a dialog beside the view. */
+
+import { useEffect, useRef } from "preact/hooks";
+import { Icon } from "./Icon.tsx";
+import { useView } from "./view.ts";
+
+const KEYS: readonly [keys: string[], between: string, does: string][] = [
+  [["↑ ↓"], "", "next, previous row or grader"],
+  [["Enter"], "", "read the row; Esc goes back"],
+  [["1"], "", "good"],
+  [["0"], "", "bad"],
+  [["/"], "", "search"],
+  [["[ ]"], "", "pass mark down, up"],
+  [["g", "1–6"], " then ", "mode: Grade, Try, Label …"],
+  [["Ctrl z"], "", "undo in the text, then by version"],
+  [["Ctrl s"], "", "keep this version"],
+  [["Esc", "Tab"], " then ", "leave the editor"],
+  [["r"], "", "run what is ticked"],
+];
+
+const WORDS: readonly [word: string, means: string][] = [
+  ["accepted", "The score reaches the pass mark."],
+  ["known good, known bad", "Rows with a label, yours or the column's."],
+  ["too lenient", "Accepts more known-bad rows than the limit allows."],
+  ["too strict", "Refuses more known-good rows than the limit allows."],
+  ["not settled", "The interval holds the limit: these rows do not decide."],
+  ["95 % interval", "Holds the true share in 95 of 100 such samples."],
+  ["failed", "The grader raised or gave no number; never counted as 0."],
+  ["skipped", "The grader declined to judge the row."],
+  ["kappa", "Agreement beyond chance: 0 is chance, 1 is always."],
+  ["dead prompt", "All its answers get one score: training learns nothing from it."],
+];
+
+const FOCUSABLE = "button, [tabindex='0']";
+
+export function Help() {
+  const view = useView();
+  const dialog = useRef<HTMLDivElement>(null);
+  const close = () => (view.help.value = false);
+  useEffect(() => {
+    const root = dialog.current?.getRootNode() as Document | ShadowRoot | undefined;
+    const before = root?.activeElement as HTMLElement | null | undefined;
+    dialog.current?.querySelector("button")?.focus();
+    return () => before?.focus();
+  }, []);
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.key === "Escape" || event.key === "?") close();
+    else if (event.key === "Tab") stay(event, dialog.current);
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+  };
+  return (
+    <div class="help" role="dialog" aria-modal="true" aria-label="Keys and words" ref={dialog} onKeyDown={onKeyDown}>
+      <div class="head">
+        <h2 class="grow">Keys</h2>
+        <button type="button" class="btn icon plain" aria-label="close" onClick={close}><Icon name="cross" small /></button>
+      </div>
+      <div class="scroll" tabIndex={0} role="group" aria-label="keys and words">
+        <Sheet />
+        <div class="head"><h2>Words</h2></div>
+        <dl>{WORDS.map(([word, means]) => [<dt key={word}>{word}</dt>, <dd key={means}>{means}</dd>])}</dl>
+      </div>
+    </div>
+  );
+}
+
+function Sheet() {
+  return (
+    <div class="keysheet">
+      {KEYS.map(([keys, between, does]) => [
+        <span key={does}>{keys.map((key, at) => [at ? between : "", <kbd key={key}>{key}</kbd>])}</span>,
+        <span key={`${does}.`}>{does}</span>,
+      ])}
+    </div>
+  );
+}
+
+/** Tab goes round within the dialog. */
+function stay(event: KeyboardEvent, dialog: HTMLElement | null): void {
+  const stops = [...(dialog?.querySelectorAll<HTMLElement>(FOCUSABLE) ?? [])];
+  const at = stops.indexOf(event.target as HTMLElement);
+  stops[(at + (event.shiftKey ? stops.length - 1 : 1)) % stops.length]?.focus();
+}

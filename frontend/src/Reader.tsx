@@ -1,0 +1,133 @@
+/** One row in full: its turns, what was expected, and at the right what is known and what each grader says. */
+
+import { Square } from "./Bar.tsx";
+import { Icon, Meaning } from "./Icon.tsx";
+import { LongText } from "./LongText.tsx";
+import { Pieces } from "./Pieces.tsx";
+import type { ReaderData, Said, Turn } from "./protocol.ts";
+import type { RowStore } from "./rows.ts";
+import { useTell, useView } from "./view.ts";
+import { count } from "./words.ts";
+
+interface ReaderProps {
+  reader: ReaderData;
+  store: RowStore;
+  leave: () => void; // back to the table
+}
+
+export function Reader({ reader, store, leave }: ReaderProps) {
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.key !== "Escape") return;
+    event.preventDefault();
+    event.stopPropagation();
+    leave();
+  };
+  return (
+    <section class="reader" aria-label={`Row ${reader.id}`} onKeyDown={onKeyDown}>
+      <ReaderHead reader={reader} store={store} />
+      <div class="in" key={reader.row}>
+        <div class="text" tabIndex={0} role="group" aria-label="text of the row"><Texts reader={reader} /></div>
+        <div class="beside" tabIndex={0} role="group" aria-label="label and scores of the row">
+          <Label reader={reader} />
+          {reader.said.map((said) => <Grader key={said.grader} said={said} row={reader.row} />)}
+        </div>
+      </div>
+    </section>
+  );
+}
+
+function ReaderHead({ reader: { id, at, of }, store }: Omit<ReaderProps, "leave">) {
+  const tell = useTell();
+  const view = useView();
+  const go = (by: number) => async () => {
+    if (view.step && at >= 0) return view.step(by);
+    const row = await store.row(Math.max(0, at + by));
+    if (row) tell({ do: "select", row: row.row });
+  };
+  return (
+    <div class="head">
+      <b class="mono cut" title={id}>{id}</b>
+      <span class="small faint place">{at < 0 ? "not among these rows" : `${count(at + 1)} of ${count(of)}`}</span>
+      <span class="grow" />
+      <button type="button" class="btn icon plain" aria-label="previous row" title="Previous row" disabled={at <= 0} onClick={go(-1)}><Icon name="up" /></button>
+      <button type="button" class="btn icon plain" aria-label="next row" title="Next row" disabled={at + 1 >= of} onClick={go(1)}><Icon name="down" /></button>
+    </div>
+  );
+}
+
+function Texts({ reader: { row, turns, documents, expected, expected_note: note, metadata } }: { reader: ReaderData }) {
+  return (
+    <>
+      {turns.map((turn, at) => <TurnView key={turn.part} row={row} turn={turn} quiet={at < turns.length - 1} />)}
+      {documents.map((turn) => <TurnView key={turn.part} row={row} turn={turn} quiet />)}
+      {expected && <TurnView row={row} turn={expected} note={note} />}
+      {metadata && (
+        <details class="metadata">
+          <summary class="role">{metadata.title || metadata.role || "metadata"}</summary>
+          <p class="words mono mute"><LongText row={row} part={metadata.part} text={metadata.text} more={metadata.more} /></p>
+        </details>
+      )}
+    </>
+  );
+}
+
+interface TurnProps {
+  row: number;
+  turn: Turn;
+  quiet?: boolean;
+  note?: string;
+}
+
+function TurnView({ row, turn, quiet = false, note = "" }: TurnProps) {
+  const empty = !turn.text.length && !turn.calls.length && !turn.more;
+  return (
+    <>
+      <p class="role">{turn.role}{turn.title && `: ${turn.title}`}</p>
+      {(turn.text.length > 0 || turn.more > 0) && (
+        <div class={`words ${quiet ? "mute" : ""}`}>
+          <LongText row={row} part={turn.part} text={turn.text} more={turn.more} />{note && <span class="small faint note">{note}</span>}
+        </div>
+      )}
+      {empty && <p class="faint">(empty)</p>}
+      {turn.calls.map((call) => (
+        <div class="words call" key={call.part}>
+          <b class="mono">{call.name}</b> <span class="mono mute"><LongText row={row} part={call.part} text={call.arguments} more={call.more} /></span>
+        </div>
+      ))}
+    </>
+  );
+}
+
+/** The row's label, and buttons to give it one; a second press takes it away. */
+function Label({ reader: { row, label, labelled_by: by } }: { reader: ReaderData }) {
+  const tell = useTell();
+  const button = (value: boolean, key: string) => (
+    <button type="button" class="btn mark-as" aria-pressed={label === value} title={`${value ? "Good" : "Bad"}: key ${key}`} onClick={() => tell({ do: "label_row", row, value: label === value ? null : value })}>
+      <Meaning shape={value ? "good" : "bad"} small />{value ? "good" : "bad"}
+    </button>
+  );
+  return (
+    <div class="label-row" role="group" aria-label="label">
+      <span class="tiny faint cut" title={by && `labelled by ${by}`}>{by ? `by ${by}` : "label"}</span>
+      {button(true, "1")}{button(false, "0")}
+    </div>
+  );
+}
+
+function Grader({ said: { grader, score, part, why, raw, more }, row }: { said: Said; row: number }) {
+  return (
+    <div class="said">
+      <span class="mono cut" title={grader}>{grader}</span>
+      <span class="sc"><span class={part ? "" : "faint"}>{score || "–"}</span>{part && <Square part={part} />}</span>
+      {(why.length > 0 || more) && (
+        <div class="why">{more ? <LongText row={row} part={more.part} text={why} more={more.count} /> : <Pieces pieces={why} />}</div>
+      )}
+      {raw && (
+        <details class="raw">
+          <summary>the judge's whole answer</summary>
+          <div class="words"><Pieces pieces={[[raw, ""]]} /></div>
+        </details>
+      )}
+    </div>
+  );
+}

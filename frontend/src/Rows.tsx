@@ -1,0 +1,32 @@
+/** The rows behind whatever was clicked: their title, filters and search, the table, the reader of one row. */
+
+import type { ComponentChildren } from "preact";
+import { useMemo, useRef } from "preact/hooks";
+import { useLink } from "./context.ts";
+import { Reader } from "./Reader.tsx";
+import { RowStore } from "./rows.ts";
+import { RowsTable } from "./RowsTable.tsx";
+import { RowsTools } from "./RowsTools.tsx";
+
+export function Rows({ handle }: { handle?: ComponentChildren }) {
+  const link = useLink();
+  const table = link.state.table.value;
+  const reader = link.state.reader.value;
+  const store = useMemo(() => new RowStore(link), [link]);
+  const part = useRef<HTMLElement>(null);
+  const focus = (what: string) => () => part.current?.querySelector<HTMLElement>(what)?.focus();
+  store.show(table);
+  return (
+    <section class={`part-rows ${reader ? "reading" : ""}`} aria-label="Rows" ref={part}>
+      {handle}
+      <div class="head">
+        <h2 class="cut" title={table.title}>{table.title}</h2>
+        <span class="small faint grow cut">{table.note}</span>
+        {table.busy && <span class="small faint" role="status" title="Search and sorting by text wait for it.">reading the texts …</span>}
+      </div>
+      <RowsTools table={table} />
+      <RowsTable table={table} store={store} read={focus(".reader .text")} />
+      {reader && <Reader reader={reader} store={store} leave={focus(".grid")} />}
+    </section>
+  );
+}

@@ -1,0 +1,116 @@
+/** The rows as a grid: only those in sight are drawn; arrows move the chosen row, Enter reads it. */
+
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { CellView } from "./Cells.tsx";
+import { useCursor } from "./cursor.ts";
+import { layoutOf } from "./layout.ts";
+import type { ColumnInfo, Row, Table } from "./protocol.ts";
+import { orderOf, ROW, scrollTo, sightOf, type RowStore, type Sight } from "./rows.ts";
+import { TableHead } from "./TableHead.tsx";
+import { count } from "./words.ts";
+
+interface TableProps {
+  table: Table;
+  store: RowStore;
+  read: () => void;
+}
+
+/** Height of the head of the columns. */
+const HEAD = 26;
+const FIRST_VIEW = 420;
+
+export function RowsTable({ table, store, read }: TableProps) {
+  const grid = useRef<HTMLDivElement>(null);
+  const { top, view, follow } = useScroll(grid, orderOf(table));
+  const [widths, setWidths] = useState<Record<string, number>>({});
+  const cursor = useCursor(table, store);
+  const shown = table.columns.filter((column) => column.shown);
+  const layout = layoutOf(shown, widths, table.first);
+  const sight = useSight(table, store, top, view);
+  useEffect(() => {
+    const to = cursor.place < 0 ? null : scrollTo(cursor.place, table.count, grid.current?.scrollTop ?? 0, view);
+    if (to !== null) follow(to);
+  }, [cursor.place, cursor.moved]);
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.target !== event.currentTarget || event.ctrlKey || event.metaKey || event.altKey) return;
+    const page = Math.max(1, Math.floor(view / ROW) - 1);
+    if (event.key === "Enter" && cursor.place >= 0) read();
+    else if (!cursor.press(event.key, page)) return;
+    event.preventDefault();
+    event.stopPropagation();
+  };
+  const places = Array.from({ length: sight.last - sight.first }, (_, at) => sight.first + at);
+  const active = cursor.place >= sight.first && cursor.place < sight.last ? `${cursor.id}-${cursor.place}` : undefined;
+  return (
+    <div
+      class="scroll grid" ref={grid} tabIndex={0} role="grid" aria-label={`Rows: ${table.title}`} aria-rowcount={table.count + 1} aria-colcount={shown.length}
+      aria-activedescendant={active} aria-busy={table.busy} onKeyDown={onKeyDown} style={{ "--columns": layout.template, "--least": `${layout.least}px` }}
+    >
+      <TableHead table={table} shown={shown} layout={layout} widths={widths} resize={setWidths} />
+      <div class="rows" role="rowgroup" style={{ height: `${sight.height}px` }}>
+        <div class="moved" role="presentation" style={{ transform: `translateY(${sight.offset}px)` }}>
+          {places.map((place) => (
+            <Line key={place} id={`${cursor.id}-${place}`} place={place} here={store.at(place)} columns={shown} numeric={layout.numeric} selected={place === cursor.place} select={cursor.select} />
+          ))}
+        </div>
+      </div>
+      {table.count === 0 && <p class="nothing mute">{table.search || table.filters.length ? "No row meets all of this. Remove a filter, or search for other words." : "No rows yet."}</p>}
+    </div>
+  );
+}
+
+/** The rows in sight; those of them that are not here are asked for. */
+function useSight(table: Table, store: RowStore, top: number, view: number): Sight {
+  const sight = sightOf(table.count, top, view);
+  void store.version.value;
+  useEffect(() => store.need(sight.first, sight.last), [sight.first, sight.last, table.revision, table.count]);
+  return sight;
+}
+
+/** Where the grid is scrolled to and how much of it is in sight; another order of rows begins at the top. */
+function useScroll(grid: { current: HTMLDivElement | null }, order: string) {
+  const [top, setTop] = useState(0);
+  const [view, setView] = useState(FIRST_VIEW);
+  useLayoutEffect(() => {
+    const element = grid.current;
+    if (!element) return;
+    const scrolled = () => setTop(element.scrollTop);
+    const sized = () => element.clientHeight && setView(element.clientHeight - HEAD);
+    element.addEventListener("scroll", scrolled, { passive: true });
+    const observer = typeof ResizeObserver === "undefined" ? null : new ResizeObserver(sized);
+    observer?.observe(element);
+    sized();
+    return () => {
+      element.removeEventListener("scroll", scrolled);
+      observer?.disconnect();
+    };
+  }, []);
+  const follow = (to: number) => {
+    if (grid.current) grid.current.scrollTop = to;
+    setTop(to);
+  };
+  useLayoutEffect(() => follow(0), [order]);
+  return { top, view, follow };
+}
+
+interface LineProps {
+  id: string;
+  place: number;
+  here: { row: Row; old: boolean } | null;
+  columns: ColumnInfo[];
+  numeric: Set<string>;
+  selected: boolean;
+  select: (place: number) => void;
+}
+
+function Line({ id, place, here, columns, numeric, selected, select }: LineProps) {
+  return (
+    <div id={id} role="row" class={`tab tr ${here?.old ? "old" : ""}`} aria-rowindex={place + 2} aria-selected={selected} onClick={() => select(place)}>
+      {columns.map((column, at) => (
+        <span key={column.key} role="gridcell" aria-colindex={at + 1} class={`cell ${column.kind} ${numeric.has(column.key) ? "num" : ""}`}>
+          {here ? <CellView cell={here.row.cells[at]} kind={column.kind} numeric={numeric.has(column.key)} /> : at === 0 && <span class="faint coming" title={`row ${count(place + 1)}`}>…</span>}
+        </span>
+      ))}
+    </div>
+  );
+}

@@ -1,0 +1,134 @@
+/** Scores with few distinct values: a bar each, from high to low, the pass mark between them. */
+
+import { Fragment } from "preact";
+import { useRef } from "preact/hooks";
+import { NAMES, Segment, sum } from "./Bar.tsx";
+import type { Condition, Counts, Part } from "./protocol.ts";
+import type { FigureProps, Mark } from "./Scores.tsx";
+import { keyStep } from "./slider.ts";
+import { count, short } from "./words.ts";
+
+type Value = { value: number; counts: Counts };
+
+const KINDS: readonly { label: boolean | null; words: string; colour: string; parts: [Part, Part] }[] = [
+  { label: true, words: "known good", colour: "c-good", parts: ["good_accepted", "good_refused"] },
+  { label: false, words: "known bad", colour: "c-bad", parts: ["bad_accepted", "bad_refused"] },
+  { label: null, words: "not labelled", colour: "mute", parts: ["accepted", "refused"] },
+];
+
+const SCORED = KINDS.flatMap(({ parts }) => parts);
+
+export function TwoValues({ scores, grader, mark, look }: FigureProps) {
+  const { values, has_labels: labelled } = scores;
+  const most = Math.max(1, ...values.map(({ counts }) => sum(counts, SCORED)));
+  const split = mark.value === null ? -1 : values.filter(({ value }) => value >= (mark.value as number)).length;
+  const lines = useRef<HTMLDivElement>(null);
+  return (
+    <div class="two-val" ref={lines}>
+      {split === 0 && <PassMark values={values} scale={scores.scale} mark={mark} lines={lines} />}
+      {values.map((each, at) => (
+        <Fragment key={each.value}>
+          <Line each={each} most={most} accepted={mark.value === null ? null : at < split} grader={grader} labelled={labelled} look={look} />
+          {split === at + 1 && <PassMark values={values} scale={scores.scale} mark={mark} lines={lines} />}
+        </Fragment>
+      ))}
+    </div>
+  );
+}
+
+interface LineProps {
+  each: Value;
+  most: number;
+  accepted: boolean | null; // by the pass mark; null where the grader's own verdict holds
+  grader: string;
+  labelled: boolean;
+  look: FigureProps["look"];
+}
+
+function Line({ each: { value, counts }, most, accepted, grader, labelled, look }: LineProps) {
+  const total = sum(counts, SCORED);
+  const score: Condition = { grader, score: [value, value] };
+  const kinds = KINDS.filter(({ parts }) => sum(counts, parts));
+  const all = accepted ?? own(counts);
+  return (
+    <>
+      <span class="lab cut"><b>{short(value)}</b> {all === null ? "" : all ? "accepted" : "refused"}</span>
+      <div>
+        <span class="bar tall" style={{ width: `${(100 * total) / most}%` }}>
+          {kinds.flatMap(({ label, words, parts }) => shown(counts, parts, accepted).map(([part, number]) => (
+            <button key={part} type="button" style={{ flex: `${number} 1 0` }} title={`${count(number)} ${NAMES[part]}`} aria-label={`${count(number)} ${words}: show them`} onClick={() => look(...(labelled ? [{ label }] : []), score)}>
+              <Segment part={part} />
+            </button>
+          )))}
+        </span>
+        {labelled && (
+          <span class="cap">
+            {kinds.map(({ words, colour, parts }, at) => <span key={words}>{at > 0 && <i>·</i>}<b class={colour}>{count(sum(counts, parts))}</b> {words}</span>)}
+          </span>
+        )}
+      </div>
+      <b class="num">{count(total)}</b>
+    </>
+  );
+}
+
+/** The parts to draw: by the pass mark while it moves, else as the kernel has counted them. */
+function shown(counts: Counts, parts: [Part, Part], accepted: boolean | null): [Part, number][] {
+  if (accepted === null) return parts.filter((part) => counts[part]).map((part) => [part, counts[part]]);
+  return [[parts[accepted ? 0 : 1], sum(counts, parts)]];
+}
+
+/** Whether all rows of one score were accepted, or all refused; null where some were. */
+function own(counts: Counts): boolean | null {
+  const accepted = sum(counts, ["good_accepted", "bad_accepted", "accepted"]);
+  const refused = sum(counts, ["good_refused", "bad_refused", "refused"]);
+  return accepted && refused ? null : accepted > 0;
+}
+
+/** The marks one can set: one below each value but the highest place, which would accept nothing. */
+function marks(values: readonly Value[]): number[] {
+  return values.map(({ value }, at) => {
+    const next = values[at + 1];
+    return next ? Number(((value + next.value) / 2).toPrecision(4)) : value;
+  });
+}
+
+/** Pixels from the top of a line to the middle of its bar. */
+const HALF = 12;
+
+interface PassMarkProps {
+  values: Value[];
+  scale: [number, number];
+  mark: Mark;
+  lines: { current: HTMLElement | null };
+}
+
+function PassMark({ values, scale, mark, lines }: PassMarkProps) {
+  const places = marks(values);
+  const value = mark.value as number;
+  const drag = (event: PointerEvent) => {
+    if (!(event.currentTarget as Element).hasPointerCapture(event.pointerId)) return;
+    const labels = [...(lines.current?.querySelectorAll(".lab") ?? [])];
+    const above = labels.filter((each) => each.getBoundingClientRect().top + HALF < event.clientY).length;
+    const place = places[Math.max(1, above) - 1];
+    if (place !== undefined && Math.max(1, above) !== values.filter((each) => each.value >= value).length) mark.move(place);
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    const by = keyStep(event.key);
+    if (!by) return;
+    event.preventDefault();
+    event.stopPropagation();
+    mark.nudge(by);
+  };
+  return (
+    <span class="pass">
+      <span
+        class="grip" tabIndex={0} role="slider" aria-label="pass mark" aria-valuemin={scale[0]} aria-valuemax={scale[1]} aria-valuenow={value}
+        aria-orientation="vertical" title="From this score on a row is accepted: drag, or [ and ]" onKeyDown={onKeyDown} onPointerMove={drag} onPointerUp={mark.rest}
+        onPointerDown={(event) => event.currentTarget.setPointerCapture(event.pointerId)}
+      >
+        pass mark {short(value)}
+      </span>
+    </span>
+  );
+}

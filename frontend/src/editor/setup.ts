@@ -1,0 +1,39 @@
+/** What the editor can do: everything of a small code editor, and nothing that needs a network. */
+
+import { closeBrackets, closeBracketsKeymap } from "@codemirror/autocomplete";
+import { defaultKeymap, history, historyKeymap, indentWithTab } from "@codemirror/commands";
+import { bracketMatching, indentOnInput } from "@codemirror/language";
+import { highlightSelectionMatches, search, searchKeymap } from "@codemirror/search";
+import { Annotation, EditorState, type Extension } from "@codemirror/state";
+import { drawSelection, EditorView, highlightActiveLine, keymap, lineNumbers } from "@codemirror/view";
+import type { SourceText } from "../protocol.ts";
+import { changes } from "./changed.ts";
+import { language } from "./colours.ts";
+import { problems } from "./problem.ts";
+import { wrap } from "./wrap.ts";
+
+/** On a change that came from the kernel: it is not sent back. */
+export const fromKernel = Annotation.define<boolean>();
+
+export interface Setup {
+  language: SourceText["language"];
+  editable: boolean;
+  label: string;
+  typed: (text: string) => void;
+  keep: () => void;
+}
+
+export function setup({ language: name, editable, label, typed, keep }: Setup): Extension {
+  const keepKey = { key: "Mod-s", preventDefault: true, run: () => (keep(), true) };
+  return [
+    lineNumbers(), changes, history(), drawSelection(), indentOnInput(), bracketMatching(), closeBrackets(),
+    highlightActiveLine(), highlightSelectionMatches(), search({ top: true }), wrap, problems, language(name),
+    keymap.of([keepKey, ...closeBracketsKeymap, ...searchKeymap, ...historyKeymap, ...defaultKeymap, indentWithTab]),
+    EditorState.readOnly.of(!editable),
+    EditorView.contentAttributes.of({ "aria-label": label, "aria-readonly": String(!editable), spellcheck: "false", tabindex: "0" }),
+    EditorView.updateListener.of((change) => {
+      const mine = change.transactions.some((each) => each.docChanged && !each.annotation(fromKernel));
+      if (mine) typed(change.state.doc.toString());
+    }),
+  ];
+}

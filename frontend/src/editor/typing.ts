@@ -1,0 +1,49 @@
+/** What is typed goes to the kernel after a pause, each text with a number, so that an older answer is known as one. */
+
+import { signal } from "@preact/signals";
+import type { Action } from "../protocol.ts";
+
+/** Milliseconds after the last key. */
+export const PAUSE = 300;
+
+export interface Typed {
+  name: string; // of the grader
+  sent: number; // number of the last text that was sent
+  dirty: boolean; // there is a text that was not sent yet
+}
+
+export class Typing {
+  readonly state = signal<Typed>({ name: "", sent: 0, dirty: false });
+  private last = 0; // number of the last text of any grader
+  private waiting: { name: string; text: string } | null = null;
+  private timer: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(
+    private readonly tell: (action: Action) => void,
+    private readonly answered: () => number,
+  ) {}
+
+  type(name: string, text: string): void {
+    if (this.waiting && this.waiting.name !== name) this.flush();
+    this.waiting = { name, text };
+    this.state.value = { ...this.state.peek(), ...this.of(name), dirty: true };
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => this.flush(), PAUSE);
+  }
+
+  /** Send what waits, at once. */
+  flush(): void {
+    clearTimeout(this.timer);
+    if (!this.waiting) return;
+    const { name, text } = this.waiting;
+    this.waiting = null;
+    // Another page may have numbered its texts higher: an answer to it is not one to this text.
+    this.last = Math.max(this.last, this.answered()) + 1;
+    this.state.value = { name, sent: this.last, dirty: false };
+    this.tell({ do: "edit", name, text, seq: this.last });
+  }
+
+  private of(name: string): Partial<Typed> {
+    return this.state.peek().name === name ? {} : { name, sent: 0 };
+  }
+}

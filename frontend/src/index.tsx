@@ -1,0 +1,35 @@
+/** The anywidget module: `render` draws the app into an element and returns how to take it away. */
+
+import { render as draw } from "preact";
+import { App } from "./App.tsx";
+import { LinkContext } from "./context.ts";
+import { Link, type Model } from "./link.ts";
+import { followTheme } from "./theme.ts";
+import "./styles/index.css";
+
+export function render({ model, el }: { model: Model; el: HTMLElement }): () => void {
+  const link = new Link(model);
+  const root = document.createElement("div");
+  root.className = "gwb";
+  // Keys belong to the view while it has the focus, and not to the notebook's cells.
+  root.setAttribute("data-lm-suppress-shortcuts", "true");
+  // Notebook 7 looks for that on the element that has the focus, and not above it.
+  root.addEventListener("focusin", (event) => (event.target as Element).setAttribute("data-lm-suppress-shortcuts", "true"));
+  el.append(root);
+  const unfollow = followTheme(root, (theme) => root.setAttribute("data-theme", theme));
+  draw(
+    <LinkContext.Provider value={link}>
+      <App />
+    </LinkContext.Provider>,
+    root,
+  );
+  link.tell({ do: "open", width: root.clientWidth });
+  return () => {
+    unfollow();
+    draw(null, root);
+    link.close();
+    root.remove();
+  };
+}
+
+export default { render };

@@ -1,0 +1,78 @@
+/** Keys of the whole view. None of them does anything while somebody writes. */
+
+import type { View } from "./view.ts";
+import type { Mode } from "./protocol.ts";
+
+/** Milliseconds within which a second key belongs to `g`. */
+const PAIR = 1_500;
+
+const WRITING = "input:not([type=checkbox]):not([type=range]), textarea, select, [contenteditable=true], .cm-editor, [role=dialog], [role=menu]";
+
+export function isWriting(target: EventTarget | null): boolean {
+  return target instanceof Element && target.closest(WRITING) !== null;
+}
+
+export class Keys {
+  private since = 0; // when `g` was pressed
+
+  constructor(private readonly view: View) {}
+
+  readonly press = (event: KeyboardEvent): void => {
+    if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || isWriting(event.target)) return;
+    const act = this.second(event.key) ?? this.action(event);
+    if (!act) return;
+    event.preventDefault();
+    event.stopPropagation();
+    act();
+  };
+
+  /** The key after `g`. */
+  private second(key: string): (() => void) | null {
+    const follows = Date.now() - this.since < PAIR;
+    this.since = 0;
+    const { head, part } = this.view.link.state;
+    const mode: Mode | undefined = follows && !part.peek() ? head.peek().modes[Number(key) - 1]?.[0] : undefined;
+    return mode ? () => this.view.tell({ do: "mode", mode }) : null;
+  }
+
+  private action(event: KeyboardEvent): (() => void) | null {
+    const { view } = this;
+    switch (event.key) {
+      case "?": return () => (view.help.value = !view.help.peek());
+      case "/": return this.searching();
+      case "g": return () => (this.since = Date.now());
+      case "r": return this.running();
+      case "[": return view.nudge && (() => view.nudge?.(-1));
+      case "]": return view.nudge && (() => view.nudge?.(1));
+      case "ArrowUp": return this.stepping(event, -1);
+      case "ArrowDown": return this.stepping(event, 1);
+      case "1": return this.labelling(true);
+      case "0": return this.labelling(false);
+      default: return null;
+    }
+  }
+
+  private searching(): (() => void) | null {
+    const field = this.view.root?.querySelector<HTMLInputElement>("input[type=search]");
+    return field ? () => field.focus() : null;
+  }
+
+  private running(): (() => void) | null {
+    const { head, progress } = this.view.link.state;
+    if (!head.peek().can_run || progress.peek().running) return null;
+    return () => this.view.tell({ do: "run" });
+  }
+
+  /** Arrows move the row where nothing else in focus is moved by them. */
+  private stepping(event: KeyboardEvent, by: number): (() => void) | null {
+    const free = event.target instanceof Element && event.target.matches("main, .grid");
+    return free && this.view.step ? () => this.view.step?.(by) : null;
+  }
+
+  private labelling(value: boolean): (() => void) | null {
+    const { reader, mode, part } = this.view.link.state;
+    const row = reader.peek()?.row;
+    const inSight = part.peek() === "rows" || (part.peek() || mode.peek()) === "grade";
+    return row !== undefined && inSight ? () => this.view.tell({ do: "label_row", row, value }) : null;
+  }
+}

@@ -1,0 +1,113 @@
+/** How and where to: the chosen platform, its settings, what is lost, Write. */
+
+import { useRef, useState } from "preact/hooks";
+import { useLink } from "../../context.ts";
+import { Icon, Meaning } from "../../Icon.tsx";
+import type { ExportData, Shape } from "../../protocol.ts";
+import { copyText } from "./copy.ts";
+import { counted, named, Notice, Select, Term } from "./words.tsx";
+
+type Settings = Partial<ExportData["settings"]> & { file?: string };
+
+export function ExportPanel({ data, text }: { data: ExportData; text: string | undefined }) {
+  const link = useLink();
+  const set = (settings: Settings) => link.tell({ do: "export_settings", settings });
+  const file = useRef<HTMLInputElement>(null);
+  const write = () => {
+    const name = file.current?.value.trim();
+    if (name && name !== data.file) set({ file: name });
+    link.tell({ do: "write" });
+  };
+  return (
+    <div class="export-panel">
+      <div class="scroll" tabIndex={0} role="group" aria-label={data.title}>
+        <h2>{data.title}</h2>
+        <p class="mute">{data.sentence}</p>
+        <List title="Lost" shape="bad" items={data.losses} />
+        <Unproved data={data} set={set} />
+        <label class="setting"><span class="small mute">file</span>
+          <input type="text" class="mono" ref={file} value={data.file} spellcheck={false} onChange={(event) => set({ file: event.currentTarget.value.trim() })} />
+        </label>
+        <SettingFields data={data} set={set} />
+        <List title="Left out; no score depends on it" shape="note" items={data.notes} />
+      </div>
+      <Outcome data={data} />
+      <div class="export-buttons">
+        <button type="button" class="btn main" disabled={Boolean(data.problem) || !data.files.length} onClick={write}>Write the file{data.files.length > 1 ? "s" : ""}</button>
+        <Copy text={text} />
+      </div>
+    </div>
+  );
+}
+
+const TIPS = {
+  on_loss: "What to do where a platform cannot take all of a grader.",
+  on_error: "What the platform makes of a row without a score.",
+  reference: "The field of the platform's rows that holds the expected answer.",
+};
+
+function SettingFields({ data, set }: { data: ExportData; set: (settings: Settings) => void }) {
+  const { settings, choices } = data;
+  const select = (key: "on_loss" | "on_error", name: string) => choices[key].length > 1 && (
+    <div class="setting"><span class="small mute"><Term tip={TIPS[key]}>{name}</Term></span>
+      <Select class="boxed" name={name} value={settings[key]} choices={named(choices[key])} choose={(choice) => set({ [key]: choice })} />
+    </div>
+  );
+  return (
+    <>
+      {select("on_loss", "on a loss")}
+      {select("on_error", "no score")}
+      {choices.has_reference && (
+        <div class="setting"><span class="small mute"><Term tip={TIPS.reference}>reference</Term></span>
+          <input type="text" class="mono" aria-label="reference field" value={settings.reference} spellcheck={false} onChange={(event) => set({ reference: event.currentTarget.value.trim() })} />
+        </div>
+      )}
+    </>
+  );
+}
+
+function Unproved({ data, set }: { data: ExportData; set: (settings: Settings) => void }) {
+  const link = useLink();
+  const { unproved } = data.choices;
+  if (!unproved.length) return null;
+  return (
+    <div class="unproved">
+      <p class="small"><b>{counted(unproved.length, "grader")} not proved:</b> <span class="mono">{unproved.join(", ")}</span></p>
+      <button type="button" class="btn" onClick={() => link.tell({ do: "prove_all" })}>Prove {unproved.length === 1 ? "it" : "them"}</button>
+      <label class="line small"><input type="checkbox" checked={data.settings.allow_unvalidated} onChange={(event) => set({ allow_unvalidated: event.currentTarget.checked })} />write without proof</label>
+    </div>
+  );
+}
+
+/** Why nothing can be written, what was, or what would be replaced: by the button, so that it is seen without scrolling. */
+function Outcome({ data }: { data: ExportData }) {
+  const { problem, written, in_the_way: replaced } = data;
+  if (!problem && !written && !replaced.length) return null;
+  const shape = problem ? "bad" : written ? "good" : "unsettled";
+  return (
+    <div class="outcome" tabIndex={0} role="group" aria-label="What writing does">
+      <Notice shape={shape}><p class="words">{problem || written || <>Replaces <span class="mono">{replaced.join(", ")}</span></>}</p></Notice>
+    </div>
+  );
+}
+
+function List({ title, shape, items }: { title: string; shape: Shape; items: string[] }) {
+  if (!items.length) return null;
+  return (
+    <div class="remarks">
+      <h3><Meaning shape={shape} small /> {title}</h3>
+      <ul>{items.map((item, at) => <li key={at} class="small mute">{item}</li>)}</ul>
+    </div>
+  );
+}
+
+function Copy({ text }: { text: string | undefined }) {
+  const [said, setSaid] = useState("");
+  const copy = async (button: HTMLElement) => setSaid((await copyText(text ?? "", button)) ? "Copied" : "Not copied");
+  return (
+    <>
+      <button type="button" class="btn" disabled={text === undefined} onClick={(event) => copy(event.currentTarget)} onBlur={() => setSaid("")}><Icon name="copy" />Copy</button>
+      <span class="small mute" role="status">{said}</span>
+    </>
+  );
+}

@@ -1,0 +1,143 @@
+/** The card to decide: its texts, the keys, the note. It stays one element from card to card, so that it keeps the focus. */
+
+import type { ComponentChildren } from "preact";
+import { useEffect, useRef } from "preact/hooks";
+import { useLink } from "../../context.ts";
+import { Icon, Meaning } from "../../Icon.tsx";
+import type { Card, LabelData, PieceOfText } from "../../protocol.ts";
+import { actOn, NO_KEYS, type LabelAction } from "./labelKeys.ts";
+import type { LabelQueue } from "./labelQueue.ts";
+import { oneLine, plain } from "./Passage.tsx";
+import { Turns, type ReadPart } from "./Turns.tsx";
+
+interface Props {
+  label: LabelData | null;
+  card: Card | undefined;
+  queue: LabelQueue;
+  children?: ComponentChildren; // in place of the texts
+}
+
+const SCROLLS: Record<string, number> = { ArrowDown: 60, ArrowUp: -60, PageDown: 300, PageUp: -300, " ": 300 };
+
+export function LabelCard({ label, card, queue, children }: Props) {
+  const texts = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    if (texts.current) texts.current.scrollTop = 0;
+  }, [card?.row]);
+  const scroll = (event: KeyboardEvent) => {
+    const step = SCROLLS[event.key];
+    if (step === undefined || event.target !== event.currentTarget || !texts.current) return;
+    event.preventDefault();
+    texts.current.scrollTop += step;
+  };
+  return (
+    <div class="label-card" role="group" aria-label={card ? `Card ${card.id}` : "No card"} tabIndex={-1} onKeyDown={scroll}>
+      {card ? <CardTexts card={card} texts={texts} /> : children}
+      <Keys label={label} queue={queue} ready={Boolean(card)} />
+      <CardFoot label={label} card={card} queue={queue} />
+      <Said label={label} card={card} queue={queue} />
+    </div>
+  );
+}
+
+function CardTexts({ card, texts }: { card: Card; texts: { current: HTMLDivElement | null } }) {
+  const link = useLink();
+  const read: ReadPart = (part, start) => link.ask<PieceOfText>({ ask: "card_piece", row: card.row, part, start });
+  return (
+    <>
+      <div class="line small">
+        <b class="mono mute cut">{card.id}</b>
+        <span class="grow" />
+        <span class="faint">scores are hidden until you have decided</span>
+      </div>
+      <div class="texts" ref={texts} tabIndex={0} role="group" aria-label="Texts of the card">
+        <div key={card.row}>
+          <Turns turns={card.documents} read={read} />
+          <Turns turns={card.turns} lead read={read} />
+        </div>
+      </div>
+      {card.expected && <div class="expected" key={card.row}><Turns turns={[card.expected]} lead read={read} /></div>}
+    </>
+  );
+}
+
+function Keys({ label, queue, ready }: { label: LabelData | null; queue: LabelQueue; ready: boolean }) {
+  const keys = label?.keys ?? NO_KEYS;
+  // Not `disabled`: a button that has the focus would take the keys with it.
+  const button = (action: LabelAction, text: string, content: ComponentChildren) => (
+    <button type="button" class={`key ${action}`} aria-keyshortcuts={keys[action]} aria-disabled={!ready && action !== "undo"} onClick={() => actOn(queue, action)}>
+      {content}{text} <kbd aria-hidden="true">{keys[action]}</kbd>
+    </button>
+  );
+  return (
+    <div class="keys">
+      {button("good", "Good", <Meaning shape="good" />)}
+      {button("bad", "Bad", <Meaning shape="bad" />)}
+      {button("skip", "Skip", null)}
+      {button("undo", "Undo", null)}
+    </div>
+  );
+}
+
+function CardFoot({ label, card, queue }: { label: LabelData | null; card: Card | undefined; queue: LabelQueue }) {
+  const link = useLink();
+  const keys = label?.keys ?? NO_KEYS;
+  const rename = (name: string) => name !== label?.labeller && link.tell({ do: "labeller", name });
+  return (
+    <div class="line small faint card-foot">
+      {queue.draft.value === null ? (
+        <button type="button" class="line plain-key cut" aria-keyshortcuts={keys.note} onClick={() => queue.startNote()}>
+          <kbd aria-hidden="true">{keys.note}</kbd><span class="cut">{card?.note ? `note: ${card.note}` : "add a note"}</span>
+        </button>
+      ) : (
+        <Note queue={queue} text={queue.draft.value} />
+      )}
+      {queue.draft.value === null && <span class="line all-keys"><kbd>?</kbd> all keys</span>}
+      <span class="grow" />
+      <label class="line"><span>labelling as</span>
+        <input type="text" class="labeller" value={label?.labeller ?? ""} placeholder="your name" spellcheck={false} onChange={(event) => rename(event.currentTarget.value.trim())} />
+      </label>
+    </div>
+  );
+}
+
+function Note({ queue, text }: { queue: LabelQueue; text: string }) {
+  const field = useRef<HTMLInputElement>(null);
+  useEffect(() => field.current?.focus({ preventScroll: true }), []);
+  const leave = (keep: boolean) => {
+    const card = field.current?.closest<HTMLElement>(".label-card");
+    if (keep) queue.keepNote(queue.draft.peek() ?? "");
+    else queue.draft.value = null;
+    card?.focus({ preventScroll: true });
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    event.stopPropagation();
+    if (event.isComposing || (event.key !== "Enter" && event.key !== "Escape")) return;
+    event.preventDefault();
+    leave(event.key === "Enter");
+  };
+  return (
+    <span class="line note">
+      <input type="text" ref={field} aria-label="Note to this row" maxLength={10_000} value={text} onInput={(event) => { queue.draft.value = event.currentTarget.value; }} onKeyDown={onKeyDown} />
+      <span class="hint">Enter keeps it</span>
+    </span>
+  );
+}
+
+/** Which card is here, what a key could not do, and what the kernel has to say. */
+function Said({ label, card, queue }: { label: LabelData | null; card: Card | undefined; queue: LabelQueue }) {
+  const { text, count } = queue.refusal.value;
+  return (
+    <div class="said" role="status">
+      {text && <p key={count} class="refused"><Icon name="wait" small /> {text}</p>}
+      {label?.message && <p>{label.message}</p>}
+      <span class="unseen">{card ? `card ${card.id}` : ""}</span>
+    </div>
+  );
+}
+
+/** The card that comes next, as far as it looks out under the others. */
+export function CardAhead({ card }: { card: Card }) {
+  const answer = card.turns.at(-1);
+  return <p class="ahead cut" aria-hidden="true">{oneLine(answer ? plain(answer.text) : "") || "(empty)"}</p>;
+}

@@ -1,0 +1,30 @@
+/** Keys of the Label mode. */
+
+import type { LabelData } from "../../protocol.ts";
+import type { LabelQueue } from "./labelQueue.ts";
+
+export type LabelAction = keyof LabelData["keys"];
+
+/** Until the kernel has said which keys there are. */
+export const NO_KEYS: LabelData["keys"] = { good: "1", bad: "0", skip: "s", undo: "u", note: "n" };
+
+const ACTIONS: readonly LabelAction[] = ["good", "bad", "skip", "undo", "note"];
+const FIELDS = "input, textarea, select, [contenteditable='true']";
+
+let prefix = false; // the key before was g, which leads to another mode
+
+/** What a key means here; undefined for keys of fields, of the browser and of the view. */
+export function keyAction(event: KeyboardEvent, keys: LabelData["keys"]): LabelAction | undefined {
+  if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return undefined;
+  if (event.target instanceof Element && event.target.matches(FIELDS)) return undefined;
+  const leads = prefix;
+  prefix = event.key === "g";
+  if (leads) return undefined;
+  return ACTIONS.find((action) => keys[action].toLowerCase() === event.key.toLowerCase());
+}
+
+export function actOn(queue: LabelQueue, action: LabelAction): void {
+  if (action === "note") queue.startNote();
+  else if (action === "undo") queue.undo();
+  else queue.decide(action);
+}

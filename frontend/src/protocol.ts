@@ -1,0 +1,508 @@
+/**
+ * What the kernel and the page say to each other.
+ *
+ * The kernel sets traits (`State`), always several in one message, so that what belongs together changes together.
+ * The page sends `Action`s, which have no answer but new traits, and `Question`s, each of which is answered once.
+ * Every text is plain text: nothing here is ever read as markup.
+ */
+
+export type Mode = "grade" | "try" | "label" | "compare" | "export" | "history";
+
+/** A text in pieces: a marked piece is what a search, a rule or the expected answer points at. */
+export type Piece = [text: string, mark: "" | "found" | "gone" | "new"];
+export type Pieces = Piece[];
+
+/** A condition on rows, as `Report.row_numbers` takes it. */
+export type Condition = Record<string, unknown>;
+
+/** Rows counted by what they are (good, bad, unlabelled) and what the grader did (accepted, refused). */
+export interface Counts {
+  good_accepted: number;
+  good_refused: number;
+  bad_accepted: number;
+  bad_refused: number;
+  accepted: number; // of unlabelled rows
+  refused: number; // of unlabelled rows
+  failed: number;
+  skipped: number;
+}
+export type Part = keyof Counts;
+
+export type Shape = "good" | "bad" | "unsettled" | "failed" | "skipped" | "note" | "wait" | "none";
+
+export interface Verdict {
+  shape: Shape;
+  words: string; // two words: "too lenient"
+  tip: string; // one sentence
+}
+
+/** A number with its 95 % interval; lo and hi are null where none holds. */
+export interface Estimate {
+  value: number;
+  lo: number | null;
+  hi: number | null;
+}
+
+// ------------------------------------------------------------------------------------------------------- traits
+
+export interface Problem {
+  what: string;
+  where: string;
+  trace: string;
+}
+
+export interface Draw {
+  n: number; // rows to draw, 0 for all
+  seed: number;
+  by: string; // column whose values are strata, "" for none
+  repeats: number;
+  budget: string; // US dollars, "" for no limit
+}
+
+export interface Head {
+  dataset: string;
+  total: number; // rows of the dataset
+  drawn: number; // rows that are graded
+  draw: Draw;
+  strata: string[]; // columns one can draw by
+  modes: [Mode, string][];
+  state: { shape: "ok" | "busy" | "old" | "none" | "failed"; text: string };
+  can_run: boolean;
+  judges: number; // ticked graders that ask a model
+  plan: string; // what Run would do, in a sentence
+  views: string[]; // names of saved views
+  problem: Problem | null;
+  warning: string;
+  notes: string[]; // sentences about the last run, as that it was stopped
+}
+
+export interface Progress {
+  running: boolean;
+  done: number;
+  total: number;
+  failed: number;
+  text: string; // "320 of 500 · 12 s left"
+}
+
+export interface RailLine {
+  name: string;
+  kind: string; // "Python function", "exact match"
+  ticked: boolean; // part of the run
+  proof: "proved" | "failed" | "unproved" | "rule"; // a rule of the workbench needs no proof
+  counts: Counts | null; // null before it has run
+  was: Counts | null; // before the edit
+  verdict: Verdict | null;
+  mean: Estimate | null;
+  say: string; // in place of verdict and bar: "judge, waits for Run"
+  stale: boolean; // its numbers are of an older text
+  letter: "" | "A" | "B";
+}
+
+export interface Rail {
+  lines: RailLine[];
+  drafts: RailLine[]; // whose checks failed
+  in_run: number;
+  has_labels: boolean;
+  chosen: string;
+  removed: string; // the grader that "put back" brings back, "" for none
+}
+
+export interface Check {
+  name: string; // "syntax", "structure", "signature", "execution", "test run"
+  state: "ok" | "failed" | "open" | "busy";
+  message: string;
+}
+
+/** An interval drawn on an axis from 0 to `max`, with the limit it is held against. */
+export interface StripData extends Estimate {
+  max: number;
+  min: number;
+  limit: number | null;
+  limit_text: string; // "limit 5 %"
+  value_text: string; // "17.2 %"
+  interval_text: string; // "13.3 to 22.1 %"
+}
+
+export interface FindingData {
+  kind: string;
+  shape: Shape;
+  lead: string; // "Too lenient"
+  before: string; // "it accepts "
+  link: string; // "50 of 290 known-bad rows"
+  after: string;
+  where: Condition[] | null; // the rows behind it; null for none
+  strip: StripData | null;
+  advice: string;
+}
+
+export interface Bin {
+  lo: number;
+  hi: number;
+  counts: Counts;
+}
+
+export interface Scores {
+  kind: "values" | "bins"; // at most five distinct scores, or a distribution
+  note: string; // "500 rows of 120 prompts"
+  values: { value: number; counts: Counts }[]; // from high to low
+  bins: Bin[];
+  log: boolean;
+  has_labels: boolean;
+  pass_mark: number | null; // null where the grader gives a verdict of its own
+  scale: [number, number];
+  failed: number;
+  skipped: number;
+  failed_good: number;
+  failed_bad: number;
+}
+
+export interface From {
+  title: string; // "Who wrote the 50"
+  note: string; // "column writer, first 3 of 4"
+  lines: { text: string; counts: Counts; hits: number; of: number; where: Condition[] }[];
+}
+
+export interface Changed {
+  sentence: string; // "Your edit changed 74 rows"
+  back: string; // "Back to version 1"
+  pills: { shape: Shape; text: string; where: Condition[]; on: boolean }[];
+}
+
+export interface SourceText {
+  text: string;
+  language: "python" | "javascript" | "json" | "";
+  editable: boolean;
+  revision: number; // counts texts that did not come from this page's typing
+  error: { line: number; message: string } | null;
+  file: string;
+}
+
+export interface Chosen {
+  name: string;
+  title: string; // "Python function"
+  version: number;
+  kept: boolean;
+  can_keep: boolean;
+  stored: number; // version in the store, 0 for none
+  draft: boolean;
+  source: SourceText;
+  checks: Check[];
+  isolation: { word: string; tip: string };
+  seq: number; // the edit that this answers
+  changed: Changed | null;
+  finding: FindingData | null;
+  more: FindingData[];
+  scores: Scores | null;
+  from: From | null;
+  say: string; // where there is no finding: what to do next
+  waits: string; // why it is not graded as one types; "" where it is
+}
+
+export interface Starter {
+  id: string;
+  title: string;
+  text: string;
+  name: string;
+  note: string;
+}
+
+export interface ColumnInfo {
+  key: string;
+  title: string;
+  kind: "text" | "number" | "label" | "score" | "row";
+  shown: boolean;
+  width: number; // pixels, 0 for what is left
+}
+
+export type Cell =
+  | { t: Pieces; cut?: boolean } // text
+  | { n: string } // number
+  | { label: boolean | null }
+  | { score: string; part: Part | null; was?: string; tip?: string };
+
+export interface Row {
+  row: number; // its number
+  id: string;
+  cells: Cell[]; // by the shown columns, in order
+}
+
+export interface Filter {
+  id: string;
+  text: string; // "known bad"
+}
+
+export interface Table {
+  revision: number;
+  title: string; // "Known bad, accepted"
+  note: string; // "50 of 500 rows"
+  count: number;
+  total: number;
+  filters: Filter[];
+  search: string;
+  busy: boolean; // the text index is still being built
+  columns: ColumnInfo[];
+  sort: { key: string; descending: boolean };
+  first: Row[]; // the first rows, so that a table is never blank
+  fields: string[]; // columns of the data one can filter by
+}
+
+export interface Turn {
+  role: string;
+  title?: string;
+  text: Pieces;
+  part: string;
+  more: number; // characters that are not here
+  calls: { name: string; arguments: Pieces; part: string; more: number }[];
+}
+
+export interface Said {
+  grader: string;
+  score: string;
+  part: Part | null;
+  why: Pieces; // the reason, or the error
+  raw: string; // a judge's whole answer
+  more: { part: string; count: number } | null;
+}
+
+export interface ReaderData {
+  row: number;
+  id: string;
+  at: number; // place in the table
+  of: number;
+  turns: Turn[];
+  documents: Turn[];
+  expected: Turn | null;
+  expected_note: string; // "marked above wherever it stands"
+  metadata: Turn | null;
+  label: boolean | null;
+  labelled_by: string;
+  said: Said[];
+}
+
+// ---------------------------------------------------------------------------------------------------------- modes
+
+export interface TryData {
+  id: string; // "" for a pasted conversation
+  row: number; // its number, -1 for a pasted conversation: where `piece` reads the rest of a long turn
+  place: string; // "row 3 of 500"
+  pasted: boolean;
+  turns: Turn[]; // but for the last answer
+  answer: string; // as in the row
+  label: boolean | null;
+  expected: string;
+  yours: string;
+  revision: number; // counts texts that did not come from this page's typing
+  yours_label: boolean | null;
+  lines: {
+    grader: string;
+    before: { score: string; part: Part | null } | null;
+    after: { score: string; part: Part | null } | null;
+    moved: string; // "now accepted"
+    why: string;
+    waits: string; // "asks a model, which costs"; "" where it answers at once
+    printed: string;
+  }[];
+  verdict: { shape: Shape; lead: string; text: string } | null;
+  kept: number; // answers kept as rows
+}
+
+export interface Card {
+  seq: number; // of this row in the queue; stays its own when the row is decided and the decision undone
+  row: number;
+  id: string;
+  note: string;
+  turns: Turn[];
+  documents: Turn[];
+  expected: Turn | null;
+}
+
+export interface LabelData {
+  order: string;
+  orders: { name: string; tip: string }[];
+  grader: string;
+  labeller: string;
+  cards: Card[]; // several ahead, the one to decide first
+  done: number;
+  total: number;
+  good: number;
+  bad: number;
+  skipped: number;
+  stats: { name: string; tip: string; of: string; strip: StripData | null; why_none: string }[];
+  past: { seq: number; id: string; text: string; value: boolean | null; same: boolean | null }[];
+  heard: { page: string; seq: number; turn: number }; // the last action that was dealt with, stored or refused, of which page
+  message: string;
+  new_labels: boolean; // the findings do not know of them yet
+  keys: Record<"good" | "bad" | "skip" | "undo" | "note", string>;
+}
+
+export type Quadrant = "both" | "a" | "b" | "neither";
+
+export interface CompareData {
+  revision: number;
+  graders: string[]; // that can be compared, versions included
+  a: string;
+  b: string;
+  n: number;
+  lead: string; // "B is stricter: it refuses 56 rows that A accepts,"
+  rest: string; // " and accepts none that A refuses."
+  cells: { key: Quadrant; title: string; count: number; note: string; counts: Counts }[];
+  chosen: Quadrant;
+  labels: {
+    shape: Shape;
+    lead: string;
+    lines: { name: string; text: string; strong: boolean; interval: string }[];
+    note: string;
+  } | null;
+  list: { title: string; note: string; count: number; good: number; bad: number; only: "" | "good" | "bad"; search: string };
+  why_not: string; // why two graders cannot be compared
+}
+
+export interface Pair {
+  prompt: string;
+  left: { row: number; id: string; label: boolean | null; said: string; text: Pieces };
+  right: { row: number; id: string; label: boolean | null; said: string; text: Pieces } | null;
+}
+
+export type Fit = "yes" | "code" | "loss" | "no";
+
+export interface ExportData {
+  platforms: { name: string; title: string; group: "platform" | "trainer" }[];
+  graders: { name: string; ticked: boolean; draft: boolean; say: string; fits: { fit: Fit | "busy"; note: string }[] }[];
+  chosen: string; // platform
+  title: string; // "To Adaptive"
+  sentence: string;
+  settings: { on_loss: string; on_error: string; reference: string; allow_unvalidated: boolean };
+  choices: { on_loss: string[]; on_error: string[]; has_reference: boolean; unproved: string[] };
+  file: string;
+  files: { name: string; text: string; language: string; lines: number }[];
+  losses: string[];
+  notes: string[];
+  problem: string;
+  in_the_way: string[]; // what would be replaced
+  written: string;
+}
+
+export interface HistoryData {
+  name: string;
+  note: string; // "3 versions, each run on the same 500 rows"
+  sparks: { title: string; limit: number; good: boolean; points: { text: string; value: number; lo: number | null; hi: number | null }[] }[];
+  lead: string; // "From version 1 to 3, 30 rows changed:"
+  rest: string; // " 30 known-bad are now refused.", and in a line of its own what is not settled
+  versions: {
+    id: string;
+    text: string; // "v3"
+    at: string;
+    line: string; // first line that is new
+    bad: string; // "20 of 290"
+    bad_interval: string;
+    good: string;
+    good_interval: string;
+    mean: string;
+    verdict: Verdict | null;
+    can_bring: boolean;
+  }[];
+  from: string;
+  to: string;
+  diff: { kind: "" | "+" | "-"; text: string }[];
+  runs: { id: number; at: string; rows: number; graders: { name: string; verdict: Verdict | null; mean: string }[] }[];
+}
+
+export interface State {
+  head: Head;
+  progress: Progress;
+  rail: Rail;
+  chosen: Chosen;
+  table: Table;
+  reader: ReaderData | null;
+  mode: Mode;
+  part: "" | Mode | "rows" | "graders"; // the only part that is shown, "" for all
+  code: string;
+  starters: Starter[];
+  try_out: TryData | null;
+  label: LabelData | null;
+  compare: CompareData | null;
+  export: ExportData | null;
+  history: HistoryData | null;
+  turn: number; // counts consistent states
+}
+
+// ------------------------------------------------------------------------------------------------- page to kernel
+
+export type Action =
+  | { do: "open"; width: number }
+  | { do: "mode"; mode: Mode }
+  | { do: "choose"; name: string } // a grader
+  | { do: "tick"; name: string; on: boolean }
+  | { do: "run" }
+  | { do: "stop" }
+  | { do: "draw"; draw: Draw }
+  | { do: "edit"; name: string; text: string; seq: number }
+  | { do: "keep"; name: string }
+  | { do: "back"; name: string }
+  | { do: "validate"; name: string }
+  | { do: "add"; text: string; name: string }
+  | { do: "add_file"; name: string; text: string }
+  | { do: "remove"; name: string }
+  | { do: "restore" }
+  | { do: "pass_mark"; value: number }
+  | { do: "limit"; kind: "lenient" | "strict"; value: number }
+  | { do: "look"; where: Condition[] } // replaces all filters
+  | { do: "filter"; where: Condition[] } // adds
+  | { do: "unfilter"; chip: string } // by the filter's id
+  | { do: "search"; text: string }
+  | { do: "sort"; key: string; descending: boolean }
+  | { do: "columns"; columns: { key: string; shown: boolean; width: number }[] }
+  | { do: "select"; row: number | null }
+  | { do: "label_row"; row: number; value: boolean | null } // in the table or the reader
+  | { do: "use_labels" }
+  | { do: "save_view"; name: string }
+  | { do: "open_view"; name: string }
+  | { do: "forget"; what: "problem" }
+  | { do: "try"; seq: number; text?: string; expected?: string; label?: boolean | null }
+  | { do: "try_row"; query: string; next?: boolean }
+  | { do: "try_random" }
+  | { do: "try_paste"; text: string }
+  | { do: "try_ask"; grader: string }
+  | { do: "try_keep" }
+  | { do: "label"; action: "good" | "bad" | "skip" | "undo" | "note"; seq: number; note: string; page: string; turn: number }
+  | { do: "label_order"; order: string }
+  | { do: "label_grader"; name: string }
+  | { do: "labeller"; name: string }
+  | { do: "compare"; a: string; b: string }
+  | { do: "quadrant"; key: Quadrant; only: "" | "good" | "bad"; search: string }
+  | { do: "export"; platform: string }
+  | { do: "export_settings"; settings: Partial<ExportData["settings"]> & { file?: string } }
+  | { do: "write" }
+  | { do: "prove_all" }
+  | { do: "version"; from: string; to: string }
+  | { do: "bring"; version: string }; // not `id`, which every message has of its own
+
+export type Question =
+  | { ask: "rows"; start: number; stop: number; revision: number } // -> Row[]
+  | { ask: "piece"; row: number; part: string; start: number } // -> PieceOfText
+  | { ask: "find"; row: number; part: string; text: string; nth: number } // -> FoundInText
+  | { ask: "values"; field: string } // -> FieldValues
+  | { ask: "pairs"; start: number; stop: number; revision: number } // -> Pair[]
+  | { ask: "csv" } // -> string, the rows that are shown
+  | { ask: "place"; row: number } // -> number, where a row stands in the table, -1 for nowhere
+  | { ask: "card_piece"; row: number; part: string; start: number }; // -> PieceOfText
+
+export interface PieceOfText {
+  text: Pieces;
+  start: number;
+  stop: number;
+  total: number;
+}
+
+export interface FoundInText extends PieceOfText {
+  count: number;
+  nth: number;
+}
+
+export interface FieldValues {
+  kind: "values" | "numbers";
+  column: string; // its real name, for a condition such as {column, between: [lo, hi]}
+  values: { text: string; count: number; where: Condition[] }[];
+  lo: number;
+  hi: number;
+}

@@ -1,0 +1,43 @@
+/** Whether the page behind the view is dark: seen from its colour, so that no host needs to be known by name. */
+
+export type Theme = "light" | "dark";
+
+export function themeOf(element: Element): Theme {
+  for (let each: Element | null = element; each; each = parent(each)) {
+    const luminance = luminanceOf(getComputedStyle(each).backgroundColor);
+    if (luminance !== null) return luminance < 0.4 ? "dark" : "light";
+  }
+  return getComputedStyle(document.documentElement).colorScheme === "dark" ? "dark" : "light";
+}
+
+/** Call back with the theme now, and whenever the page's changes; returns how to end that. */
+export function followTheme(element: Element, show: (theme: Theme) => void): () => void {
+  const look = () => show(element.parentElement ? themeOf(element.parentElement) : themeOf(element));
+  const observer = new MutationObserver(look);
+  const what = { attributes: true, attributeFilter: ["class", "style", "data-jp-theme-light", "data-jp-theme-name", "data-theme", "data-vscode-theme-kind", "theme"] };
+  observer.observe(document.documentElement, what);
+  observer.observe(document.body, what);
+  const media = matchMedia("(prefers-color-scheme: dark)");
+  media.addEventListener("change", look);
+  // A host's stylesheet may come later than the view.
+  const timers = [0, 100, 500, 1500].map((pause) => setTimeout(look, pause));
+  return () => {
+    observer.disconnect();
+    media.removeEventListener("change", look);
+    timers.forEach(clearTimeout);
+  };
+}
+
+function parent(element: Element): Element | null {
+  if (element.parentElement) return element.parentElement;
+  const root = element.getRootNode();
+  return root instanceof ShadowRoot ? root.host : null;
+}
+
+/** Of "rgb(1, 2, 3)" from 0 to 1; null where it lets through what is behind. */
+function luminanceOf(colour: string): number | null {
+  const numbers = colour.match(/[\d.]+/g)?.map(Number) ?? [];
+  const [red, green, blue, alpha = 1] = numbers;
+  if (red === undefined || green === undefined || blue === undefined || alpha < 0.5) return null;
+  return (0.2126 * red + 0.7152 * green + 0.0722 * blue) / 255;
+}

@@ -1,0 +1,260 @@
+import { cleanup, fireEvent, screen } from "@testing-library/preact";
+import { afterEach, describe, expect, it } from "vitest";
+import { Label } from "../../src/modes/Label.tsx";
+import type { Card, LabelData } from "../../src/protocol.ts";
+import { flaws, settled, show, type Shown } from "./fake.tsx";
+import { card, HOSTILE, label, turn } from "./fixtures.ts";
+
+afterEach(cleanup);
+
+const cards = (from: number, count: number): Card[] => Array.from({ length: count }, (_, at) => card(from + at));
+
+function open(data: LabelData | null): Shown & { key: (key: string, more?: object) => void } {
+  const shown = show(Label, { label: data });
+  const key = (name: string, more = {}) => fireEvent.keyDown(shown.root.ownerDocument.activeElement as Element, { key: name, ...more });
+  return { ...shown, key };
+}
+
+const front = (root: HTMLElement) => root.querySelector(".label-card b.mono")?.textContent;
+
+describe("keys", () => {
+  it("have the focus as soon as the mode opens", () => {
+    const { root } = open(label(cards(1, 3)));
+    expect(document.activeElement).toBe(root.querySelector(".label-card"));
+  });
+
+  it("sixty in a row without a pause are all sent once and in order", async () => {
+    const { model, key } = open(label(cards(1, 80)));
+    for (let at = 0; at < 60; at += 1) key("10s"[at % 3] as string);
+    await settled();
+    const sent = model.done("label");
+    expect(sent.map(({ seq }) => seq)).toEqual(Array.from({ length: 60 }, (_, at) => at + 1));
+    expect(sent.map(({ turn: count }) => count)).toEqual(Array.from({ length: 60 }, (_, at) => at + 1));
+    expect(sent.slice(0, 4).map(({ action }) => action)).toEqual(["good", "bad", "skip", "good"]);
+    expect(screen.getByText("60 to store")).toBeTruthy();
+  });
+
+  it("are sent once and in order while the kernel answers, late, in between", async () => {
+    const { model, link, key } = open(label(cards(1, 12)));
+    for (let at = 1; at <= 60; at += 1) {
+      key("1");
+      const stored = Math.max(0, at - 7); // the kernel is seven keys behind
+      model.set({ label: label(cards(stored + 1, 12), { heard: { page: link.page, seq: stored, turn: stored } }) });
+      await settled();
+    }
+    expect(model.done("label").map(({ seq }) => seq)).toEqual(Array.from({ length: 60 }, (_, at) => at + 1));
+    expect(screen.getByText("7 to store")).toBeTruthy();
+  });
+
+  it("of a key that is held down count once", () => {
+    const { model, key } = open(label(cards(1, 9)));
+    key("1");
+    key("1", { repeat: true });
+    expect(model.done("label")).toHaveLength(1);
+  });
+
+  it("in a field, with Ctrl, and after g are not ours", () => {
+    const { model, key, root } = open(label(cards(1, 9)));
+    key("1", { ctrlKey: true });
+    key("g");
+    key("1");
+    fireEvent.keyDown(root.querySelector(".labeller") as Element, { key: "1" });
+    expect(model.done("label")).toHaveLength(0);
+  });
+
+  it("come from the kernel", () => {
+    const { model, key } = open(label(cards(1, 9), { keys: { good: "f", bad: "j", skip: " ", undo: "z", note: "m" } }));
+    key("j");
+    expect(model.done("label")[0]?.action).toBe("bad");
+  });
+
+  it("go on after one stood in the texts of a card that is gone", () => {
+    const { model, key, root } = open(label(cards(1, 9)));
+    root.querySelector<HTMLElement>(".texts")?.focus();
+    key("1");
+    key("0");
+    expect(model.done("label").map(({ action }) => action)).toEqual(["good", "bad"]);
+  });
+});
+
+describe("the end of the local queue", () => {
+  it("says that it reads, and answers keys in sight", async () => {
+    const { model, key } = open(label(cards(1, 2)));
+    for (const name of "111") key(name);
+    await settled();
+    expect(screen.getByText("reading the next rows")).toBeTruthy();
+    expect(screen.getByText(/no card yet/)).toBeTruthy();
+    expect(model.done("label")).toHaveLength(2);
+  });
+
+  it("goes on with the kernel's next cards", async () => {
+    const { model, link, key, root } = open(label(cards(1, 2)));
+    for (const name of "11") key(name);
+    model.set({ label: label(cards(3, 3), { heard: { page: link.page, seq: 2, turn: 2 } }) });
+    await settled();
+    expect(front(root)).toBe("arit-003");
+    key("0");
+    expect(model.done("label").at(-1)).toMatchObject({ seq: 3, action: "bad" });
+  });
+
+  it("is told from the end of all rows", () => {
+    open(label([], { done: 500 }));
+    expect(screen.getByText("Every row of this queue is decided")).toBeTruthy();
+  });
+});
+
+describe("the kernel's cards", () => {
+  it("leave the card that is read in its place", async () => {
+    const { model, root } = open(label(cards(5, 3)));
+    model.set({ label: label([card(4), ...cards(5, 3)]) });
+    await settled();
+    expect(front(root)).toBe("arit-005");
+  });
+
+  it("replace it where another order is chosen", async () => {
+    const { model, root } = open(label(cards(5, 3)));
+    model.set({ label: label([card(4), ...cards(5, 3)], { order: "class-balanced" }) });
+    await settled();
+    expect(front(root)).toBe("arit-004");
+  });
+
+  it("bring a card whose decision the kernel refused back as the next one, and say why", async () => {
+    const { model, link, key, root } = open(label(cards(1, 3)));
+    key("1");
+    model.set({ label: label(cards(1, 3), { heard: { page: link.page, seq: 1, turn: 1 }, message: "the store is read-only" }) });
+    await settled();
+    expect(front(root)).toBe("arit-002");
+    expect(root.querySelector(".ahead")?.textContent).toBe("answer 1");
+    expect(screen.getByText("the store is read-only")).toBeTruthy();
+  });
+
+  it("that another page heard leave what is to store", async () => {
+    const { model, key } = open(label(cards(1, 3)));
+    key("1");
+    model.set({ label: label(cards(1, 3), { heard: { page: "other", seq: 9, turn: 9 } }) });
+    await settled();
+    expect(screen.getByText("1 to store")).toBeTruthy();
+  });
+});
+
+describe("undo", () => {
+  it("steps back at once, and the counts with it", async () => {
+    const { model, key, root } = open(label(cards(1, 5)));
+    for (const name of "10u") key(name);
+    await settled();
+    expect(front(root)).toBe("arit-002");
+    expect(model.done("label").at(-1)).toMatchObject({ action: "undo", seq: 2 });
+    expect(root.textContent).toContain("25 of 500: 10 good, 14 bad");
+    key("s");
+    expect(model.done("label").at(-1)).toMatchObject({ action: "skip", seq: 2, turn: 4 });
+  });
+
+  it("of a decision of before waits for the kernel's card, and takes no key meanwhile", async () => {
+    const { model, link, key, root } = open(label(cards(1, 5)));
+    key("u");
+    key("1");
+    await settled();
+    expect(model.done("label").map(({ action }) => action)).toEqual(["undo"]);
+    expect(screen.getByText("reading the row before")).toBeTruthy();
+    model.set({ label: label([card(900), ...cards(1, 4)], { heard: { page: link.page, seq: 900, turn: 1 } }) });
+    await settled();
+    expect(front(root)).toBe("arit-900");
+  });
+
+  it("with nothing before says so", async () => {
+    const { model, key } = open(label(cards(1, 5), { past: [] }));
+    key("u");
+    await settled();
+    expect(screen.getByText("nothing to undo")).toBeTruthy();
+    expect(model.done("label")).toHaveLength(0);
+  });
+});
+
+describe("a note", () => {
+  it("is kept by Enter and goes with the decision", async () => {
+    const { model, key, root } = open(label(cards(1, 5)));
+    key("n");
+    await settled();
+    const field = screen.getByLabelText("Note to this row");
+    expect(document.activeElement).toBe(field);
+    fireEvent.input(field, { target: { value: "1 euro short" } });
+    fireEvent.keyDown(field, { key: "1" });
+    fireEvent.keyDown(field, { key: "Enter" });
+    expect(model.done("label")[0]).toMatchObject({ action: "note", seq: 1, note: "1 euro short" });
+    expect(document.activeElement).toBe(root.querySelector(".label-card"));
+    key("1");
+    expect(model.done("label")[1]).toMatchObject({ action: "good", seq: 1, note: "1 euro short" });
+  });
+
+  it("is left by Esc", async () => {
+    const { model, key } = open(label(cards(1, 5)));
+    key("n");
+    await settled();
+    const field = screen.getByLabelText("Note to this row");
+    fireEvent.input(field, { target: { value: "no" } });
+    fireEvent.keyDown(field, { key: "Escape" });
+    key("0");
+    expect(model.done("label").map(({ action, note }) => [action, note])).toEqual([["bad", ""]]);
+  });
+
+  it("that is typed stays while the kernel speaks", async () => {
+    const { model, key } = open(label(cards(1, 5)));
+    key("n");
+    await settled();
+    fireEvent.input(screen.getByLabelText("Note to this row"), { target: { value: "half" } });
+    model.set({ label: label(cards(1, 5), { good: 10 }) });
+    await settled();
+    expect((screen.getByLabelText("Note to this row") as HTMLInputElement).value).toBe("half");
+  });
+});
+
+describe("the card and what stands beside it", () => {
+  it("shows the rest of a long text piece by piece", async () => {
+    const long = { ...card(1), turns: [turn("answer", "ab", "turn 1", 3)] };
+    const { model, root } = open(label([long, card(2)]));
+    fireEvent.click(screen.getByText("show the next piece"));
+    const [question] = model.asked("card_piece");
+    expect(question).toMatchObject({ row: 101, part: "turn 1", start: 2 });
+    model.answer(question as never, { text: [["cde", ""]], start: 2, stop: 5, total: 5 });
+    await settled();
+    expect(root.querySelector(".texts .words")?.textContent).toBe("abcde");
+    expect(screen.queryByText("show the next piece")).toBeNull();
+  });
+
+  it("shows a dash and the reason where no interval holds", () => {
+    open(label(cards(1, 3)));
+    expect(screen.getByText("– no interval holds below 10 rows")).toBeTruthy();
+  });
+
+  it("puts what is not yet stored before the kernel's last decisions", async () => {
+    const { key, root } = open(label(cards(1, 3)));
+    key("1");
+    await settled();
+    expect([...root.querySelectorAll(".past .cut")].map((each) => each.textContent).slice(0, 2)).toEqual(["answer 1", "101"]);
+  });
+
+  it("sends the order, the grader, the labeller, and the use of the labels", () => {
+    const { model } = open(label(cards(1, 3)));
+    fireEvent.change(screen.getByLabelText("Order of the rows"), { target: { value: "class-balanced" } });
+    fireEvent.change(screen.getByLabelText("Grader to agree with"), { target: { value: "last_number" } });
+    fireEvent.change(screen.getByLabelText("labelling as"), { target: { value: " Ada " } });
+    fireEvent.click(screen.getByText("Use the labels"));
+    const { done } = model;
+    expect(done.call(model, "label_order")[0]?.order).toBe("class-balanced");
+    expect(done.call(model, "label_grader")[0]?.name).toBe("last_number");
+    expect(done.call(model, "labeller")[0]?.name).toBe("Ada");
+    expect(done.call(model, "use_labels")).toHaveLength(1);
+  });
+
+  it("shows hostile texts as text", () => {
+    const past = [{ seq: 1, id: HOSTILE, text: HOSTILE, value: true, same: true }];
+    const { root } = open(label([card(1, HOSTILE), card(2, HOSTILE)], { message: HOSTILE, past }));
+    expect(root.querySelector("img, script")).toBeNull();
+    expect(root.textContent).toContain(HOSTILE);
+  });
+
+  it.each([["cards", label(cards(1, 4))], ["no card", label([], { done: 500, stats: [], past: [] })], ["no answer yet", null]])("has no flaw for a screen reader with %s", async (_, data) => {
+    const { root } = open(data);
+    expect(await flaws(root)).toEqual([]);
+  });
+});

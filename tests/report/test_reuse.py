@@ -1,0 +1,54 @@
+"""Limits of one's own, and what a report takes over from the one before an edit."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+import workbench as wb
+from workbench.report.reuse import reuse
+
+
+def test_a_limit_is_the_users_own():
+    """What is too lenient for one purpose is not for another: verdict and sentence go by the limit that is set."""
+    samples = wb.demo_samples("arithmetic").draw(500, seed=0)
+    report = wb.Suite([wb.Contains()]).run(samples, labels="good", progress=False)
+    lenient = next(finding for finding in report.findings if finding.kind == "too-lenient")
+    assert (lenient.severity, lenient.limit) == ("error", 0.05)
+    other = report.diagnose(limits={"too-lenient": 0.4})
+    cleared = next(finding for finding in other.findings if finding.kind == "too-lenient")
+    assert (cleared.severity, cleared.limit) == ("cleared", 0.4)
+    assert "the limit is 40 %" in cleared.message
+    for wrong in ({"too-lenient": 1.5}, {"broken": 0.1}):
+        with pytest.raises(wb.errors.ReportError, match="a limit cannot be used"):
+            report.diagnose(limits=wrong)
+
+
+def test_findings_that_are_reused_are_those_that_would_be_made_anew():
+    """A report in which one grader changed says what it would say without what is known of the others."""
+    samples = wb.demo_samples("arithmetic").draw(300, seed=0)
+    first = wb.Suite([wb.Contains(), wb.ExactMatch()]).run(samples, labels="good", progress=False)
+    _ = first.findings
+    alone = wb.Suite([wb.Contains(expected="the")]).run(samples, labels="good", progress=False)
+    changed = replace(first, grades={**first.grades, **alone.grades})
+    anew = [str(finding) for finding in replace(changed).findings]
+    assert [str(finding) for finding in reuse(changed, first).findings] == anew
+    unlabelled = replace(changed, labels=None)
+    assert [str(finding) for finding in reuse(replace(unlabelled), first).findings] == [
+        str(finding) for finding in unlabelled.findings
+    ]
+
+
+def test_nothing_is_reused_under_another_setting():
+    """Another pass mark or limit is another question, even of the same grades."""
+    samples = wb.demo_samples("arithmetic").draw(300, seed=0)
+    first = wb.Suite([wb.Contains(), wb.ExactMatch()]).run(samples, labels="good", progress=False)
+    _ = first.findings
+    for changes in (
+        {"pass_threshold": 1.0},
+        {"limits": {"too-lenient": 0.3, "too-strict": 0.9}},
+        {"scale": (0.0, 2.0)},
+    ):
+        other = replace(first, **changes)
+        assert [*map(str, reuse(replace(other), first).findings)] == [*map(str, other.findings)]

@@ -1,0 +1,37 @@
+"""What is said of the time that a run still takes."""
+
+from __future__ import annotations
+
+from workbench.progress import Progress
+from workbench.session.pace import Pace, TimeLeft
+
+
+def at(grader, rows, since, done=0):
+    """A moment of a run of three graders over a hundred rows."""
+    return Progress(
+        grader=grader, done=done or rows, failed=0, total=300, seconds=since, rows=rows, since=since
+    )
+
+
+def test_one_slow_row_says_nothing():
+    """Nobody knows by one row, however slow, what the others take."""
+    pace = Pace()
+    moment = at("judge", 1, 97.0)
+    pace.note(moment)
+    assert pace.left(moment, ["judge", "rule"], 100) == TimeLeft(None, 1)
+
+
+def test_a_grader_that_ran_before_is_known_before_it_begins():
+    """The time left does not jump when a slow grader follows a fast one: its pace is known from the last run."""
+    pace, graders = Pace(), ["rule", "judge", "new"]
+    pace.note(at("judge", 100, 50.0))
+    pace.note(at("rule", 50, 0.05))
+    before = pace.left(at("rule", 50, 0.05), graders, 100)
+    assert before == TimeLeft(0.05 + 50.0, 1)
+    pace.note(at("judge", 20, 10.0, done=120))
+    assert pace.left(at("judge", 20, 10.0, done=120), graders, 100) == TimeLeft(40.0, 1)
+
+
+def test_a_grader_of_another_run_has_no_time():
+    """A name that is not in the run, or no moment of it, is no guess."""
+    assert Pace().left(at("gone", 90, 9.0), ["rule"], 100) == TimeLeft(None, 1)

@@ -1,0 +1,32 @@
+"""A grader whose text runs in the sandbox, for a notebook: its name, its checks, its source."""
+
+from __future__ import annotations
+
+from workbench.markup import escaped, html_block, markdown_lines, markdown_text, paragraph
+from workbench.sandbox.host.validation import Validation
+from workbench.sandbox.host.validation_rich import checks_html, checks_markdown
+
+__all__ = ["grader_html", "grader_markdown"]
+
+_UNPROVED = "not validated yet: call .validate()"
+
+
+def grader_html(name: str, text: str, proof: Validation | None) -> str:
+    """The grader as HTML.
+
+    Args:
+        name: Its name.
+        text: Its source.
+        proof: The result of its checks; None before.
+    """
+    state = paragraph(_UNPROVED, "quiet") if proof is None else checks_html(proof)
+    source = f"<pre>{escaped(text, len(text))}</pre>"
+    kind = "" if proof is None else "wb-checks"
+    return html_block(f"<p class='lead mono'><strong>{escaped(name)}</strong></p>{state}{source}", kind)
+
+
+def grader_markdown(name: str, text: str, proof: Validation | None) -> str:
+    """The same as Markdown; the source is indented, so that no fence in it ends it."""
+    state = _UNPROVED if proof is None else checks_markdown(proof).strip()
+    source = "\n".join(f"    {line}" for line in text.splitlines())
+    return markdown_lines([f"**{markdown_text(name)}**", state, source])

@@ -1,0 +1,54 @@
+"""What a displayed object is put together from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Protocol
+
+from workbench.markup.style import STYLE
+from workbench.markup.texts import escaped
+
+__all__ = ["bundle", "folded", "html_block", "markdown_lines", "paragraph"]
+
+
+class _Shown(Protocol):
+    def _repr_html_(self) -> str: ...
+
+    def _repr_markdown_(self) -> str: ...
+
+
+def bundle(shown: _Shown) -> dict[str, str]:
+    """An object for every front end: text for a terminal, HTML for a notebook, Markdown for an editor and a chat."""
+    return {
+        "text/plain": str(shown),
+        "text/html": shown._repr_html_(),
+        "text/markdown": shown._repr_markdown_(),
+    }
+
+
+def html_block(inner: str, kind: str = "", *, label: str = "") -> str:
+    """One displayed object with the style that it needs.
+
+    Args:
+        inner: Its HTML.
+        kind: A further class, by which a page can find it.
+        label: What it is, for a screen reader.
+    """
+    group = f" role='group' aria-label='{escaped(label)}'" if label else ""
+    return f"<div class='wb-cell {kind}'{group}><style>{STYLE}</style>{inner}</div>"
+
+
+def paragraph(text: Any, kind: str = "", *, limit: int = 1_300) -> str:
+    """A text as a paragraph; "" for no text."""
+    named = f" class='{kind}'" if kind else ""
+    return f"<p{named}>{escaped(text, limit)}</p>" if text else ""
+
+
+def folded(summary: str, inner: str) -> str:
+    """HTML behind one line that unfolds it."""
+    return f"<details><summary>{escaped(summary)}</summary>{inner}</details>"
+
+
+def markdown_lines(parts: Iterable[str]) -> str:
+    """Paragraphs, lists and tables of Markdown, each apart from the next; empty ones are left out."""
+    return "\n\n".join(filter(None, parts)) + "\n"

@@ -1,0 +1,62 @@
+"""Tables of text: what a cell holds is never markup."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Sequence
+from typing import Any
+
+from workbench.markup.texts import escaped, markdown_cell
+
+__all__ = ["html_table", "markdown_table"]
+
+
+def html_table(
+    heads: Sequence[str],
+    rows: Iterable[Sequence[Any]],
+    *,
+    numbers: Container[int] = (),
+    limit: int = 300,
+) -> str:
+    """A table as HTML.
+
+    Args:
+        heads: Texts of the head; none for a table without one.
+        rows: Cells of each line, shown as text.
+        numbers: Places of the columns that stand on the right.
+        limit: Most characters of a cell.
+    """
+    kinds = [" class='num'" if at in numbers else "" for at in range(len(heads) or 99)]
+    head = "".join(
+        f"<th scope='col'{kind}>{escaped(name)}</th>" for kind, name in zip(kinds, heads, strict=False)
+    )
+    body = "".join(f"<tr>{''.join(_cells(row, kinds, limit))}</tr>" for row in rows)
+    top = f"<thead><tr>{head}</tr></thead>" if heads else ""
+    return f"<table>{top}<tbody>{body}</tbody></table>"
+
+
+_LONG = 40
+
+
+def _cells(row: Sequence[Any], kinds: Sequence[str], limit: int) -> Iterable[str]:
+    for kind, cell in zip(kinds, row, strict=False):
+        text = escaped(cell, limit)
+        # Long texts get a minimum width, or a prompt would be one word wide beside many columns.
+        yield f"<td{kind or _wide(text)}>{text}</td>"
+
+
+def _wide(text: str) -> str:
+    return " class='wide'" if len(text) > _LONG else ""
+
+
+def markdown_table(
+    heads: Sequence[str],
+    rows: Iterable[Sequence[Any]],
+    *,
+    numbers: Container[int] = (),
+    limit: int = 120,
+) -> str:
+    """The same as a table of Markdown, a line each; line ends in a cell become spaces."""
+    marks = ["---:" if at in numbers else "---" for at in range(len(heads))]
+    lines = [[markdown_cell(name) for name in heads], marks]
+    lines += [[markdown_cell(cell, limit) for cell in row] for row in rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)

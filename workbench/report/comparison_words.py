@@ -1,0 +1,154 @@
+"""A comparison of two graders in sentences: who is stricter, and who is closer to the labels."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.diagnostics.finding import percent
+from workbench.display_text import counted
+from workbench.report.counts import PARTS, Counts
+from workbench.statistics import Interval
+
+__all__ = ["TITLES", "labels_data", "quadrant_counts", "sentence"]
+
+TITLES = {"both": "Both accept", "a": "Only A accepts", "b": "Only B accepts", "neither": "Neither accepts"}
+"""Key of a quadrant to its name."""
+
+
+def sentence(compared: Any) -> tuple[str, str]:
+    """Who is stricter, in plain words: the part that leads, and the rest."""
+    only_a, only_b = compared.verdicts.only_a, compared.verdicts.only_b
+    if not only_a + only_b:
+        rows = "the one row" if compared.n == 1 else f"all {compared.n:,} rows"
+        return f"A and B give the same verdict on {rows}.", ""
+    lead, rest = _direction(only_a, only_b)
+    if compared.verdicts.difference.is_shown:
+        return lead, rest
+    return lead, f"{rest} Which of the two accepts more is not settled by these rows."
+
+
+def _direction(only_a: int, only_b: int) -> tuple[str, str]:
+    if not only_b:
+        lead = f"B is stricter: it refuses {counted(only_a, 'row')} that A accepts,"
+        return lead, " and accepts none that A refuses."
+    if not only_a:
+        lead = f"B is more lenient: it accepts {counted(only_b, 'row')} that A refuses,"
+        return lead, " and refuses none that A accepts."
+    lead = f"They differ both ways: B refuses {counted(only_a, 'row')} that A accepts,"
+    return lead, f" and accepts {only_b:,} that A refuses."
+
+
+def quadrant_counts(compared: Any) -> dict[str, Counts]:
+    """Rows of each quadrant by label; accepted where either of the two accepts them."""
+    a, b = compared.verdicts.a, compared.verdicts.b
+    quadrants = {"both": a & b, "a": a & ~b, "b": b & ~a, "neither": ~(a | b)}
+    return {key: _by_label(compared.row_labels[rows], key) for key, rows in quadrants.items()}
+
+
+def _by_label(labels: NDArray[np.int8], key: str) -> Counts:
+    done = "refused" if key == "neither" else "accepted"
+    names = {1: f"good_{done}", 0: f"bad_{done}", -1: done}
+    counted_rows = {name: int((labels == label).sum()) for label, name in names.items()}
+    return {part: counted_rows.get(part, 0) for part in PARTS}
+
+
+# ---- who is closer to the labels
+
+
+def labels_data(compared: Any, why_no_version: str = "") -> dict[str, Any]:
+    """Who is closer to the labels, with the paired interval, and how far the two agree.
+
+    Args:
+        compared: The two.
+        why_no_version: Why a changed grader is not among those that can be compared; "" for nothing to say.
+    """
+    against = compared.labels
+    notes = [_of_noise(compared), why_no_version]
+    if against is None:
+        label = "Label some rows in Label: then this says which of the two is closer to them."
+        lead, shape, lines = "None of these rows is labelled.", "note", []
+        notes = [label, *notes]
+    else:
+        lead, shape = _who(against)
+        lines, notes = _lines(against), [_on_differing(compared), *notes]
+    return {
+        "shape": shape,
+        "lead": lead,
+        "lines": [*lines, *_agreement(compared)],
+        "note": " ".join(filter(None, notes)),
+    }
+
+
+def _who(against: Any) -> tuple[str, str]:
+    gap = against.difference
+    if gap.is_shown:
+        return f"{'B' if gap.value > 0 else 'A'} is closer to the labels.", "good"
+    return "Who is closer to the labels is not settled.", "unsettled"
+
+
+def _lines(against: Any) -> list[dict[str, Any]]:
+    shares = (("A is right on", against.a), ("B is right on", against.b))
+    lines = [_line(name, f"{percent(share.value)} of {share.n:,}") for name, share in shares]
+    gap = against.difference
+    return [*lines, _line("B less A, points", _signed(100 * gap.value), interval=_points(gap.interval))]
+
+
+def _line(name: str, text: str, *, strong: bool = True, interval: str = "") -> dict[str, Any]:
+    return {"name": name, "text": text, "strong": strong, "interval": interval}
+
+
+def _points(interval: Interval) -> str:
+    if any(map(math.isnan, interval)):
+        return ""
+    return f"{_signed(100 * interval.lo)} to {_signed(100 * interval.hi)}"
+
+
+def _signed(points: float) -> str:
+    """With its sign, but for what rounds to 0."""
+    return "0.0" if abs(points) < 0.05 else f"{points:+.1f}"
+
+
+def _plain(number: float) -> str:
+    """With two decimals, and 0 without a sign."""
+    return f"{round(number, 2) + 0.0:.2f}"
+
+
+def _agreement(compared: Any) -> list[dict[str, Any]]:
+    """Kappa between the two; none where it is not known."""
+    kappa = compared.kappa
+    if math.isnan(kappa.value):
+        return []
+    lo, hi = kappa.interval()
+    interval = "" if math.isnan(lo) else f"{_plain(lo)} to {_plain(hi)}"
+    return [_line("A and B agree, kappa", _plain(kappa.value), strong=False, interval=interval)]
+
+
+def _of_noise(compared: Any) -> str:
+    if not compared.is_noise:
+        return ""
+    return "Their mean scores differ by less than two runs of the same two graders would."
+
+
+def _on_differing(compared: Any) -> str:
+    """Of the labelled rows on which the two differ: on how many the second is right, and on how many wrong."""
+    counts = quadrant_counts(compared)
+    good, bad = ({key: counts[key][f"{kind}_accepted"] for key in ("a", "b")} for kind in ("good", "bad"))
+    n = sum(good.values()) + sum(bad.values())
+    if not n:
+        return "They give the same verdict on every labelled row."
+    right = _told((bad["a"], "it refuses known-bad answers"), (good["b"], "it accepts known-good ones"))
+    wrong = _told((good["a"], "it loses known-good ones"), (bad["b"], "it accepts known-bad ones"))
+    return f"Of the {counted(n, 'labelled row')} on which they differ, B is right on {right} and wrong on {wrong}."
+
+
+def _told(*counts: tuple[int, str]) -> str:
+    """A number of rows, and in brackets what it is made of."""
+    made_of = [(count, words) for count, words in counts if count]
+    total = sum(count for count, _ in counts)
+    if len(made_of) < 2:
+        return f"{total:,}" + "".join(f" ({words})" for _, words in made_of)
+    return f"{total:,} ({', '.join(f'{words}: {count:,}' for count, words in made_of)})"

@@ -1,0 +1,143 @@
+"""A finding in parts, as pages show it: what it is called, the sentence around its rows, the interval to draw."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from workbench.diagnostics import Finding
+from workbench.diagnostics.finding import percent
+from workbench.diagnostics.words import shape_of, two_words
+from workbench.display_text import visible
+
+__all__ = ["estimate", "finding_data", "rows_behind", "strip_data", "strip_of_share"]
+
+_COUNT = re.compile(
+    r"(?:all |both )?\d[\d,]*(?: of \d[\d,]*)?(?: known-(?:bad|good)| scored| labelled)? (?:rows?|scores?|prompts?|answers?|labels?)"
+)
+"""The rows of a finding in its own sentence, such as "50 of 290 known-bad rows"."""
+
+_ENDS = (0.1, 0.3, 0.5, 1.0)
+"""Where the axis of a share may end: few ends, so that intervals of graders can be compared by eye."""
+
+
+def finding_data(finding: Finding) -> dict[str, Any]:
+    """A finding as `FindingData`."""
+    details = ""
+    if finding.kind == "broken":  # what failed, and how, is a sentence of its own
+        message, _, details = finding.message.partition(": ")
+        finding = replace(finding, message=f"{message.partition(' failed')[0]} get no score")
+    lead, before, sentence = _sentence(finding)
+    text, link, after = _around_rows(sentence, finding)
+    return {
+        "kind": finding.kind,
+        "shape": shape_of(finding),
+        "lead": lead,
+        "before": visible(before + text),
+        "link": visible(link),
+        "after": visible(after),
+        "where": rows_behind(finding),
+        "strip": strip_data(finding),
+        "advice": visible(" ".join(filter(None, [details and f"{_capital(details)}.", _advice(finding)]))),
+    }
+
+
+def rows_behind(finding: Finding) -> list[dict[str, Any]] | None:
+    """The conditions that all rows of a finding meet, and no others; None where it has no rows."""
+    if not len(finding.rows):
+        return None
+    plain: dict[str, list[dict[str, Any]]] = {
+        "too-lenient": [{"label": False}, {"grader": finding.grader, "passed": True}],
+        "too-strict": [{"label": True}, {"grader": finding.grader, "passed": False}],
+    }
+    return plain.get(finding.kind, [{"finding": [finding.grader, finding.kind]}])
+
+
+def _sentence(finding: Finding) -> tuple[str, str, str]:
+    """What the finding is called, how its sentence begins, and the rest of it without the number that is drawn."""
+    words = two_words(finding.kind)
+    name, comma, rest = finding.message.partition(", ")
+    if comma and name in {words, f"cleared of being {words}", finding.kind}:
+        called = words if name == finding.kind else name
+        return _capital(called), _subject(rest), _undrawn(rest, finding)
+    return _capital(words), "", _undrawn(finding.message, finding)
+
+
+def _subject(rest: str) -> str:
+    """What stands before a sentence that begins with its verb."""
+    return "it " if re.match(r"[a-z]+s ", rest) else ""
+
+
+def _undrawn(sentence: str, finding: Finding) -> str:
+    if finding.interval is None or not finding.statistic.startswith("share"):
+        return sentence
+    return re.sub(rf", {re.escape(percent(finding.value))}(?=$|[:;])", "", sentence, count=1)
+
+
+def _around_rows(sentence: str, finding: Finding) -> tuple[str, str, str]:
+    """The sentence before, in and after its words for the rows behind it."""
+    if not len(finding.rows):
+        return f"{sentence}.", "", ""
+    match = _COUNT.search(sentence)
+    if match is None:
+        return f"{sentence}: ", f"{len(finding.rows):,} rows", "."
+    return sentence[: match.start()].replace("rejects", "refuses"), match[0], f"{sentence[match.end() :]}."
+
+
+def _advice(finding: Finding) -> str:
+    parts = [part for part in (finding.outlook, finding.advice) if part]
+    return " ".join(f"{_capital(part)}." for part in parts)
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+# ---- the interval
+
+
+def strip_data(finding: Finding) -> dict[str, Any] | None:
+    """The interval of a finding as `StripData`; None where it has none."""
+    if finding.interval is None or math.isnan(finding.interval.lo) or math.isnan(finding.value):
+        return None
+    lo, hi = finding.interval
+    share = finding.statistic.startswith("share")
+    return _strip(finding.value, lo, hi, finding.limit, share=share)
+
+
+def strip_of_share(value: float, lo: float, hi: float) -> dict[str, Any]:
+    """A share from 0 to 1 with its interval on the whole axis, without a limit."""
+    return {**_strip(value, lo, hi, None, share=True), "max": 1.0}
+
+
+def _strip(value: float, lo: float, hi: float, limit: float | None, *, share: bool) -> dict[str, Any]:
+    first, last = _axis([value, lo, hi, *([] if limit is None else [limit])], share=share)
+    number = percent if share else _plain
+    return {
+        "value": value, "lo": lo, "hi": hi, "min": first, "max": last, "limit": limit,
+        "limit_text": "" if limit is None else f"limit {number(limit)}",
+        "value_text": number(value),
+        "interval_text": f"{number(lo).removesuffix(' %')} to {number(hi)}",
+    }  # fmt: skip
+
+
+def _axis(numbers: Sequence[float], *, share: bool) -> tuple[float, float]:
+    if share:
+        return 0.0, next((end for end in _ENDS if end >= max(numbers) * 1.05), 1.0)
+    first, last = min(0.0, *numbers), max(0.0, *numbers)
+    slack = (last - first or 1.0) * 0.1
+    return first - (slack if first < 0 else 0), last + (slack if last > 0 else 0)
+
+
+def _plain(number: float) -> str:
+    return f"{number:.3g}"
+
+
+def estimate(value: float, lo: float, hi: float) -> dict[str, float | None] | None:
+    """A number with its interval as `Estimate`; None where there is no number."""
+    if math.isnan(value):
+        return None
+    return {"value": value, "lo": None if math.isnan(lo) else lo, "hi": None if math.isnan(hi) else hi}

@@ -1,0 +1,130 @@
+"""Which rows are graded, and how: the settings of a run."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from traitlets import Any as AnyTrait
+from traitlets import HasTraits
+
+from workbench.errors import WorkbenchError
+from workbench.report.context import few_valued_columns
+
+if TYPE_CHECKING:
+    from workbench.samples import Samples
+    from workbench.session.guard import ActionGuard
+
+__all__ = ["Draw", "DrawnRows"]
+
+FIRST = 500
+"""Rows drawn at first: enough for a verdict, and a matter of moments for code."""
+
+_MOST_REPEATS = 20
+
+
+@dataclass(frozen=True)
+class Draw:
+    """The settings of a run.
+
+    Attributes:
+        n: Rows to draw; 0 for all.
+        seed: Of the draw.
+        by: Column whose values are strata; "" for none.
+        repeats: How often each row is graded, by graders that may answer otherwise, 1 to 20.
+        budget: US dollars at most, as typed; "" for no limit.
+    """
+
+    n: int = 0
+    seed: int = 0
+    by: str = ""
+    repeats: int = 1
+    budget: str = ""
+
+    @property
+    def dollars(self) -> float | None:
+        """The budget as a number; None for no limit.
+
+        Raises:
+            WorkbenchError: It is none.
+        """
+        typed = self.budget.strip().removeprefix("$")
+        try:
+            return float(typed) if typed else None
+        except ValueError:
+            raise WorkbenchError(
+                "the budget is no number",
+                found=typed[:60],
+                expected="US dollars such as 0.50, or nothing for no limit",
+            ) from None
+
+
+class DrawnRows(HasTraits):
+    """The rows of a dataset that are graded.
+
+    Traits (observe it; set it through `change`):
+        draw: The settings.
+
+    Args:
+        samples: The dataset.
+        guard: Its lock is held while this changes.
+    """
+
+    draw: Any = AnyTrait()
+
+    def __init__(self, samples: Samples, guard: ActionGuard) -> None:
+        super().__init__()
+        self._samples, self._guard = samples, guard
+        self._rows: tuple[tuple[int, int, str], Samples] | None = None
+        self.draw = Draw(FIRST if len(samples) > FIRST else 0)
+
+    @property
+    def rows(self) -> Samples:
+        """The drawn rows: the same object until another draw, so that what is known of it stays known."""
+        draw: Draw = self.draw
+        key = (draw.n, draw.seed, draw.by)
+        if self._rows is None or self._rows[0] != key:
+            drawn = (
+                self._samples.draw(draw.n, seed=draw.seed, by=draw.by or None) if draw.n else self._samples
+            )
+            self._rows = (key, drawn)
+        return self._rows[1]
+
+    def change(self, **settings: Any) -> None:
+        """Change some of the settings.
+
+        Raises:
+            WorkbenchError: A number outside its range, or a column that is not there.
+        """
+        draw = replace(self.draw, **settings)
+        _check(draw, len(self._samples))
+        with self._guard.lock:
+            before, self.draw = self.draw, draw
+            try:
+                _ = self.rows
+            except ValueError:
+                self.draw = before
+                raise
+
+    def as_dict(self) -> dict[str, Any]:
+        """The settings as plain JSON."""
+        return asdict(self.draw)
+
+    @cached_property
+    def strata(self) -> list[str]:
+        """Columns with few values: what one would stratify by."""
+        return few_valued_columns(self._samples)
+
+
+def _check(draw: Draw, total: int) -> None:
+    for name, value, least, most in (
+        ("rows", draw.n, 0, total),
+        ("seed", draw.seed, 0, 2**31 - 1),
+        ("repeats", draw.repeats, 1, _MOST_REPEATS),
+    ):
+        if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+            raise WorkbenchError(
+                f"{name} must be a whole number", found=repr(value)[:60], expected=f"{least:,} to {most:,}"
+            )
+    _ = draw.dollars

@@ -1,0 +1,335 @@
+"""Grading while one types: a text is proved and graded on the drawn rows, and only the newest text's answer counts.
+
+What asks a model or a service, or is a function of unknown cost, waits for a person to press Run. Everything here happens
+on threads of the workbench: the kernel is never blocked.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from traitlets import Any as AnyTrait
+from traitlets import HasTraits
+
+from workbench import background
+from workbench.diagnostics import SuiteParts
+from workbench.errors import WorkbenchError
+from workbench.graders import Entry, Grader, SandboxedGrader
+from workbench.report.reuse import reuse
+from workbench.session.edits import Edit, fails, like, needs_checks, without
+from workbench.session.grader_text import grader_from_text
+from workbench.session.proofs import waits_for
+
+if TYPE_CHECKING:
+    from workbench.jobs import Job
+    from workbench.progress import Progress
+    from workbench.report import Report
+    from workbench.samples import Samples
+    from workbench.session.draw import DrawnRows
+    from workbench.session.graders import GraderList
+    from workbench.session.guard import ActionGuard
+    from workbench.session.kept_versions import KeptVersions
+    from workbench.session.labels import DatasetLabels
+    from workbench.session.results import Results
+    from workbench.session.runs import Runs
+
+__all__ = ["Live"]
+
+
+class Live(HasTraits):
+    """Graders of code, proved and graded on the drawn rows whenever one of them changes.
+
+    Nothing happens before `begin`: a session without a page grades what it is told to.
+
+    Traits (observe them; set them through the methods):
+        edits: Name to the `Edit` under way, or whose checks failed: the grader in the list is an older one.
+        working: Names of what is being proved or graded now.
+        progress: Of what is being graded; None for nothing.
+
+    Args:
+        graders: The graders of the session.
+        runs: Where reports of edited graders are taken.
+        results: The report that is shown.
+        labels: What is known of the rows.
+        rows: The rows that are graded.
+        kept: Versions that an edit is compared with.
+        guard: Its lock is held while the session changes.
+
+    Attributes:
+        active: Whether graders are graded when they change.
+        answered: Name to the number of the last edit whose outcome is shown.
+    """
+
+    edits: Any = AnyTrait()
+    working: Any = AnyTrait(())
+    progress: Any = AnyTrait(None, allow_none=True)
+
+    def __init__(
+        self,
+        graders: GraderList,
+        runs: Runs,
+        results: Results,
+        labels: DatasetLabels,
+        *,
+        rows: DrawnRows,
+        kept: KeptVersions,
+        guard: ActionGuard,
+    ) -> None:
+        super().__init__()
+        self._graders, self._runs, self._results, self._labels = graders, runs, results, labels
+        self._rows, self._kept, self._guard = rows, kept, guard
+        self.edits = {}
+        self.active = False
+        self.answered: dict[str, int] = {}
+        self._newest = 0  # counts requests: work for an older one stops
+        self._under_way: set[int] = set()
+        self._typed: dict[str, tuple[Grader, str]] = {}  # graders that were made of a text typed here, and it
+        self._job: Job | None = None
+        graders.observe(self._graders_changed, ["by_name", "chosen"])
+        rows.observe(self._graders_changed, "draw")
+
+    # ---- what asks for work
+
+    def begin(self) -> None:
+        """Grade what can be graded at once, now and whenever a grader changes."""
+        with self._guard.lock:
+            if not self.active:
+                self.active = True
+                self._request()
+
+    def edit(self, name: str, text: str, seq: int) -> None:
+        """Take a text in place of a grader's; what is under way for an older one is given up."""
+        with self._guard.lock:
+            if name in self._graders.by_name:
+                self.edits = {**self.edits, name: Edit(text, seq)}
+                self._request()
+
+    def text_of(self, name: str) -> str | None:
+        """The text as it was typed for a grader, which may lay it out otherwise; None where nobody typed it here."""
+        edit: Edit | None = self.edits.get(name)
+        if edit is not None:
+            return edit.text
+        grader, text = self._typed.get(name, (None, ""))
+        return text if grader is not None and grader is self._graders.by_name.get(name) else None
+
+    def forget(self, name: str) -> None:
+        """Drop what was typed for a grader and is no grader."""
+        with self._guard.lock:
+            self.edits = without(self.edits, name)
+
+    def continue_from(self, previous: Live) -> None:
+        """Take over texts that are no graders yet, of graders that are the same here.
+
+        Args:
+            previous: What the same cell showed before, for other rows or labels.
+        """
+        before = previous._graders.by_name
+        self.edits = {
+            name: edit
+            for name, edit in previous.edits.items()
+            if name in before and before[name] == self._graders.by_name.get(name)
+        }
+
+    @property
+    def idle(self) -> bool:
+        """Whether nothing is under way."""
+        return not self._under_way
+
+    def stop(self) -> None:
+        """Give up what is under way; the next change is graded again."""
+        with self._guard.lock:
+            self._newest += 1
+            if self._job is not None:
+                self._job.cancel()
+            self.working, self.progress = (), None
+
+    def close(self) -> None:
+        """Give up what is under way, and grade nothing any more."""
+        self.active = False
+        self.stop()
+
+    def _graders_changed(self, change: Any) -> None:
+        if self.active and change["old"] != change["new"]:
+            self._request()
+
+    def _request(self) -> None:
+        """Have the work looked at anew, on a thread of its own."""
+        self._newest += 1
+        self._under_way.add(self._newest)
+        if self._job is not None:
+            self._job.cancel()
+        background.submit(asyncio.to_thread(self._work, self._newest))
+
+    # ---- the work, on a thread of its own
+
+    def _work(self, request: int) -> None:
+        """Prove and grade; several of these may be at work at once, and only the newest one's outcome is taken."""
+        try:
+            self._prove_and_grade(request)
+        except Exception:
+            with self._guard.locked("Grading while you type"):
+                raise
+        finally:
+            with self._guard.lock:
+                self._under_way.discard(request)
+                if request == self._newest:
+                    self.working, self.progress = (), None
+
+    def _prove_and_grade(self, request: int) -> None:
+        with self._guard.lock:
+            edits: dict[str, Edit] = {
+                name: edit for name, edit in self.edits.items() if edit.proof is None and not edit.error
+            }
+            unproved = {
+                name: grader
+                for name, grader in self._graders.by_name.items()
+                if name not in edits and needs_checks(grader)
+            }
+            self.working = tuple({**edits, **unproved})
+        self._prove(unproved, request)
+        edited = {
+            name: grader
+            for name, edit in edits.items()
+            if (grader := self._read(name, edit, request)) is not None
+        }
+        with self._guard.lock:
+            if request != self._newest:
+                return
+            entries = self._to_grade(edited)
+            for name in edited.keys() - entries.keys():
+                self._accept(name, edited[name])  # it waits for Run
+            rows = self._rows.rows
+            self.working = tuple(entries)
+        if entries:
+            report = self._graded(entries, rows, request)
+            if report is not None:
+                self._publish(report, entries, request)
+
+    def _prove(self, graders: Mapping[str, Grader], request: int) -> None:
+        """Run the checks of graders that came unproved."""
+        for name, grader in graders.items():
+            if request != self._newest:
+                return
+            assert isinstance(grader, SandboxedGrader)
+            grader.validate()
+            self._graders.note_proof(name, grader)
+
+    def _read(self, name: str, edit: Edit, request: int) -> Grader | None:
+        """The proved grader of an edit; None where it is none, which the edit then says."""
+        with self._guard.lock:
+            before = self._graders.by_name.get(name)
+        grader, error, proof = None, "", None
+        try:
+            grader = like(before, grader_from_text(edit.text, name))
+            proof = grader.validate() if isinstance(grader, SandboxedGrader) else None
+        except (WorkbenchError, ValueError, TypeError) as problem:
+            grader, error = None, str(problem)
+        if grader is not None and (proof is None or proof.ok):
+            return grader
+        with self._guard.lock:
+            if self.edits.get(name) == edit and request == self._newest:
+                self.answered[name] = edit.seq
+                self.edits = {**self.edits, name: replace(edit, error=error, proof=proof)}
+        return None
+
+    def _to_grade(self, edited: Mapping[str, Grader]) -> dict[str, Entry]:
+        """What is graded now: edits, and whatever is in the run, free, proved and without grades of these rows.
+
+        A suite with a rule or a gate is graded as a whole, or waits for Run.
+        """
+        graders = self._graders
+        chosen = {**graders.chosen_entries(), **{name: graders.entry(name) for name in edited}}
+        entries = {
+            name: replace(entry, grader=edited[name]) if name in edited else entry
+            for name, entry in chosen.items()
+        }
+        new = {name for name in entries if name in edited or self._needs_grades(name)}
+        if graders.judges_together:
+            waits = any(waits_for(entry.grader) for entry in entries.values())
+            return entries if new and not waits else {}
+        return {name: entry for name, entry in entries.items() if name in new and not waits_for(entry.grader)}
+
+    def _needs_grades(self, name: str) -> bool:
+        report: Report | None = self._results.report
+        stale = report is None or report.samples is not self._rows.rows
+        return (stale or name in self._graders.unrun) and not fails(self._graders.by_name[name])
+
+    def _graded(self, entries: Mapping[str, Entry], rows: Samples, request: int) -> Report | None:
+        """The report of these graders alone; None where a newer request has come."""
+        ended = threading.Event()
+        job = self._graders.suite_of_entries(list(entries.values())).start(
+            rows,
+            progress=lambda moment: self._show_progress(moment, request),
+            ended=lambda _: ended.set(),
+            labels=self._labels.for_rates(rows),
+        )
+        self._job = job
+        ended.wait()
+        return job.report() if request == self._newest else None
+
+    def _show_progress(self, moment: Progress, request: int) -> bool:
+        if request != self._newest:
+            return False
+        with self._guard.lock:
+            self.progress = moment
+        return True
+
+    def _publish(self, report: Report, entries: Mapping[str, Entry], request: int) -> None:
+        """Take the graders and show their grades, in one step; what a diagnosis takes is done before."""
+        while request == self._newest:
+            before: Report | None = self._results.report
+            shown = self._joined(report, before, entries)
+            _ = shown.findings
+            with self._guard.lock:
+                if request != self._newest:
+                    return
+                if self._results.report is not before:
+                    continue  # a run has ended meanwhile: join with what it brought
+                self._take(shown, entries)
+                self.working, self.progress = (), None
+                return
+
+    def _joined(self, report: Report, before: Report | None, entries: Mapping[str, Entry]) -> Report:
+        """The report that is shown, with these grades in it."""
+        report = self._results.with_settings(report)
+        if before is None or before.gate is not None or before.samples is not report.samples:
+            return report
+        names = [name for name in self._graders.by_name if name in entries or name in before.grades]
+        parts = [entries.get(name) or self._graders.entry(name) for name in names]
+        joined = replace(
+            report,
+            grades={name: {**before.grades, **report.grades}[name] for name in names},
+            sources={**before.sources, **report.sources},
+            fingerprints={**before.fingerprints, **report.fingerprints},
+            notes=before.notes,
+            suite=SuiteParts(tuple(parts), None, "", None),
+        )
+        return reuse(joined, before)
+
+    def _take(self, report: Report, entries: Mapping[str, Entry]) -> None:
+        for name, entry in entries.items():
+            self._accept(name, entry.grader)
+            kept = self._kept.last(name)
+            if kept is None or kept.grader == entry.grader:
+                kept = self._kept.note(name, entry.grader, report=report)
+            has_grades = kept.report is not None and name in kept.report.graders
+            before = (
+                (replace(entry, grader=kept.grader), kept.report)
+                if has_grades and kept.report is not None
+                else None
+            )
+            self._runs.take_edit(report, entry, before)
+
+    def _accept(self, name: str, grader: Grader) -> None:
+        """Put a grader in the list in place of the one that was edited; what was typed is that grader now."""
+        if grader is self._graders.by_name.get(name):
+            return  # graded anew for other rows: a text whose checks failed is still no grader
+        self._graders.add(grader, name=name)
+        edit: Edit | None = self.edits.get(name)
+        if edit is not None:
+            self.answered[name], self._typed[name] = edit.seq, (grader, edit.text)
+        self.edits = without(self.edits, name)

@@ -1,0 +1,78 @@
+"""What an export comes to, in sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from workbench.display_text import counted, one_line
+from workbench.graders import SandboxedGrader
+from workbench.graders.combine import Entry
+from workbench.session.export_preview import Preview
+from workbench.session.fits import Fit
+from workbench.session.view.names import shown_name
+
+__all__ = ["sentence"]
+
+_NAMED = 3  # graders that a sentence names
+
+
+def sentence(entries: Mapping[str, Entry], fits: Mapping[str, Fit | None], preview: Preview) -> str:
+    """How many graders there are, in which form they go, and what is lost.
+
+    Args:
+        entries: The graders that are exported, by name.
+        fits: How the platform can take each by itself; None where that is not known yet.
+        preview: What would be written of all of them.
+    """
+    if not entries:
+        return "No grader is ticked: tick those to export in the list."
+    return " ".join(filter(None, [_forms(entries, fits), _outcome(fits, preview)]))
+
+
+def _forms(entries: Mapping[str, Entry], fits: Mapping[str, Fit | None]) -> str:
+    """The graders by the form in which the platform takes them."""
+    count = counted(len(entries), "grader")
+    known = {name: fit.fit for name, fit in fits.items() if fit is not None and name in entries}
+    if len(known) < len(entries):
+        return f"{count}."
+    by_form = {
+        form: [name for name in entries if known[name] == form] for form in ("yes", "code", "loss", "no")
+    }
+    told = [(names, _told(form, names, entries)) for form, names in by_form.items() if names]
+    if len(told) == 1:
+        every = "all " if len(entries) > 1 else ""
+        return f"{count}, {every}{told[0][1]}."
+    return f"{count}: {', '.join(f'{_who(names)} {words}' for names, words in told)}."
+
+
+def _told(form: str, names: Sequence[str], entries: Mapping[str, Entry]) -> str:
+    if form != "code":
+        return {"yes": "in the platform's own form", "loss": "with a loss", "no": "not taken there"}[form]
+    own = [name for name in names if isinstance(entries[name].grader, SandboxedGrader)]
+    if len(own) == len(names):
+        return "as code with the same text"
+    made = [name for name in names if name not in own]
+    if not own:
+        return "as code that does the same"
+    return f"as code: {_who(own)} with the same text, {_who(made)} as a program that does the same"
+
+
+def _who(names: Sequence[str]) -> str:
+    """A few names, or how many there are."""
+    return ", ".join(map(shown_name, names)) if len(names) < _NAMED else f"{len(names):,}"
+
+
+def _outcome(fits: Mapping[str, Fit | None], preview: Preview) -> str:
+    if preview.problem:
+        return _problem(fits)
+    if preview.losses:
+        return f"{counted(len(preview.losses), 'thing')} {'is' if len(preview.losses) == 1 else 'are'} lost, see below."
+    return "Nothing is lost."
+
+
+def _problem(fits: Mapping[str, Fit | None]) -> str:
+    """Who stands in the way of a file, where that is known."""
+    refused = [name for name, fit in fits.items() if fit is not None and fit.fit in {"no", "loss"}]
+    if not refused:
+        return "Nothing would be written."
+    return one_line(f"Nothing would be written because of {_who(refused)}.", 600)

@@ -1,0 +1,52 @@
+"""The values of a column of the data, to filter by."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from workbench.display_text import one_line
+from workbench.errors import SamplesError
+from workbench.samples.plain import is_missing
+
+__all__ = ["field_values"]
+
+_MOST = 60
+"""Values that are listed, the most frequent first; the others are found by search."""
+
+_FEW = 12  # distinct numbers up to which each is a choice, rather than a range
+
+
+def field_values(frame: pd.DataFrame, field: str) -> dict[str, Any]:
+    """The values of a column as `FieldValues`: choices with their counts, or the ends of a range of numbers.
+
+    Raises:
+        SamplesError: There is no such column.
+    """
+    by_name = {one_line(name, 80): name for name in frame.columns}  # as the table calls them
+    if field not in by_name:
+        raise SamplesError(f"the rows have no column {field!r}", expected=", ".join(map(repr, by_name))[:300])
+    cells, field = frame[by_name[field]], str(by_name[field])
+    texts = pd.Series([None if is_missing(cell) else str(cell) for cell in cells], dtype=object)
+    counts = texts.value_counts(dropna=False)
+    is_number = pd.api.types.is_numeric_dtype(cells) and not pd.api.types.is_bool_dtype(cells)
+    numbers = cells.to_numpy(float, na_value=np.nan) if is_number else np.empty(0)
+    finite = numbers[np.isfinite(numbers)]
+    as_range = len(counts) > _FEW and len(finite) > 0
+    return {
+        "kind": "numbers" if as_range else "values",
+        "column": field,
+        "values": []
+        if as_range
+        else [_value(field, text, int(count)) for text, count in counts.items()][:_MOST],
+        "lo": float(finite.min()) if as_range else 0.0,
+        "hi": float(finite.max()) if as_range else 0.0,
+    }
+
+
+def _value(field: str, text: Any, count: int) -> dict[str, Any]:
+    missing = is_missing(text)
+    shown = "(empty)" if missing else one_line(text, 80)
+    return {"text": shown, "count": count, "where": [{"column": field, "is": None if missing else text}]}

@@ -1,0 +1,270 @@
+"""The mode Export: what each platform can take, what would be written, and the file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from workbench.display_text import one_line, shown
+from workbench.errors import WorkbenchError
+from workbench.formats import Loss, export
+from workbench.formats.shared.base import get_format
+from workbench.graders import Grader, SandboxedGrader
+from workbench.serialization import parts
+from workbench.session.code_lines import export_code, grader_code
+from workbench.session.export_preview import (
+    Preview,
+    WrittenFiles,
+    chooses_on_error,
+    chooses_reference,
+    file_name,
+    preview,
+    proof_states,
+    unproved_parts,
+)
+from workbench.session.fit_table import FitTable
+from workbench.session.fits import Fit, is_trainer
+from workbench.session.view.export_settings import ON_ERROR, ON_LOSS, ExportSettings
+from workbench.session.view.export_words import sentence
+from workbench.session.view.names import shown_name
+
+if TYPE_CHECKING:
+    from workbench.session.session import Session
+
+__all__ = ["ExportMode"]
+
+_LANGUAGES = {".json": "json", ".py": "python", ".yaml": "yaml", ".js": "javascript", ".af": "json"}
+_MOST_TEXT = 200_000  # characters of a file that are shown
+_MOST_LOSSES = 100
+_WORDS = 1_000  # characters of a loss or a problem
+_IN_CODE = {
+    "pass allow_unvalidated=True": "allow graders that are not proved",
+    'on_loss="report"': "to leave out what the platform cannot say",
+}
+"""A way out in code, and what the page calls it."""
+_DRAFT = "a draft: exported when its five checks pass"
+
+
+class ExportMode:
+    """Export as the page shows it. Its methods are called with the session's lock, or without: those that take time take it.
+
+    Args:
+        session: Whose graders are exported.
+        on_change: Called with the lock, on a thread of the workbench, when `data` would say more than before.
+    """
+
+    def __init__(self, session: Session, on_change: Callable[[], object] = lambda: None) -> None:
+        self._session, self._on_change = session, on_change
+        self._settings = ExportSettings()
+        self._table = FitTable(self._step)
+        self._files = WrittenFiles()
+        self._previewed: tuple[tuple[Any, ...], Preview] = ((), Preview())
+        self._written: tuple[tuple[Any, ...], str] = ((), "")  # what was written of, and in words
+        self._seen: tuple[str, ...] = ()  # the files in the way that the page has shown
+
+    def close(self) -> None:
+        """Stop finding out what platforms can take."""
+        self._table.close()
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Wait, without the lock, until the fit table is whole; whether it is in time."""
+        return self._table.wait(timeout)
+
+    def _step(self) -> None:
+        with self._session.guard.locked("Export"):
+            self._on_change()
+
+    # ---- what the page asks for
+
+    def opened(self) -> None:
+        """Leave the line that would write the file which is seen."""
+        settings = self._settings
+        if not self._session.graders.chosen:
+            return
+        with suppress(WorkbenchError):  # a name that is none is told below the table
+            self._session.code.text = export_code(
+                self._session.graders.suite_code(), file_name(settings.file, settings.platform), settings.platform,
+                **settings.arguments,
+            )  # fmt: skip
+
+    def do_export(self, platform: str) -> None:
+        """Choose a platform.
+
+        Raises:
+            FormatError: There is none of that name.
+        """
+        self._settings = self._settings.for_platform(platform)
+        self.opened()
+
+    def do_export_settings(self, settings: Mapping[str, Any]) -> None:
+        """Change settings: those of `ExportData["settings"]`, and `file`.
+
+        Raises:
+            WorkbenchError: An unknown setting, or a value that it cannot have.
+        """
+        self._settings = self._settings.changed(settings)
+        self.opened()
+
+    def do_write(self) -> None:
+        """Write the file that is shown, and leave the line that would. What is in the way and was shown is replaced.
+
+        Raises:
+            WorkbenchError: The graders are refused, or a file is in the way that the page has not shown.
+        """
+        with self._session.guard.lock:
+            self._write()
+
+    def _write(self) -> None:
+        suite, settings = self._session.graders.chosen_suite(), self._settings
+        target = file_name(settings.file, settings.platform)
+        in_the_way = self._in_the_way(self._preview(), target)
+        if new := [one for one in in_the_way if one not in self._seen]:
+            self._seen = tuple(in_the_way)
+            raise WorkbenchError(
+                "a file is in the way", where=target, found="; ".join(new),
+                hint="write once more to replace it, or write to another name",
+            )  # fmt: skip
+        exported = export(suite, target, settings.platform, **settings.arguments)
+        self._files.note(exported.paths)
+        names = ", ".join(path.name for path in exported.paths)
+        self._written = (self._made_of(), f"Wrote {names} in {Path(target).resolve().parent}")
+        self.opened()
+
+    def do_prove_all(self) -> None:
+        """Validate what is ticked and not proved. Called without the lock: it takes its time."""
+        with self._session.guard.lock:
+            graders = {name: self._session.graders.by_name[name] for name in self._session.graders.chosen}
+        lines: list[str] = []  # what was done so far
+        try:
+            for name, grader in graders.items():
+                for part_code, part in unproved_parts(grader, grader_code(name)):
+                    self._session.graders.validate(name) if part is grader else part.validate()
+                    lines.append(f"{part_code}.validate()")
+        finally:
+            with self._session.guard.lock:
+                self._session.code.text = "\n".join(lines) or self._session.code.text
+
+    # ---- what is shown
+
+    def data(self) -> dict[str, Any]:
+        """`ExportData`."""
+        graders, settings = self._session.graders, self._settings
+        ready = {name: graders.entry(name) for name, grader in graders.by_name.items() if not _fails(grader)}
+        fits = self._table.rows(ready)
+        made, platform = self._preview(), get_format(settings.platform)
+        at = [each.name for each in self._table.platforms].index(platform.name)
+        chosen = graders.chosen_entries()
+        column = {name: fits[name][at] if name in fits else None for name in chosen}
+        return {
+            "platforms": [_platform(each) for each in self._table.platforms],
+            "graders": [self._grader(name, fits.get(name)) for name in graders.by_name],
+            "chosen": platform.name,
+            "title": f"To {platform.label}",
+            "sentence": sentence(chosen, column, made),
+            "settings": settings.data(),
+            "choices": self._choices(),
+            **self._file_data(made),
+            "losses": _told(made.losses),
+            "notes": _told(made.notes),
+            "problem": _problem(made),
+        }
+
+    def _grader(self, name: str, fits: list[Fit | None] | None) -> dict[str, Any]:
+        cells = [{"fit": "busy", "note": ""} if fit is None else fit._asdict() for fit in fits or ()]
+        draft = fits is None
+        return {
+            "name": shown_name(name), "ticked": name in self._session.graders.chosen, "draft": draft,
+            "say": _DRAFT if draft else self._change(name), "fits": cells,
+        }  # fmt: skip
+
+    def _change(self, name: str) -> str:
+        """What the last run does not know of a grader; "" for nothing, or before a run."""
+        report = self._session.results.report
+        if report is None or name not in self._session.graders.unrun:
+            return ""
+        return "changed since the run" if name in report.grades else "not part of the last run"
+
+    def _choices(self) -> dict[str, Any]:
+        platform, chosen = self._settings.platform, self._session.graders.chosen
+        states = proof_states(self._session.graders.chosen_suite()) if chosen else []
+        return {
+            "on_loss": list(ON_LOSS),
+            "on_error": list(ON_ERROR) if chooses_on_error(platform) else [],
+            "has_reference": chooses_reference(platform),
+            "unproved": [
+                f"{shown_name(name)}: {one_line(words)}" for name, proved, words in states if not proved
+            ],
+        }
+
+    def _file_data(self, made: Preview) -> dict[str, Any]:
+        settings = self._settings
+        try:
+            target = file_name(settings.file, settings.platform)
+        except WorkbenchError:
+            target = settings.file
+        in_the_way = self._in_the_way(made, target)
+        self._seen = tuple(in_the_way)
+        made_of, words = self._written
+        return {
+            "file": one_line(target, 1_000),
+            "files": [_file(name, text) for name, text in made.files.items()],
+            "in_the_way": [shown(one, _WORDS) for one in in_the_way],
+            "written": shown(words, _WORDS) if words and made_of == self._made_of() else "",
+        }
+
+    # ---- what would be written
+
+    def _made_of(self) -> tuple[Any, ...]:
+        """All that decides what would be written."""
+        graders = self._session.graders
+        suite = graders.chosen_suite() if graders.chosen else None
+        return self._settings, suite, () if suite is None else tuple(proof_states(suite))
+
+    def _preview(self) -> Preview:
+        """What would be written of the ticked graders."""
+        settings, suite, proofs = made_of = self._made_of()
+        if made_of != self._previewed[0]:
+            made = Preview(problem="no grader is ticked: tick those to export in the list")
+            if suite is not None:
+                made = preview(suite, settings.file, settings.platform, **settings.arguments)
+            self._previewed = ((settings, suite, proofs), made)
+        return self._previewed[1]
+
+    def _in_the_way(self, made: Preview, target: str) -> list[str]:
+        return self._files.in_the_way(target, self._settings.platform, made.files)
+
+
+def _fails(grader: Grader) -> bool:
+    """Whether the checks of a grader, or of a part of it, have failed."""
+    checked = [part.validation for part in parts(grader) if isinstance(part, SandboxedGrader)]
+    return any(proof is not None and not proof.ok for proof in checked)
+
+
+def _problem(made: Preview) -> str:
+    words = shown(made.problem, _WORDS)
+    for code, here in _IN_CODE.items():
+        words = words.replace(code, here)
+    return words
+
+
+def _platform(platform: Any) -> dict[str, str]:
+    group = "trainer" if is_trainer(platform) else "platform"
+    return {"name": platform.name, "title": one_line(platform.label), "group": group}
+
+
+def _file(name: str, text: str) -> dict[str, Any]:
+    language = _LANGUAGES.get(Path(name).suffix, "")
+    return {
+        "name": one_line(name),
+        "text": shown(text, _MOST_TEXT),
+        "language": language,
+        "lines": len(text.splitlines()),
+    }
+
+
+def _told(losses: tuple[Loss, ...]) -> list[str]:
+    told = [shown(str(loss), _WORDS) for loss in losses[:_MOST_LOSSES]]
+    more = len(losses) - len(told)
+    return [*told, f"and {more:,} more"] if more > 0 else told

@@ -1,0 +1,186 @@
+"""The versions of a grader: kept in this session, kept in the store, and as it is now."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from workbench.capturing.source import Source
+from workbench.diagnostics import Finding
+from workbench.errors import WorkbenchError
+from workbench.graders import Grader, SandboxedGrader
+from workbench.report import Report
+from workbench.session.grader_text import text_of
+
+if TYPE_CHECKING:
+    from workbench.session.kept_versions import KeptVersion, KeptVersions
+    from workbench.session.session import Session
+    from workbench.store.graders import GraderEvent
+    from workbench.store.runs import Run
+
+__all__ = ["MOST", "GraderHistory", "Version", "changed_lines", "findings_of", "first_new_line"]
+
+MOST = 50
+"""Versions of a grader in the store, and runs, that are read."""
+
+_COMPARED = 2_000  # lines of a text that are compared
+_CONTEXT = 400  # lines up to which a difference shows the whole text
+_AROUND = 3  # lines around a change in a longer one
+
+
+@dataclass(frozen=True)
+class Version:
+    """One version of a grader.
+
+    Attributes:
+        id: What the page calls it by.
+        title: What it is called, such as "v3".
+        grader: The grader.
+        text: Its text; see `grader_text.text_of`.
+        at: When it was kept, in UTC; None for the grader as it is now.
+        report: A report with its grades; None where this session has none.
+        run: The last run of this very source in the store; None for none.
+        stored: Its version in the store; 0 for none.
+    """
+
+    id: str
+    title: str
+    grader: Grader
+    text: str
+    at: datetime | None = None
+    report: Report | None = None
+    run: Run | None = None
+    stored: int = 0
+
+
+class GraderHistory:
+    """What is known of the versions of a session's graders. What the store said is read once.
+
+    Args:
+        session: Whose graders.
+        kept: The versions of this session.
+    """
+
+    def __init__(self, session: Session, kept: KeptVersions) -> None:
+        self._session, self._kept = session, kept
+        self._stored: dict[tuple[int, str, int], Grader | None] = {}
+
+    def versions(self, name: str, runs: Sequence[Run]) -> list[Version]:
+        """The versions of a grader, the oldest first.
+
+        Args:
+            name: The grader.
+            runs: Runs over this dataset, the newest first.
+        """
+        stored = self._of_store(name, runs)
+        kept = self._of_session(name, stored)
+        own_texts = {version.text for version in kept}
+        versions = [version for version in stored if version.text not in own_texts] + kept
+        return [*versions, *self._as_it_is(name, versions)]
+
+    def _of_session(self, name: str, stored: Sequence[Version]) -> list[Version]:
+        in_store = {version.text: version for version in stored}
+        return [_kept_version(kept, in_store.get(kept.text)) for kept in self._kept.of(name)]
+
+    def _as_it_is(self, name: str, versions: Sequence[Version]) -> list[Version]:
+        """The grader in the list, where it is none of the versions."""
+        grader = self._session.graders.by_name.get(name)
+        if grader is None:
+            return []
+        text = text_of(grader).text
+        if versions and versions[-1].text == text:
+            return []
+        report = self._session.results.report
+        has_grades = report is not None and name in report.grades and name not in self._session.graders.unrun
+        return [Version("now", "now", grader, text, None, report if has_grades else None)]
+
+    # ---- the store
+
+    def _of_store(self, name: str, runs: Sequence[Run]) -> list[Version]:
+        versions = []
+        for event in self._events(name):
+            grader = self._grader(name, event.version)
+            if grader is not None:
+                title = f"stored {event.version}"
+                text = text_of(grader).text
+                run = _run_of(grader, name, runs)
+                versions.append(
+                    Version(f"s{event.version}", title, grader, text, event.at, None, run, event.version)
+                )
+        return versions
+
+    def _events(self, name: str) -> list[GraderEvent]:
+        """What was kept under this name, the oldest first; nothing where the store knows no such name."""
+        storage = self._session.storage
+        if storage.in_memory:
+            return []
+        try:
+            events = list(storage.store.graders.history(name))
+        except WorkbenchError:
+            return []
+        return [event for event in events if event.action in {"create", "edit"}][-MOST:]
+
+    def _grader(self, name: str, version: int) -> Grader | None:
+        """A version out of the store, read once; None for one that cannot be read here."""
+        store = self._session.storage.store
+        key = (id(store), name, version)
+        if key not in self._stored:
+            try:
+                self._stored[key] = store.graders.get(name, version)
+            except WorkbenchError:
+                self._stored[key] = None
+        return self._stored[key]
+
+
+def _kept_version(kept: KeptVersion, same: Version | None) -> Version:
+    """A version of this session; `same` is the one of the store that has its text."""
+    title, run, stored = f"v{kept.number}", None, 0
+    if same is not None:
+        title, run, stored = f"{title}, {same.title}", same.run, same.stored
+    return Version(f"v{kept.number}", title, kept.grader, kept.text, kept.at, kept.report, run, stored)
+
+
+def _run_of(grader: Grader, name: str, runs: Sequence[Run]) -> Run | None:
+    """The last run of this very source under this name."""
+    if not isinstance(grader, SandboxedGrader):
+        return None
+    digest = Source(grader.source.text).sha256
+    return next((run for run in runs if run.sources.get(name) == digest), None)
+
+
+def findings_of(version: Version, name: str) -> list[Finding]:
+    """What was found about a version, most severe first; nothing where it has not run."""
+    source = version.report or version.run
+    return [finding for finding in source.findings if finding.grader == name] if source is not None else []
+
+
+# ---- differences of texts
+
+
+def first_new_line(before: str, text: str) -> str:
+    """The first line of a text that an earlier one does not have; "" for none."""
+    lines = changed_lines(before, text)
+    return next((line.strip() for kind, line in lines if kind == "+" and line.strip()), "")
+
+
+def changed_lines(before: str, text: str) -> list[tuple[str, str]]:
+    """Two texts line by line: "-" for what is gone, "+" for what is new, "" for what stayed.
+
+    Of long texts only what is around the changes.
+    """
+    old, new = (each.splitlines()[:_COMPARED] for each in (before, text))
+    matcher = difflib.SequenceMatcher(None, old, new, autojunk=len(old) + len(new) > _COMPARED)
+    around = max(len(old), len(new)) if len(old) + len(new) <= _CONTEXT else _AROUND
+    lines: list[tuple[str, str]] = []
+    for group in (
+        matcher.get_grouped_opcodes(around) if old != new else [[("equal", 0, len(old), 0, len(new))]]
+    ):
+        lines += [("", "…")] if lines else []
+        for kind, old_from, old_to, new_from, new_to in group:
+            same = kind == "equal"
+            lines += [("" if same else "-", line) for line in old[old_from:old_to]]
+            lines += [("+", line) for line in ([] if same else new[new_from:new_to])]
+    return lines

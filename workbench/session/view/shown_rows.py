@@ -1,0 +1,143 @@
+"""Which rows are looked at: the table, the row in the reader, and the words of large datasets read in the background."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from workbench import background
+from workbench.display_text import one_line
+from workbench.samples.search import known_words, row_words
+from workbench.session.view.changes import Change
+from workbench.session.view.conditions import Condition
+from workbench.session.view.graded import Graded
+from workbench.session.view.pieces import Finder, finder_of, words_finder
+from workbench.session.view.reader import reader_data
+from workbench.session.view.table import RowsTable, TableSource
+
+if TYPE_CHECKING:
+    from workbench.session.session import Session
+
+__all__ = ["ShownRows"]
+
+
+class ShownRows:
+    """The rows part of the view.
+
+    Args:
+        session: The session.
+        mark: Called with names of parts of the state that are no longer true.
+
+    Attributes:
+        table: The rows that meet the chips and the search, in order.
+    """
+
+    def __init__(self, session: Session, mark: Callable[..., object]) -> None:
+        self._session, self._mark = session, mark
+        self.table = RowsTable(self._resolved)
+        self._looked: tuple[Condition, ...] = ()  # the chips as the report takes them
+        self._indexed: Any = None
+        self._change: Change | None = None
+
+    def table_data(self, graded: Graded, chosen: str, change: Change | None) -> dict[str, Any]:
+        """The table as `Table`.
+
+        Args:
+            graded: The report that is shown.
+            chosen: The chosen grader.
+            change: What its edit changed; None for nothing.
+        """
+        self._change = change
+        self._read_words(graded.report.samples)
+        has_grades = bool(graded.report.grades)
+        if has_grades and self._session.results.where != self._looked:
+            self.table.where = self._session.results.where  # somebody else looked, as a cell
+        if change is None:
+            self.table.where = tuple(each for each in self.table.where if "changed" not in each)
+        self.table.show(
+            TableSource(
+                graded.report, chosen if chosen in graded else "", graded.labels, graded.all_parts,
+                None if change is None else change.grades, self._finder(chosen), len(self._session.samples),
+            )
+        )  # fmt: skip
+        self._looked = tuple(map(self._resolved, self.table.where))
+        if has_grades:
+            self._session.results.where = self._looked  # which rows an edit changed is another thing now
+        return self.table.data("All rows" if has_grades else "Your rows", "" if has_grades else _note(graded))
+
+    def reader_data(self, graded: Graded, chosen: str) -> dict[str, Any] | None:
+        """The row in the reader as `ReaderData`; None for none."""
+        row = self._session.results.row
+        if row is None or row >= len(graded.report):
+            return None
+        return reader_data(
+            graded.report, row,
+            rows=self.table.rows,
+            find=words_finder(self.table.search) if self.table.search else self._finder(chosen),
+            labels=graded.labels,
+            parts=graded.all_parts,
+            labelled_by=self._labelled_by(graded, row),
+        )  # fmt: skip
+
+    def look(self, graded: Graded, conditions: tuple[Condition, ...]) -> None:
+        """Show the rows that meet all of these conditions.
+
+        Raises:
+            ReportError: A condition that cannot be answered.
+        """
+        resolved = tuple(map(self._resolved, conditions))
+        if graded.report.grades:
+            self._session.results.look(*resolved)
+            if any("changed" in condition for condition in conditions):
+                self._session.code.text = "app.selected"
+        else:
+            graded.report.row_numbers(*resolved)
+        self.table.where, self._looked = conditions, resolved
+        self._mark("chosen", "table", "reader")
+
+    def as_csv(self, graded: Graded) -> str:
+        """The rows that are shown, with every grader's score, as CSV."""
+        return str(graded.report.rows(where=self.table.rows).to_csv())
+
+    def _finder(self, chosen: str) -> Finder:
+        """What is marked in answers where nobody searches."""
+        return finder_of(self._session.graders.by_name.get(chosen))
+
+    def _labelled_by(self, graded: Graded, row: int) -> str:
+        label = self._session.labels.latest.get(str(graded.report.samples.ids[row]))
+        return "" if label is None else one_line(label.labeller, 60)
+
+    def _resolved(self, condition: Condition) -> Condition:
+        """A condition of the view as the report takes it."""
+        if "changed" not in condition:
+            return condition
+        change, part, nothing = self._change, str(condition["changed"]), np.empty(0, np.intp)
+        rows = nothing if change is None else change.parts.get(part, nothing) if part else change.rows
+        return {"rows": rows.tolist()}
+
+    def _read_words(self, samples: Any) -> None:
+        """Read the words of a dataset in the background, and show the table again once they are there."""
+        if known_words(samples) is None and samples is not self._indexed:
+            self._indexed = samples
+            background.then(background.submit(asyncio.to_thread(self._read, samples)), self._words_read)
+
+    def _read(self, samples: Any) -> None:
+        row_words(samples)
+        _ = self._session.labels.dataset  # a name of the rows' own, too, reads them all
+
+    def _words_read(self, future: Future[Any]) -> None:
+        with self._session.guard.locked("Rows"):
+            future.result()
+            if self.table.search or self.table.sort[0]:
+                self._mark("table")
+
+
+def _note(graded: Graded) -> str:
+    """The rows of the dataset in a sentence, where nothing has run."""
+    labels = [label for label in graded.labels or () if label is not None]
+    note = f"{len(graded.report):,} answers to {graded.report.columns.n_prompts:,} prompts"
+    return f"{note}; labels: {sum(labels):,} good, {len(labels) - sum(labels):,} bad" if labels else note

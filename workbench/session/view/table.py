@@ -1,0 +1,231 @@
+"""The rows part: which rows are shown, in which order, with which columns; a window at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.display_text import one_line
+from workbench.grades import Grades
+from workbench.report import Report
+from workbench.samples.search import known_words, row_words, rows_with_text
+from workbench.session.view.cells import (
+    Column,
+    FieldColumn,
+    IdColumn,
+    LabelColumn,
+    ReasonColumn,
+    ScoreColumn,
+    TextColumn,
+    TextWindow,
+    sorted_rows,
+)
+from workbench.session.view.conditions import Condition, chip_id, chip_text, title_of
+from workbench.session.view.pieces import Finder, words_finder
+from workbench.session.view.rail import shown_name
+
+__all__ = ["RowsTable", "TableSource"]
+
+Rows = NDArray[np.intp]
+
+FIRST = 60
+"""Rows that come with every state, so that a table is never blank: more than any screen shows."""
+
+MOST = 400
+"""Rows of one window."""
+
+_SHOWN = ("answer", "expected", "label")
+_SMALL = 5_000  # rows up to which their words are read at once rather than in the background
+
+
+@dataclass(frozen=True)
+class TableSource:
+    """What a table shows.
+
+    Attributes:
+        report: Grades of the rows; one without graders before a run.
+        chosen: The chosen grader; "" for none.
+        labels: What is known of each row, (n,); None where nothing is.
+        parts: What each row comes to by grader; see `counts.parts_of`.
+        before: Grades of the chosen grader before an edit; None without one.
+        find: What is marked in the answers where nobody searches.
+        n_all: Rows of the dataset.
+    """
+
+    report: Report
+    chosen: str
+    labels: Sequence[bool | None] | None
+    parts: Mapping[str, NDArray[np.int8]]
+    before: Grades | None
+    find: Finder
+    n_all: int
+
+
+@dataclass
+class RowsTable:
+    """The rows of a report that meet the chips above them and the words searched for.
+
+    Attributes:
+        resolve: Function from a condition of the view to one of the report.
+        where: The chips: conditions all of which hold.
+        search: Words that the rows hold.
+        sort: Key of the column they are sorted by, "" for their own order, and whether the largest come first.
+        revision: Counts the states of the table: answers about an older one are of other rows.
+    """
+
+    resolve: Callable[[Condition], Condition]
+    where: tuple[Condition, ...] = ()
+    search: str = ""
+    sort: tuple[str, bool] = ("", False)
+    revision: int = 0
+    rows: Rows = field(default_factory=lambda: np.empty(0, np.intp))
+    _source: TableSource | None = None
+    _columns: dict[str, Column] = field(default_factory=dict)
+    _layout: dict[str, tuple[bool, int]] = field(default_factory=dict)  # what a person chose: shown, width
+
+    # ---- what is shown
+
+    def show(self, source: TableSource) -> None:
+        """Take another source; chips it cannot answer are dropped."""
+        self._source = source
+        self.where = tuple(condition for condition in self.where if self._answers(condition))
+        self.update()
+
+    def update(self) -> None:
+        """Find the rows anew, after chips, words or order have changed."""
+        source = self._required
+        self._columns = {column.key: column for column in self._make_columns(source)}
+        rows = source.report.row_numbers(*map(self.resolve, self.where))
+        if self.search and not self.busy:
+            found = rows_with_text(row_words(source.report.samples).searched, self.search)
+            rows = rows[np.isin(rows, found)]
+        key, descending = self.sort
+        column = self._columns.get(key)
+        if column is not None and not (column.kind == "text" and self.busy):
+            rows = sorted_rows(rows, column.keys, descending=descending)
+        self.rows = rows
+        self.revision += 1
+
+    @property
+    def busy(self) -> bool:
+        """Whether words are still being read in the background: until then nothing is searched or sorted by text."""
+        samples = self._required.report.samples
+        return len(samples) > _SMALL and known_words(samples) is None
+
+    @property
+    def _required(self) -> TableSource:
+        assert self._source is not None
+        return self._source
+
+    def _answers(self, condition: Condition) -> bool:
+        try:
+            self._required.report.row_numbers(self.resolve(condition))
+        except (ValueError, KeyError):
+            return False
+        return True
+
+    def place_of(self, row: int) -> int:
+        """Where a row stands in the table; -1 for nowhere."""
+        places = np.flatnonzero(self.rows == row)
+        return int(places[0]) if len(places) else -1
+
+    # ---- columns
+
+    def _make_columns(self, source: TableSource) -> Iterable[Column]:
+        samples: Any = source.report.samples
+        window = TextWindow(samples)
+        find = words_finder(self.search) if self.search else source.find
+        nothing: Finder = lambda _text, _expected: ()  # noqa: E731 (a function without a finding)
+        yield IdColumn(samples)
+        yield TextColumn(
+            window, 1, words_finder(self.search) if self.search else nothing, "prompt", "prompt", width=200
+        )
+        yield TextColumn(window, 2, find, "answer", "answer")
+        if "reference" in samples.columns:
+            yield TextColumn(window, 3, nothing, "expected", "expected", width=72)
+        if source.labels is not None:
+            yield LabelColumn(source.labels)
+        yield from self._score_columns(source)
+        roles = set(samples.columns.values())
+        frame = samples.frame
+        for name in frame.columns:
+            if name not in roles:
+                yield FieldColumn(frame[name], f"field {one_line(name, 80)}", one_line(name, 80))
+
+    def _score_columns(self, source: TableSource) -> Iterable[Column]:
+        grades = source.report.grades
+        if source.chosen in grades:
+            title = "score" if source.before is None else "was, is"
+            yield ScoreColumn(
+                grades[source.chosen], source.parts[source.chosen], "score", title, source.before
+            )
+            yield ReasonColumn(grades[source.chosen])
+        for name in grades:
+            if name != source.chosen:
+                title = shown_name(name)
+                yield ScoreColumn(grades[name], source.parts[name], f"score {title}", title)
+
+    def _is_shown(self, column: Column) -> bool:
+        return self._layout.get(column.key, (column.key in _SHOWN or column.key == "score", 0))[0]
+
+    def layout(self, columns: Iterable[Mapping[str, Any]]) -> None:
+        """Show and size columns as a person chose; the answer cannot be hidden where nothing else is shown.
+
+        Args:
+            columns: `key`, `shown` and `width` of each.
+        """
+        self._layout |= {str(each["key"]): (bool(each["shown"]), int(each["width"])) for each in columns}
+        if not any(self._is_shown(column) for column in self._columns.values()):
+            self._layout.pop("answer", None)
+        self.revision += 1
+
+    @property
+    def _shown(self) -> list[Column]:
+        return [column for column in self._columns.values() if self._is_shown(column)]
+
+    # ---- messages
+
+    def window(self, start: int, stop: int) -> list[dict[str, Any]]:
+        """Rows from one place to another in the current order, as `Row`."""
+        rows = self.rows[max(start, 0) : min(stop, start + MOST)]
+        ids = self._required.report.samples.ids
+        columns = [column.cells(rows) for column in self._shown]
+        cells = zip(*columns, strict=True) if columns else ((),) * len(rows)
+        return [
+            {"row": int(row), "id": one_line(ids[row], 120), "cells": list(each)}
+            for row, each in zip(rows, cells, strict=True)
+        ]
+
+    def data(self, everything: str = "All rows", note: str = "") -> dict[str, Any]:
+        """The table as `Table`.
+
+        Args:
+            everything: Its title without chips.
+            note: What stands beside the title; "50 of 500 rows" by default.
+        """
+        source = self._required
+        total = len(source.report)
+        key, descending = self.sort
+        return {
+            "revision": self.revision,
+            "title": title_of(self.where, source.chosen, everything),
+            "note": note or f"{len(self.rows):,} of {total:,} rows",
+            "count": len(self.rows),
+            "total": total,
+            "filters": [{"id": chip_id(each), "text": chip_text(each, source.chosen)} for each in self.where],
+            "search": self.search,
+            "busy": self.busy,
+            "columns": [self._column_info(column) for column in self._columns.values()],
+            "sort": {"key": key, "descending": descending},
+            "first": self.window(0, FIRST),
+            "fields": [column.title for column in self._columns.values() if isinstance(column, FieldColumn)],
+        }
+
+    def _column_info(self, column: Column) -> dict[str, Any]:
+        width = self._layout.get(column.key, (False, 0))[1] or column.width
+        info = {"key": column.key, "title": column.title, "kind": column.kind}
+        return {**info, "shown": self._is_shown(column), "width": width}

@@ -1,0 +1,324 @@
+"""The Try mode: change a row's answer, or paste a conversation, and see which graders notice."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from workbench.diagnostics.registry import pass_mark
+from workbench.display_text import one_line, visible
+from workbench.grade import Grade
+from workbench.graders.combine import Entry
+from workbench.judges.asking.judge_run import JudgeRun
+from workbench.judges.asking.spending import Spending
+from workbench.samples import Sample
+from workbench.session.code_lines import grader_code
+from workbench.session.proofs import asks_models, waits_for
+from workbench.session.row_texts import sample_of, texts_of
+from workbench.session.trial import Trial, find_rows, next_row, paste, place_of, random_row, with_completion
+from workbench.session.view.reader import piece_of_text, thread_data
+from workbench.session.view.try_words import accepts, moved, outcome, verdict_of_answer
+from workbench.thread import StringThread
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from workbench.report import Report
+    from workbench.session.session import Session
+
+__all__ = ["KeptAnswer", "TryMode"]
+
+_MOST_CHARACTERS = 200_000  # of an answer in a text field; longer ones are read in the rows
+
+
+@dataclass(frozen=True)
+class KeptAnswer:
+    """An answer that was kept to be graded again after every edit.
+
+    Attributes:
+        sample: The conversation with that answer.
+        good: Whether a person calls it good; None where nobody said.
+    """
+
+    sample: Sample
+    good: bool | None
+
+
+class TryMode:
+    """One conversation and what the chosen graders say of it, before and after a change of its answer.
+
+    Rules and sandboxed code answer at every change; what asks a model or a service waits to be asked.
+
+    Args:
+        session: The session.
+        changed: Called with the session's lock held when a grade has come.
+    """
+
+    def __init__(self, session: Session, changed: Callable[[], object]) -> None:
+        self._session, self._changed = session, changed
+        self._row: int | None = None
+        self._pasted: Sample | None = None
+        self._text: str | None = None  # the answer as edited; None for as it is
+        self._expected: str | None = None
+        self._good: bool | None = None
+        self._matches: list[int] = []
+        self._query = ""
+        self._revision = 0
+        self._code = ""
+        self._before: dict[str, tuple[Entry, Grade]] = {}
+        self._after: dict[str, tuple[Entry, Grade]] = {}
+        self._asked: dict[str, Entry] = {}
+        self._first = Trial(self._take_before, session.guard.lock)
+        self._trial = Trial(self._take_after, session.guard.lock)
+        self.kept: list[KeptAnswer] = []
+
+    # ---- the conversation
+
+    def open(self, row: int | None) -> None:
+        """Begin with a row, unless somebody is at work on another conversation.
+
+        Args:
+            row: A row of the drawn rows, as the one that is being read; None for the first.
+        """
+        busy = self._pasted is not None or self._text is not None or (self._row is not None and row is None)
+        if not busy and (self._row is None or row != self._row) and len(self._samples):
+            self._take_row(row or 0)
+
+    @property
+    def _samples(self) -> Any:
+        return self._session.rows.rows
+
+    @property
+    def _original(self) -> Sample:
+        return self._pasted or sample_of(self._samples, self._row or 0)
+
+    @property
+    def sample(self) -> Sample:
+        """The conversation with the answer and the reference as edited."""
+        sample = self._original
+        if self._text is not None and self._text != (sample.thread.completion() or ""):
+            sample = with_completion(sample, self._text)
+        return sample if self._expected is None else _with_reference(sample, self._expected, self._session)
+
+    def _take_row(self, row: int) -> None:
+        self._row, self._pasted = row, None
+        number = int(self._samples.row_numbers[row])
+        self._begin(f"app.samples[{number}]")
+
+    def _begin(self, code: str) -> None:
+        """Grade another conversation."""
+        self._text, self._expected, self._good, self._code = None, None, None, code
+        self._before, self._after = {}, {}
+        self._revision += 1
+        self._trial.stop()
+        self._ask_before()
+
+    # ---- grades
+
+    def refresh(self) -> None:
+        """Ask graders that changed since, or are new."""
+        entries = self._session.graders.chosen_entries()
+        for answers in (self._before, self._after):
+            for name in [name for name, (entry, _) in answers.items() if not _same(entry, entries.get(name))]:
+                del answers[name]
+        if self._row is not None or self._pasted is not None:
+            self._ask_before()
+            self._ask_after()
+
+    def _free(self, answers: Mapping[str, Any]) -> dict[str, Entry]:
+        entries = self._session.graders.chosen_entries()
+        return {
+            name: entry
+            for name, entry in entries.items()
+            if name not in answers and not waits_for(entry.grader)
+        }
+
+    def _ask_before(self) -> None:
+        """Grades of the conversation as it is: those of the run where it has them."""
+        report: Report | None = self._session.results.report
+        unrun = self._session.graders.unrun
+        if report is not None and self._row is not None and report.samples is self._samples:
+            for name, entry in self._session.graders.chosen_entries().items():
+                if name in report.grades and name not in unrun:
+                    self._before[name] = (entry, report.grades[name][self._row])
+        self._first.ask(self._original, self._free(self._before))
+
+    def _ask_after(self) -> None:
+        if self._is_edited:
+            self._trial.ask(self.sample, self._free(self._after))
+
+    @property
+    def _is_edited(self) -> bool:
+        sample = self.sample
+        return (
+            sample.thread.to_wire() != self._original.thread.to_wire()
+            or sample.reference != self._original.reference
+        )
+
+    def _take_before(self, name: str, grade: Grade) -> None:
+        self._take(self._before, name, grade)
+
+    def _take_after(self, name: str, grade: Grade) -> None:
+        self._take(self._after, name, grade)
+
+    def _take(self, answers: dict[str, tuple[Entry, Grade]], name: str, grade: Grade) -> None:
+        with self._session.guard.locked("Try"):
+            if name in self._session.graders.by_name:
+                answers[name] = (self._session.graders.entry(name), grade)
+            self._changed()
+
+    # ---- what a page does
+
+    def do_try(self, text: str | None = None, expected: str | None = None, label: bool | None = None) -> None:
+        """Take the answer, the expected answer or the label as a person has it now."""
+        self._text = self._text if text is None else text
+        self._expected = self._expected if expected is None else expected
+        self._good = label if label is not None or text is None else self._good
+        self._after = {}
+        self._trial.stop()
+        self._ask_after()
+        self._session.code.text = self._repeating_code()
+
+    def do_try_row(self, query: str, next: bool = False) -> None:  # noqa: A002 (the message's words)
+        """Try the row with this id or these words, or the next of them.
+
+        Raises:
+            SamplesError: There is none.
+        """
+        words = query.strip()
+        if words and (not next or words != self._query):
+            self._query, self._matches = words, find_rows(self._samples, words)
+        if self._matches:
+            self._take_row(next_row(self._matches, -1 if self._row is None else self._row))
+
+    def piece(self, part: str, start: int) -> dict[str, Any]:
+        """A piece of a long text of the conversation, as `PieceOfText`."""
+        return piece_of_text(self._original, {}, part, start)
+
+    def do_try_random(self) -> None:
+        """Try any row."""
+        self._matches = []
+        self._take_row(random_row(self._samples))
+
+    def do_try_paste(self, text: str) -> None:
+        """Try a conversation out of pasted JSON.
+
+        Raises:
+            SamplesError: It is no such JSON.
+        """
+        self._pasted = paste(text)
+        self._row, self._matches = None, []
+        self._begin(f"wb.session.trial.paste({text!r})")
+
+    def do_try_ask(self, grader: str) -> None:
+        """Ask a grader that waits to be asked, as one that asks a model."""
+        entries = self._session.graders.chosen_entries()
+        if grader not in entries:
+            return
+        entry = {grader: entries[grader]}
+        trial = self._trial if self._is_edited else self._first
+        trial.ask(self.sample, entry, self._judge_run(entry[grader]), same_question=True)
+
+    def do_try_keep(self) -> None:
+        """Keep the answer: it is graded again after every edit."""
+        self.kept.append(KeptAnswer(self.sample, self._good))
+
+    def _judge_run(self, entry: Entry) -> JudgeRun | None:
+        """How judges ask: an answer that the store has is not paid for again."""
+        storage = self._session.storage
+        if not storage.url or not asks_models(entry.grader):
+            return None
+        return JudgeRun(Spending(None), storage.store.replies)
+
+    def _repeating_code(self) -> str:
+        changed = self._code
+        if self._text is not None:
+            changed = f"wb.session.trial.with_completion({self._code}, {self._text!r})"
+        calls = [f"{grader_code(name)}(sample)" for name in self._session.graders.chosen]
+        return "\n".join([f"sample = {changed}", *calls])
+
+    # ---- what is shown
+
+    def data(self) -> dict[str, Any] | None:
+        """The mode as `TryData`; None where there is no row."""
+        if self._row is None and self._pasted is None:
+            return None
+        original, sample = self._original, self.sample
+        thread = thread_data(original, texts_of(original, {}), lambda _text, _expected: ())
+        turns = thread["turns"]
+        has_answer = bool(turns) and turns[-1]["role"] == "answer" and not turns[-1]["calls"]
+        lines = [self._line(name) for name in self._session.graders.chosen]
+        return {
+            "row": -1 if self._row is None else self._row,
+            "id": "" if self._pasted else one_line(original.id, 80),
+            "place": place_of(self._samples, -1 if self._row is None else self._row, self._matches),
+            "pasted": self._pasted is not None,
+            "turns": turns[:-1] if has_answer else turns,
+            "answer": visible((original.thread.completion() or "")[:_MOST_CHARACTERS]),
+            "label": self._label(),
+            "expected": _reference_text(sample),
+            "yours": (sample.thread.completion() or "")[:_MOST_CHARACTERS],
+            "revision": self._revision,
+            "yours_label": self._good,
+            "lines": lines,
+            "verdict": self._verdict(),
+            "kept": len(self.kept),
+        }
+
+    def _label(self) -> bool | None:
+        labels = self._session.labels.for_display(self._samples)
+        return None if labels is None or self._row is None else labels[self._row]
+
+    def _line(self, name: str) -> dict[str, Any]:
+        before, after = self._before.get(name), self._after.get(name)
+        if not self._is_edited:
+            after = before
+        latest = after or before
+        grade = None if latest is None else latest[1]
+        reason = "" if grade is None else str(grade.error or grade.reasoning or "")
+        known, mark = self._label(), self._mark
+        return {
+            "grader": one_line(name, 120),
+            "before": outcome(before and before[1], known, mark),
+            "after": outcome(after and after[1], known if self._good is None else self._good, mark),
+            "moved": moved(before and before[1], after and after[1], mark),
+            "why": one_line(reason, 400),
+            "waits": waits_for(self._session.graders.by_name[name]) if after is None else "",
+            "printed": "" if grade is None or not grade.printed else visible(grade.printed[:4_000]),
+        }
+
+    @property
+    def _mark(self) -> float:
+        """The pass mark."""
+        report: Report | None = self._session.results.report
+        return 0.5 if report is None else pass_mark(report.pass_threshold, report.scale)
+
+    def _verdict(self) -> dict[str, str] | None:
+        answers = self._after if self._is_edited else self._before
+        verdicts = {name: accepts(grade, self._mark) for name, (_, grade) in answers.items()}
+        return verdict_of_answer(verdicts, self._good if self._is_edited else self._label())
+
+    def close(self) -> None:
+        """Give up what is under way."""
+        self._first.stop()
+        self._trial.stop()
+
+
+def _reference_text(sample: Sample) -> str:
+    return "" if sample.reference is None else visible(str(sample.reference)[:20_000])
+
+
+def _with_reference(sample: Sample, text: str, session: Session) -> Sample:
+    """The sample with another reference, also where its metadata has it under its column's name."""
+    column = session.samples.columns.get("reference")
+    turns, metadata, *rest = sample.thread.to_wire()
+    if isinstance(metadata, dict) and column in metadata:
+        thread = StringThread.from_wire((turns, {**metadata, column: text}, *rest))
+        return replace(sample, thread=thread, reference=text)
+    return replace(sample, reference=text)
+
+
+def _same(a: Entry, b: Entry | None) -> bool:
+    """Whether these are the very same grader in the same part: an equal judge may ask another client."""
+    return b is not None and a == b and a.grader is b.grader

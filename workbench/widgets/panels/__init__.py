@@ -1,1 +1,0 @@
-"""The panels of the Workbench, one a file."""

@@ -1,0 +1,122 @@
+"""One session on a page: traits out, messages in. What they say is `session.view`'s, how they look the front end's."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from importlib import resources
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import anywidget
+import traitlets
+
+from workbench.display_text import counted
+from workbench.session.session import Session
+from workbench.session.view.app import AppView
+from workbench.widgets.cell_state import forget_view, remember_view, session_of_cell
+
+if TYPE_CHECKING:
+    from workbench.session.problem import Problem
+
+__all__ = ["View"]
+
+
+@cache
+def _bundle(name: str) -> str:
+    """A file of the front end, as its build wrote it."""
+    return (resources.files("workbench.widgets") / "static" / name).read_text("utf-8")
+
+
+class View(anywidget.AnyWidget):
+    """The app, or one part of it.
+
+    Args:
+        samples: A `Workbench`, another view or a `Session` to share what it knows; else samples, as `Workbench` takes them.
+        graders: As in `Workbench`.
+        settings: Further arguments of `Workbench`.
+
+    Attributes:
+        session: What is known and done; see `Session`.
+    """
+
+    only: ClassVar[str] = ""
+    """The one part that is shown: a mode, "graders" or "rows"; "" for all."""
+
+    _esm = _bundle("app.js")
+    _css = _bundle("app.css")
+
+    head = traitlets.Dict().tag(sync=True)
+    progress = traitlets.Dict().tag(sync=True)
+    rail = traitlets.Dict().tag(sync=True)
+    chosen = traitlets.Dict().tag(sync=True)
+    table = traitlets.Dict().tag(sync=True)
+    reader = traitlets.Dict(None, allow_none=True).tag(sync=True)
+    mode = traitlets.Unicode("grade").tag(sync=True)
+    part = traitlets.Unicode("").tag(sync=True)
+    code = traitlets.Unicode("").tag(sync=True)
+    starters: Any = traitlets.List().tag(sync=True)
+    try_out = traitlets.Dict(None, allow_none=True).tag(sync=True)
+    label = traitlets.Dict(None, allow_none=True).tag(sync=True)
+    compare = traitlets.Dict(None, allow_none=True).tag(sync=True)
+    export = traitlets.Dict(None, allow_none=True).tag(sync=True)
+    history = traitlets.Dict(None, allow_none=True).tag(sync=True)
+    turn = traitlets.Int(0).tag(sync=True)
+
+    def __init__(self, samples: Any, graders: Any = None, **settings: Any) -> None:
+        self.session, self._shared = _session_of(samples, graders, kind=type(self).__name__, **settings)
+        super().__init__(part=self.only)
+        self.view = AppView(self.session, self._publish, mode=self.only)
+        self.on_msg(_on_message)
+        if not self._shared:
+            remember_view(type(self).__name__, self)
+
+    def _publish(self, changed: Mapping[str, Any]) -> None:
+        """Send what changed in one message, so that a page takes it in one step."""
+        with self.hold_sync():
+            for name, value in changed.items():
+                setattr(self, name, value)
+
+    def hear(self, message: Mapping[str, Any]) -> None:
+        """Act on a message of a page; one that makes no sense is ignored."""
+        reply = self.view.hear(message)
+        if reply is not None:
+            self.send(reply)
+
+    @property
+    def problem(self) -> Problem | None:
+        """What went wrong last, as the view shows it; None for nothing."""
+        problem: Problem | None = self.session.guard.problem
+        return problem
+
+    def close(self) -> None:
+        """End the view, and what it knows unless it shares that with others."""
+        if hasattr(self, "view"):  # else its samples could not be read, and Python cleans up
+            self.dispose(end_session=not self._shared)
+
+    def dispose(self, *, end_session: bool) -> None:
+        """Close the widget; with `end_session` the session too, and the run in it."""
+        forget_view(self)
+        self.view.close()
+        if end_session:
+            self.session.close()
+        self.layout.close()
+        super().close()
+
+    def __repr__(self) -> str:
+        rows, graders = len(self.session.samples), len(self.session.graders.by_name)
+        return f"{type(self).__name__}({counted(rows, 'row')}, {counted(graders, 'grader')})"
+
+
+def _session_of(
+    samples: Any, graders: Any = None, *, kind: str = "", **settings: Any
+) -> tuple[Session, bool]:
+    """The session behind an app, a view or a session, and whether somebody else owns it; else a new one."""
+    session = samples if isinstance(samples, Session) else getattr(samples, "session", None)
+    if isinstance(session, Session):
+        return session, True
+    return session_of_cell(kind, samples, graders, **settings), False
+
+
+def _on_message(view: View, message: Any, _buffers: Any) -> None:
+    if isinstance(message, Mapping):
+        view.hear(message)
