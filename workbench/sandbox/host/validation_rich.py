@@ -1,14 +1,14 @@
-"""The five checks for a notebook: one quiet line, and below it the first cross with what to change."""
+"""The five checks for a notebook: one quiet line, and below it the first cross with what to change.
+
+A `proof` is a `Validation`, which imports this module to show itself and so is not imported here.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from typing import Any
 
 from workbench.markup import escaped, folded, html_table, markdown_lines, markdown_text, paragraph, sign
-
-if TYPE_CHECKING:
-    from workbench.sandbox.host.validation import Check, Validation
 
 __all__ = ["checks_html", "checks_markdown"]
 
@@ -17,7 +17,7 @@ _MOST = 2_000
 _COLOURS = {"✓": "good", "✗": "bad", "-": "note"}
 
 
-def checks_html(proof: Validation) -> str:
+def checks_html(proof: Any) -> str:
     """The checks as HTML."""
     failure = "" if proof.failure is None else _failure(proof.failure, proof.advice)
     warnings = (f"<p>{sign('note')}{escaped(warning, _MOST)}</p>" for warning in proof.warnings)
@@ -25,7 +25,7 @@ def checks_html(proof: Validation) -> str:
     return f"{_line(proof)}{failure}{''.join(warnings)}{_details(proof)}{output}{paragraph(proof.where, 'quiet')}"
 
 
-def _line(proof: Validation) -> str:
+def _line(proof: Any) -> str:
     checks = (
         f"<span class='check'><span class='{_COLOURS[mark]}'>{mark}</span> {escaped(_words(name))}{times}</span> "
         for mark, name, times in _marks(proof)
@@ -33,7 +33,7 @@ def _line(proof: Validation) -> str:
     return f"<p class='checks'>{''.join(checks)}</p>"
 
 
-def _marks(proof: Validation) -> list[tuple[str, str, str]]:
+def _marks(proof: Any) -> list[tuple[str, str, str]]:
     """Sign, name and number of tries of each check; several test runs stand as one."""
     names = Counter(check.name for check in proof.checks)
     failed = {check.name for check in proof.checks if not check.passed}
@@ -48,19 +48,19 @@ def _words(name: str) -> str:
     return name.replace("_", " ")
 
 
-def _failure(check: Check, advice: str) -> str:
+def _failure(check: Any, advice: str) -> str:
     name = escaped(_words(check.name).capitalize())
     lead = f"<p class='lead text'>{sign('bad')}<strong>{name}:</strong> {escaped(check.message, _MOST)}</p>"
     return f"<div class='finding'>{lead}{paragraph(f'→ {advice}')}</div>"
 
 
-def _details(proof: Validation) -> str:
+def _details(proof: Any) -> str:
     rows = [(check.name, check.message, f"{1_000 * check.seconds:.1f} ms") for check in proof.checks]
     table = html_table(["check", "found", "time"], rows, numbers={2}, limit=_MOST)
     return folded("what each check found", table) if rows else ""
 
 
-def checks_markdown(proof: Validation) -> str:
+def checks_markdown(proof: Any) -> str:
     """The same as Markdown."""
     marks = " · ".join(f"{mark} {markdown_text(_words(name))}{times}" for mark, name, times in _marks(proof))
     failure = proof.failure
@@ -75,6 +75,6 @@ def checks_markdown(proof: Validation) -> str:
     )
 
 
-def _failure_markdown(check: Check, advice: str) -> str:
+def _failure_markdown(check: Any, advice: str) -> str:
     name = markdown_text(_words(check.name).capitalize())
     return f"**{name}: {markdown_text(check.message, _MOST)}**\n\n→ {markdown_text(advice, 600)}"
