@@ -13,7 +13,12 @@ TOO_WIDE = """() => ['', 'main', '.top', '.rail', '.mid', '.mid > .scroll', '.pa
   .flatMap(part => [...document.querySelectorAll('.gwb ' + part)])
   .concat(document.querySelector('.gwb'))
   .filter(e => e.clientWidth && e.scrollWidth > e.clientWidth + 1)
-  .map(e => `${e.tagName}.${e.className}: ${e.scrollWidth} in ${e.clientWidth}`)"""
+  .map(e => {
+    const right = e.getBoundingClientRect().right;
+    const wide = [...e.querySelectorAll('*')].filter(each => each.getBoundingClientRect().right > right + 1);
+    const names = wide.slice(0, 3).map(each => each.tagName.toLowerCase() + '.' + each.getAttribute('class'));
+    return `${e.tagName}.${e.className} ${e.ariaLabel ?? ''}: ${e.scrollWidth} in ${e.clientWidth}, by ${names}`;
+  })"""
 
 CLIPPED = """() => {
   const found = [], app = document.querySelector('.gwb main');
