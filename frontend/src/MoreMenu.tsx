@@ -1,6 +1,6 @@
 /** What can be taken along: the view under a name, its code, the figure, the rows. */
 
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { copyText, saveFigure, saveRows } from "./download.ts";
 import { Icon } from "./Icon.tsx";
 import { Item, Menu, Popover } from "./Popover.tsx";
@@ -17,7 +17,8 @@ export function MoreMenu() {
 function Entries({ close }: { close: () => void }) {
   const view = useView();
   const { link, tell } = view;
-  const { head, chosen, code } = link.state;
+  const { chosen } = link.state;
+  const { names, remove } = useSavedViews();
   const [naming, setNaming] = useState(false);
   const after = (act: () => unknown) => () => {
     act();
@@ -28,16 +29,33 @@ function Entries({ close }: { close: () => void }) {
   return (
     <Menu label="Take along">
       <Item act={() => setNaming(true)}>Save this view as…</Item>
-      {head.value.views.map((name) => (
-        <Item key={name} act={after(() => tell({ do: "open_view", name }))}>Open “{name}”</Item>
+      {names.map((name) => (
+        <div class="saved" key={name}>
+          <Item act={after(() => tell({ do: "open_view", name }))}>Open “{name}”</Item>
+          <button type="button" class="btn icon plain" aria-label={`delete the saved view ${name}`} title="Delete this saved view" onClick={() => remove(name)}><Icon name="cross" small /></button>
+        </div>
       ))}
       <hr />
-      <Item act={after(() => copyText(code.peek()))} disabled={!code.value}>Copy this view as code</Item>
+      <Item act={after(async () => copyText(await link.ask<string>({ ask: "view_code" })))}>Copy this view as code</Item>
       <Item act={after(() => saveFigure(view, "svg"))} disabled={!hasFigure}>Download the figure as SVG</Item>
       <Item act={after(() => saveFigure(view, "png"))} disabled={!hasFigure}>Download the figure as PNG</Item>
       <Item act={after(() => saveRows(link))}>Download these rows as CSV</Item>
     </Menu>
   );
+}
+
+/** Views that were saved for these rows, read when the menu opens: another notebook may have saved one. */
+function useSavedViews(): { names: string[]; remove: (name: string) => void } {
+  const { link, tell } = useView();
+  const [names, setNames] = useState<string[]>([]);
+  useEffect(() => {
+    link.ask<string[]>({ ask: "views" }).then(setNames, () => setNames([]));
+  }, []);
+  const remove = (name: string) => {
+    tell({ do: "delete_view", name });
+    setNames(names.filter((each) => each !== name));
+  };
+  return { names, remove };
 }
 
 function NameView({ close }: { close: () => void }) {

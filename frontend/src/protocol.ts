@@ -70,7 +70,6 @@ export interface Head {
   can_run: boolean;
   judges: number; // ticked graders that ask a model
   plan: string; // what Run would do, in a sentence
-  views: string[]; // names of saved views
   problem: Problem | null;
   warning: string;
   notes: string[]; // sentences about the last run, as that it was stopped
@@ -303,7 +302,16 @@ export interface TryData {
     printed: string;
   }[];
   verdict: { shape: Shape; lead: string; text: string } | null;
-  kept: number; // answers kept as rows
+  kept: KeptData[]; // answers that are graded again after every edit
+}
+
+export interface KeptData {
+  number: number;
+  text: string; // its beginning
+  label: boolean | null;
+  note: string; // "contains accepts it", "nobody errs"
+  errs: boolean;
+  grades: { grader: string; said: { score: string; part: Part | null } | null }[];
 }
 
 export interface Card {
@@ -457,6 +465,7 @@ export type Action =
   | { do: "use_labels" }
   | { do: "save_view"; name: string }
   | { do: "open_view"; name: string }
+  | { do: "delete_view"; name: string }
   | { do: "forget"; what: "problem" }
   | { do: "try"; seq: number; text?: string; expected?: string; label?: boolean | null }
   | { do: "try_row"; query: string; next?: boolean }
@@ -464,6 +473,8 @@ export type Action =
   | { do: "try_paste"; text: string }
   | { do: "try_ask"; grader: string }
   | { do: "try_keep" }
+  | { do: "try_kept"; number: number } // try it again
+  | { do: "try_drop"; number: number }
   | { do: "label"; action: "good" | "bad" | "skip" | "undo" | "note"; seq: number; note: string; page: string; turn: number }
   | { do: "label_order"; order: string }
   | { do: "label_grader"; name: string }
@@ -483,6 +494,8 @@ export type Question =
   | { ask: "find"; row: number; part: string; text: string; nth: number } // -> FoundInText
   | { ask: "values"; field: string } // -> FieldValues
   | { ask: "pairs"; start: number; stop: number; revision: number } // -> Pair[]
+  | { ask: "views" } // -> string[], names of the saved views
+  | { ask: "view_code" } // -> string, the line of code that opens what is open now
   | { ask: "csv" } // -> string, the rows that are shown
   | { ask: "place"; row: number } // -> number, where a row stands in the table, -1 for nowhere
   | { ask: "card_piece"; row: number; part: string; start: number }; // -> PieceOfText

@@ -45,7 +45,7 @@ describe("the whole view", () => {
   it("shows hostile texts as texts in every part", () => {
     const bad = line(HOSTILE, { say: HOSTILE });
     const { container } = showApp({
-      ...head({ dataset: HOSTILE, warning: HOSTILE, notes: [HOSTILE], problem: { what: HOSTILE, where: HOSTILE, trace: HOSTILE }, views: [HOSTILE] }),
+      ...head({ dataset: HOSTILE, warning: HOSTILE, notes: [HOSTILE], problem: { what: HOSTILE, where: HOSTILE, trace: HOSTILE } }),
       rail: { ...fullState().rail, lines: [bad, line("b", { counts: counts({ failed: 1 }), verdict: { shape: "bad", words: HOSTILE, tip: HOSTILE } })], removed: HOSTILE },
       chosen: chosenData({ title: HOSTILE, say: HOSTILE, changed: { sentence: HOSTILE, back: HOSTILE, pills: [{ shape: "bad", text: HOSTILE, where: [], on: false }] }, source: { ...chosenData().source, text: HOSTILE, error: { line: 1, message: HOSTILE } } }),
       table: tableData({ title: HOSTILE, note: HOSTILE, filters: [{ id: "x", text: HOSTILE }] }),
@@ -101,6 +101,28 @@ describe("the head", () => {
     await settle(() => fireEvent.input(getByLabelText("name of the view"), { target: { value: "mine" } }));
     fireEvent.submit(getByLabelText("name of the view").closest("form") as HTMLFormElement);
     expect(model.done("save_view")[0]).toMatchObject({ name: "mine" });
+  });
+
+  it("lists the saved views, opens and deletes them, and copies the open one as code", async () => {
+    const { model, getByRole, queryByRole, container } = showApp();
+    const open = async () => {
+      fireEvent.click(getByRole("button", { name: /more: save/ }));
+      await settle(() => model.answer(model.asked("views").at(-1)!, [HOSTILE, "mine"]));
+    };
+    await open();
+    expect(container.querySelector("img")).toBeNull();
+    fireEvent.click(getByRole("menuitem", { name: "Open “mine”" }));
+    expect(model.done("open_view")[0]).toMatchObject({ name: "mine" });
+    await open();
+    await settle(() => fireEvent.click(getByRole("button", { name: "delete the saved view mine" })));
+    expect(model.done("delete_view")[0]).toMatchObject({ name: "mine" });
+    expect(queryByRole("menuitem", { name: "Open “mine”" })).toBeNull();
+    const writeText = vi.fn(async () => undefined);
+    vi.stubGlobal("navigator", { ...navigator, clipboard: { writeText } });
+    fireEvent.click(getByRole("menuitem", { name: "Copy this view as code" }));
+    await settle(() => model.answer(model.asked("view_code")[0]!, "app.open_view({})"));
+    expect(writeText).toHaveBeenCalledWith("app.open_view({})");
+    vi.unstubAllGlobals();
   });
 
   it("lets a problem be dismissed, whose traceback is behind a fold", () => {

@@ -27,9 +27,10 @@ __all__ = [
     "prepare",
     "replies",
     "runs",
+    "views",
 ]
 
-VERSION = 3
+VERSION = 4
 
 _ADVISORY_LOCK = 0x67726164
 """PostgreSQL: two processes that prepare one database do it one after the other. The number is ours ("grad")."""
@@ -115,6 +116,14 @@ runs = sa.Table(
     sa.Column("summary", sa.Text, nullable=False),
     sa.Column("findings", sa.Text, nullable=False),
 )
+views = sa.Table(
+    "workbench_views",
+    metadata,
+    sa.Column("dataset", _KEY, primary_key=True),
+    sa.Column("name", _KEY, primary_key=True),
+    sa.Column("state", sa.Text, nullable=False),
+    sa.Column("at", _TIME, nullable=False),
+)
 
 
 def _add_drawn(connection: Connection) -> None:
@@ -134,7 +143,12 @@ def _add_digest(connection: Connection) -> None:
         connection.exec_driver_sql(statement)
 
 
-STEPS: dict[int, Callable[[Connection], None]] = {2: _add_drawn, 3: _add_digest}
+def _add_views(connection: Connection) -> None:
+    """Version 4: saved views of the app."""
+    views.create(connection)
+
+
+STEPS: dict[int, Callable[[Connection], None]] = {2: _add_drawn, 3: _add_digest, 4: _add_views}
 """Version reached to what makes it out of the one before."""
 
 _MOST = 10**15  # sums of thousands of these still fit a column

@@ -13,6 +13,7 @@ from workbench.store.graders import StoredGraders
 from workbench.store.labels import Labels
 from workbench.store.replies import Replies
 from workbench.store.runs import Runs
+from workbench.store.views import Views
 
 __all__ = ["Store", "open_store"]
 
@@ -41,7 +42,7 @@ def open_store(url: str | os.PathLike[str] = "sqlite:///workbench.db", *, timeou
 
 
 class Store:
-    """Graders, judges' answers, labels and run summaries in one database. See `open_store`.
+    """Graders, judges' answers, labels, run summaries and saved views in one database. See `open_store`.
 
     Several notebooks may use one store at once. Its methods are synchronous and may be called from any thread;
     only `replies.get` and `replies.put` are coroutines. What a method has returned for is committed: it survives
@@ -53,12 +54,14 @@ class Store:
         replies: Judges' answers by what was asked.
         labels: People's labels.
         runs: Summaries of runs.
+        views: Views of the app that were saved under a name.
     """
 
     graders: StoredGraders
     replies: Replies
     labels: Labels
     runs: Runs
+    views: Views
 
     def __init__(
         self, url: str | os.PathLike[str] = "sqlite:///workbench.db", *, timeout: float = 10.0
@@ -70,6 +73,7 @@ class Store:
         self.replies = Replies(self._database)
         self.labels = Labels(self._database)
         self.runs = Runs(self._database)
+        self.views = Views(self._database)
 
     @property
     def url(self) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from workbench.graders import Grader
 from workbench.samples import Sample, Samples
@@ -120,6 +120,28 @@ class Workbench(View):
         """
         self.session.labels.reload()
         return self.session.labels.for_rates(samples)
+
+    @property
+    def view_state(self) -> dict[str, Any]:
+        """What is open in the view, as plain JSON: mode, grader, filters, search, order, columns, row. See `open_view`."""
+        with self.session.guard.lock:
+            return self.view.saved.state()
+
+    def open_view(self, view: str | Mapping[str, Any]) -> None:
+        """Show what somebody else looked at, or oneself before.
+
+        Args:
+            view: The name of a view that was saved in the store for this dataset, or what `view_state` gave.
+
+        Raises:
+            StoreError: No view of this name is saved.
+            WorkbenchError: This is no view, or it shows a grader that is not here. Nothing is changed then.
+        """
+        with self.session.guard.lock:
+            if isinstance(view, str):
+                self.view.saved.open_saved(view)
+            else:
+                self.view.saved.open(view)
 
     def add(self, grader: Grader | Iterable[Grader]) -> None:
         """Take a grader, or several; one of a known name takes its place, unvalidated and not yet run."""

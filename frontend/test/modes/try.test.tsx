@@ -60,10 +60,33 @@ describe("typing", () => {
     type("one");
     fireEvent.click(screen.getByText("Another row"));
     type("two");
-    fireEvent.click(screen.getByText("Keep as a row"));
+    fireEvent.click(screen.getByText("Keep this answer"));
     type("three");
     cleanup();
     expect(model.sent.map((message) => message.text ?? message.do)).toEqual(["one", "try_random", "two", "try_keep", "three"]);
+  });
+});
+
+describe("kept answers", () => {
+  const kept = [
+    { number: 2, text: HOSTILE, label: false, note: "contains accepts it", errs: true, grades: [{ grader: "contains", said: { score: "1", part: "bad_accepted" as const } }] },
+    { number: 1, text: "", label: null, note: "1 of 1 accept it", errs: false, grades: [] },
+  ];
+
+  it("are listed as texts with what is wrong, opened again and dropped", () => {
+    const { model, root } = open(tried({ kept }));
+    expect(root.querySelector("img")).toBeNull();
+    expect(screen.getByText("a grader errs on 1 of 2")).toBeTruthy();
+    fireEvent.click(screen.getByText(HOSTILE));
+    expect(model.done("try_kept")[0]).toMatchObject({ number: 2 });
+    fireEvent.click(screen.getByLabelText("Keep no more: an empty answer"));
+    expect(model.done("try_drop")[0]).toMatchObject({ number: 1 });
+  });
+
+  it("have no flaw for a screen reader", async () => {
+    vi.useRealTimers();
+    const { root } = open(tried({ kept }));
+    expect(await flaws(root)).toEqual([]);
   });
 });
 

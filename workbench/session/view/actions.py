@@ -55,7 +55,6 @@ class Actions:
         """Do what a message says; an error becomes the session's problem, and nonsense does nothing."""
         name = str(message.get("do"))
         handler, guard = self._do.get(name), self._session.guard
-        message = self._view.with_real_names(message)
         arguments = None if handler is None else _arguments(handler, message)
         if handler is None or arguments is None:
             return

@@ -23,7 +23,9 @@ from workbench.session.view.graded import Graded
 from workbench.session.view.head import MODES, head_data, progress_data
 from workbench.session.view.history import HistoryMode
 from workbench.session.view.label import LabelMode
-from workbench.session.view.rail import rail_data, shown_name
+from workbench.session.view.names import with_real_names
+from workbench.session.view.rail import rail_data
+from workbench.session.view.saved_views import SavedViews
 from workbench.session.view.shown_rows import ShownRows
 from workbench.session.view.try_out import TryMode
 
@@ -87,7 +89,8 @@ class AppView:
         self._stale: set[str] = set(_ALL)
         self._is_flushing = False
         self.actions = Actions(self)
-        for part in (self.label, self.try_out, self.compare, self.export, self.history):
+        self.saved = SavedViews(self)
+        for part in (self.label, self.try_out, self.compare, self.export, self.history, self.saved):
             self.actions.add(part)
         self._observed: list[tuple[Any, Callable[[Any], None], list[str]]] = []
         self._observe()
@@ -159,7 +162,7 @@ class AppView:
         done = self._done({"session": lambda: self._read_session(stale), **parts})
         made = {name: done[name] for name in parts if name in done}
         if "head" in stale or len(done) <= len(parts):  # the head tells what could not be done
-            made["head"] = head_data(self.session, views=[])
+            made["head"] = head_data(self.session)
         changed = {
             name: value for name, value in made.items() if name not in self.state or self.state[name] != value
         }
@@ -292,13 +295,8 @@ class AppView:
             return None
         if "ask" in message:
             return {"page": page, **self._answer(number, message)}
-        self.actions.act(message)
+        self.actions.act(with_real_names(message, self.session.graders.by_name))
         return {"page": page, "heard": number}
-
-    def with_real_names(self, message: Mapping[str, Any]) -> Mapping[str, Any]:
-        """A message whose graders are called as they are, where a page was told a name without its hidden characters."""
-        names = {shown_name(name): name for name in self.session.graders.by_name if shown_name(name) != name}
-        return _renamed(message, names) if names else message
 
     def _answer(self, number: int, message: Mapping[str, Any]) -> dict[str, Any]:
         try:
@@ -339,12 +337,3 @@ class AppView:
         for part, marker, names in self._observed:
             part.unobserve(marker, names)
         self._observed = []
-
-
-def _renamed(value: Any, names: Mapping[str, str]) -> Any:
-    """A message with other names in it, wherever they stand by themselves."""
-    if isinstance(value, str):
-        return names.get(value, value)
-    if isinstance(value, Mapping):
-        return {key: _renamed(item, names) for key, item in value.items()}
-    return [_renamed(item, names) for item in value] if isinstance(value, list) else value

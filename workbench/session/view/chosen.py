@@ -18,8 +18,9 @@ from workbench.session.proofs import waits_for
 from workbench.session.view.changes import Change, changed_data
 from workbench.session.view.conditions import Condition
 from workbench.session.view.graded import Graded
+from workbench.session.view.names import shown_name
 from workbench.session.view.origin import origin_data
-from workbench.session.view.rail import check_name, failed_check, kind_words, shown_name
+from workbench.session.view.rail import check_name, failed_check, kind_words
 from workbench.session.view.scores import scores_data
 
 if TYPE_CHECKING:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -77,6 +78,20 @@ class CompareMode:
         self._names = (first, second)
         if first != second:
             self._session.note_comparison(first, second)
+
+    def choice(self) -> dict[str, str]:
+        """What is compared, and which rows are listed, as `choose` takes it."""
+        a, b = self._pair(self._graders())
+        return {"a": a, "b": b, "key": self._key, "only": self._only, "search": self._search}
+
+    def choose(self, choice: Mapping[str, str]) -> None:
+        """Compare what `choice` gave.
+
+        Raises:
+            WorkbenchError: No such grader, or no such rows.
+        """
+        self.do_compare(choice["a"], choice["b"])
+        self.do_quadrant(choice["key"], choice["only"], choice["search"])
 
     def do_quadrant(self, key: str, only: str = "", search: str = "") -> None:
         """Choose which rows are listed.

@@ -28,12 +28,11 @@ MODES = {
 """The modes of the view and their titles, in order."""
 
 
-def head_data(session: Session, *, views: list[str]) -> dict[str, Any]:
+def head_data(session: Session) -> dict[str, Any]:
     """The head as `Head`.
 
     Args:
         session: The session.
-        views: Names of saved views.
     """
     graders, problem = session.graders, session.guard.problem
     report: Report | None = session.runs.last_report
@@ -49,7 +48,6 @@ def head_data(session: Session, *, views: list[str]) -> dict[str, Any]:
         "can_run": bool(graders.chosen) and not session.runs.running,
         "judges": sum(asks_models(graders.by_name[name]) for name in graders.chosen),
         "plan": _plan(session),
-        "views": views,
         "problem": problem and {"what": visible(problem.what[:4_000]), "where": problem.where, "trace": trace},
         "warning": visible(session.storage.warning),
         "notes": [one_line(note, 600) for note in (() if report is None else (*report.samples.notes, *report.notes))],

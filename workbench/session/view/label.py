@@ -11,7 +11,7 @@ from workbench.display_text import counted, one_line
 from workbench.report.finding_parts import strip_of_share
 from workbench.session.label_queue import ORDERS
 from workbench.session.view.label_deck import LabelDeck
-from workbench.session.view.rail import shown_name
+from workbench.session.view.names import shown_name
 from workbench.session.view.reader import piece_of_text
 from workbench.statistics import Estimate, Share
 from workbench.store.graders import check_name

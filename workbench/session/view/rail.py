@@ -5,19 +5,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from workbench.diagnostics.words import verdict_of
-from workbench.display_text import one_line
 from workbench.graders import Grader, SandboxedGrader
 from workbench.report.counts import Counts, counts_of, parts_of
 from workbench.report.finding_parts import estimate
 from workbench.session.proofs import asks_models, waits_for
 from workbench.session.view.graded import Graded
+from workbench.session.view.names import shown_name
 
 if TYPE_CHECKING:
     from workbench.sandbox.host.validation import Validation
     from workbench.session.session import Session
     from workbench.session.view.changes import Change
 
-__all__ = ["check_name", "failed_check", "kind_words", "rail_data", "shown_name"]
+__all__ = ["check_name", "failed_check", "kind_words", "rail_data"]
 
 _KINDS = {"function": "Python function", "script": "JavaScript function", "custom": "function of this kernel"}
 _CHECKS = ("syntax", "structure", "signature", "execution", "test_run")
@@ -26,11 +26,6 @@ _CHECKS = ("syntax", "structure", "signature", "execution", "test_run")
 def kind_words(grader: Grader) -> str:
     """What kind of grader this is, in words."""
     return _KINDS.get(grader.kind, grader.kind.replace("-", " "))
-
-
-def shown_name(name: str) -> str:
-    """A grader's name as a page shows it, and calls it in messages."""
-    return one_line(name, 120)
 
 
 def check_name(name: str) -> str:

@@ -15,6 +15,7 @@ from workbench.report.counts import part_name
 from workbench.samples import Sample
 from workbench.session.row_texts import arguments_name, documents_of, sample_of, texts_of
 from workbench.session.view.cells import score_text
+from workbench.session.view.names import shown_name
 from workbench.session.view.pieces import Finder, pieces, words_finder
 
 __all__ = ["PIECE", "find_in_text", "piece_of_text", "reader_data", "thread_data"]
@@ -134,7 +135,7 @@ def _said(
     part = f"error-{at}" if texts[f"error-{at}"] else f"reasoning-{at}"
     cut = len(texts[part]) - FIRST
     return {
-        "grader": one_line(name, 120),
+        "grader": shown_name(name),
         "score": score_text(report.grades[name], row),
         "part": part_name(parts[row]),
         "why": _pieces(part, texts) if texts[part] else [],

@@ -38,7 +38,7 @@ class ShownRows:
 
     def __init__(self, session: Session, mark: Callable[..., object]) -> None:
         self._session, self._mark = session, mark
-        self.table = RowsTable(self._resolved)
+        self.table = RowsTable(self.resolved)
         self._looked: tuple[Condition, ...] = ()  # the chips as the report takes them
         self._indexed: Any = None
         self._change: Change | None = None
@@ -64,7 +64,7 @@ class ShownRows:
                 None if change is None else change.grades, self._finder(chosen), len(self._session.samples),
             )
         )  # fmt: skip
-        self._looked = tuple(map(self._resolved, self.table.where))
+        self._looked = tuple(map(self.resolved, self.table.where))
         if has_grades:
             self._session.results.where = self._looked  # which rows an edit changed is another thing now
         return self.table.data("All rows" if has_grades else "Your rows", "" if has_grades else _note(graded))
@@ -89,7 +89,7 @@ class ShownRows:
         Raises:
             ReportError: A condition that cannot be answered.
         """
-        resolved = tuple(map(self._resolved, conditions))
+        resolved = tuple(map(self.resolved, conditions))
         if graded.report.grades:
             self._session.results.look(*resolved)
             if any("changed" in condition for condition in conditions):
@@ -111,7 +111,7 @@ class ShownRows:
         label = self._session.labels.latest.get(str(graded.report.samples.ids[row]))
         return "" if label is None else one_line(label.labeller, 60)
 
-    def _resolved(self, condition: Condition) -> Condition:
+    def resolved(self, condition: Condition) -> Condition:
         """A condition of the view as the report takes it."""
         if "changed" not in condition:
             return condition

@@ -25,8 +25,8 @@ from workbench.session.view.cells import (
     sorted_rows,
 )
 from workbench.session.view.conditions import Condition, chip_id, chip_text, title_of
+from workbench.session.view.names import shown_name
 from workbench.session.view.pieces import Finder, words_finder
-from workbench.session.view.rail import shown_name
 
 __all__ = ["RowsTable", "TableSource"]
 
@@ -168,6 +168,15 @@ class RowsTable:
             if name != source.chosen:
                 title = shown_name(name)
                 yield ScoreColumn(grades[name], source.parts[name], f"score {title}", title)
+
+    def chosen_columns(self) -> dict[str, list[Any]]:
+        """Columns that a person showed, hid or sized, by key: whether shown, and the width in pixels (0 for what is left)."""
+        return {key: [shown, width] for key, (shown, width) in self._layout.items()}
+
+    def choose_columns(self, columns: Mapping[str, Any]) -> None:
+        """Show columns as `chosen_columns` had them, and all others as at first."""
+        self._layout = {}
+        self.layout({"key": key, "shown": shown, "width": width} for key, (shown, width) in columns.items())
 
     def _is_shown(self, column: Column) -> bool:
         return self._layout.get(column.key, (column.key in _SHOWN or column.key == "score", 0))[0]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from workbench.diagnostics.registry import pass_mark
@@ -17,6 +17,8 @@ from workbench.session.code_lines import grader_code
 from workbench.session.proofs import asks_models, waits_for
 from workbench.session.row_texts import sample_of, texts_of
 from workbench.session.trial import Trial, find_rows, next_row, paste, place_of, random_row, with_completion
+from workbench.session.view.kept_answers import KeptAnswer, KeptAnswers, is_same
+from workbench.session.view.names import shown_name
 from workbench.session.view.reader import piece_of_text, thread_data
 from workbench.session.view.try_words import accepts, moved, outcome, verdict_of_answer
 from workbench.thread import StringThread
@@ -27,22 +29,9 @@ if TYPE_CHECKING:
     from workbench.report import Report
     from workbench.session.session import Session
 
-__all__ = ["KeptAnswer", "TryMode"]
+__all__ = ["TryMode"]
 
 _MOST_CHARACTERS = 200_000  # of an answer in a text field; longer ones are read in the rows
-
-
-@dataclass(frozen=True)
-class KeptAnswer:
-    """An answer that was kept to be graded again after every edit.
-
-    Attributes:
-        sample: The conversation with that answer.
-        good: Whether a person calls it good; None where nobody said.
-    """
-
-    sample: Sample
-    good: bool | None
 
 
 class TryMode:
@@ -71,7 +60,7 @@ class TryMode:
         self._asked: dict[str, Entry] = {}
         self._first = Trial(self._take_before, session.guard.lock)
         self._trial = Trial(self._take_after, session.guard.lock)
-        self.kept: list[KeptAnswer] = []
+        self.kept = KeptAnswers(session, changed)
 
     # ---- the conversation
 
@@ -81,6 +70,7 @@ class TryMode:
         Args:
             row: A row of the drawn rows, as the one that is being read; None for the first.
         """
+        self.refresh()
         busy = self._pasted is not None or self._text is not None or (self._row is not None and row is None)
         if not busy and (self._row is None or row != self._row) and len(self._samples):
             self._take_row(row or 0)
@@ -120,8 +110,11 @@ class TryMode:
         """Ask graders that changed since, or are new."""
         entries = self._session.graders.chosen_entries()
         for answers in (self._before, self._after):
-            for name in [name for name, (entry, _) in answers.items() if not _same(entry, entries.get(name))]:
+            for name in [
+                name for name, (entry, _) in answers.items() if not is_same(entry, entries.get(name))
+            ]:
                 del answers[name]
+        self.kept.refresh()
         if self._row is not None or self._pasted is not None:
             self._ask_before()
             self._ask_after()
@@ -222,7 +215,29 @@ class TryMode:
 
     def do_try_keep(self) -> None:
         """Keep the answer: it is graded again after every edit."""
-        self.kept.append(KeptAnswer(self.sample, self._good))
+        good = self._good if self._good is not None or self._is_edited else self._label()
+        answer = KeptAnswer(
+            self.sample, good, self._original, self._text, self._expected, self._row, self._code
+        )
+        self.kept.keep(answer)
+
+    def do_try_kept(self, number: int) -> None:
+        """Try an answer that was kept."""
+        answer = self.kept.get(number)
+        if answer is None:
+            return
+        ids, row = self._samples.ids, answer.row
+        if row is not None and row < len(ids) and ids[row] == answer.original.id:
+            self._take_row(row)
+        else:  # other rows are drawn now
+            self._pasted, self._row = answer.original, None
+            self._begin(answer.code)
+        self._text, self._expected, self._good = answer.text, answer.expected, answer.good
+        self._ask_after()
+
+    def do_try_drop(self, number: int) -> None:
+        """Keep an answer no more."""
+        self.kept.drop(number)
 
     def _judge_run(self, entry: Entry) -> JudgeRun | None:
         """How judges ask: an answer that the store has is not paid for again."""
@@ -263,7 +278,7 @@ class TryMode:
             "yours_label": self._good,
             "lines": lines,
             "verdict": self._verdict(),
-            "kept": len(self.kept),
+            "kept": self.kept.data(self._mark),
         }
 
     def _label(self) -> bool | None:
@@ -279,7 +294,7 @@ class TryMode:
         reason = "" if grade is None else str(grade.error or grade.reasoning or "")
         known, mark = self._label(), self._mark
         return {
-            "grader": one_line(name, 120),
+            "grader": shown_name(name),
             "before": outcome(before and before[1], known, mark),
             "after": outcome(after and after[1], known if self._good is None else self._good, mark),
             "moved": moved(before and before[1], after and after[1], mark),
@@ -303,6 +318,7 @@ class TryMode:
         """Give up what is under way."""
         self._first.stop()
         self._trial.stop()
+        self.kept.close()
 
 
 def _reference_text(sample: Sample) -> str:
@@ -317,8 +333,3 @@ def _with_reference(sample: Sample, text: str, session: Session) -> Sample:
         thread = StringThread.from_wire((turns, {**metadata, column: text}, *rest))
         return replace(sample, thread=thread, reference=text)
     return replace(sample, reference=text)
-
-
-def _same(a: Entry, b: Entry | None) -> bool:
-    """Whether these are the very same grader in the same part: an equal judge may ask another client."""
-    return b is not None and a == b and a.grader is b.grader

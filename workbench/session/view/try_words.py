@@ -64,9 +64,7 @@ def verdict_of_answer(verdicts: Mapping[str, bool | None], good: bool | None) ->
         return {"shape": "good", "lead": lead, "text": f"You call it {word}: nobody errs."}
     names = ", ".join(one_line(name, 60) for name in wrong)
     verb = ("refuse" if good else "accept") + ("s" if len(wrong) == 1 else "")
-    text = (
-        f"You call it {word}: {names} {verb} it. Keep it as a row, and it is graded again after every edit."
-    )
+    text = f"You call it {word}: {names} {verb} it. Keep it, and it is graded again after every edit."
     return {"shape": "bad", "lead": lead, "text": text}
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from workbench.session.session import Session
+    from workbench.session.view.compare import CompareMode
     from workbench.session.view.graded import Graded
     from workbench.session.view.shown_rows import ShownRows
     from workbench.session.view.try_out import TryMode
@@ -22,6 +22,7 @@ class View(Protocol):
     mode: str
     rows: ShownRows
     try_out: TryMode
+    compare: CompareMode
 
     @property
     def graded(self) -> Graded:
@@ -54,8 +55,4 @@ class View(Protocol):
 
     def labels_changed(self) -> None:
         """Note that what is known of the rows changed."""
-        ...
-
-    def with_real_names(self, message: Mapping[str, Any]) -> Mapping[str, Any]:
-        """A message whose graders are called as they are."""
         ...

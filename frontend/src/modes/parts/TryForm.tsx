@@ -6,7 +6,7 @@ import type { PieceOfText, TryData } from "../../protocol.ts";
 import { HereText } from "./Passage.tsx";
 import { Turns, type ReadPart } from "./Turns.tsx";
 import { nextSeq, useTyped, type Typed } from "./typed.ts";
-import { counted, Empty, Toggle } from "./words.tsx";
+import { Empty, Toggle } from "./words.tsx";
 
 export function TryForm({ data }: { data: TryData | null }) {
   const link = useLink();
@@ -133,8 +133,7 @@ function YourLabel({ data, flush }: { data: TryData; flush: () => void }) {
       <Toggle class="btn good" on={data.yours_label === true} shape="good" text="good" press={() => call(true)} />
       <Toggle class="btn bad" on={data.yours_label === false} shape="bad" text="bad" press={() => call(false)} />
       <span class="grow" />
-      {data.kept > 0 && <span class="small faint" role="status">{counted(data.kept, "answer")} kept</span>}
-      <button type="button" class="btn" title="It is graded again after every edit" onClick={keep}>Keep as a row</button>
+      <button type="button" class="btn" title="It is graded again after every edit, and listed under what the graders say" onClick={keep}>Keep this answer</button>
     </div>
   );
 }

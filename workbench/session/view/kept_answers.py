@@ -1,0 +1,172 @@
+"""Answers that a person keeps while trying: they are graded again whenever a grader changes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from workbench.display_text import one_line
+from workbench.grade import Grade
+from workbench.graders.combine import Entry
+from workbench.samples import Sample
+from workbench.session.proofs import waits_for
+from workbench.session.trial import Trial
+from workbench.session.view.names import shown_name
+from workbench.session.view.try_words import accepts, outcome
+
+if TYPE_CHECKING:
+    from workbench.session.session import Session
+
+__all__ = ["KeptAnswer", "KeptAnswers", "is_same"]
+
+_CHARACTERS = 200  # of an answer in the list
+
+
+@dataclass(frozen=True)
+class KeptAnswer:
+    """An answer as it was kept.
+
+    Attributes:
+        sample: The conversation with that answer.
+        good: Whether a person calls it good; None where nobody said.
+        original: The conversation as it was before it was changed.
+        text: The answer as it was typed; None for the conversation's own.
+        expected: The reference as it was typed; None for the conversation's own.
+        row: The drawn row it is; None for a pasted conversation.
+        code: The expression that gives the conversation.
+    """
+
+    sample: Sample
+    good: bool | None
+    original: Sample
+    text: str | None
+    expected: str | None
+    row: int | None
+    code: str
+
+
+@dataclass(eq=False)
+class _Graded:
+    """A kept answer, the graders at work on it, and what each said with the very grader that said it."""
+
+    number: int
+    answer: KeptAnswer
+    trial: Trial
+    grades: dict[str, tuple[Entry, Grade]] = field(default_factory=dict)
+
+
+class KeptAnswers:
+    """The kept answers of a session, oldest first. Its methods are called with the session's lock.
+
+    Rules and sandboxed code grade them at once and after every edit; what asks a model or a service does not.
+
+    Args:
+        session: The session.
+        changed: Called with the lock held when a grade has come.
+    """
+
+    def __init__(self, session: Session, changed: Callable[[], object]) -> None:
+        self._session, self._changed = session, changed
+        self._answers: dict[int, _Graded] = {}
+        self._count = 0
+
+    def __len__(self) -> int:
+        return len(self._answers)
+
+    def keep(self, answer: KeptAnswer) -> None:
+        """Keep one more; one that is kept already takes its new label."""
+        for kept in self._answers.values():
+            if _is_same_conversation(kept.answer.sample, answer.sample):
+                kept.answer = answer
+                return
+        self._count += 1
+        take = partial(self._take, self._count)
+        self._answers[self._count] = _Graded(self._count, answer, Trial(take, self._session.guard.lock))
+        self.refresh()
+
+    def drop(self, number: int) -> None:
+        """Keep one no more."""
+        if (kept := self._answers.pop(number, None)) is not None:
+            kept.trial.stop()
+
+    def get(self, number: int) -> KeptAnswer | None:
+        """One of them; None for one that is kept no more."""
+        kept = self._answers.get(number)
+        return None if kept is None else kept.answer
+
+    def refresh(self) -> None:
+        """Grade by graders that changed since, or are new."""
+        entries = self._entries()
+        for kept in self._answers.values():
+            for name in [n for n, (entry, _) in kept.grades.items() if not is_same(entry, entries.get(n))]:
+                del kept.grades[name]
+            kept.trial.ask(kept.answer.sample, {n: e for n, e in entries.items() if n not in kept.grades})
+
+    def _entries(self) -> Mapping[str, Entry]:
+        entries = self._session.graders.chosen_entries()
+        return {name: entry for name, entry in entries.items() if not waits_for(entry.grader)}
+
+    def _take(self, number: int, name: str, grade: Grade) -> None:
+        with self._session.guard.locked("Try"):
+            kept = self._answers.get(number)
+            if kept is not None and name in self._session.graders.by_name:
+                kept.grades[name] = (self._session.graders.entry(name), grade)
+                self._changed()
+
+    def data(self, mark: float) -> list[dict[str, Any]]:
+        """Each as `KeptData`, the newest first.
+
+        Args:
+            mark: The pass mark.
+        """
+        return [_data(kept, mark) for kept in reversed(self._answers.values())]
+
+    def close(self) -> None:
+        """Give up what is under way."""
+        for kept in self._answers.values():
+            kept.trial.stop()
+
+
+def is_same(a: Entry, b: Entry | None) -> bool:
+    """Whether these are the very same grader in the same part: an equal judge may ask another client."""
+    return b is not None and a == b and a.grader is b.grader
+
+
+def _is_same_conversation(a: Sample, b: Sample) -> bool:
+    """Whether two samples are graded alike; threads themselves do not compare by what is in them."""
+    return (a.id, a.reference, a.thread.to_wire()) == (b.id, b.reference, b.thread.to_wire())
+
+
+def _data(kept: _Graded, mark: float) -> dict[str, Any]:
+    good = kept.answer.good
+    verdicts = {name: accepts(grade, mark) for name, (_, grade) in kept.grades.items()}
+    wrong = [
+        name
+        for name, verdict in verdicts.items()
+        if good is not None and verdict is not None and verdict != good
+    ]
+    return {
+        "number": kept.number,
+        "text": one_line(kept.answer.sample.thread.completion() or "", _CHARACTERS),
+        "label": good,
+        "note": _note(verdicts, wrong, good=good),
+        "errs": bool(wrong),
+        "grades": [
+            {"grader": shown_name(name), "said": outcome(grade, good, mark)}
+            for name, (_, grade) in kept.grades.items()
+        ],
+    }
+
+
+def _note(verdicts: Mapping[str, bool | None], wrong: list[str], *, good: bool | None) -> str:
+    """What graders say of it in a few words."""
+    if not verdicts:
+        return "not graded"
+    if wrong:
+        verb = ("refuse" if good else "accept") + ("s" if len(wrong) == 1 else "")
+        return f"{', '.join(one_line(name, 40) for name in wrong[:3])}{', …' if len(wrong) > 3 else ''} {verb} it"
+    if good is not None:
+        return "nobody errs"
+    return f"{sum(map(bool, verdicts.values()))} of {len(verdicts)} accept it"

@@ -1,0 +1,176 @@
+"""Views that are saved under a name, and what is open in a view as plain JSON: it can be kept, copied and opened again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from workbench.display_text import one_line
+from workbench.errors import WorkbenchError
+from workbench.session.view.conditions import Condition
+from workbench.session.view.head import MODES
+
+if TYPE_CHECKING:
+    from workbench.session.view.view_protocol import View
+
+__all__ = ["SavedViews"]
+
+_KNOWN = frozenset({"mode", "grader", "where", "search", "sort", "columns", "row", "compare"})
+_MOST_LISTED = 200
+_WHAT = "app.view_state, or the name of a view that was saved"
+
+
+class SavedViews:
+    """What is open in a view, kept in the session's store by dataset and name.
+
+    A state names graders by name, rows by id and other rows by what is asked of them, so that it can be opened over
+    another run: it then shows the rows which meet the same conditions there.
+
+    Args:
+        view: Whose state is kept and opened.
+    """
+
+    def __init__(self, view: View) -> None:
+        self._view = view
+
+    # ---- what is open
+
+    def state(self) -> dict[str, Any]:
+        """What is open: mode, grader, conditions, search, order, columns, row, comparison; what is as at first is left out."""
+        view, table = self._view, self._view.rows.table
+        key, descending = table.sort
+        state = {
+            "mode": view.mode,
+            "grader": view.chosen,
+            "where": [self._lasting(condition) for condition in table.where],
+            "search": table.search,
+            "sort": [key, descending] if key else [],
+            "columns": table.chosen_columns(),
+            "row": self._id_of_open_row(),
+            "compare": view.compare.choice() if view.mode == "compare" else {},
+        }
+        return {name: value for name, value in state.items() if value}
+
+    def _lasting(self, condition: Condition) -> dict[str, Any]:
+        """A condition that holds for the same rows in another run: rows are named by their ids."""
+        rows = self._view.rows.resolved(condition).get("rows")
+        if rows is None:
+            return dict(condition)
+        ids = self._view.graded.report.samples.ids
+        return {"ids": [str(ids[row]) for row in rows]}
+
+    def _id_of_open_row(self) -> str:
+        row, samples = self._view.session.results.row, self._view.graded.report.samples
+        return "" if row is None or row >= len(samples) else str(samples.ids[row])
+
+    def open(self, state: Mapping[str, Any]) -> None:
+        """Show what a state says, and nothing of what was open before. Called with the session's lock.
+
+        Raises:
+            WorkbenchError: This is no state, or it shows a grader that is not here.
+            ReportError: A condition that these rows cannot answer. Nothing is changed then.
+        """
+        view, graders = self._view, self._view.session.graders.by_name
+        grader = _checked(state, graders)
+        rows = {str(name): row for row, name in enumerate(view.graded.report.samples.ids)}
+        where = tuple(_among(condition, rows) for condition in state.get("where", ()))
+        view.graded.report.row_numbers(*where)  # raises what is wrong before anything changes
+        if compare := state.get("compare"):
+            view.compare.choose(compare)
+        view.rows.look(view.graded, where)
+        if grader and grader != view.chosen:
+            view.choose(grader)
+        view.set_mode(str(state.get("mode", "grade")))
+        table = view.rows.table
+        table.search, table.sort = str(state.get("search", "")), _sort(state.get("sort"))
+        table.choose_columns(state.get("columns", {}))
+        view.session.results.row = rows.get(str(state.get("row", "")))
+        view.mark("chosen", "table", "reader", "compare")
+
+    # ---- what a page does
+
+    def do_save_view(self, name: str) -> None:
+        """Keep what is open under a name; a view of the same name is replaced.
+
+        Raises:
+            StoreError: It cannot be kept under this name.
+        """
+        self._views.save(name, self.state(), dataset=self._dataset)
+        self._view.session.code.text = f"app.open_view({name!r})"
+
+    def do_open_view(self, name: str) -> None:
+        """Open a saved view.
+
+        Raises:
+            StoreError: There is none of this name.
+        """
+        self.open_saved(name)
+        self._view.session.code.text = f"app.open_view({name!r})"
+
+    def open_saved(self, name: str) -> None:
+        """Open a saved view by its name.
+
+        Raises:
+            StoreError: There is none.
+        """
+        self.open(self._views.get(name, dataset=self._dataset).state)
+
+    def do_delete_view(self, name: str) -> None:
+        """Remove a saved view.
+
+        Raises:
+            StoreError: There is none of this name.
+        """
+        self._views.delete(name, dataset=self._dataset)
+
+    def ask_views(self) -> list[str]:
+        """Names of the saved views of this dataset."""
+        return [saved.name for saved in self._views.list(dataset=self._dataset)[:_MOST_LISTED]]
+
+    def ask_view_code(self) -> str:
+        """The line that opens what is open now, in this notebook or another over the same rows; it stands at the foot too."""
+        self._view.session.code.text = f"app.open_view({self.state()!r})"
+        return str(self._view.session.code.text)
+
+    @property
+    def _views(self) -> Any:
+        return self._view.session.storage.store.views
+
+    @property
+    def _dataset(self) -> str:
+        return self._view.session.labels.dataset
+
+
+def _checked(state: Any, graders: Iterable[str]) -> str:
+    """The grader of a state; "" for any.
+
+    Raises:
+        WorkbenchError: It is no state, or its grader is not here.
+    """
+    if not isinstance(state, Mapping) or not set(state) <= _KNOWN:
+        found = sorted(map(str, set(state) - _KNOWN)) if isinstance(state, Mapping) else state
+        raise WorkbenchError("this is no view", found=one_line(repr(found), 120), expected=_WHAT)
+    if state.get("mode", "grade") not in MODES:
+        raise WorkbenchError(
+            "there is no such mode", found=one_line(repr(state["mode"]), 60), expected=", ".join(MODES)
+        )
+    grader = str(state.get("grader", ""))
+    if grader and grader not in graders:
+        raise WorkbenchError(
+            "the view shows a grader that is not here",
+            found=one_line(grader, 120),
+            hint="add the grader under this name, then open the view again",
+        )
+    return grader
+
+
+def _among(condition: Mapping[str, Any], rows: Mapping[str, int]) -> dict[str, Any]:
+    """A condition over these rows: those that a state names by id, as far as they are among them."""
+    if "ids" not in condition:
+        return dict(condition)
+    return {"rows": [rows[name] for name in map(str, condition["ids"]) if name in rows]}
+
+
+def _sort(value: Any) -> tuple[str, bool]:
+    key, descending = value or ("", False)
+    return str(key), bool(descending)
