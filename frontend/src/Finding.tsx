@@ -10,14 +10,18 @@ export function Finding({ finding, small = false }: { finding: FindingData; smal
   const tell = useTell();
   const says = Boolean(before || link || after);
   const limit = limitOf(kind);
+  const mark = /^[.,;:)]*/.exec(after)?.[0] ?? ""; // never alone on a line
   return (
     <div class={`finding ${small ? "lesser" : ""}`}>
       <Meaning shape={shape} />
       <div>
         <p>
           <b>{lead}{says && ":"}</b> {before}
-          {where ? <button type="button" class="link" onClick={() => tell({ do: "look", where })}>{link}</button> : link}
-          {after}
+          <span class="glued">
+            {where ? <button type="button" class="link" onClick={() => tell({ do: "look", where })}>{link}</button> : link}
+            {mark}
+          </span>
+          {after.slice(mark.length)}
         </p>
         {strip && <Strip strip={strip} setLimit={limit && ((value) => tell({ do: "limit", kind: limit, value }))} />}
         {advice && <p class="do">{advice}</p>}

@@ -34,10 +34,25 @@ function parent(element: Element): Element | null {
   return root instanceof ShadowRoot ? root.host : null;
 }
 
-/** Of "rgb(1, 2, 3)" from 0 to 1; null where it lets through what is behind. */
+/** Of a colour from 0 to 1; null where it lets through what is behind. */
 function luminanceOf(colour: string): number | null {
-  const numbers = colour.match(/[\d.]+/g)?.map(Number) ?? [];
-  const [red, green, blue, alpha = 1] = numbers;
-  if (red === undefined || green === undefined || blue === undefined || alpha < 0.5) return null;
+  const [red, green, blue, alpha] = colour.startsWith("rgb") ? ofRgb(colour) : drawn(colour);
+  if (red === undefined || green === undefined || blue === undefined || (alpha ?? 1) < 0.5) return null;
   return (0.2126 * red + 0.7152 * green + 0.0722 * blue) / 255;
+}
+
+/** The numbers of "rgb(1, 2, 3)" and "rgb(1 2 3 / 0.5)". */
+function ofRgb(colour: string): number[] {
+  return colour.match(/[\d.]+/g)?.map(Number) ?? [];
+}
+
+/** Red, green, blue from 0 to 255 and the opacity of a colour in any other space, as "oklch(0.99 0.01 247)". */
+function drawn(colour: string): number[] {
+  const canvas = document.createElement("canvas").getContext("2d");
+  if (!canvas) return [];
+  canvas.fillStyle = "transparent"; // what is no colour changes nothing
+  canvas.fillStyle = colour;
+  canvas.fillRect(0, 0, 1, 1);
+  const [red = 0, green = 0, blue = 0, alpha = 0] = canvas.getImageData(0, 0, 1, 1).data;
+  return [red, green, blue, alpha / 255];
 }

@@ -1,9 +1,13 @@
-"""The app in JupyterLab, Notebook 7 and Voila, walked through as a person would."""
+"""The app in JupyterLab, Notebook 7, Voila and marimo, walked through as a person would."""
 
 from __future__ import annotations
 
+import importlib.util
+import os
+
 import pytest
 
+from tests.browser import marimo
 from tests.browser import voila as voila_page
 from tests.browser.page import opened
 from tests.browser.walk import Walk
@@ -87,3 +91,25 @@ def test_voila_shows_a_usable_app(browser, voila, theme):
         walk.app.get_by_role("button", name="dismiss").click()
         walk.at(".problem").wait_for(state="detached")
         assert page.trouble.console == []
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.skipif(
+    importlib.util.find_spec("marimo") is None and os.environ.get("CI", "").lower() != "true",
+    reason="needs marimo (pip install 'grader-workbench[test]')",
+)
+def test_marimo_shows_a_usable_app(browser, theme):
+    """Graders of its cells are captured, every mode's main path works, and the theme is the page's own."""
+    with marimo.opened(browser, dark=theme == "dark") as page:
+        walk = Walk(page, f"marimo-{theme}")
+        walk.graded()
+        page.expect(walk.app).to_have_attribute("data-theme", theme)
+        page.expect(walk.app.locator(".g .choose")).to_have_text(
+            ["contains_number", "last_number", "exact_match"]
+        )
+        if theme == "light":
+            walk.all("from-marimo.json")
+        else:
+            walk.finding()
+            walk.sound("grade", ".rail", ".mid", ".part-rows", ".foot")
+            walk.quiet()

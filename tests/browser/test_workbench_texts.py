@@ -71,7 +71,9 @@ def test_hostile_text_is_text_in_every_mode(browser, lab):
 def hostile_typing(walk: Walk) -> None:
     """Type scripts wherever one can type."""
     walk.open("Label")
+    walk.view.expect(walk.at(".label-card")).to_be_focused()
     walk.press("n")
+    walk.view.expect(walk.at(".label-card .note input")).to_be_focused()
     walk.press_text(HOSTILE[1])
     walk.press("Enter", "1")
     walk.view.expect(walk.at(".mode-label .head b")).to_have_text("1")

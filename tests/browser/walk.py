@@ -24,7 +24,9 @@ MODES = {
 """Each mode, and what stands in it once it is open."""
 
 GRADED = """() => {
-  const app = document.querySelector('.gwb');
+  const find = root => root.querySelector('.gwb')
+    ?? [...root.querySelectorAll('*')].map(e => e.shadowRoot && find(e.shadowRoot)).find(Boolean) ?? null;
+  const app = find(document);  // marimo shows it in a shadow root
   return app !== null && app.querySelector('.g .bar') !== null && app.querySelector('.working') === null
     && app.querySelector(':is(.answer, .outcome).old, .fit-cell.busy') === null
     && !/^(grading|starting)\\b/.test(app.querySelector('.state').innerText.trim());

@@ -43,10 +43,10 @@ def test_find_rows_prefers_the_id_and_goes_round():
 
 
 def test_the_place_of_a_row_in_words():
-    """Id, number, and which match of how many; messages that are no row are said to be pasted."""
-    assert place_of(SAMPLES, 20, []) == place_of(SAMPLES, 20, [2, 22]) == "row-20, row 21 of 24"
-    assert place_of(SAMPLES, 20, [2, 20, 22]) == "row-20, row 21 of 24: match 2 of 3"
-    assert "no other row" in place_of(SAMPLES, 20, [20])
+    """Number, and which match of how many; messages that are no row are said to be pasted."""
+    assert place_of(SAMPLES, 20, []) == place_of(SAMPLES, 20, [2, 22]) == "row 21 of 24"
+    assert place_of(SAMPLES, 20, [2, 20, 22]) == "row 21 of 24: match 2 of 3"
+    assert place_of(SAMPLES, 20, [20]) == "row 21 of 24: the only match"
     assert place_of(SAMPLES, -1, [2]) == "pasted messages"
 
 

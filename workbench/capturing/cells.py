@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from workbench.capturing.marimo import marimo_cells
+
 __all__ = ["Text", "file_text", "install", "texts_for", "texts_named"]
 
 _CELL_MARKS = ("<ipython-input", "<python-input")
@@ -66,13 +68,13 @@ def texts_for(namespace: Mapping[str, Any]) -> list[Text]:
     cached = [text for text in _cached_cells(namespace) if text.filename not in filenames]
     filename = namespace.get("__file__")
     from_file = file_text(filename) if isinstance(filename, str) else None
-    return [*([from_file] if from_file else []), *cached, *recorded]
+    return [*([from_file] if from_file else []), *cached, *_of_marimo(namespace), *recorded]
 
 
 def texts_named(filename: str, namespace: Mapping[str, Any]) -> list[Text]:
     """The texts compiled under a file name, newest first."""
     recorded = [text for text in reversed(_recorded(namespace)) if text.filename == filename]
-    texts = [*recorded, *filter(None, [_cached(filename), _on_disk(filename)])]
+    texts = [*recorded, *_of_marimo(namespace), *filter(None, [_cached(filename), _on_disk(filename)])]
     return list({text.text: text for text in texts}.values())
 
 
@@ -84,6 +86,10 @@ def file_text(filename: str) -> Text | None:
 def _recorded(namespace: Mapping[str, Any]) -> list[Text]:
     record = _records.get(id(namespace))
     return record[1] if record is not None else []
+
+
+def _of_marimo(namespace: Mapping[str, Any]) -> list[Text]:
+    return [Text(text, f"<marimo cell {name}>", "a cell") for name, text in marimo_cells(namespace)]
 
 
 def _running_shell() -> Any:
@@ -128,7 +134,12 @@ def _cached_cells(namespace: Mapping[str, Any]) -> list[Text]:
 
 
 def _is_cell(name: str) -> bool:
-    return name.startswith(_CELL_MARKS) or Path(name).parent.name.startswith("ipykernel_")
+    path = Path(name)
+    return (
+        name.startswith(_CELL_MARKS)
+        or path.parent.name.startswith("ipykernel_")
+        or path.name.startswith("__marimo__cell_")
+    )
 
 
 def _cached(filename: str) -> Text | None:

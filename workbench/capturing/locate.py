@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from workbench.capturing.cells import Text, texts_for, texts_named
+from workbench.capturing.marimo import private_names
 from workbench.capturing.statements import Definition, definitions, first_line, parsed, statement_text
 from workbench.errors import CaptureError
 from workbench.sandbox.child.fingerprint import code_facts
@@ -63,7 +64,8 @@ def find_function(function: types.FunctionType) -> Found:
         for node in _nearest_first(definitions(text.text, code.co_name), code.co_firstlineno):
             if not isinstance(node, ast.ClassDef) and _proves(text, node, code):
                 return Found(node, statement_text(text.text, node), text)
-    raise _stale(function, texts[0])
+    private = private_names(name for part in (code, *_functions(code)) for name in part.co_names)
+    raise _private(function, private[0]) if private else _stale(function, texts[0])
 
 
 def find_class(cls: type, namespace: Mapping[str, Any]) -> Found | None:
@@ -156,6 +158,14 @@ def _no_source(function: types.FunctionType) -> CaptureError:
         found="a function made by exec, by `python -c`, on standard input, or in a cell nothing recorded",
         expected="a function written in a notebook cell or a .py file",
         hint="pass the text itself: FunctionGrader.from_source(text), or run the cell again",
+    )
+
+
+def _private(function: types.FunctionType, name: str) -> CaptureError:
+    return CaptureError(
+        f"{function.__name__} reads {name}, which marimo keeps private to one cell",
+        expected="names that do not begin with _",
+        hint=f"call it {name.lstrip('_') or 'something else'}, and run the cell again",
     )
 
 

@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 
 from workbench import background
-from workbench.display_text import one_line
 from workbench.errors import SamplesError
 from workbench.grade import Grade
 from workbench.graders import Entry, Grader
@@ -68,11 +67,11 @@ def place_of(samples: Samples, row: int, matches: Sequence[int]) -> str:
     """
     if row < 0:
         return "pasted messages"
-    place_text = f"{one_line(samples.ids[row], 60)}, row {row + 1:,} of {len(samples):,}"
+    place_text = f"row {row + 1:,} of {len(samples):,}"
     if row not in matches:
         return place_text
     if len(matches) == 1:
-        return f"{place_text}: no other row has this id or these words"
+        return f"{place_text}: the only match"
     return f"{place_text}: match {matches.index(row) + 1:,} of {len(matches):,}"
 
 

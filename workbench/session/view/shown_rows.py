@@ -61,7 +61,7 @@ class ShownRows:
         self.table.show(
             TableSource(
                 graded.report, chosen if chosen in graded else "", graded.labels, graded.all_parts,
-                None if change is None else change.grades, self._finder(chosen), len(self._session.samples),
+                None if change is None else change.grades, self._finder(chosen),
             )
         )  # fmt: skip
         self._looked = tuple(map(self.resolved, self.table.where))

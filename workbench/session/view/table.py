@@ -53,7 +53,6 @@ class TableSource:
         parts: What each row comes to by grader; see `counts.parts_of`.
         before: Grades of the chosen grader before an edit; None without one.
         find: What is marked in the answers where nobody searches.
-        n_all: Rows of the dataset.
     """
 
     report: Report
@@ -62,7 +61,6 @@ class TableSource:
     parts: Mapping[str, NDArray[np.int8]]
     before: Grades | None
     find: Finder
-    n_all: int
 
 
 @dataclass

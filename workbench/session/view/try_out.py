@@ -57,7 +57,6 @@ class TryMode:
         self._code = ""
         self._before: dict[str, tuple[Entry, Grade]] = {}
         self._after: dict[str, tuple[Entry, Grade]] = {}
-        self._asked: dict[str, Entry] = {}
         self._first = Trial(self._take_before, session.guard.lock)
         self._trial = Trial(self._take_after, session.guard.lock)
         self.kept = KeptAnswers(session, changed)
