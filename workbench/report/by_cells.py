@@ -13,8 +13,7 @@ from workbench.errors import ReportError
 from workbench.report.frames import row_texts
 from workbench.report.protocols import ReportLike
 from workbench.samples import Samples
-from workbench.samples.plain import is_missing
-from workbench.samples.search import row_words, rows_with_text
+from workbench.samples.search import row_words, rows_with_text, written, written_column
 
 __all__ = ["by_probe", "by_range", "by_text", "by_value"]
 
@@ -32,10 +31,9 @@ def by_value(report: ReportLike, column: str, value: Any) -> Rows:
     Raises:
         ReportError: No such column.
     """
-    cells = _cells(report, column)
-    if value is None:
-        return np.flatnonzero([is_missing(cell) for cell in cells])
-    return np.flatnonzero([not is_missing(cell) and str(cell) == str(value) for cell in cells])
+    name, samples = _column(report, column), report.samples
+    cells = written_column(samples, name) if isinstance(samples, Samples) else written(samples.frame[name])
+    return cells.rows(None if value is None else str(value))
 
 
 def by_range(report: ReportLike, column: str, ends: Sequence[float]) -> Rows:
@@ -45,7 +43,8 @@ def by_range(report: ReportLike, column: str, ends: Sequence[float]) -> Rows:
         ReportError: No such column.
     """
     low, high = (float(end) for end in ends)
-    numbers = pd.to_numeric(_cells(report, column), errors="coerce").to_numpy(float, na_value=np.nan)
+    cells = report.samples.frame[_column(report, column)]
+    numbers = pd.to_numeric(cells, errors="coerce").to_numpy(float, na_value=np.nan)
     return np.flatnonzero((numbers >= low) & (numbers <= high))
 
 
@@ -61,12 +60,12 @@ def by_probe(report: ReportLike, name: str) -> Rows:
     return np.flatnonzero(frame["probe"].astype(str).to_numpy() == str(name))
 
 
-def _cells(report: ReportLike, column: str) -> Any:
-    frame = report.samples.frame
-    by_name = {str(name): name for name in frame.columns}
+def _column(report: ReportLike, column: str) -> Any:
+    """The name of a column of the rows, which need not be text."""
+    by_name = {str(name): name for name in report.samples.frame.columns}
     if column not in by_name:
         raise ReportError(f"the rows have no column {column!r}", expected=", ".join(map(repr, by_name))[:300])
-    return frame[by_name[column]]
+    return by_name[column]
 
 
 def _texts(report: ReportLike) -> list[str]:

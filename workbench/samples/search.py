@@ -7,9 +7,20 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
-__all__ = ["RowWords", "known_words", "row_words", "rows_with_text"]
+from workbench.samples.plain import is_missing
+
+__all__ = [
+    "RowWords",
+    "WrittenColumn",
+    "known_words",
+    "row_words",
+    "rows_with_text",
+    "written",
+    "written_column",
+]
 
 
 @dataclass(frozen=True)
@@ -42,6 +53,45 @@ def row_words(samples: Any) -> RowWords:
         )
         samples._words = words  # noqa: SLF001
     return words
+
+
+@dataclass(frozen=True)
+class WrittenColumn:
+    """The cells of a column as they are written.
+
+    Attributes:
+        codes: Each cell's place among the texts, (n,); -1 for an empty cell.
+        texts: The different texts, in the order of their first cells.
+    """
+
+    codes: NDArray[np.intp]
+    texts: list[str]
+
+    def rows(self, text: str | None) -> NDArray[np.intp]:
+        """Numbers of the rows whose cell is written so, ascending; with None of those whose cell is empty."""
+        if text is None:
+            return np.flatnonzero(self.codes < 0)
+        return np.flatnonzero(self.codes == self.texts.index(text) if text in self.texts else [])
+
+
+def written(cells: pd.Series[Any]) -> WrittenColumn:
+    """The cells of a column as they are written: 1 is not 1.0, and neither is True."""
+    texts = [None if is_missing(cell) else str(cell) for cell in cells]
+    codes, found = pd.factorize(np.array(texts, dtype=object))
+    return WrittenColumn(codes, list(found))
+
+
+def written_column(samples: Any, name: Any) -> WrittenColumn:
+    """A column of some `Samples` as it is written; made once and kept with them.
+
+    Args:
+        samples: The `Samples`.
+        name: A column of their frame.
+    """
+    known: dict[Any, WrittenColumn] = samples._written  # noqa: SLF001 (kept where the words are kept)
+    if name not in known:
+        known[name] = written(samples.frame[name])
+    return known[name]
 
 
 def known_words(samples: Any) -> RowWords | None:

@@ -20,7 +20,7 @@ from workbench.samples.notes import dataset_notes
 from workbench.samples.plain import plain
 from workbench.samples.readers import load
 from workbench.samples.sample import Sample
-from workbench.samples.search import RowWords
+from workbench.samples.search import RowWords, WrittenColumn
 from workbench.samples.table import Rows, Table
 from workbench.thread import StringThread
 
@@ -71,7 +71,7 @@ class Samples:
         ('It is 4.', '4', {'answer': '4'})
     """
 
-    __slots__ = ("_faults", "_notes", "_packed", "_rewrite", "_rows", "_table", "_words")
+    __slots__ = ("_faults", "_notes", "_packed", "_rewrite", "_rows", "_table", "_words", "_written")
 
     def __init__(
         self, data: Any, *, columns: Mapping[str, str | None] | None = None, source: str = ""
@@ -95,6 +95,7 @@ class Samples:
         self._faults: dict[int, Fault] | None = None
         self._notes: tuple[str, ...] | None = None
         self._words: RowWords | None = None
+        self._written: dict[str, WrittenColumn] = {}
 
     def __len__(self) -> int:
         return len(self._table) if self._rows is None else len(self._rows)

@@ -105,7 +105,7 @@ describe("the settings", () => {
     open(exported({ written: "graders.py written" }));
     expect(screen.getByText("graders.py written")).toBeTruthy();
     cleanup();
-    expect(open(exported()).root.querySelector(".notice")?.textContent).toBe("Replaces graders.py");
+    expect(open(exported()).root.querySelector(".notice")?.textContent).toBe("graders.py");
   });
 });
 

@@ -272,7 +272,7 @@ class Actions:
 
     def ask_values(self, field: str) -> dict[str, Any]:
         """The values of a column of the data, to filter by."""
-        return field_values(self._view.graded.report.samples.frame, field)
+        return field_values(self._view.graded.report.samples, field)
 
     def ask_csv(self) -> str:
         """The rows that are shown, as CSV."""

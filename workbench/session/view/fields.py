@@ -9,7 +9,7 @@ import pandas as pd
 
 from workbench.display_text import one_line
 from workbench.errors import SamplesError
-from workbench.samples.plain import is_missing
+from workbench.samples.search import written_column
 
 __all__ = ["field_values"]
 
@@ -19,18 +19,25 @@ _MOST = 60
 _FEW = 12  # distinct numbers up to which each is a choice, rather than a range
 
 
-def field_values(frame: pd.DataFrame, field: str) -> dict[str, Any]:
+def field_values(samples: Any, field: str) -> dict[str, Any]:
     """The values of a column as `FieldValues`: choices with their counts, or the ends of a range of numbers.
+
+    Args:
+        samples: The `Samples`.
+        field: The column, as the table calls it.
 
     Raises:
         SamplesError: There is no such column.
     """
+    frame = samples.frame
     by_name = {one_line(name, 80): name for name in frame.columns}  # as the table calls them
     if field not in by_name:
         raise SamplesError(f"the rows have no column {field!r}", expected=", ".join(map(repr, by_name))[:300])
     cells, field = frame[by_name[field]], str(by_name[field])
-    texts = pd.Series([None if is_missing(cell) else str(cell) for cell in cells], dtype=object)
-    counts = texts.value_counts(dropna=False)
+    column = written_column(samples, cells.name)
+    numbered = np.bincount(column.codes + 1, minlength=len(column.texts) + 1).tolist()
+    counts = sorted(zip([None, *column.texts], numbered, strict=True), key=lambda each: -each[1])
+    counts = [(text, count) for text, count in counts if count]
     is_number = pd.api.types.is_numeric_dtype(cells) and not pd.api.types.is_bool_dtype(cells)
     numbers = cells.to_numpy(float, na_value=np.nan) if is_number else np.empty(0)
     finite = numbers[np.isfinite(numbers)]
@@ -38,15 +45,12 @@ def field_values(frame: pd.DataFrame, field: str) -> dict[str, Any]:
     return {
         "kind": "numbers" if as_range else "values",
         "column": field,
-        "values": []
-        if as_range
-        else [_value(field, text, int(count)) for text, count in counts.items()][:_MOST],
+        "values": [] if as_range else [_value(field, text, count) for text, count in counts[:_MOST]],
         "lo": float(finite.min()) if as_range else 0.0,
         "hi": float(finite.max()) if as_range else 0.0,
     }
 
 
-def _value(field: str, text: Any, count: int) -> dict[str, Any]:
-    missing = is_missing(text)
-    shown = "(empty)" if missing else one_line(text, 80)
-    return {"text": shown, "count": count, "where": [{"column": field, "is": None if missing else text}]}
+def _value(field: str, text: str | None, count: int) -> dict[str, Any]:
+    shown = "(empty)" if text is None else one_line(text, 80)
+    return {"text": shown, "count": count, "where": [{"column": field, "is": text}]}

@@ -86,7 +86,7 @@ function Outcome({ data }: { data: ExportData }) {
   const shape = problem ? "bad" : written ? "good" : "unsettled";
   return (
     <div class="outcome" tabIndex={0} role="group" aria-label="What writing does">
-      <Notice shape={shape}><p class="words">{problem || written || <>Replaces <span class="mono">{replaced.join(", ")}</span></>}</p></Notice>
+      <Notice shape={shape}><p class="words">{problem || written || replaced.join("\n")}</p></Notice>
     </div>
   );
 }

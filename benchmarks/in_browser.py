@@ -1,0 +1,210 @@
+"""What a person waits for in the app: from the key or the click until the page shows the answer, in JupyterLab and Chromium.
+
+Run it from the repository's folder, as `python -m benchmarks.in_browser [--rows 1000 10000 100000] [--rounds 5]`, with what the
+browser tests need. A time ends with the second frame after the answer is in the page. Of an edit and a search it leaves out the
+pause after the last key that the app waits for (0.3 s and 0.15 s); everything else is counted: the page, the way to the kernel and
+back, grading, and drawing. The base of an edit is what grading the same text alone takes in that kernel.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+from dataclasses import dataclass
+
+from playwright.sync_api import sync_playwright
+
+from tests.browser.kernel import ask
+from tests.browser.lab import ROOT, serve
+from tests.browser.page import CHROMIUM_FLAGS, Notebook, chromium, opened
+from tests.browser.walk import Walk
+
+TEXT = """async def grade(thread):
+    expected = (thread.metadata or {}).get("expected", "")
+    return 1.0 if expected and expected in (thread.completion() or "")[:LIMIT] else 0.0
+"""
+SETUP = """
+import pandas as pd
+import workbench as wb
+
+def text(limit):
+    return {text!r}.replace("LIMIT", str(limit))
+
+rows = {rows}
+frame = wb.demo_samples("arithmetic").frame
+frame = pd.concat([frame] * (rows // len(frame) + 1), ignore_index=True).head(rows)
+frame["group"] = [f"{{group}} {{at // 960}}" for at, group in enumerate(frame["group"])]
+frame["id"] = [f"row {{at}}" for at in range(rows)]
+samples = wb.Samples(frame)
+graders = [wb.FunctionGrader.from_source(text(10_000), name="contains"), wb.ExactMatch(name="exact")]
+app = None
+
+def alone():
+    import statistics, time
+    grader, seconds = wb.FunctionGrader.from_source(text(39), name="alone"), []
+    for _ in range(5):
+        start = time.perf_counter()
+        grader.run(samples, progress=False)
+        seconds.append(time.perf_counter() - start)
+    return statistics.median(seconds)
+"""
+TINY = """import anywidget
+class Tiny(anywidget.AnyWidget):
+    _esm = "export default { render({ el }) { el.className = 'tiny'; el.textContent = 'here'; } }"
+Tiny()"""
+OPEN = """app = wb.Workbench(samples, graders, labels="good", store=None)
+app.session.rows.change(n=0)
+app"""
+
+FUNCTIONS = """() => {
+window.app = () => document.querySelector('.gwb');
+window.one = selector => app().querySelector(selector);
+window.said = selector => one(selector)?.innerText ?? '';
+window.full = () => app() !== null && one('.grid .tr') !== null && one('.grid :is(.coming, .tr.old)') === null;
+window.still = () => full() && one('.working') === null && one(':is(.answer, .outcome).old') === null;
+window.bars = () => one('.g.chosen .bar')?.ariaLabel ?? '';
+window.took = (act, done) => new Promise((resolve, reject) => {
+  const start = performance.now(), since = () => performance.now() - start;
+  const painted = left => left ? requestAnimationFrame(() => painted(left - 1)) : resolve(since());
+  const look = () => done() ? painted(2) : since() > 120_000 ? reject(new Error(`never: ${done}`)) : requestAnimationFrame(look);
+  act();
+  look();
+});
+window.type = (field, text) => {
+  Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, 'value').set.call(field, text);
+  field.dispatchEvent(new InputEvent('input', {bubbles: true}));
+};
+}"""
+
+LIMITS = [5, 20, 60, 10, 160, 40]
+"""Each accepts other rows than the one before."""
+
+SHOWN = ".part-rows .head .small"
+
+
+@dataclass(frozen=True)
+class Step:
+    """One thing a person does.
+
+    Attributes:
+        name: In the table.
+        act: JavaScript that does it.
+        done: JavaScript that says whether the answer is there; `before` is what the line above the rows said.
+        pause: Milliseconds that the app waits after the last key, which do not count.
+        before: JavaScript for what `before` is.
+    """
+
+    name: str
+    act: str
+    done: str
+    pause: int = 0
+    before: str = f"said('{SHOWN}')"
+
+
+SORT = "one('.th [aria-sort]')?.ariaSort ?? ''"
+SORTED = f"full() && ({SORT}) !== before"
+CHANGED = f"full() && said('{SHOWN}') !== before"
+STEPS = [
+    Step("click a finding", "one('.answer .finding .link').click()", CHANGED),
+    Step("click a bar", "one('.two-val .bar button').click()", CHANGED),
+    Step("open a row", "[...app().querySelectorAll('.grid .tr[aria-selected=false]')][4].click()", "said('.reader .place') !== before", before="said('.reader .place')"),
+    Step("search words", "type(one('.part-rows input[type=search]'), 'euros')", CHANGED, pause=150),
+    Step("end the search", "type(one('.part-rows input[type=search]'), '')", CHANGED, pause=150),
+    Step("all rows", "one('.chip .remove').click()", CHANGED),
+    Step("sort by the answer", "one('.th button').click()", SORTED, before=SORT),
+    Step("sort it downwards", "one('.th button').click()", SORTED, before=SORT),
+    Step("their own order", "one('.th button').click()", SORTED, before=SORT),
+    Step("scroll to the middle", "one('.grid').scrollTop = one('.grid').scrollHeight / 2", "full() && +one('.grid .tr').ariaRowIndex > 20"),
+    Step("scroll back", "one('.grid').scrollTop = 0", "full() && one('.grid .tr').ariaRowIndex === '2'"),
+    Step("another grader", "app().querySelectorAll('.g .choose')[1].click()", "still() && said('.mid h2.name') === 'exact'"),
+    Step("and back", "app().querySelectorAll('.g .choose')[0].click()", "still() && said('.mid h2.name') === 'contains'"),
+]  # fmt: skip
+
+
+def timed(notebook: Notebook, step: Step) -> float:
+    """Milliseconds from the action to the painted answer."""
+    script = (
+        f"() => {{ const before = {step.before}; return took(() => {{ {step.act} }}, () => {step.done}); }}"
+    )
+    return float(notebook.page.evaluate(script)) - step.pause
+
+
+def edited(walk: Walk, limit: int) -> float:
+    """Milliseconds from a changed text to the bars it comes to, without the pause."""
+    page, text = walk.view.page, TEXT.replace("LIMIT", str(limit))
+    walk.at(".mid .cm-content").focus()
+    walk.press("Control+a")
+    page.evaluate("() => { window.before = bars(); }")
+    page.evaluate("() => { window.edit = took(() => {}, () => bars() !== before && still()); }")
+    page.keyboard.insert_text(text)
+    return float(page.evaluate("() => window.edit")) - 300
+
+
+def run_cell(notebook: Notebook, done: str) -> float:
+    """Milliseconds from running the next cell, whose rows are in memory, to what it shows."""
+    run = "window.jupyterapp.commands.execute('notebook:run-cell-and-select-next')"
+    return float(notebook.page.evaluate(f"() => took(() => {{ {run}; }}, () => {done})"))
+
+
+def stopped(walk: Walk) -> float:
+    """Milliseconds from Stop to a page that is at rest, while a text that loops is graded."""
+    slow = "import time\n\n\nasync def grade(thread):\n    for n in range(2_000_000):\n        pass\n    return 1.0\n"
+    page = walk.view.page
+    walk.at(".mid .cm-content").focus()
+    walk.press("Control+a")
+    page.keyboard.insert_text(slow)
+    walk.at(".working[role=progressbar]").wait_for()
+    button = "[...app().querySelectorAll('.top .btn')].find(each => each.innerText.trim() === 'Stop')"
+    return float(page.evaluate(f"() => took(() => {button}.click(), () => one('.working') === null)"))
+
+
+def report(name: str, milliseconds: float, note: str = "") -> None:
+    print(f"{name:<24}{milliseconds:>9.0f} ms  {note}", flush=True)
+
+
+def measure(notebook: Notebook, rows: int, rounds: int) -> None:
+    print(f"\n{rows:,} rows")
+    page = notebook.page
+    page.evaluate(FUNCTIONS)
+    notebook.command("notebook:run-cell-and-select-next")
+    ask(notebook, "rows")  # answered when the first cell has ended
+    report("(smallest anywidget)", run_cell(notebook, "document.querySelector('.tiny')"))
+    report("open", run_cell(notebook, "app() && full()"), "with all that is imported for it")
+    walk = Walk(notebook, "benchmark")
+    page.wait_for_function(
+        f"() => still() && bars() && said('.state') === 'up to date' && /{rows:,}/.test(said('.drawn'))"
+    )
+    page.wait_for_function("() => one('.grid').ariaBusy === 'false'")
+    alone = 1000 * float(ask(notebook, "alone()"))
+    report("(grading alone)", alone)
+    edit = statistics.median(edited(walk, LIMITS[number % len(LIMITS)]) for number in range(rounds))
+    report("an edit, repainted", edit, f"{edit / alone:.1f} x grading alone")
+    seconds: dict[str, list[float]] = {step.name: [] for step in STEPS}
+    for _ in range(rounds):
+        for step in STEPS:
+            seconds[step.name].append(timed(notebook, step))
+    for name, taken in seconds.items():
+        report(name, statistics.median(taken), f"at most {max(taken):.0f}")
+    report("stop", stopped(walk))
+    page.wait_for_function("() => one('.working') === null")
+    page.evaluate("() => { window.app = () => document.querySelectorAll('.gwb')[1] ?? null; }")
+    notebook.rest()  # the last cell is the active one
+    report("open once more", run_cell(notebook, "app() && full()"))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rows", type=int, nargs="+", default=[1_000, 10_000, 100_000])
+    parser.add_argument("--rounds", type=int, default=5)
+    asked = parser.parse_args()
+    with sync_playwright() as play, serve(ROOT / "notebooks") as server:
+        browser = play.chromium.launch(executable_path=chromium(), args=[*CHROMIUM_FLAGS, "--no-sandbox"])
+        for rows in asked.rows:
+            name = server.write(f"rows-{rows}.ipynb", [SETUP.format(rows=rows, text=TEXT), TINY, OPEN, OPEN])
+            with opened(browser, server, name, width=1600, height=1000, fresh=True) as notebook:
+                measure(notebook, rows, asked.rounds)
+        browser.close()
+
+
+if __name__ == "__main__":
+    main()
