@@ -7,10 +7,12 @@ import html.parser
 import numpy as np
 import pytest
 
+import workbench as wb
 from tests.report.test_report import make_grades, make_samples
 from workbench.grade import Grade
 from workbench.markup import STYLE
 from workbench.report import Report
+from workbench.report.histogram_html import histogram_html
 
 EVIL = "<script>alert(1)</script> | `x` **b** \u202egnp.exe ![i](http://h.example/i.png)"
 OURS = {
@@ -172,3 +174,15 @@ def test_rows_that_are_not_shown_are_counted(report):
     assert "180 more rows" in rows._repr_html_()
     assert rows._repr_markdown_().rstrip().endswith("180 more rows")
     assert "<NA>" not in rows._repr_markdown_()
+
+
+def test_the_bars_tell_good_from_bad():
+    """Each bar of the table has the rows of each label in its colour; without labels there is one colour."""
+    rows = [{"completion": text, "good": good} for text, good in [("a", True), ("a", False), ("b", False)]]
+    report = wb.Contains("a", name="has a").run(rows, progress=False)
+    plain, labelled = (histogram_html(each, "has a") for each in (report, report.diagnose(labels="good")))
+    assert "class='good'" not in plain
+    assert "<title>0.95 to 1: 2</title>" in plain
+    assert labelled.count("class='good'") == 1
+    assert labelled.count("class='bad'") == 2
+    assert "0.95 to 1: 1 known good, 1 known bad" in labelled

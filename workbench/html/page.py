@@ -16,7 +16,8 @@ from workbench.files import write_atomically
 from workbench.higher_level import higher_level
 from workbench.markup import STYLE, folded, html_table
 from workbench.report.grader_lines import grader_lines
-from workbench.report.rich import bars, finding_html, lines_html, ordered
+from workbench.report.histogram_html import histogram_html
+from workbench.report.rich import finding_html, lines_html, ordered
 from workbench.report.terminal import dead_cells, number
 
 if TYPE_CHECKING:
@@ -120,7 +121,7 @@ def _versions() -> dict[str, str]:
 
 def _grader(report: Report, name: str) -> dict[str, Any]:
     histogram = report.histograms[name]
-    drawing = _safe(bars(histogram, width=300, height=72))
+    drawing = _safe(histogram_html(report, name, width=300, height=72))
     ends = f"{histogram.edges[0]:g}", f"{histogram.edges[-1]:g}"
     measures = {str(column): value for column, value in report.summary.loc[name].items()}
     dead = (dead_cells(report.summary.iloc[[report.graders.index(name)]]) or ["-"])[0]

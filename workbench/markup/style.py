@@ -18,7 +18,7 @@ _SOURCE = """
   --code: "SF Mono", Menlo, "Cascadia Mono", Consolas, "DejaVu Sans Mono", monospace;
   box-sizing: border-box; max-width: 1000px; padding: 4px 8px; color: var(--ink); background: var(--bg);
   font: 400 13px/20px -apple-system, "Segoe UI", Inter, Roboto, "Noto Sans", "Liberation Sans", Arial, sans-serif;
-  font-variant: tabular-nums no-common-ligatures; text-align: start; overflow-wrap: anywhere;
+  font-variant-numeric: tabular-nums; font-variant-ligatures: none; text-align: start; overflow-wrap: anywhere;
   p, ul { margin: 4px 0; padding: 0; font-size: 13px; line-height: 20px; }
   ul { list-style: none; }
   li { margin: 0; padding: 4px 0; }
@@ -29,6 +29,7 @@ _SOURCE = """
   th { font-size: 11px; font-weight: 600; line-height: 16px; color: var(--ink-2); white-space: nowrap; }
   .num { text-align: right; white-space: nowrap; }
   .lines td { vertical-align: middle; white-space: nowrap; }
+  .short { white-space: nowrap; }
   .wide { min-width: 16em; overflow-wrap: anywhere; }
   .text { white-space: pre-wrap; }
   .check { margin-right: 16px; white-space: nowrap; }

@@ -34,7 +34,7 @@ def html_table(
     return f"<table>{top}<tbody>{body}</tbody></table>"
 
 
-_LONG = 40
+_LONG, _SHORT = 40, 24
 
 
 def _cells(row: Sequence[Any], kinds: Sequence[str], limit: int) -> Iterable[str]:
@@ -45,7 +45,9 @@ def _cells(row: Sequence[Any], kinds: Sequence[str], limit: int) -> Iterable[str
 
 
 def _wide(text: str) -> str:
-    return " class='wide'" if len(text) > _LONG else ""
+    # An id is one word: it is not broken at its hyphens.
+    is_word = len(text) <= _SHORT and not any(map(str.isspace, text))
+    return " class='wide'" if len(text) > _LONG else " class='short'" if is_word and "-" in text else ""
 
 
 def markdown_table(

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from workbench.grades import Grades
 
-__all__ = ["BINS", "Histogram", "edges_of", "histogram", "within"]
+__all__ = ["BINS", "Histogram", "bin_counts", "edges_of", "histogram", "within"]
 
 BINS = 20
 _EDGE_TOLERANCE = 1e-9
@@ -45,10 +45,20 @@ def histogram(grades: Grades) -> Histogram:
     """Count the scores of one grader into 20 equal bins over 0 to 1, widened where scores lie outside."""
     scores = grades.scores[grades.codes == 1]
     edges = edges_of(scores)
+    return Histogram(edges, bin_counts(scores, edges), len(scores), grades.n_failed, grades.n_skipped)
+
+
+def bin_counts(scores: NDArray[np.float64], edges: NDArray[np.float64]) -> NDArray[np.int64]:
+    """How many scores lie in each bin, int64 (20,).
+
+    Args:
+        scores: Scores within the edges, (m,).
+        edges: Of a grader's histogram, (21,).
+    """
     # By `_left_of` and not by numpy's histogram: a bar counts the very rows that `within` finds for it.
     right_of = np.array([(~_left_of(scores, edge, edges)).sum() for edge in edges[:-1]], dtype=np.int64)
-    counts = right_of - np.append(right_of[1:], 0)
-    return Histogram(edges, counts, len(scores), grades.n_failed, grades.n_skipped)
+    counts: NDArray[np.int64] = right_of - np.append(right_of[1:], 0)
+    return counts
 
 
 def edges_of(scores: NDArray[np.float64]) -> NDArray[np.float64]:

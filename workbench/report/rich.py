@@ -16,16 +16,16 @@ from workbench.diagnostics.finding import joint_line
 from workbench.diagnostics.words import leading
 from workbench.display_text import one_line
 from workbench.markup import bar, escaped, folded, html_block, legend, paragraph, sign, strip
-from workbench.report.bins import Histogram
 from workbench.report.finding_parts import finding_data
 from workbench.report.grader_lines import GraderLine, grader_lines
+from workbench.report.histogram_html import histogram_html
 from workbench.report.rows_table import rows_table
 from workbench.report.terminal import DEAD, dead_cells, interval_text, isolation_line, number
 
 Report = Any
 """A `Report`: it imports this module."""
 
-__all__ = ["as_html", "bars", "finding_html", "lines_html", "ordered"]
+__all__ = ["as_html", "finding_html", "lines_html", "ordered"]
 
 _IN_SIGHT = 5
 _MOST_FINDINGS = 12
@@ -41,7 +41,7 @@ def as_html(report: Any) -> str:
         lines_html(grader_lines(report)),
         gate,
         _findings(report),
-        _table(report.summary, report.histograms),
+        _table(report),
         *(paragraph(note, "failed", limit=600) for note in report.samples.notes),
         *(paragraph(fact) for fact in report.facts),
         paragraph(joint_line(report.findings), "quiet"),
@@ -129,47 +129,21 @@ def _interval(data: dict[str, Any] | None) -> str:
 # ---- the table
 
 
-def _table(summary: pd.DataFrame, bins: dict[str, Histogram]) -> str:
+def _table(report: Report) -> str:
+    summary: pd.DataFrame = report.summary
     dead = dead_cells(summary)
     names = ("scored", "failed", "skipped", "mean", "95 % interval", "sd", *([DEAD] if dead else []))
     head = "<th>grader</th><th>scores</th>" + "".join(f"<th class='num'>{name}</th>" for name in names)
     body = "".join(
-        _summary_row(str(name), row, bins[str(name)], dead[at : at + 1])
+        _summary_row(str(name), row, histogram_html(report, str(name)), dead[at : at + 1])
         for at, (name, row) in enumerate(summary.iterrows())
     )
     return f"<div class='scroll'><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
 
 
-def _summary_row(name: str, row: pd.Series[Any], histogram: Histogram, dead: list[str]) -> str:
+def _summary_row(name: str, row: pd.Series[Any], drawing: str, dead: list[str]) -> str:
     interval = interval_text(row["mean_lo"], row["mean_hi"])
     counts = [f"{row[column]:,}" for column in ("scored", "failed", "skipped")]
     cells = [*counts, number(row["mean"]), interval, number(row["sd"]), *dead]
     numbers = "".join(f"<td class='num'>{cell}</td>" for cell in cells)
-    return f"<tr><td class='mono'>{escaped(name)}</td><td>{bars(histogram)}</td>{numbers}</tr>"
-
-
-def bars(histogram: Histogram, *, width: int = 120, height: int = 24) -> str:
-    """A histogram as a small inline SVG: 20 bars, the count of each as its tooltip."""
-    most, step = max(int(histogram.counts.max()), 1), width / len(histogram.counts)
-    rects = "".join(
-        _bar(at, int(count), histogram, (step, height * int(count) / most, height))
-        for at, count in enumerate(histogram.counts)
-        if count
-    )
-    label = f"{histogram.scored:,} scores from {histogram.edges[0]:g} to {histogram.edges[-1]:g}"
-    return (
-        f"<svg class='histogram' role='img' aria-label='{label}' width='{width}' height='{height + 1}' "
-        f"viewBox='0 0 {width} {height + 1}'><line x1='0' x2='{width}' y1='{height + 0.5}' y2='{height + 0.5}' "
-        f"stroke='currentColor' stroke-opacity='.4'/>{rects}</svg>"
-    )
-
-
-def _bar(at: int, count: int, histogram: Histogram, size: tuple[float, float, int]) -> str:
-    step, tall, height = size
-    title = f"{histogram.edges[at]:.3g} to {histogram.edges[at + 1]:.3g}: {count:,}"
-    # A bin with one row in a million still shows as a line.
-    tall = max(tall, 1.0)
-    return (
-        f"<rect x='{at * step + 0.5:.1f}' y='{height - tall:.1f}' width='{step - 1:.1f}' height='{tall:.1f}' "
-        f"fill='currentColor'><title>{title}</title></rect>"
-    )
+    return f"<tr><td class='mono'>{escaped(name)}</td><td>{drawing}</td>{numbers}</tr>"

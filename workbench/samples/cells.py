@@ -93,6 +93,8 @@ def clean(
     faults: dict[int, Fault] | None = None,
 ) -> list[Any]:
     """Convert every cell of a column; a cell that cannot be becomes None and is noted in `faults`."""
+    if convert in (text, plain) and set(map(type, values)) == {str}:
+        return list(values)  # both leave text as it is
     result = []
     for row, value in enumerate(values):
         try:

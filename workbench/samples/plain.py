@@ -51,6 +51,8 @@ def plain(value: Any) -> Any:
 
 def is_missing(value: Any) -> bool:
     """Whether a cell holds nothing: None, NaN of any kind, NA or NaT."""
+    if type(value) is str:  # most cells are
+        return False
     if value is None or _absent(value):
         return True
     if isinstance(value, Decimal):
@@ -67,6 +69,8 @@ def text(value: Any) -> str | None:
     Raises:
         NotPlainError: No plain form, or bytes that are not UTF-8.
     """
+    if type(value) is str:  # most cells are
+        return value
     value = plain(value)
     if value is None or type(value) is str:
         return value

@@ -1,0 +1,76 @@
+"""A grader's scores as a small drawing: 20 bars, in which known-good and known-bad rows have the colours of the app."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.report.bins import Histogram, bin_counts
+from workbench.report.cases import label_codes
+
+__all__ = ["histogram_html"]
+
+_KINDS = {1: ("good", "known good"), 0: ("bad", "known bad"), -1: ("", "not labelled")}
+"""Code of a label to the class of its colour, and its words."""
+
+
+def histogram_html(report: Any, name: str, *, width: int = 120, height: int = 24) -> str:
+    """The scores of one grader of a report as inline SVG; the counts of each bar are its tooltip.
+
+    Args:
+        report: The report.
+        name: The grader.
+        width: In pixels.
+        height: Of the tallest bar, in pixels.
+    """
+    histogram = report.histograms[name]
+    kinds = _by_label(report, name, histogram)
+    most, step = max(int(histogram.counts.max()), 1), width / len(histogram.counts)
+    drawn = "".join(
+        _bar(at, histogram, kinds, (step, height / most, height))
+        for at, count in enumerate(histogram.counts)
+        if count
+    )
+    label = f"{histogram.scored:,} scores from {histogram.edges[0]:g} to {histogram.edges[-1]:g}"
+    return (
+        f"<svg class='histogram' role='img' aria-label='{label}' width='{width}' height='{height + 1}' "
+        f"viewBox='0 0 {width} {height + 1}'><line x1='0' x2='{width}' y1='{height + 0.5}' y2='{height + 0.5}' "
+        f"stroke='currentColor' stroke-opacity='.4'/>{drawn}</svg>"
+    )
+
+
+def _by_label(report: Any, name: str, histogram: Histogram) -> dict[int, NDArray[np.int64]]:
+    """Rows of each bar, by what is known of them; of those only that any row has."""
+    grades, labels = report.grades[name], label_codes(report)
+    scored = grades.codes == 1
+    counts = {code: bin_counts(grades.scores[scored & (labels == code)], histogram.edges) for code in _KINDS}
+    return {code: numbers for code, numbers in counts.items() if numbers.any()}
+
+
+def _bar(
+    at: int,
+    histogram: Histogram,
+    kinds: Mapping[int, NDArray[np.int64]],
+    size: tuple[float, float, int],
+) -> str:
+    step, scale, height = size
+    words = ", ".join(
+        f"{int(counts[at]):,} {_KINDS[code][1]}" for code, counts in kinds.items() if counts[at]
+    )
+    is_labelled = set(kinds) != {-1}
+    said = words if is_labelled else f"{int(histogram.counts[at]):,}"
+    title = f"{histogram.edges[at]:.3g} to {histogram.edges[at + 1]:.3g}: {said}"
+    drawn, bottom = [], float(height)
+    for code, counts in kinds.items():
+        if counts[at]:
+            # One row in a million still shows as a line.
+            tall = max(int(counts[at]) * scale, 1.0)
+            bottom -= tall
+            drawn.append(
+                f"<rect class='{_KINDS[code][0]}' x='{at * step + 0.5:.1f}' y='{bottom:.1f}' width='{step - 1:.1f}' "
+                f"height='{tall:.1f}' fill='currentColor'><title>{title}</title></rect>"
+            )
+    return "".join(drawn)
