@@ -58,13 +58,19 @@ function FileItem({ done }: { done: () => void }) {
   return <><Item act={open}><Icon name="file" />A file…</Item>{input}</>;
 }
 
-/** A hidden field for files and how to open it: each file is read as text and sent. */
+/** Bytes of a file above which the kernel would refuse it: its text is not sent. */
+const LARGEST = 4_000_000;
+
+/** A hidden field for files and how to open it: they are sent as texts, together, since one may name another. */
 export function useGraderFile(done: () => void) {
   const field = useRef<HTMLInputElement>(null);
   const tell = useTell();
   const read = async (event: Event) => {
-    const files = [...((event.currentTarget as HTMLInputElement).files ?? [])];
-    for (const file of files) tell({ do: "add_file", name: file.name, text: await file.text() });
+    const input = event.currentTarget as HTMLInputElement;
+    const read = async (file: File) => ({ name: file.name, text: file.size > LARGEST ? "" : await file.text(), size: file.size });
+    const files = await Promise.all([...(input.files ?? [])].map(read));
+    input.value = ""; // the same file can be opened again
+    if (files.length) tell({ do: "add_files", files });
     done();
   };
   const input = <input ref={field} type="file" hidden multiple aria-label="file of graders" onChange={read} />;

@@ -449,7 +449,7 @@ export type Action =
   | { do: "back"; name: string }
   | { do: "validate"; name: string }
   | { do: "add"; text: string; name: string }
-  | { do: "add_file"; name: string; text: string }
+  | { do: "add_files"; files: { name: string; text: string; size: number }[] }
   | { do: "remove"; name: string }
   | { do: "restore" }
   | { do: "pass_mark"; value: number }

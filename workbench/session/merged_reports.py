@@ -40,7 +40,7 @@ def merge(report: Report, before: Report, names: Sequence[str], order: Sequence[
     Args:
         report: The run's.
         before: The one that holds the others' grades.
-        names: The others.
+        names: The others; where the run has grades of them too, these are older.
         order: All graders as they are listed; a suite's own score stands at the end.
 
     Returns:
@@ -50,7 +50,7 @@ def merge(report: Report, before: Report, names: Sequence[str], order: Sequence[
         require_same_rows(before.samples, report.samples)
     except ReportError:
         return report
-    grades = {**{name: before.grades[name] for name in names}, **report.grades}
+    grades = {**report.grades, **{name: before.grades[name] for name in names}}
     rank = {name: position for position, name in enumerate(order)}
     ordered = sorted(grades, key=lambda name: rank.get(name, len(rank)))
     sources = {name: before.sources[name] for name in names if name in before.sources}
@@ -59,7 +59,7 @@ def merge(report: Report, before: Report, names: Sequence[str], order: Sequence[
     return replace(
         report,
         grades={name: grades[name] for name in ordered},
-        sources={**sources, **report.sources},
-        fingerprints={**kept, **report.fingerprints},
+        sources={**report.sources, **sources},
+        fingerprints={**report.fingerprints, **kept},
         notes=tuple(dict.fromkeys((*report.notes, *(before.notes if cut_off else ())))),
     )

@@ -54,6 +54,11 @@ class Results(HasTraits):
             self.where = tuple(condition for condition in self.where if _answers(report, condition))
             self.report = report
 
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        """The pass mark and the limits that were set here."""
+        return self._settings
+
     def with_settings(self, report: Report) -> Report:
         """A report with the pass mark and the limits that were set here."""
         changed = {name: value for name, value in self._settings.items() if getattr(report, name) != value}
@@ -81,16 +86,17 @@ class Results(HasTraits):
 
     def _set(self, name: str, value: Any) -> None:
         before: Report | None = self.report
-        if before is None:
-            return
-        changed: dict[str, Any] = {name: value}
-        report = reuse(replace(before, **changed), before)
-        _ = report.findings  # takes its time for many rows: before the lock
-        with self._guard.lock:
-            self._settings = {**self._settings, **changed}
-            if self.report is before:
+        while before is not None:
+            report = reuse(replace(before, **{name: value}), before)
+            _ = report.findings  # takes its time for many rows: before the lock
+            with self._guard.lock:
+                if self.report is not before:
+                    before = self.report  # a run has ended meanwhile: once more for what it brought
+                    continue
+                self._settings = {**self._settings, name: value}
                 self.show(report)
                 self._code.text = f"report = app.report.diagnose({name}={value!r})\nreport"
+                return
 
     def look(self, *conditions: Condition) -> None:
         """Show the rows that meet all of these conditions; all rows without any.
@@ -109,18 +115,19 @@ class Results(HasTraits):
 
     def use_labels(self, labels: DatasetLabels) -> None:
         """Diagnose the report again with the labels there are now. Called without the lock: it may take seconds."""
-        before: Report | None = self.report
-        if before is None:
-            return
         labels.reload()
-        values = labels.for_rates(before.samples)
-        report = replace(before, labels=None) if values is None else before.diagnose(labels=values)
-        with self._guard.lock:
-            if self.report is not before:
-                return  # another run has ended meanwhile
-            self.where = tuple(condition for condition in self.where if _answers(report, condition))
-            self.report = report
-            self._code.text = relabel_code(labels)
+        before: Report | None = self.report
+        while before is not None:
+            values = labels.for_rates(before.samples)
+            report = replace(before, labels=None) if values is None else before.diagnose(labels=values)
+            with self._guard.lock:
+                if self.report is not before:
+                    before = self.report  # a run has ended meanwhile: once more for what it brought
+                    continue
+                self.where = tuple(condition for condition in self.where if _answers(report, condition))
+                self.report = report
+                self._code.text = relabel_code(labels)
+                return
 
 
 def _answers(report: Report, condition: Condition) -> bool:

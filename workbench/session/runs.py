@@ -153,30 +153,60 @@ class Runs(HasTraits):
 
     def _end(self, job: Job) -> None:
         """Take the report of a run that is over, on its thread."""
-        run_report = None if job.error is not None else job.report()
-        merged = None if run_report is None or self._closing else self.merged(run_report)
-        if merged is not None:
-            merged = self._results.with_settings(merged)
-            with suppress(Exception):  # what a diagnostic raises is raised again where it is shown
-                _ = merged.findings  # takes seconds for many rows: before the lock
+        if job.error is None and not self._closing:
+            run_report = job.report()
+            while not self._shown(run_report):
+                pass  # somebody set a limit, or an edit was graded, while findings were made: join with that
+            return
         with self._guard.locked("Run"):
             self.running = False
             if self._closing:
                 self._labels.storage.close()
-            elif merged is None or run_report is None:
+            else:
                 assert job.error is not None
                 raise job.error
-            else:
-                self._show(merged, run_report)
+
+    def _shown(self, run_report: Report) -> bool:
+        """Show a run's report, unless something else was shown or set while its findings were made."""
+        with self._guard.lock:
+            before, settings = self._results.report, self._results.settings
+        merged = self._results.with_settings(self.merged(run_report))
+        with suppress(Exception):  # what a diagnostic raises is raised again where it is shown
+            _ = merged.findings  # takes seconds for many rows: before the lock
+        with self._guard.lock:
+            if not self._closing and (before, settings) != (self._results.report, self._results.settings):
+                return False
+            with self._guard.locked("Run"):
+                self.running = False
+                if self._closing:
+                    self._labels.storage.close()
+                else:
+                    self._show(merged, run_report)
+        return True
 
     def _show(self, merged: Report, run_report: Report) -> None:
         """Show a new report; what the graders scored before a change stays for comparing."""
-        self._versions.note(run_report, self._entries)
         self.last_report = run_report
-        for name, entry in self._entries.items():
+        entries = {name: entry for name, entry in self._entries.items() if name not in self._overtaken}
+        self._versions.note(run_report, entries)
+        for name, entry in entries.items():
             self._kept.note(name, entry.grader, report=run_report)
         self._results.show(merged)
-        self._graders.note_run(self._entries, merged.grades)
+        self._graders.note_run({**self._entries, **self._current(self._overtaken)}, merged.grades)
+
+    @property
+    def _overtaken(self) -> list[str]:
+        """Graders of the run that were changed while it ran, and whose grades are shown as they are now."""
+        return [
+            name
+            for name, entry in self._entries.items()
+            if name in self._graders.by_name
+            and name not in self._graders.unrun
+            and self._graders.entry(name) != entry
+        ]
+
+    def _current(self, names: Collection[str]) -> dict[str, Entry]:
+        return {name: self._graders.entry(name) for name in names}
 
     def take_edit(self, report: Report, entry: Entry, before: tuple[Entry, Report] | None) -> None:
         """Show a report in which one grader was graded anew after an edit. Called with the lock.
@@ -197,7 +227,8 @@ class Runs(HasTraits):
         with self._guard.lock:
             before: Report | None = self._results.report
             order = list(self._graders.by_name)
-            names = self._reusable(report.samples, report.graders) if report.gate is None else []
+            running = set(report.graders) - set(self._overtaken)
+            names = self._reusable(report.samples, running) if report.gate is None else []
         return report if before is None or not names else merge(report, before, names, order)
 
     def _reusable(self, rows: SamplesLike, running: Collection[str]) -> list[str]:

@@ -8,7 +8,9 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from workbench import background
+from workbench.errors import WorkbenchError
 from workbench.graders import SandboxedGrader
+from workbench.session.grader_files import graders_from_files
 from workbench.session.row_texts import sample_of
 from workbench.session.view.conditions import Condition, chip_id
 from workbench.session.view.fields import field_values
@@ -23,7 +25,7 @@ __all__ = ["Actions", "handlers_of"]
 
 Handler = Callable[..., Any]
 
-_SLOW = frozenset({"validate", "keep", "use_labels", "pass_mark", "limit", "write", "prove_all"})
+_SLOW = frozenset({"add_files", "validate", "keep", "use_labels", "pass_mark", "limit", "write", "prove_all"})
 """Actions that take their time, and the lock themselves."""
 
 
@@ -134,8 +136,10 @@ class Actions:
     def do_keep(self, name: str) -> None:
         """Keep a grader as it is as a version, in the store too where there is one."""
         session = self._session
-        grader = session.graders.by_name[name]
-        session.kept.note(name, grader, report=session.results.report)
+        with session.guard.lock:
+            grader, report = session.graders.by_name[name], session.results.report
+            has_grades = report is not None and name in report.graders and name not in session.graders.unrun
+            session.kept.note(name, grader, report=report if has_grades else None)
         if not session.storage.in_memory:
             session.stored.keep(name)
         with session.guard.lock:
@@ -156,6 +160,24 @@ class Actions:
     def do_add(self, text: str, name: str) -> None:
         """Take a new grader, and show it."""
         self._view.choose(self._session.graders.add_text(text, name=self._free(name.strip())))
+
+    def do_add_files(self, files: list[Mapping[str, Any]]) -> None:
+        """Take the graders of files, and show the first; one of a name that is taken gets a number.
+
+        Raises:
+            WorkbenchError: Something in the files cannot be read; what can be is there.
+        """
+        found, session = graders_from_files(files), self._session
+        names = [str(file.get("name", "")) for file in files]
+        with session.guard.lock:
+            before = set(session.graders.by_name)
+            for entry in found.entries:
+                session.graders.add(entry.grader, name=self._free(entry.name))
+            if added := [name for name in session.graders.by_name if name not in before]:
+                self._view.choose(added[0])
+                session.code.text = "\n".join(f"app.add(wb.load({name!r}).graders)" for name in names)
+        if found.problems:
+            raise WorkbenchError("; ".join(found.problems))
 
     def _free(self, name: str) -> str:
         """A name that replaces nothing; "" stays, for the name in the text."""
@@ -255,7 +277,10 @@ class Actions:
 
     def do_label_row(self, row: int, value: bool | None) -> None:
         """Label a row that is being read."""
-        name = str(self._view.graded.report.samples.ids[row])
+        ids = self._view.graded.report.samples.ids
+        if not 0 <= row < len(ids):
+            return
+        name = str(ids[row])
         self._session.labels.note_drawn(name, "as shown")
         self._session.label(name, value)
         self._view.labels_changed()

@@ -1,0 +1,79 @@
+"""Graders out of files that a person opened on a page: they come as names and texts, of any format that `load` reads."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from workbench.errors import FormatError, WorkbenchError
+from workbench.formats import load
+from workbench.graders.combine import Entry
+from workbench.suite import Suite
+
+__all__ = ["MOST_CHARACTERS", "FromFiles", "graders_from_files"]
+
+MOST_CHARACTERS = 4_000_000
+"""Of one file: the page sends it through the kernel's own channel."""
+
+
+class FromFiles(NamedTuple):
+    """What some files held.
+
+    Attributes:
+        entries: Their graders.
+        problems: What could not be read, or is left out, a sentence each.
+    """
+
+    entries: list[Entry]
+    problems: list[str]
+
+
+def graders_from_files(files: Sequence[Mapping[str, Any]]) -> FromFiles:
+    """The graders of these files; what one cannot be read for does not keep the others out. Nothing in them runs.
+
+    Their source counts as imported: it runs only where the kernel confines it. A file that another one names, such as a
+    prompt or a module beside it, is read with that one.
+
+    Args:
+        files: Name and text of each; `size` is given in place of the text of one that is too large.
+    """
+    texts = {Path(str(file.get("name", ""))).name or "file": file for file in files}
+    entries: list[Entry] = []
+    failed: dict[str, str] = {}
+    with tempfile.TemporaryDirectory(prefix="workbench-opened-") as made:
+        folder = Path(made)
+        for name, file in texts.items():
+            (folder / name).write_text(str(file.get("text", "")), encoding="utf-8", errors="surrogatepass")
+        for name, file in texts.items():
+            try:
+                _check_size(file)
+                suite = load(folder / name)
+            except (WorkbenchError, OSError, ValueError) as error:
+                failed[name] = str(error).replace(f"{folder}/", "")
+                continue
+            entries += suite.entries
+            if not _is_list(suite):
+                failed[name] = f"weights, rule and gate of {name} are left out: the app takes its graders alone"
+    used = [str(file.get("text", "")) for name, file in texts.items() if name not in failed]
+    problems = [said for name, said in failed.items() if not any(name in text for text in used)]
+    return FromFiles(entries, problems)
+
+
+def _is_list(suite: Suite) -> bool:
+    """Whether its graders say it all: no weights, no rule, no gate."""
+    is_plain = all(entry == Entry(entry.grader, entry.name) for entry in suite.entries)
+    return is_plain and suite.combine is None and suite.gate is None
+
+
+def _check_size(file: Mapping[str, Any]) -> None:
+    characters = max(len(str(file.get("text", ""))), int(file.get("size", 0)))
+    if characters > MOST_CHARACTERS:
+        raise FormatError(
+            "the file is too large to be opened on a page",
+            where=str(file.get("name", "")),
+            found=f"{characters:,} characters",
+            expected=f"{MOST_CHARACTERS:,} at most",
+            hint="read it in a cell: app.add(wb.load(path).graders)",
+        )
