@@ -35,3 +35,15 @@ def test_a_grader_that_ran_before_is_known_before_it_begins():
 def test_a_grader_of_another_run_has_no_time():
     """A name that is not in the run, or no moment of it, is no guess."""
     assert Pace().left(at("gone", 90, 9.0), ["rule"], 100) == TimeLeft(None, 1)
+
+
+def test_repeats_are_told_apart():
+    """In the second of three passes the third is still to come; what grades once comes once."""
+    pace = Pace()
+    pace.note(at("judge", 50, 50.0))
+    pace.note(at("rule", 100, 1.0))
+    passes = ["rule", "judge", "judge", "judge"]
+    ends = pace.left(at("judge", 100, 100.0, done=200), passes, 100)
+    begins = pace.left(at("judge", 0, 0.0, done=200), passes, 100)
+    assert (ends.seconds, begins.seconds) == (200.0, 200.0)
+    assert pace.left(at("judge", 50, 50.0, done=350), passes, 100) == TimeLeft(50.0, 0)

@@ -141,7 +141,7 @@ def test_a_trial_tells_each_grade_and_drops_what_is_late():
     """Grades of the last question are told; those of one before, or after stop, are not."""
     told, over = {}, threading.Event()
 
-    def tell(name, grade):
+    def tell(name, _, grade):
         told[name] = grade.score
         if len(told) == 2:
             over.set()
@@ -151,20 +151,20 @@ def test_a_trial_tells_each_grade_and_drops_what_is_late():
     assert over.wait(600)
     assert told == {"yes": 1.0, "exact": 1.0}
     now = trial._question
-    trial._end(now - 1, "late", ended(wb.Grade(0.1)))
+    trial._end(now - 1, "late", None, ended(wb.Grade(0.1)))
     trial.stop()
-    trial._end(now, "stopped", ended(wb.Grade(0.2)))
+    trial._end(now, "stopped", None, ended(wb.Grade(0.2)))
     assert set(told) == {"yes", "exact"}
 
 
 def test_a_trial_tells_nothing_while_its_lock_is_held_by_a_new_question():
     """A result that waits for the lock meets the new question and is dropped."""
     told, lock, entered = [], threading.RLock(), threading.Event()
-    trial = Trial(lambda name, grade: told.append(name), lock)
+    trial = Trial(lambda name, *_: told.append(name), lock)
 
     def late():
         entered.set()
-        trial._end(1, "old", ended(wb.Grade(1.0)))
+        trial._end(1, "old", None, ended(wb.Grade(1.0)))
 
     trial._question = 1
     with lock:

@@ -218,7 +218,7 @@ def test_outside_a_notebook_views_are_independent():
     """Where no cell is known, each view has its own session, and none is closed for another."""
     one, two = using.app_of(), using.app_of()
     assert one.session is not two.session
-    remember_view("Workbench", one)
+    remember_view("Workbench", one, owns=True)
     assert one.comm is not None
     one.close()
     two.close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -51,13 +52,16 @@ class Draw:
         """
         typed = self.budget.strip().removeprefix("$")
         try:
-            return float(typed) if typed else None
+            dollars = float(typed) if typed else None
         except ValueError:
+            dollars = math.nan
+        if dollars is not None and not 0 < dollars < math.inf:
             raise WorkbenchError(
-                "the budget is no number",
+                "the budget is no number above 0",
                 found=typed[:60],
                 expected="US dollars such as 0.50, or nothing for no limit",
-            ) from None
+            )
+        return dollars
 
 
 class DrawnRows(HasTraits):

@@ -55,7 +55,9 @@ def graders_from_files(files: Sequence[Mapping[str, Any]]) -> FromFiles:
                 continue
             entries += suite.entries
             if not _is_list(suite):
-                failed[name] = f"weights, rule and gate of {name} are left out: the app takes its graders alone"
+                failed[name] = (
+                    f"weights, rule and gate of {name} are left out: the app takes its graders alone"
+                )
     used = [str(file.get("text", "")) for name, file in texts.items() if name not in failed]
     problems = [said for name, said in failed.items() if not any(name in text for text in used)]
     return FromFiles(entries, problems)

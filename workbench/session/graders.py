@@ -268,15 +268,20 @@ class GraderList(HasTraits):
         """What runs, by name."""
         return {name: self.entry(name) for name in self.chosen}
 
-    def chosen_suite(self) -> Suite:
+    def chosen_suite(self, without: Collection[str] = ()) -> Suite:
         """The chosen graders, with the suite's rule and gate where all of its graders are chosen.
+
+        Args:
+            without: Names that are left out.
 
         Raises:
             WorkbenchError: Nothing is chosen.
         """
         if not self.chosen:
             raise WorkbenchError("no grader is chosen", hint="choose at least one in the list")
-        return self.suite_of_entries(list(self.chosen_entries().values()))
+        return self.suite_of_entries(
+            [entry for name, entry in self.chosen_entries().items() if name not in without]
+        )
 
     def suite_of_entries(self, entries: Sequence[Entry]) -> Suite:
         """These entries as a suite, with the rule and gate of the one they came in where all of its graders are there."""

@@ -156,6 +156,11 @@ class DatasetLabels(HasTraits):
         """
         return self._values(samples, rates=False)
 
+    def given_to(self, samples: Any) -> list[bool | None] | None:
+        """What the given column says of these rows, without the store; None where it says nothing of any."""
+        values = self._rows_of(samples).given
+        return list(values) if any(value is not None for value in values) else None
+
     def _values(self, samples: Any, *, rates: bool) -> list[bool | None] | None:
         """The column's labels of these rows, and people's over them."""
         rows = self._rows_of(samples)

@@ -147,6 +147,16 @@ class Live(HasTraits):
                 self._job.cancel()
             self.working, self.progress = (), None
 
+    def resume(self) -> frozenset[str]:
+        """Take up texts whose grading was stopped; names of their graders."""
+        with self._guard.lock:
+            stopped = {
+                name for name, edit in self.edits.items() if edit.proof is None and not edit.error
+            } - set(self.working)
+            if stopped and not self._under_way:
+                self._request()
+            return frozenset(stopped)
+
     def close(self) -> None:
         """Give up what is under way, and grade nothing any more."""
         self.active = False

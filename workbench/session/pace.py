@@ -37,17 +37,19 @@ class Pace:
         if moment.rows >= _SURE_ROWS or (moment.rows > 1 and moment.since >= _SURE_SECONDS):
             self._seconds[moment.grader] = moment.since / moment.rows
 
-    def left(self, moment: Progress, graders: Sequence[str], n_rows: int) -> TimeLeft:
+    def left(self, moment: Progress, passes: Sequence[str], n_rows: int) -> TimeLeft:
         """What is left of a run.
 
         Args:
             moment: How far it is.
-            graders: Names of all graders of the run, in order.
-            n_rows: Rows that each of them grades.
+            passes: Names of the graders in the order in which they grade all rows, once for each time that they do.
+            n_rows: Rows of one pass.
         """
-        at = graders.index(moment.grader) if moment.grader in graders else -1
-        to_come = graders[at + 1 :]
-        unknown = [name for name in to_come if name not in self._seconds]
+        at = (moment.done - moment.rows) // n_rows if n_rows else -1
+        if not 0 <= at < len(passes) or passes[at] != moment.grader:
+            at = passes.index(moment.grader) if moment.grader in passes else -1
+        to_come = passes[at + 1 :]
+        unknown = {name for name in to_come if name not in self._seconds}
         if at < 0 or moment.grader not in self._seconds:
             return TimeLeft(None, len(unknown))
         rows_left = max(n_rows - moment.rows, 0)

@@ -34,7 +34,7 @@ def asks_models(grader: Grader) -> bool:
 
 
 def waits_for(grader: Grader) -> str:
-    """Why a grader is not asked before a person presses Score; "" for rules and sandboxed code, which cost nothing."""
+    """Why a grader is not asked before a person presses Run; "" for rules and sandboxed code, which cost nothing."""
     reasons = (
         (Judge, "asks a model, which costs"),
         (Endpoint, "asks a service"),

@@ -11,6 +11,7 @@ from traitlets import Bool, HasTraits
 
 from workbench.errors import WorkbenchError
 from workbench.graders.combine import Entry
+from workbench.graders.repeats import is_deterministic
 from workbench.session.code_lines import LastCode, run_code
 from workbench.session.grader_versions import GraderVersions
 from workbench.session.merged_reports import merge, reusable_graders
@@ -84,6 +85,7 @@ class Runs(HasTraits):
         budget: float | None = None,
         repeats: int = 1,
         rows: Samples | None = None,
+        without: Collection[str] = (),
     ) -> Job:
         """Begin a run over a draw of the samples, in the background.
 
@@ -94,6 +96,7 @@ class Runs(HasTraits):
             budget: US dollars at most; None for no limit.
             repeats: How often each row is graded, by graders that may answer otherwise.
             rows: The draw that these settings make, where it has been made: reports on one object are joined at once.
+            without: Chosen graders that are left out, as they are graded otherwise.
 
         Raises:
             WorkbenchError: A run is under way, no grader is chosen, or the draw cannot be made.
@@ -101,12 +104,14 @@ class Runs(HasTraits):
         with self._guard.lock:
             if self.running:
                 raise WorkbenchError("a run is under way", hint="cancel it, or wait for its end")
-            suite, labels = self._graders.chosen_suite(), self._labels
+            suite, labels = self._graders.chosen_suite(without), self._labels
             if rows is None:
                 rows = labels.samples.draw(n, seed=seed, by=by) if n else labels.samples
             labels.reload()  # another notebook may have labelled meanwhile
             store = {"store": labels.storage.store, "dataset": labels.dataset} if labels.storage.url else {}
-            self._entries = self._graders.chosen_entries()
+            self._entries = {
+                name: entry for name, entry in self._graders.chosen_entries().items() if name not in without
+            }
             self._n_rows, self._repeats = len(rows), repeats
             self.job = suite.start(
                 rows, progress=self._show_progress, ended=self._end, labels=labels.for_rates(rows),
@@ -149,7 +154,8 @@ class Runs(HasTraits):
         progress: Progress | None = self.progress
         if progress is None:
             return TimeLeft(None, 0)
-        return self.pace.left(progress, list(self._entries), self._n_rows * self._repeats)
+        again = [name for name, entry in self._entries.items() if not is_deterministic(entry.grader)]
+        return self.pace.left(progress, [*self._entries, *again * (self._repeats - 1)], self._n_rows)
 
     def _end(self, job: Job) -> None:
         """Take the report of a run that is over, on its thread."""

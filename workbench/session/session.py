@@ -6,6 +6,7 @@ same. Runs report from a thread of their own, so whoever changes a part holds th
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from workbench.graders import Grader
@@ -56,6 +57,7 @@ class Session:
         live: Grading while one types.
         stored: Graders that were kept in the store.
         drafts: What is being written.
+        closing: Called when the session is closed, such as by the views that share it.
     """
 
     def __init__(
@@ -68,6 +70,7 @@ class Session:
         labeller: str = "",
         dataset: str = "",
     ) -> None:
+        self.closing: list[Callable[[], object]] = []
         self.samples = as_samples(samples)
         self.settings = {"labels": labels, "store": store, "labeller": labeller, "dataset": dataset}
         self.guard, self.code, self.drafts = ActionGuard(), LastCode(), Drafts()
@@ -153,7 +156,9 @@ class Session:
             self.stored.forget()
 
     def close(self) -> None:
-        """Stop listening, cancel what runs, close the store."""
+        """Close the views on it, stop listening, cancel what runs, close the store."""
+        for close in list(self.closing):
+            close()
         with self.guard.lock:
             self._end_listening()
             self.live.close()

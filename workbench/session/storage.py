@@ -28,6 +28,7 @@ class Storage:
     def __init__(self, address: Any) -> None:
         self._address = address
         self.warning = ""
+        self._failure: StoreError | None = None  # a server that does not answer is not asked by every click
 
     @cached_property
     def store(self) -> Store:
@@ -38,10 +39,13 @@ class Storage:
         """
         if isinstance(self._address, Store):
             return self._address
+        if self._failure is not None:
+            raise self._failure
         try:
             return open_store("sqlite://" if self._address is None else self._address)
         except StoreError as error:
             if self._address != DEFAULT_STORE:
+                self._failure = error
                 raise
             self.warning = f"Labels and answers are kept in memory only, until this kernel ends: {error.what}"
             if file := _file_of(DEFAULT_STORE):
@@ -71,8 +75,9 @@ class Storage:
     def reopen(self) -> bool:
         """Close a store whose file was deleted or replaced, so that its next use opens it anew; whether it was so.
 
-        A `Store` that was given is not touched.
+        A `Store` that was given is not touched. One that could not be opened is tried again.
         """
+        self._failure = None
         lost = self._opened_here and bool(self.store.lost)
         if lost:
             self.close()

@@ -131,18 +131,18 @@ class Trial:
     """Graders at work on one conversation: results come one by one, those of an earlier question are dropped.
 
     Args:
-        on_grade: Called with the name and the grade of each, on a thread of its own, with the lock held.
+        on_grade: Called with the name, the grader that was asked and its grade, on a thread of its own, with the lock held.
         lock: What `ask` and `stop` are called under, so that no result comes between; its own by default.
     """
 
     def __init__(
-        self, on_grade: Callable[[str, Grade], object], lock: AbstractContextManager[Any] | None = None
+        self, on_grade: Callable[[str, Any, Grade], object], lock: AbstractContextManager[Any] | None = None
     ) -> None:
         self._on_grade = on_grade
         self._lock = threading.RLock() if lock is None else lock
         # Counts questions: by it a result that came too late to be cancelled is known to be an earlier one's.
         self._question = 0
-        self._under_way: dict[str, Future[Grade]] = {}
+        self._under_way: dict[str, tuple[Any, Future[Grade]]] = {}
 
     def ask(
         self,
@@ -164,24 +164,36 @@ class Trial:
             self.stop()
         for name, grader in graders.items():
             if name not in self._under_way:
-                self._begin(name, background.submit(_graded(grader, sample, judge_run)))
+                self._begin(name, grader, background.submit(_graded(grader, sample, judge_run)))
 
-    def _begin(self, name: str, future: Future[Grade]) -> None:
-        self._under_way[name] = future
-        background.then(future, partial(self._end, self._question, name))
+    def _begin(self, name: str, grader: Any, future: Future[Grade]) -> None:
+        self._under_way[name] = (grader, future)
+        background.then(future, partial(self._end, self._question, name, grader))
+
+    def keep(self, graders: Mapping[str, Grader | Entry], same: Callable[[Any, Any], bool]) -> None:
+        """Give up what is under way of graders that are others now; the rest goes on.
+
+        Args:
+            graders: By name, as they are now.
+            same: Whether two of them are the very same.
+        """
+        for name, (grader, future) in list(self._under_way.items()):
+            if not same(grader, graders.get(name)):
+                del self._under_way[name]
+                future.cancel()
 
     def stop(self) -> None:
         """Give up what is under way."""
         self._question += 1
-        for future in self._under_way.values():
+        for _, future in self._under_way.values():
             future.cancel()
         self._under_way = {}
 
-    def _end(self, question: int, name: str, future: Future[Grade]) -> None:
+    def _end(self, question: int, name: str, grader: Any, future: Future[Grade]) -> None:
         with self._lock:
-            if question == self._question:
-                self._under_way.pop(name, None)
-                self._on_grade(name, future.result())
+            if question == self._question and self._under_way.get(name) == (grader, future):
+                del self._under_way[name]
+                self._on_grade(name, grader, future.result())
 
 
 async def _graded(grader: Grader | Entry, sample: Sample, judge_run: JudgeRun | None) -> Grade:

@@ -27,7 +27,7 @@ class SavedView:
         name: What somebody called it.
         dataset: Whose rows it shows.
         at: When it was saved, in UTC.
-        state: What is open in it, as `Workbench.view` gives it and `Workbench.open_view` takes it.
+        state: What is open in it, as `Workbench.view_state` gives it and `Workbench.open_view` takes it.
     """
 
     name: str

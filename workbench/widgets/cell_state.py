@@ -20,10 +20,11 @@ Place = tuple[str, str, int]
 
 
 class _CellView(NamedTuple):
-    """A view, the session behind it, and the labels it was given, as they were then."""
+    """A view, the session behind it, whether that is its own, and the labels it was given, as they were then."""
 
     session: Session
     view: Any
+    owns: bool
     labels: NDArray[np.int8]
 
 
@@ -67,6 +68,8 @@ def session_of_cell(kind: str, samples: Any, graders: Any = None, **settings: An
     data = as_samples(samples)
     place = _place(kind)
     previous = None if place is None else _views.get(place)
+    if previous is not None and not previous.owns:
+        previous = None  # somebody else's session goes on without this cell
     if previous is not None and _fits(previous, data, {**DEFAULTS, **settings}):
         previous.session.graders.set_given(graders)
         previous.session.reopen_storage()
@@ -77,8 +80,14 @@ def session_of_cell(kind: str, samples: Any, graders: Any = None, **settings: An
     return session
 
 
-def remember_view(kind: str, view: Any) -> None:
-    """Remember a view as its cell's; the one it had is closed, its session only where it is another."""
+def remember_view(kind: str, view: Any, *, owns: bool) -> None:
+    """Remember a view as its cell's; the one it had is closed, its session only where it is another.
+
+    Args:
+        kind: Of the view.
+        view: The view.
+        owns: Whether its session is its own; else that goes on when the view is closed.
+    """
     place = _place(kind)
     if place is None:
         return
@@ -86,10 +95,13 @@ def remember_view(kind: str, view: Any) -> None:
     _runs[name, kind] = (run, place[2] + 1)
     previous, session = _views.get(place), view.session
     same = previous is not None and previous.session is session
-    labels = previous.labels if previous is not None and same else _labels(session.samples, session.settings)
-    _views[place] = _CellView(session, view, labels)
+    if previous is not None and same:
+        labels = previous.labels
+    else:
+        labels = _labels(session.samples, session.settings) if owns else np.empty(0, np.int8)
+    _views[place] = _CellView(session, view, owns, labels)
     if previous is not None:
-        previous.view.dispose(end_session=not same)
+        previous.view.dispose(end_session=previous.owns and not same)
 
 
 def forget_view(view: Any) -> None:

@@ -67,8 +67,8 @@ class View(anywidget.AnyWidget):
         super().__init__(part=self.only)
         self.view = AppView(self.session, self._publish, mode=self.only)
         self.on_msg(_on_message)
-        if not self._shared:
-            remember_view(type(self).__name__, self)
+        self.session.closing.append(self._session_closes)
+        remember_view(type(self).__name__, self, owns=not self._shared)
 
     def _publish(self, changed: Mapping[str, Any]) -> None:
         """Send what changed in one message, so that a page takes it in one step."""
@@ -96,11 +96,16 @@ class View(anywidget.AnyWidget):
     def dispose(self, *, end_session: bool) -> None:
         """Close the widget; with `end_session` the session too, and the run in it."""
         forget_view(self)
+        if self._session_closes in self.session.closing:
+            self.session.closing.remove(self._session_closes)
         self.view.close()
         if end_session:
             self.session.close()
         self.layout.close()
         super().close()
+
+    def _session_closes(self) -> None:
+        self.dispose(end_session=False)
 
     def __repr__(self) -> str:
         rows, graders = len(self.session.samples), len(self.session.graders.by_name)

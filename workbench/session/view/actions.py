@@ -198,8 +198,11 @@ class Actions:
     # ---- runs
 
     def do_run(self) -> None:
-        """Run what is ticked over the drawn rows."""
+        """Run what is ticked over the drawn rows, the texts that are in sight."""
         session, draw = self._session, self._session.rows.draw
+        edited = session.live.resume() if not session.graders.judges_together else frozenset()
+        if edited and not set(session.graders.chosen) - edited:
+            return
         session.runs.start(
             draw.n,
             seed=draw.seed,
@@ -207,6 +210,7 @@ class Actions:
             budget=draw.dollars,
             repeats=draw.repeats,
             rows=session.rows.rows,
+            without=edited,
         )
 
     def do_stop(self) -> None:

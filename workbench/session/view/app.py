@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from workbench import background
 from workbench.display_text import one_line
-from workbench.errors import WorkbenchError
 from workbench.report import Report
 from workbench.sandbox.host.info import SandboxInfo, sandbox_info
 from workbench.session.problem import Problem
@@ -28,6 +27,7 @@ from workbench.session.view.rail import rail_data
 from workbench.session.view.saved_views import SavedViews
 from workbench.session.view.shown_rows import ShownRows
 from workbench.session.view.try_out import TryMode
+from workbench.store import StoreError
 
 if TYPE_CHECKING:
     from workbench.session.session import Session
@@ -173,12 +173,15 @@ class AppView:
 
     def _done(self, steps: Mapping[str, Callable[[], Any]]) -> dict[str, Any]:
         """What came of each step; one that fails is the session's problem, and is missing: its part stays as it was."""
-        done = {}
+        done: dict[str, Any] = {}
+        failures: list[Exception] = []
         for name, step in steps.items():
             try:
                 done[name] = step()
             except Exception as error:  # noqa: BLE001 (whoever released the lock did nothing wrong: it is shown)
-                self.session.guard.problem = Problem.of(error, "View")
+                failures.append(error)
+        if failures:  # the others may follow from the first
+            self.session.guard.problem = Problem.of(failures[0], "View")
         return done
 
     def _mode_makers(self) -> dict[str, Callable[[], Any]]:
@@ -199,7 +202,7 @@ class AppView:
             self.chosen = self._first_grader()
         report = session.results.report or self._without_grades
         if self._graded is None or self._graded.report is not report:
-            self._graded = Graded(report, session.labels.for_display(report.samples))
+            self._graded = Graded(report, self._labels(session.labels.for_display, report.samples))
             self._changes = {}
         self._changes = {name: find_change(session, self._graded, name) for name in session.edited_names}
         if self.mode == "try" and "rail" in stale:
@@ -221,7 +224,15 @@ class AppView:
             and self._graded.report.samples is rows
         ):
             return self._graded.report
-        return Report(rows, {}, labels=self.session.labels.for_rates(rows))
+        return Report(rows, {}, labels=self._labels(self.session.labels.for_rates, rows))
+
+    def _labels(self, read: Callable[[Any], list[bool | None] | None], rows: Any) -> list[bool | None] | None:
+        """What is known of rows; where the store cannot be read, which is told, what the given column says."""
+        try:
+            return read(rows)
+        except StoreError as error:
+            self.session.guard.problem = Problem.of(error, "Labels")
+            return self.session.labels.given_to(rows)
 
     @property
     def graded(self) -> Graded:
@@ -252,9 +263,15 @@ class AppView:
         ]  # fmt: skip
         stored = [
             {"id": f"stored {name}", "title": one_line(name, 80), "text": "", "name": name, "note": "kept in the store"}
-            for name in self.session.stored.names()
+            for name in self._stored_names()
         ]  # fmt: skip
         return templates + stored
+
+    def _stored_names(self) -> list[str]:
+        try:
+            return self.session.stored.names()
+        except StoreError:  # the labels have told it
+            return []
 
     # ---- what the page does and asks
 
@@ -302,7 +319,7 @@ class AppView:
         try:
             with self.session.guard.lock:
                 return {"reply": number, "value": self.actions.answer(message)}
-        except (WorkbenchError, ValueError, TypeError, KeyError, IndexError) as error:
+        except Exception as error:  # noqa: BLE001 (a page that asks gets an answer)
             return {"reply": number, "problem": one_line(f"{type(error).__name__}: {error}", 400)}
 
     def mark_mode(self) -> None:

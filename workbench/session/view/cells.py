@@ -249,7 +249,9 @@ class FieldColumn:
     width: int = 110
 
     def __post_init__(self) -> None:
-        if pd.api.types.is_numeric_dtype(self.values) and not pd.api.types.is_bool_dtype(self.values):
+        types = pd.api.types
+        is_number = types.is_numeric_dtype(self.values) and not types.is_complex_dtype(self.values)
+        if is_number and not types.is_bool_dtype(self.values):
             self.kind, self.width = "number", 80
 
     def cells(self, rows: Rows) -> list[dict[str, Any]]:

@@ -89,7 +89,7 @@ def chosen_data(
         "stored": session.stored.version_of(name),
         "draft": draft,
         "source": _source(grader, session.live.text_of(name), edit, proof) | {"revision": revision},
-        "checks": _checks(grader, edit, proof),
+        "checks": _checks(grader, edit, proof, is_working=bool(session.live.working)),
         "isolation": _isolation(grader, isolation),
         "seq": session.live.answered.get(name, 0),
         "changed": None if change is None else changed_data(change, where),
@@ -141,12 +141,14 @@ def _line_of(*messages: str) -> int:
     return next((int(match[1]) for message in messages if (match := _LINE.search(message))), 1)
 
 
-def _checks(grader: Grader, edit: Edit | None, proof: Validation | None) -> list[dict[str, str]]:
+def _checks(
+    grader: Grader, edit: Edit | None, proof: Validation | None, *, is_working: bool
+) -> list[dict[str, str]]:
     if not isinstance(grader, SandboxedGrader):
         return []
-    busy = edit is not None and edit.proof is None and not edit.error
-    done = {} if proof is None or busy else {check.name: check for check in proof.checks}
-    states = dict.fromkeys(_CHECKS, "busy" if busy else "open")
+    unknown = edit is not None and edit.proof is None and not edit.error
+    done = {} if proof is None or unknown else {check.name: check for check in proof.checks}
+    states = dict.fromkeys(_CHECKS, "busy" if unknown and is_working else "open")
     states |= {name: "ok" if check.passed else "failed" for name, check in done.items()}
     return [
         {

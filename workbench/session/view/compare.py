@@ -90,8 +90,13 @@ class CompareMode:
         Raises:
             WorkbenchError: No such grader, or no such rows.
         """
-        self.do_compare(choice["a"], choice["b"])
-        self.do_quadrant(choice["key"], choice["only"], choice["search"])
+        before = self._names, self._key, self._only, self._search
+        try:
+            self.do_compare(choice["a"], choice["b"])
+            self.do_quadrant(choice["key"], choice["only"], choice["search"])
+        except WorkbenchError:
+            self._names, self._key, self._only, self._search = before
+            raise
 
     def do_quadrant(self, key: str, only: str = "", search: str = "") -> None:
         """Choose which rows are listed.

@@ -102,17 +102,18 @@ class KeptAnswers:
         for kept in self._answers.values():
             for name in [n for n, (entry, _) in kept.grades.items() if not is_same(entry, entries.get(n))]:
                 del kept.grades[name]
-            kept.trial.ask(kept.answer.sample, {n: e for n, e in entries.items() if n not in kept.grades})
+            kept.trial.keep(entries, is_same)
+            unasked = {name: entry for name, entry in entries.items() if name not in kept.grades}
+            kept.trial.ask(kept.answer.sample, unasked, same_question=True)
 
     def _entries(self) -> Mapping[str, Entry]:
         entries = self._session.graders.chosen_entries()
         return {name: entry for name, entry in entries.items() if not waits_for(entry.grader)}
 
-    def _take(self, number: int, name: str, grade: Grade) -> None:
+    def _take(self, number: int, name: str, entry: Entry, grade: Grade) -> None:
         with self._session.guard.locked("Try"):
-            kept = self._answers.get(number)
-            if kept is not None and name in self._session.graders.by_name:
-                kept.grades[name] = (self._session.graders.entry(name), grade)
+            if (kept := self._answers.get(number)) is not None:
+                kept.grades[name] = (entry, grade)
                 self._changed()
 
     def data(self, mark: float) -> list[dict[str, Any]]:

@@ -176,7 +176,7 @@ class LabelMode:
         """Label in another order."""
         if order in ORDERS:
             self.deck.order = order
-            self.deck.restart()
+            self.deck.restart(keep=True)
 
     def do_label_grader(self, name: str) -> None:
         """Compare labels with another grader."""
@@ -187,7 +187,7 @@ class LabelMode:
         check_name("a labeller", name.strip(), empty=True)
         self._session.labels.set_labeller(name.strip())
         self._session.drafts.notes.clear()
-        self.deck.restart()
+        self.deck.restart(keep=False)
 
     def ask_card_piece(self, row: int, part: str, start: int) -> dict[str, Any]:
         """A piece of a long text of a card."""

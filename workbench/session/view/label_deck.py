@@ -32,7 +32,8 @@ _VALUES = {"good": True, "bad": False, "skip": None}
 class LabelDeck:
     """Rows to label, one card each, in the order of a queue.
 
-    A card keeps its number for as long as the queue lasts, so that a decision always finds its row.
+    No number is given twice, so that a decision always finds the row of the card that was in sight, whatever queue is
+    there when it arrives.
 
     Args:
         session: The session.
@@ -52,7 +53,9 @@ class LabelDeck:
         self._rows: Mapping[str, int] = {}
         self._ids: Any = ()
         self._threads: dict[str, dict[str, Any]] = {}  # what cards show: a row is read once
-        self._numbers: dict[str, int] = {}  # sample to the number of its card
+        self._numbers: dict[str, int] = {}  # sample to the number of its card in this queue
+        self._names: dict[int, str] = {}  # number of a card to its sample, of earlier queues too
+        self._count = 0
         self._reopened: list[str] = []  # samples that are decided anew, after an undo; the next one last
         self._note_times: set[datetime] = set()  # of labels that were put for their note alone
 
@@ -90,11 +93,15 @@ class LabelDeck:
             self._rows, self._source, self._ids = labels.row_numbers(self.samples), source, self.samples.ids
         return self._queue
 
-    def restart(self) -> None:
-        """Begin with another queue: somebody chose another order, or labels now."""
-        self._queue, self._reopened = None, []
-        self._numbers, self._threads = {}, {}
-        self.past = []
+    def restart(self, *, keep: bool) -> None:
+        """Begin with another queue.
+
+        Args:
+            keep: Whether decisions on cards of this one still count: not where somebody else labels from now on.
+        """
+        self._queue, self._reopened, self._numbers, self.past = None, [], {}, []
+        if not keep:
+            self._names, self._threads = {}, {}
 
     # ---- cards
 
@@ -108,7 +115,8 @@ class LabelDeck:
     def _card(self, row: int) -> dict[str, Any]:
         name, labels = str(self._ids[row]), self._session.labels
         if name not in self._numbers:
-            self._numbers[name] = len(self._numbers) + 1
+            self._count += 1
+            self._numbers[name], self._names[self._count] = self._count, name
             labels.note_drawn(name, self.queue.drawn(row))
             self._threads[name] = self._thread(self.sample(row))
         label = labels.own_labels.get(name)
@@ -153,7 +161,7 @@ class LabelDeck:
         Raises:
             StoreError: It could not be kept; the card stays.
         """
-        name = self._name_of(seq)
+        name = self._names.get(seq)
         if name is None or (name in self._session.labels.own_labels and name not in self._reopened):
             return
         value = _VALUES[action]
@@ -181,7 +189,7 @@ class LabelDeck:
 
     def note(self, seq: int, note: str) -> None:
         """Keep what is written until the row has a label; with the label where it has one."""
-        name, labels = self._name_of(seq), self._session.labels
+        name, labels = self._names.get(seq), self._session.labels
         if name is None:
             return
         label = labels.own_labels.get(name)
@@ -190,9 +198,6 @@ class LabelDeck:
             self._session.label(name, label.value, note)
             self._note_times.add(labels.own_labels[name].at)
             self._drafts.pop(self._draft_key(name))
-
-    def _name_of(self, seq: int) -> str | None:
-        return next((name for name, number in self._numbers.items() if number == seq), None)
 
     @property
     def _drafts(self) -> dict[str, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Sequence
 
 from workbench.display_text import visible
@@ -19,6 +20,7 @@ Finder = Callable[[str, str], Sequence[Span]]
 
 _MOST = 200  # marks in one text: more would say nothing
 _SECONDS = 0.05  # for a pattern on one cell: the table waits for it
+_SLOW_CELLS = 2  # that a pattern may not finish in a row; after them it marks nothing more
 _SEARCHED = 20_000  # characters of a text in which a pattern is looked for
 
 
@@ -94,11 +96,18 @@ def _exact_finder(words: str) -> Finder:
 
 
 def _pattern_finder(pattern: Pattern) -> Finder:
+    slow = 0
+
     def find(text: str, _: str) -> Sequence[Span]:
+        nonlocal slow
+        if slow >= _SLOW_CELLS:
+            return ()
+        start = time.monotonic()
         try:
             match = pattern.search(text[:_SEARCHED])
         except (PatternError, TimeoutError):
-            return ()
+            match = None
+        slow = slow + 1 if time.monotonic() - start >= _SECONDS / 2 else 0
         return [match.span()] if match is not None and match.end() > match.start() else ()
 
     return find

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from workbench.display_text import one_line
@@ -18,6 +18,31 @@ __all__ = ["SavedViews"]
 _KNOWN = frozenset({"mode", "grader", "where", "search", "sort", "columns", "row", "compare"})
 _MOST_LISTED = 200
 _WHAT = "app.view_state, or the name of a view that was saved"
+
+
+_COMPARISON = frozenset({"a", "b", "key", "only", "search"})
+
+
+def _are_columns(value: Any) -> bool:
+    return isinstance(value, Mapping) and all(
+        isinstance(each, Sequence) and len(each) == 2 and isinstance(each[1], int | float)
+        for each in value.values()
+    )
+
+
+_SHAPES: dict[str, Callable[[Any], bool]] = {
+    "where": lambda value: isinstance(value, Sequence) and all(isinstance(each, Mapping) for each in value),
+    "search": lambda value: isinstance(value, str),
+    "row": lambda value: isinstance(value, str),
+    "sort": lambda value: isinstance(value, Sequence) and len(value) in {0, 2},
+    "columns": _are_columns,
+    "compare": lambda value: (
+        isinstance(value, Mapping)
+        and (not value or set(value) == _COMPARISON)
+        and all(isinstance(each, str) for each in value.values())
+    ),
+}
+"""Whether a part of a state can be opened: somebody may have written it by hand."""
 
 
 class SavedViews:
@@ -74,7 +99,7 @@ class SavedViews:
         grader = _checked(state, graders)
         rows = {str(name): row for row, name in enumerate(view.graded.report.samples.ids)}
         where = tuple(_among(condition, rows) for condition in state.get("where", ()))
-        view.graded.report.row_numbers(*where)  # raises what is wrong before anything changes
+        view.graded.report.row_numbers(*map(view.rows.resolved, where))  # raises before anything changes
         if compare := state.get("compare"):
             view.compare.choose(compare)
         view.rows.look(view.graded, where)
@@ -154,6 +179,11 @@ def _checked(state: Any, graders: Iterable[str]) -> str:
         raise WorkbenchError(
             "there is no such mode", found=one_line(repr(state["mode"]), 60), expected=", ".join(MODES)
         )
+    for name, has_shape in _SHAPES.items():
+        if name in state and not has_shape(state[name]):
+            raise WorkbenchError(
+                f"{name} of this view cannot be read", found=one_line(repr(state[name]), 120), expected=_WHAT
+            )
     grader = str(state.get("grader", ""))
     if grader and grader not in graders:
         raise WorkbenchError(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -150,9 +151,13 @@ class RowsTable:
         yield from self._score_columns(source)
         roles = set(samples.columns.values())
         frame = samples.frame
+        keys = Counter[str]()
         for name in frame.columns:
             if name not in roles:
-                yield FieldColumn(frame[name], f"field {one_line(name, 80)}", one_line(name, 80))
+                title = one_line(name, 80)
+                keys[title] += 1  # long names may look alike
+                number = f" {keys[title]}" if keys[title] > 1 else ""
+                yield FieldColumn(frame[name], f"field {title}{number}", title)
 
     def _score_columns(self, source: TableSource) -> Iterable[Column]:
         grades = source.report.grades

@@ -100,19 +100,22 @@ class TryMode:
         self._text, self._expected, self._good, self._code = None, None, None, code
         self._before, self._after = {}, {}
         self._revision += 1
+        self._first.stop()
         self._trial.stop()
         self._ask_before()
 
     # ---- grades
 
     def refresh(self) -> None:
-        """Ask graders that changed since, or are new."""
+        """Ask graders that changed since, or are new; others that are at work go on."""
         entries = self._session.graders.chosen_entries()
         for answers in (self._before, self._after):
             for name in [
                 name for name, (entry, _) in answers.items() if not is_same(entry, entries.get(name))
             ]:
                 del answers[name]
+        for trial in (self._first, self._trial):
+            trial.keep(entries, is_same)
         self.kept.refresh()
         if self._row is not None or self._pasted is not None:
             self._ask_before()
@@ -134,11 +137,11 @@ class TryMode:
             for name, entry in self._session.graders.chosen_entries().items():
                 if name in report.grades and name not in unrun:
                     self._before[name] = (entry, report.grades[name][self._row])
-        self._first.ask(self._original, self._free(self._before))
+        self._first.ask(self._original, self._free(self._before), same_question=True)
 
     def _ask_after(self) -> None:
         if self._is_edited:
-            self._trial.ask(self.sample, self._free(self._after))
+            self._trial.ask(self.sample, self._free(self._after), same_question=True)
 
     @property
     def _is_edited(self) -> bool:
@@ -148,16 +151,15 @@ class TryMode:
             or sample.reference != self._original.reference
         )
 
-    def _take_before(self, name: str, grade: Grade) -> None:
-        self._take(self._before, name, grade)
+    def _take_before(self, name: str, entry: Entry, grade: Grade) -> None:
+        self._take(self._before, name, entry, grade)
 
-    def _take_after(self, name: str, grade: Grade) -> None:
-        self._take(self._after, name, grade)
+    def _take_after(self, name: str, entry: Entry, grade: Grade) -> None:
+        self._take(self._after, name, entry, grade)
 
-    def _take(self, answers: dict[str, tuple[Entry, Grade]], name: str, grade: Grade) -> None:
+    def _take(self, answers: dict[str, tuple[Entry, Grade]], name: str, entry: Entry, grade: Grade) -> None:
         with self._session.guard.locked("Try"):
-            if name in self._session.graders.by_name:
-                answers[name] = (self._session.graders.entry(name), grade)
+            answers[name] = (entry, grade)  # of a grader that is another one by now `refresh` takes it away
             self._changed()
 
     # ---- what a page does
