@@ -88,11 +88,11 @@ describe("the rail", () => {
   it("sends a file as text", async () => {
     const { model, getByRole, getByLabelText } = show(<Rail />);
     fireEvent.click(getByRole("button", { name: "Add a grader" }));
-    const file = { name: "g.json", text: async () => "{}" };
+    const file = { name: "g.json", size: 2, text: async () => "{}" };
     const field = getByLabelText("file of graders") as HTMLInputElement;
     Object.defineProperty(field, "files", { value: [file] });
     await settle(() => fireEvent.change(field));
-    expect(model.done("add_file")[0]).toMatchObject({ name: "g.json", text: "{}" });
+    expect(model.done("add_files")[0]).toMatchObject({ files: [{ name: "g.json", text: "{}" }] });
   });
 
   it("shows one hue in its key where there are no labels", () => {

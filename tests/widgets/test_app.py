@@ -278,3 +278,15 @@ def test_a_page_reads_only_json(page):
         state.pop("layout")
         assert json.loads(json.dumps(state, allow_nan=False)) == state
         using.ran(page.widget)
+
+
+def test_a_part_that_is_made_again_and_again_ends_with_the_app():
+    """Views on an app's session are closed with it: none goes on to be told what changes."""
+    app = wb.Workbench([{"completion": "a"}], [wb.ExactMatch()], store=None)
+    session = app.session
+    for _ in range(3):
+        wb.widgets.ResultsPanel(app)
+    assert len(session.closing) == 4
+    app.close()
+    assert session.closing == []
+    assert session.guard.lock.on_release == []

@@ -191,6 +191,8 @@ class Live(HasTraits):
 
     def _prove_and_grade(self, request: int) -> None:
         with self._guard.lock:
+            if request != self._newest:
+                return
             edits: dict[str, Edit] = {
                 name: edit for name, edit in self.edits.items() if edit.proof is None and not edit.error
             }

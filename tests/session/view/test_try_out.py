@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import threading
+
 import pytest
 
-from tests.session.view.page import NASTY, NO, YES, coded
+from tests.session.view.page import NASTY, NO, RULES, YES, coded
+from workbench.graders import CustomGrader
 from workbench.judges import BinaryJudge, ScriptedClient
 
 
@@ -169,3 +172,24 @@ def test_rows_by_words(page):
     assert "no row has this id" in page.problem
     page.tell("try_random")
     assert tried(page).try_out["id"].startswith("row-")
+
+
+def test_an_answer_of_the_grader_before_is_not_the_new_ones(page_of):
+    """It was asked, redefined while it answered, and says nothing until it is asked again; others that are asked go on."""
+    event = threading.Event()
+    slow = CustomGrader(lambda _: float(event.wait(60)), name="slow")
+    page = page_of(graders=(slow, *RULES), labels="good").opened()
+    page.tell("mode", mode="try")
+    page.tell("try_ask", grader="slow")
+    page.tell("tick", name="exact", on=False)
+    event.set()
+    page.until(lambda page: line(page, "slow")["before"], "the answer of a grader that was asked")
+    event.clear()
+    page.tell("try_random")
+    page.tell("try_ask", grader="slow")
+    page.tell("mode", mode="grade")
+    page.session.graders.define(CustomGrader(lambda _: 0.0, name="slow"))
+    event.set()
+    page.tell("mode", mode="try")
+    assert line(page, "slow")["before"] is None
+    assert line(page, "slow")["waits"]
