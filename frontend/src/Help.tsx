@@ -23,6 +23,7 @@ const WORDS: readonly [word: string, means: string][] = [
   ["known good, known bad", "Rows with a label, yours or the column's."],
   ["too lenient", "Accepts more known-bad rows than the limit allows."],
   ["too strict", "Refuses more known-good rows than the limit allows."],
+  ["accepts bad", "Code accepts some known-bad rows, fewer than the limit, or too few rows to tell."],
   ["not settled", "The interval holds the limit: these rows do not decide."],
   ["95 % interval", "Holds the true share in 95 of 100 such samples."],
   ["failed", "The grader raised or gave no number; never counted as 0."],

@@ -58,14 +58,14 @@ class Preview:
 class WrittenFiles:
     """What was written here, so that only other people's files are in the way."""
 
-    _digests: dict[Path, bytes] = field(default_factory=dict)
+    _digests: dict[Path, tuple[str, bytes]] = field(default_factory=dict)
 
-    def note(self, paths: Iterable[Path]) -> None:
-        """Remember files as they are now."""
-        self._digests |= {path.resolve(): _digest(path.read_bytes()) for path in paths}
+    def note(self, paths: Iterable[Path], format: str) -> None:  # noqa: A002
+        """Remember files as they are now, written for a platform."""
+        self._digests |= {path.resolve(): (format, _digest(path.read_bytes())) for path in paths}
 
     def in_the_way(self, target: str, format: str, files: Mapping[str, str]) -> list[str]:  # noqa: A002
-        """A sentence for each file that an export would replace and that was not written here as it is now.
+        """A sentence for each file that an export would replace and that was not written here, for this platform, as it is now.
 
         What `export` refuses to replace is left out: it says why. So is a file that would stay as it is.
 
@@ -77,17 +77,17 @@ class WrittenFiles:
         try:
             check_target(Path(target), get_format(format))
             places = {Path(target).parent / name: text.encode() for name, text in files.items()}
-            return [_replaced(place) for place, new in places.items() if self._is_other(place, new)]
+            return [_replaced(place) for place, new in places.items() if self._is_other(place, format, new)]
         except (WorkbenchError, OSError, ValueError):
             return []
 
-    def _is_other(self, place: Path, new: bytes) -> bool:
+    def _is_other(self, place: Path, format: str, new: bytes) -> bool:  # noqa: A002
         if not place.is_file():
             return False
         if place.stat().st_size > _READ_BYTES:
             return True
         content = place.read_bytes()
-        return content != new and _digest(content) != self._digests.get(place.resolve())
+        return content != new and (format, _digest(content)) != self._digests.get(place.resolve())
 
 
 def _digest(content: bytes) -> bytes:

@@ -1,7 +1,7 @@
 /** What the editor can do: everything of a small code editor, and nothing that needs a network. */
 
 import { closeBrackets, closeBracketsKeymap } from "@codemirror/autocomplete";
-import { defaultKeymap, history, historyKeymap, indentWithTab } from "@codemirror/commands";
+import { defaultKeymap, history, historyKeymap, indentLess, indentMore } from "@codemirror/commands";
 import { bracketMatching, indentOnInput } from "@codemirror/language";
 import { highlightSelectionMatches, search, searchKeymap } from "@codemirror/search";
 import { Annotation, EditorState, type Extension } from "@codemirror/state";
@@ -23,12 +23,25 @@ export interface Setup {
   keep: () => void;
 }
 
+/** Tab indents once somebody has clicked or typed here; who came by Tab goes on by Tab. */
+const indentAfterWork = (): Extension => {
+  let worked = false;
+  return [
+    EditorView.domEventHandlers({
+      mousedown: () => void (worked = true),
+      keydown: (event) => void (worked ||= !["Tab", "Shift", "Escape"].includes(event.key)),
+      blur: () => void (worked = false),
+    }),
+    keymap.of([{ key: "Tab", run: (view) => worked && indentMore(view), shift: (view) => worked && indentLess(view) }]),
+  ];
+};
+
 export function setup({ language: name, editable, label, typed, keep }: Setup): Extension {
   const keepKey = { key: "Mod-s", preventDefault: true, run: () => (keep(), true) };
   return [
     lineNumbers(), changes, history(), drawSelection(), indentOnInput(), bracketMatching(), closeBrackets(),
     highlightActiveLine(), highlightSelectionMatches(), search({ top: true }), wrap, problems, language(name),
-    keymap.of([keepKey, ...closeBracketsKeymap, ...searchKeymap, ...historyKeymap, ...defaultKeymap, indentWithTab]),
+    keymap.of([keepKey, ...closeBracketsKeymap, ...searchKeymap, ...historyKeymap, ...defaultKeymap]), indentAfterWork(),
     EditorState.readOnly.of(!editable),
     EditorView.contentAttributes.of({ "aria-label": label, "aria-readonly": String(!editable), spellcheck: "false", tabindex: "0" }),
     EditorView.updateListener.of((change) => {

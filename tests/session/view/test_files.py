@@ -26,8 +26,8 @@ def file(name, text):
 
 @pytest.fixture
 def page(page_of):
-    """A page without graders."""
-    return page_of(graders=[], labels="good").opened()
+    """A page with one grader."""
+    return page_of(graders=(wb.ExactMatch(name="first"),), labels="good").opened()
 
 
 def test_a_platforms_file_is_graded_at_once(page):
@@ -47,7 +47,7 @@ def test_source_of_a_file_is_imported(page, tmp_path):
     page.session.graders.add(coded())
     page.tell("add_files", files=[file("g.json", text)])
     page.settled()
-    assert list(page.session.graders.by_name) == ["coded", "coded_2"]
+    assert list(page.session.graders.by_name) == ["first", "coded", "coded_2"]
     assert page.session.graders.by_name["coded_2"].source.imported
     assert not page.session.graders.by_name["coded"].source.imported
 
@@ -80,7 +80,7 @@ def test_weights_that_are_left_out_are_told(page, tmp_path):
     suite = wb.Suite([wb.Entry(wb.Contains("a"), "c", weight=2.0), wb.Entry(wb.ExactMatch(), "e")])
     wb.save(suite, tmp_path / "s.json")
     page.tell("add_files", files=[file("s.json", (tmp_path / "s.json").read_text("utf-8"))])
-    assert set(page.session.graders.by_name) == {"c", "e"}
+    assert set(page.session.graders.by_name) == {"first", "c", "e"}
     assert "weights" in page.problem
 
 

@@ -136,7 +136,12 @@ class TextColumn:
     def keys(self, rows: Rows) -> Keys:
         """See `Column`."""
         texts = self._texts(rows)
-        return np.array(texts, dtype=object), np.array([bool(text) for text in texts], dtype=bool)
+        has_value = np.array([bool(text) for text in texts], dtype=bool)
+        if self.place == _REFERENCE:  # numbers are often written as text, and stand on the right
+            numbers = pd.to_numeric(pd.Series(texts, dtype=object), errors="coerce").to_numpy(float)
+            if np.isfinite(numbers[has_value]).all():
+                return numbers, has_value
+        return np.array(texts, dtype=object), has_value
 
     def _texts(self, rows: Rows) -> list[str]:
         samples = self.window.samples

@@ -187,7 +187,7 @@ def _origin(graded: Graded, name: str, lead: Finding | None) -> dict[str, Any] |
     if lead is None or not lead.is_verdict or not len(lead.rows):
         return None
     case = graded.case(name)
-    label = {"too-lenient": 0, "too-strict": 1}.get(lead.kind)
+    label = {"too-lenient": 0, "accepts-known-bad": 0, "too-strict": 1}.get(lead.kind)
     base = np.arange(len(graded.report)) if label is None else case.rows[case.labels[case.rows] == label]
     where = finding_data(lead)["where"]
     columns = {

@@ -127,7 +127,7 @@ class ExportMode:
                 hint="write once more to replace it, or write to another name",
             )  # fmt: skip
         exported = export(suite, target, settings.platform, **settings.arguments)
-        self._files.note(exported.paths)
+        self._files.note(exported.paths, settings.platform)
         names = ", ".join(path.name for path in exported.paths)
         self._written = (self._made_of(), f"Wrote {names} in {Path(target).resolve().parent}")
         self.opened()

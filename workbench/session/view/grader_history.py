@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -67,6 +67,7 @@ class GraderHistory:
     def __init__(self, session: Session, kept: KeptVersions) -> None:
         self._session, self._kept = session, kept
         self._stored: dict[tuple[int, str, int], Grader | None] = {}
+        self._relabelled: dict[int, tuple[Report, Report]] = {}
 
     def versions(self, name: str, runs: Sequence[Run]) -> list[Version]:
         """The versions of a grader, the oldest first.
@@ -83,7 +84,26 @@ class GraderHistory:
 
     def _of_session(self, name: str, stored: Sequence[Version]) -> list[Version]:
         in_store = {version.text: version for version in stored}
-        return [_kept_version(kept, in_store.get(kept.text)) for kept in self._kept.of(name)]
+        return [
+            _kept_version(kept, in_store.get(kept.text), self._as_labelled_now(kept.report))
+            for kept in self._kept.of(name)
+        ]
+
+    def _as_labelled_now(self, report: Report | None) -> Report | None:
+        """A version's report with the labels of the one that is shown: rates beside each other rest on the same."""
+        shown: Report | None = self._session.results.report
+        if (
+            report is None
+            or shown is None
+            or report.samples is not shown.samples
+            or report.labels == shown.labels
+        ):
+            return report
+        known = self._relabelled.get(id(report))
+        if known is None or known[0] is not report or known[1].labels != shown.labels:
+            known = (report, replace(report, labels=shown.labels))
+            self._relabelled[id(report)] = known
+        return known[1]
 
     def _as_it_is(self, name: str, versions: Sequence[Version]) -> list[Version]:
         """The grader in the list, where it is none of the versions."""
@@ -135,12 +155,11 @@ class GraderHistory:
         return self._stored[key]
 
 
-def _kept_version(kept: KeptVersion, same: Version | None) -> Version:
+def _kept_version(kept: KeptVersion, same: Version | None, report: Report | None) -> Version:
     """A version of this session; `same` is the one of the store that has its text."""
-    title, run, stored = f"v{kept.number}", None, 0
-    if same is not None:
-        title, run, stored = f"{title}, {same.title}", same.run, same.stored
-    return Version(f"v{kept.number}", title, kept.grader, kept.text, kept.at, kept.report, run, stored)
+    run, stored = (None, 0) if same is None else (same.run, same.stored)
+    number = f"v{kept.number}"
+    return Version(number, number, kept.grader, kept.text, kept.at, report, run, stored)
 
 
 def _run_of(grader: Grader, name: str, runs: Sequence[Run]) -> Run | None:

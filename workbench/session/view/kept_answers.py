@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -122,7 +122,8 @@ class KeptAnswers:
         Args:
             mark: The pass mark.
         """
-        return [_data(kept, mark) for kept in reversed(self._answers.values())]
+        order = list(self._session.graders.by_name)
+        return [_data(kept, mark, order) for kept in reversed(self._answers.values())]
 
     def close(self) -> None:
         """Give up what is under way."""
@@ -140,9 +141,10 @@ def _is_same_conversation(a: Sample, b: Sample) -> bool:
     return (a.id, a.reference, a.thread.to_wire()) == (b.id, b.reference, b.thread.to_wire())
 
 
-def _data(kept: _Graded, mark: float) -> dict[str, Any]:
+def _data(kept: _Graded, mark: float, order: Sequence[str]) -> dict[str, Any]:
     good = kept.answer.good
-    verdicts = {name: accepts(grade, mark) for name, (_, grade) in kept.grades.items()}
+    grades = {name: kept.grades[name][1] for name in order if name in kept.grades}
+    verdicts = {name: accepts(grade, mark) for name, grade in grades.items()}
     wrong = [
         name
         for name, verdict in verdicts.items()
@@ -155,8 +157,7 @@ def _data(kept: _Graded, mark: float) -> dict[str, Any]:
         "note": _note(verdicts, wrong, good=good),
         "errs": bool(wrong),
         "grades": [
-            {"grader": shown_name(name), "said": outcome(grade, good, mark)}
-            for name, (_, grade) in kept.grades.items()
+            {"grader": shown_name(name), "said": outcome(grade, good, mark)} for name, grade in grades.items()
         ],
     }
 

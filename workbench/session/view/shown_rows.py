@@ -100,8 +100,19 @@ class ShownRows:
         self._mark("chosen", "table", "reader")
 
     def as_csv(self, graded: Graded) -> str:
-        """The rows that are shown, with every grader's score, as CSV."""
-        return str(graded.report.rows(where=self.table.rows).to_csv())
+        """The rows that are shown, with every grader's score, what is known of them, and the columns of the data, as CSV."""
+        report = graded.report
+        frame = report.rows(where=self.table.rows)
+        numbers = frame.index.to_numpy()
+        if graded.labels is not None:
+            words = {True: "good", False: "bad", None: ""}
+            frame["label"] = [words[graded.labels[row]] for row in numbers]
+        samples: Any = report.samples
+        data, roles = samples.frame.iloc[numbers], set(samples.columns.values())
+        for name in data.columns:
+            if name not in roles and str(name) not in frame.columns:
+                frame[str(name)] = data[name].to_numpy()
+        return str(frame.to_csv())
 
     def _finder(self, chosen: str) -> Finder:
         """What is marked in answers where nobody searches."""

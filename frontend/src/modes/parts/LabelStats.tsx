@@ -92,7 +92,7 @@ function PastList({ past, sent }: { past: Past[]; sent: Sent[] }) {
   const waiting = here(sent);
   const gone = new Set(sent.filter(({ action }) => action === "undo").map(({ card }) => card?.seq));
   const stored = past.filter(({ seq }) => !gone.has(seq) && !waiting.some((each) => each.seq === seq));
-  if (!waiting.length && !stored.length) return <p class="small mute no-stats">Press a key to decide the first card.</p>;
+  if (!waiting.length && !stored.length) return <p class="small mute no-stats">Nothing decided yet since the app was opened.</p>;
   return (
     <ol class="past">
       {waiting.map((each) => <PastLine key={`w${each.seq}`} past={each} note="to store" />)}

@@ -1,6 +1,6 @@
 /** One conversation to change: where it comes from, its turns, the answer as it is and as one types it. */
 
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { useLink } from "../../context.ts";
 import type { PieceOfText, TryData } from "../../protocol.ts";
 import { HereText } from "./Passage.tsx";
@@ -31,8 +31,10 @@ export function TryForm({ data }: { data: TryData | null }) {
 function Sources({ data, leave }: { data: TryData | null; leave: () => void }) {
   const link = useLink();
   const [pasting, setPasting] = useState(false);
+  const revision = data?.revision ?? -1;
+  // A text that is no conversation stays in its box, below the problem that says why.
+  useEffect(() => setPasting(false), [revision]);
   const paste = (text: string) => {
-    setPasting(false);
     leave();
     link.tell({ do: "try_paste", text });
   };
