@@ -53,7 +53,6 @@ class Tiny(anywidget.AnyWidget):
     _esm = "export default { render({ el }) { el.className = 'tiny'; el.textContent = 'here'; } }"
 Tiny()"""
 OPEN = """app = wb.Workbench(samples, graders, labels="good", store=None)
-app.session.rows.change(n=0)
 app"""
 
 FUNCTIONS = """() => {
@@ -171,6 +170,7 @@ def measure(notebook: Notebook, rows: int, rounds: int) -> None:
     report("(smallest anywidget)", run_cell(notebook, "document.querySelector('.tiny')"))
     report("open", run_cell(notebook, "app() && full()"), "with all that is imported for it")
     walk = Walk(notebook, "benchmark")
+    ask(notebook, "app.session.rows.change(n=0)")  # an app begins with 500 rows: all of them from here on
     page.wait_for_function(
         f"() => still() && bars() && said('.state') === 'up to date' && /{rows:,}/.test(said('.drawn'))"
     )
