@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from functools import cache
 from importlib import resources
@@ -63,6 +64,7 @@ class View(anywidget.AnyWidget):
     turn = traitlets.Int(0).tag(sync=True)
 
     def __init__(self, samples: Any, graders: Any = None, **settings: Any) -> None:
+        self._is_closed = False
         self.session, self._shared = _session_of(samples, graders, kind=type(self).__name__, **settings)
         super().__init__(part=self.only)
         self.view = AppView(self.session, self._publish, mode=self.only)
@@ -90,11 +92,16 @@ class View(anywidget.AnyWidget):
 
     def close(self) -> None:
         """End the view, and what it knows unless it shares that with others."""
-        if hasattr(self, "view"):  # else its samples could not be read, and Python cleans up
+        # Python cleans up where its samples could not be read, and at its own end: then the threads are gone, maybe with
+        # the lock that they held.
+        if hasattr(self, "view") and not sys.is_finalizing():
             self.dispose(end_session=not self._shared)
 
     def dispose(self, *, end_session: bool) -> None:
-        """Close the widget; with `end_session` the session too, and the run in it."""
+        """Close the widget; with `end_session` the session too, and the run in it. A second time it does nothing."""
+        if self._is_closed:
+            return
+        self._is_closed = True
         forget_view(self)
         if self._session_closes in self.session.closing:
             self.session.closing.remove(self._session_closes)
