@@ -74,6 +74,8 @@ def parse_yaml(text: str, where: str) -> Any:
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark
         place = where if mark is None else f"{where}, line {mark.line + 1}, column {mark.column + 1}"
+        if "nesting depth" in str(error.problem):  # PyYAML 6.0.4 has a limit of its own
+            raise _too_deep(place) from None
         raise FormatError("the file is not plain YAML", where=place, found=str(error.problem)[:200]) from None
     except FormatError:
         raise
