@@ -46,6 +46,8 @@ def _by_label(report: Any, name: str, histogram: Histogram) -> dict[int, NDArray
     """Rows of each bar, by what is known of them; of those only that any row has."""
     grades, labels = report.grades[name], label_codes(report)
     scored = grades.codes == 1
+    if not (labels >= 0).any():
+        return {-1: histogram.counts}
     counts = {code: bin_counts(grades.scores[scored & (labels == code)], histogram.edges) for code in _KINDS}
     return {code: numbers for code, numbers in counts.items() if numbers.any()}
 

@@ -31,6 +31,11 @@ class Edit:
     error: str = ""
     proof: Validation | None = None
 
+    @property
+    def is_open(self) -> bool:
+        """Whether nothing has come of it yet: its checks run, or were stopped."""
+        return self.proof is None and not self.error
+
 
 def needs_checks(grader: Grader) -> bool:
     """Whether a grader has source that was not proved yet."""

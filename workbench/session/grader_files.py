@@ -40,28 +40,27 @@ def graders_from_files(files: Sequence[Mapping[str, Any]]) -> FromFiles:
     Args:
         files: Name and text of each; `size` is given in place of the text of one that is too large.
     """
-    texts = {Path(str(file.get("name", ""))).name or "file": file for file in files}
-    entries: list[Entry] = []
+    by_name = {Path(str(file.get("name", ""))).name or "file": file for file in files}
+    texts = {name: str(file.get("text", "")) for name, file in by_name.items()}
+    suites: dict[str, Suite] = {}
     failed: dict[str, str] = {}
     with tempfile.TemporaryDirectory(prefix="workbench-opened-") as made:
         folder = Path(made)
-        for name, file in texts.items():
-            (folder / name).write_text(str(file.get("text", "")), encoding="utf-8", errors="surrogatepass")
-        for name, file in texts.items():
+        for name, text in texts.items():
+            (folder / name).write_text(text, encoding="utf-8", errors="surrogatepass")
+        for name, file in by_name.items():
             try:
                 _check_size(file)
-                suite = load(folder / name)
+                suites[name] = load(folder / name)
             except (WorkbenchError, OSError, ValueError) as error:
                 failed[name] = str(error).replace(f"{folder}/", "")
-                continue
-            entries += suite.entries
-            if not _is_list(suite):
-                failed[name] = (
-                    f"weights, rule and gate of {name} are left out: the app takes its graders alone"
-                )
-    used = [str(file.get("text", "")) for name, file in texts.items() if name not in failed]
-    problems = [said for name, said in failed.items() if not any(name in text for text in used)]
-    return FromFiles(entries, problems)
+    left_out = [
+        f"weights, rule and gate of {name} are left out: the app takes its graders alone"
+        for name, suite in suites.items()
+        if not _is_list(suite)
+    ]
+    problems = [said for name, said in failed.items() if not any(name in texts[other] for other in suites)]
+    return FromFiles([entry for suite in suites.values() for entry in suite.entries], problems + left_out)
 
 
 def _is_list(suite: Suite) -> bool:

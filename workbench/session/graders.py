@@ -243,7 +243,7 @@ class GraderList(HasTraits):
             self.chosen = tuple(name for name in self.by_name if name in chosen)
 
     def note_run(self, entries: Mapping[str, Entry], shown: Collection[str]) -> None:
-        """Note what has run; a grader that was changed meanwhile is still to be run.
+        """Note what has run; a grader that was changed meanwhile is to be run, whatever was graded before.
 
         Args:
             entries: What ran, by name.
@@ -252,9 +252,10 @@ class GraderList(HasTraits):
         with self._guard.lock:
             ran = {**self._ran, **entries}
             self._ran = {name: entry for name, entry in ran.items() if name in shown}
-            self.unrun -= {
+            current = {
                 name for name, entry in entries.items() if name in self.by_name and self.entry(name) == entry
             }
+            self.unrun = (self.unrun | (entries.keys() & self.by_name.keys())) - current
 
     # ---- the suite
 
@@ -264,9 +265,9 @@ class GraderList(HasTraits):
         grader = self.by_name[name]
         return replace(in_suite[name], grader=grader) if name in in_suite else Entry(grader, name)
 
-    def chosen_entries(self) -> Mapping[str, Entry]:
-        """What runs, by name."""
-        return {name: self.entry(name) for name in self.chosen}
+    def chosen_entries(self, without: Collection[str] = ()) -> Mapping[str, Entry]:
+        """What runs, by name, but for some names."""
+        return {name: self.entry(name) for name in self.chosen if name not in without}
 
     def chosen_suite(self, without: Collection[str] = ()) -> Suite:
         """The chosen graders, with the suite's rule and gate where all of its graders are chosen.
@@ -279,9 +280,7 @@ class GraderList(HasTraits):
         """
         if not self.chosen:
             raise WorkbenchError("no grader is chosen", hint="choose at least one in the list")
-        return self.suite_of_entries(
-            [entry for name, entry in self.chosen_entries().items() if name not in without]
-        )
+        return self.suite_of_entries(list(self.chosen_entries(without).values()))
 
     def suite_of_entries(self, entries: Sequence[Entry]) -> Suite:
         """These entries as a suite, with the rule and gate of the one they came in where all of its graders are there."""

@@ -158,8 +158,7 @@ class DatasetLabels(HasTraits):
 
     def given_to(self, samples: Any) -> list[bool | None] | None:
         """What the given column says of these rows, without the store; None where it says nothing of any."""
-        values = self._rows_of(samples).given
-        return list(values) if any(value is not None for value in values) else None
+        return _if_any(self._rows_of(samples).given.copy())
 
     def _values(self, samples: Any, *, rates: bool) -> list[bool | None] | None:
         """The column's labels of these rows, and people's over them."""
@@ -169,7 +168,7 @@ class DatasetLabels(HasTraits):
             for row in rows.texts.rows(name) if label.value is not None else ():
                 if not rates or is_at_random(label.drawn) or rows.given[row] is not None:
                     values[row] = label.value
-        return values if any(value is not None for value in values) else None
+        return _if_any(values)
 
     @property
     def n_left_out(self) -> int:
@@ -346,3 +345,8 @@ class DatasetLabels(HasTraits):
                 labels.pop(name, None)
             else:
                 labels[name] = label
+
+
+def _if_any(values: list[bool | None]) -> list[bool | None] | None:
+    """Labels of rows; None where none of them is known."""
+    return values if any(value is not None for value in values) else None

@@ -150,9 +150,7 @@ class Live(HasTraits):
     def resume(self) -> frozenset[str]:
         """Take up texts whose grading was stopped; names of their graders."""
         with self._guard.lock:
-            stopped = {
-                name for name, edit in self.edits.items() if edit.proof is None and not edit.error
-            } - set(self.working)
+            stopped = {name for name, edit in self.edits.items() if edit.is_open} - set(self.working)
             if stopped and not self._under_way:
                 self._request()
             return frozenset(stopped)
@@ -193,9 +191,7 @@ class Live(HasTraits):
         with self._guard.lock:
             if request != self._newest:
                 return
-            edits: dict[str, Edit] = {
-                name: edit for name, edit in self.edits.items() if edit.proof is None and not edit.error
-            }
+            edits: dict[str, Edit] = {name: edit for name, edit in self.edits.items() if edit.is_open}
             unproved = {
                 name: grader
                 for name, grader in self._graders.by_name.items()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -85,18 +85,28 @@ class Results(HasTraits):
         self._set("limits", {**self._settings.get("limits", {}), kind: value})
 
     def _set(self, name: str, value: Any) -> None:
+        changed: dict[str, Any] = {name: value}
+        self._exchange(
+            lambda before: reuse(replace(before, **changed), before),
+            f"report = app.report.diagnose({name}={value!r})\nreport",
+            changed,
+        )
+
+    def _exchange(
+        self, change: Callable[[Report], Report], code: str, settings: Mapping[str, Any] | None = None
+    ) -> None:
+        """Show a changed report in place of the one that is shown; where a run ends meanwhile, of what it brought."""
         before: Report | None = self.report
         while before is not None:
-            report = reuse(replace(before, **{name: value}), before)
+            report = change(before)
             _ = report.findings  # takes its time for many rows: before the lock
             with self._guard.lock:
-                if self.report is not before:
-                    before = self.report  # a run has ended meanwhile: once more for what it brought
-                    continue
-                self._settings = {**self._settings, name: value}
-                self.show(report)
-                self._code.text = f"report = app.report.diagnose({name}={value!r})\nreport"
-                return
+                if self.report is before:
+                    self._settings = {**self._settings, **(settings or {})}
+                    self.show(report)
+                    self._code.text = code
+                    return
+                before = self.report
 
     def look(self, *conditions: Condition) -> None:
         """Show the rows that meet all of these conditions; all rows without any.
@@ -115,19 +125,11 @@ class Results(HasTraits):
 
     def use_labels(self, labels: DatasetLabels) -> None:
         """Diagnose the report again with the labels there are now. Called without the lock: it may take seconds."""
-        labels.reload()
-        before: Report | None = self.report
-        while before is not None:
-            values = labels.for_rates(before.samples)
-            report = replace(before, labels=None) if values is None else before.diagnose(labels=values)
-            with self._guard.lock:
-                if self.report is not before:
-                    before = self.report  # a run has ended meanwhile: once more for what it brought
-                    continue
-                self.where = tuple(condition for condition in self.where if _answers(report, condition))
-                self.report = report
-                self._code.text = relabel_code(labels)
-                return
+        if self.report is not None:
+            labels.reload()
+            self._exchange(
+                lambda before: replace(before, labels=labels.for_rates(before.samples)), relabel_code(labels)
+            )
 
 
 def _answers(report: Report, condition: Condition) -> bool:

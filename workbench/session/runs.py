@@ -109,9 +109,7 @@ class Runs(HasTraits):
                 rows = labels.samples.draw(n, seed=seed, by=by) if n else labels.samples
             labels.reload()  # another notebook may have labelled meanwhile
             store = {"store": labels.storage.store, "dataset": labels.dataset} if labels.storage.url else {}
-            self._entries = {
-                name: entry for name, entry in self._graders.chosen_entries().items() if name not in without
-            }
+            self._entries = self._graders.chosen_entries(without)
             self._n_rows, self._repeats = len(rows), repeats
             self.job = suite.start(
                 rows, progress=self._show_progress, ended=self._end, labels=labels.for_rates(rows),
@@ -193,26 +191,27 @@ class Runs(HasTraits):
     def _show(self, merged: Report, run_report: Report) -> None:
         """Show a new report; what the graders scored before a change stays for comparing."""
         self.last_report = run_report
-        entries = {name: entry for name, entry in self._entries.items() if name not in self._overtaken}
+        # What `merged` took from an edit is newer, and noted already; by identity, as equal grades may be of another text.
+        entries = {
+            name: entry
+            for name, entry in self._entries.items()
+            if merged.grades.get(name) is run_report.grades.get(name)
+        }
         self._versions.note(run_report, entries)
         for name, entry in entries.items():
             self._kept.note(name, entry.grader, report=run_report)
         self._results.show(merged)
-        self._graders.note_run({**self._entries, **self._current(self._overtaken)}, merged.grades)
+        self._graders.note_run(entries, merged.grades)
 
     @property
-    def _overtaken(self) -> list[str]:
-        """Graders of the run that were changed while it ran, and whose grades are shown as they are now."""
-        return [
+    def _overtaken(self) -> set[str]:
+        """Graders of the run that were changed while it ran, and were graded as they are now."""
+        graders = self._graders
+        return {
             name
             for name, entry in self._entries.items()
-            if name in self._graders.by_name
-            and name not in self._graders.unrun
-            and self._graders.entry(name) != entry
-        ]
-
-    def _current(self, names: Collection[str]) -> dict[str, Entry]:
-        return {name: self._graders.entry(name) for name in names}
+            if name in graders.by_name and name not in graders.unrun and graders.entry(name) != entry
+        }
 
     def take_edit(self, report: Report, entry: Entry, before: tuple[Entry, Report] | None) -> None:
         """Show a report in which one grader was graded anew after an edit. Called with the lock.
@@ -233,7 +232,7 @@ class Runs(HasTraits):
         with self._guard.lock:
             before: Report | None = self._results.report
             order = list(self._graders.by_name)
-            running = set(report.graders) - set(self._overtaken)
+            running = set(report.graders) - self._overtaken
             names = self._reusable(report.samples, running) if report.gate is None else []
         return report if before is None or not names else merge(report, before, names, order)
 

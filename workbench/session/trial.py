@@ -149,19 +149,14 @@ class Trial:
         sample: Sample,
         graders: Mapping[str, Grader | Entry],
         judge_run: JudgeRun | None = None,
-        *,
-        same_question: bool = False,
     ) -> None:
-        """Ask graders; what is under way is given up.
+        """Ask graders; those at work go on, and are not asked twice. Another conversation begins with `stop`.
 
         Args:
             sample: What is graded.
             graders: By name; an entry of a suite is asked as the suite would.
             judge_run: How judges ask, so that answers out of a store cost nothing; each asks by itself without.
-            same_question: The conversation is the same as before: graders at work on it go on, and are not asked twice.
         """
-        if not same_question:
-            self.stop()
         for name, grader in graders.items():
             if name not in self._under_way:
                 self._begin(name, grader, background.submit(_graded(grader, sample, judge_run)))

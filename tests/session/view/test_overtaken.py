@@ -41,6 +41,22 @@ def test_a_run_that_ends_after_an_edit_keeps_its_grades(page_of, held):
     assert page.session.kept.last("coded").grader.source.text.count('"yes"') == 1
 
 
+def test_older_grades_are_not_called_fresh_where_nothing_can_be_joined(page_of, held):
+    """Other rows are drawn while a run goes on: what it shows of the grader before the edit is to be run again."""
+    event, slow = held
+    page = page_of(graders=(coded(), slow), labels="good").opened()
+    page.tell("run")
+    page.tell("edit", name="coded", text=NO, seq=1)
+    page.until(lambda page: page.chosen["seq"] == 1, "the edit graded")
+    page.tell("draw", draw={"n": 10, "seed": 1})
+    page.until(lambda _: page.session.live.idle, "the new rows graded")
+    event.set()
+    page.until(lambda page: not page.progress["running"], "the run's end")
+    page.settled()
+    assert page.session.results.report.grades["coded"].scores.tolist() == [float(n % 2) for n in range(60)]
+    assert page.line("coded")["stale"]
+
+
 def test_run_takes_up_a_text_that_was_stopped(page_of):
     """What is in sight is what runs."""
     page = page_of(graders=(coded(),), labels="good").opened()

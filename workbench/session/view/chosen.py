@@ -146,7 +146,7 @@ def _checks(
 ) -> list[dict[str, str]]:
     if not isinstance(grader, SandboxedGrader):
         return []
-    unknown = edit is not None and edit.proof is None and not edit.error
+    unknown = edit is not None and edit.is_open
     done = {} if proof is None or unknown else {check.name: check for check in proof.checks}
     states = dict.fromkeys(_CHECKS, "busy" if unknown and is_working else "open")
     states |= {name: "ok" if check.passed else "failed" for name, check in done.items()}

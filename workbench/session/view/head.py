@@ -90,7 +90,7 @@ def _standing(session: Session) -> tuple[str, str]:
     if unrun:
         return "old", f"{counted(len(unrun), 'grader')} to run"
     if session.live.edits:
-        stopped = any(edit.proof is None and not edit.error for edit in session.live.edits.values())
+        stopped = any(edit.is_open for edit in session.live.edits.values())
         return "old", "stopped: this text is not graded" if stopped else "the text does not pass its checks"
     return "ok", "graded as you type" if session.edited_names else "up to date"
 

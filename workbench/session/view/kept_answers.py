@@ -104,7 +104,7 @@ class KeptAnswers:
                 del kept.grades[name]
             kept.trial.keep(entries, is_same)
             unasked = {name: entry for name, entry in entries.items() if name not in kept.grades}
-            kept.trial.ask(kept.answer.sample, unasked, same_question=True)
+            kept.trial.ask(kept.answer.sample, unasked)
 
     def _entries(self) -> Mapping[str, Entry]:
         entries = self._session.graders.chosen_entries()

@@ -137,11 +137,11 @@ class TryMode:
             for name, entry in self._session.graders.chosen_entries().items():
                 if name in report.grades and name not in unrun:
                     self._before[name] = (entry, report.grades[name][self._row])
-        self._first.ask(self._original, self._free(self._before), same_question=True)
+        self._first.ask(self._original, self._free(self._before))
 
     def _ask_after(self) -> None:
         if self._is_edited:
-            self._trial.ask(self.sample, self._free(self._after), same_question=True)
+            self._trial.ask(self.sample, self._free(self._after))
 
     @property
     def _is_edited(self) -> bool:
@@ -212,7 +212,7 @@ class TryMode:
             return
         entry = {grader: entries[grader]}
         trial = self._trial if self._is_edited else self._first
-        trial.ask(self.sample, entry, self._judge_run(entry[grader]), same_question=True)
+        trial.ask(self.sample, entry, self._judge_run(entry[grader]))
 
     def do_try_keep(self) -> None:
         """Keep the answer: it is graded again after every edit."""
