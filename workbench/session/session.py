@@ -7,7 +7,7 @@ same. Runs report from a thread of their own, so whoever changes a part holds th
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from workbench.graders import Grader
 from workbench.graders.announce import listen
@@ -24,6 +24,9 @@ from workbench.session.results import Results
 from workbench.session.runs import Runs
 from workbench.session.storage import DEFAULT_STORE, Storage
 from workbench.session.stored_graders import StoredGraders
+
+if TYPE_CHECKING:
+    from workbench.report import Report
 
 __all__ = ["DEFAULTS", "Session"]
 
@@ -114,6 +117,12 @@ class Session:
             for name, last in kept.items()
             if last is not None and last.grader != self.graders.by_name[name]
         ]
+
+    def report_of(self, name: str) -> Report | None:
+        """The report that is shown, where it has grades of this grader as it is now; else None."""
+        report: Report | None = self.results.report
+        has_grades = report is not None and name in report.grades and name not in self.graders.unrun
+        return report if has_grades else None
 
     # ---- labels
 

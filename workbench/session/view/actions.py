@@ -137,9 +137,7 @@ class Actions:
         """Keep a grader as it is as a version, in the store too where there is one."""
         session = self._session
         with session.guard.lock:
-            grader, report = session.graders.by_name[name], session.results.report
-            has_grades = report is not None and name in report.graders and name not in session.graders.unrun
-            session.kept.note(name, grader, report=report if has_grades else None)
+            session.kept.note(name, session.graders.by_name[name], report=session.report_of(name))
         if not session.storage.in_memory:
             session.stored.keep(name)
         with session.guard.lock:
