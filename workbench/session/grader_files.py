@@ -23,10 +23,12 @@ class FromFiles(NamedTuple):
     """What some files held.
 
     Attributes:
+        names: Files that could be read.
         entries: Their graders.
         problems: What could not be read, or is left out, a sentence each.
     """
 
+    names: list[str]
     entries: list[Entry]
     problems: list[str]
 
@@ -60,7 +62,8 @@ def graders_from_files(files: Sequence[Mapping[str, Any]]) -> FromFiles:
         if not _is_list(suite)
     ]
     problems = [said for name, said in failed.items() if not any(name in texts[other] for other in suites)]
-    return FromFiles([entry for suite in suites.values() for entry in suite.entries], problems + left_out)
+    entries = [entry for suite in suites.values() for entry in suite.entries]
+    return FromFiles(list(suites), entries, problems + left_out)
 
 
 def _is_list(suite: Suite) -> bool:

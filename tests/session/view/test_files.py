@@ -66,6 +66,7 @@ def test_what_cannot_be_read_says_so_and_keeps_nothing_else_out(page):
     assert "bad.json" in page.problem
     assert "no.txt" in page.problem
     assert "workbench-opened" not in page.problem
+    assert "bad.json" not in page.code
 
 
 def test_a_file_that_is_too_large_is_refused(page):

@@ -166,14 +166,13 @@ class Actions:
             WorkbenchError: Something in the files cannot be read; what can be is there.
         """
         found, session = graders_from_files(files), self._session
-        names = [str(file.get("name", "")) for file in files]
         with session.guard.lock:
             before = set(session.graders.by_name)
             for entry in found.entries:
                 session.graders.add(entry.grader, name=self._free(entry.name))
             if added := [name for name in session.graders.by_name if name not in before]:
                 self._view.choose(added[0])
-                session.code.text = "\n".join(f"app.add(wb.load({name!r}).graders)" for name in names)
+                session.code.text = "\n".join(f"app.add(wb.load({name!r}).graders)" for name in found.names)
         if found.problems:
             raise WorkbenchError("; ".join(found.problems))
 
