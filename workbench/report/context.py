@@ -41,6 +41,10 @@ _MOST_VALUES = 50
 """Values up to which a column is one of groups of rows, rather than of something about each row."""
 
 
+_FIRST_ROWS = 1_000
+"""Rows that tell most columns of many values."""
+
+
 def few_valued_columns(samples: SamplesLike) -> list[str]:
     """Names of the columns beside prompt, answer and reference that have 2 to 50 values."""
     frame = samples.frame
@@ -53,9 +57,10 @@ def few_valued_columns(samples: SamplesLike) -> list[str]:
 
 
 def _distinct(column: Any) -> int:
-    """Distinct values of a column; 0 for one of lists and dicts."""
+    """Distinct values of a column, or of its first rows where these have too many; 0 for one of lists and dicts."""
     try:
-        return int(column.nunique())
+        first = int(column.iloc[:_FIRST_ROWS].nunique())  # texts and numbers are told by few rows
+        return first if first > _MOST_VALUES else int(column.nunique())
     except TypeError:
         return 0
 

@@ -18,6 +18,7 @@ __all__ = [
     "export_code",
     "grader_code",
     "graders_code",
+    "grading_code",
     "history_code",
     "keep_code",
     "label_code",
@@ -85,14 +86,14 @@ def run_code(
         repeats: How often each row is graded.
         merges: Whether grades of the same rows by other graders are shown, too.
     """
-    labels_code = labels.code_for("rows")
-    rows = call("app.samples.draw", n, **draw) if n else "app.samples"
+    kept = bool(labels.storage.url)
     run = call(
-        f"{suite}.run", _Code("rows"), labels=_Code(labels_code) if labels_code else None,
-        store=labels.storage.url or None, dataset=labels.dataset if labels.storage.url else None, budget=budget, repeats=repeats if repeats > 1 else None,
+        f"{suite}.run", _Code("rows"), labels=_labels_of_rows(labels),
+        store=labels.storage.url if kept else None, dataset=labels.dataset if kept else None,
+        budget=budget, repeats=repeats if repeats > 1 else None,
     )  # fmt: skip
     lines = [
-        f"rows = {rows}",
+        _rows_line(n, draw),
         f"report = {run}",
         *(["report = app.beside(report)"] if merges else []),
         "report",
@@ -100,8 +101,25 @@ def run_code(
     return "\n".join(lines)
 
 
+def grading_code(suite: str, labels: DatasetLabels, n: int, draw: Mapping[str, Any]) -> str:
+    """The grades of the drawn rows, which no store keeps; arguments as of `run_code`."""
+    run = call(f"{suite}.run", _Code("rows"), labels=_labels_of_rows(labels))
+    return "\n".join([_rows_line(n, draw), f"report = {run}", "report"])
+
+
+def _rows_line(n: int, draw: Mapping[str, Any]) -> str:
+    return f"rows = {call('app.samples.draw', n, **draw) if n else 'app.samples'}"
+
+
+def _labels_of_rows(labels: DatasetLabels) -> _Code | None:
+    code = labels.code_for("rows")
+    return _Code(code) if code else None
+
+
 def rows_code(where: Sequence[Mapping[str, Any]]) -> str:
-    """The rows of the report that meet these conditions."""
+    """The rows of the report that meet these conditions; all of them without any."""
+    if not where:
+        return "app.report.rows()"
     return f"app.report.rows(where=app.report.row_numbers({', '.join(map(repr, map(dict, where)))}))"
 
 

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 from traitlets import HasTraits, Int
 
 from workbench.diagnostics.labels import read_labels
@@ -15,6 +16,7 @@ from workbench.errors import WorkbenchError
 from workbench.report.agreement import agreement
 from workbench.report.settings import label_column
 from workbench.samples import Samples
+from workbench.samples.digest import share_texts
 from workbench.session.dataset_name import name_of
 from workbench.session.label_weights import WeightedLabels, is_at_random, weights_of
 from workbench.session.labelled_texts import LabelledTexts
@@ -28,7 +30,8 @@ if TYPE_CHECKING:
 __all__ = ["DatasetLabels"]
 
 
-_VALUES = {1: True, 0: False, -1: None}
+_VALUES: tuple[bool | None, ...] = (False, True, None)
+"""What a code of `read_labels` stands for: 0, 1 and, as the last, -1."""
 
 
 @dataclass(frozen=True)
@@ -199,11 +202,20 @@ class DatasetLabels(HasTraits):
     def _given_of(self, texts: LabelledTexts) -> list[bool | None]:
         """The given column's label of each row: it is of this dataset's texts, and of no others."""
         if texts is self._texts:
-            return [_VALUES[int(code)] for code in self._codes]
+            return _values_of(self._codes)
+        if share_texts(self.samples, texts.samples):
+            return _values_of(self._codes_of(texts.samples.row_numbers))
         labelled_ids = {str(name) for name in self.samples.ids[np.flatnonzero(self._codes >= 0)]}
         shared = self._texts.shared_with(texts, labelled_ids)
         ids = map(str, texts.samples.ids)
         return [_VALUES[self._code(name)] if name in shared else None for name in ids]
+
+    def _codes_of(self, numbers: NDArray[np.intp]) -> NDArray[np.int8]:
+        """The given column's labels, by the rows' numbers in the data that this dataset is a view of, (m,)."""
+        own = self.samples.row_numbers
+        codes = np.full(1 + max(own.max(initial=-1), numbers.max(initial=-1)), -1, np.int8)
+        codes[own] = self._codes
+        return codes[numbers]
 
     # ---- rates
 
@@ -345,6 +357,10 @@ class DatasetLabels(HasTraits):
                 labels.pop(name, None)
             else:
                 labels[name] = label
+
+
+def _values_of(codes: NDArray[np.int8]) -> list[bool | None]:
+    return [_VALUES[code] for code in codes.tolist()]
 
 
 def _if_any(values: list[bool | None]) -> list[bool | None] | None:

@@ -319,6 +319,7 @@ class Live(HasTraits):
         return reuse(joined, before)
 
     def _take(self, report: Report, entries: Mapping[str, Entry]) -> None:
+        self._runs.leave_line(self._rows.draw, typed=not self.edits.keys().isdisjoint(entries))
         for name, entry in entries.items():
             self._accept(name, entry.grader)
             kept = self._kept.last(name)

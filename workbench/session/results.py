@@ -120,8 +120,7 @@ class Results(HasTraits):
         self.report.row_numbers(*where)  # raises what is wrong before anything changes
         with self._guard.lock:
             self.where = where
-            if conditions:
-                self._code.text = rows_code(where)
+            self._code.text = rows_code(where)
 
     def use_labels(self, labels: DatasetLabels) -> None:
         """Diagnose the report again with the labels there are now. Called without the lock: it may take seconds."""

@@ -12,7 +12,7 @@ from traitlets import Bool, HasTraits
 from workbench.errors import WorkbenchError
 from workbench.graders.combine import Entry
 from workbench.graders.repeats import is_deterministic
-from workbench.session.code_lines import LastCode, run_code
+from workbench.session.code_lines import LastCode, grading_code, run_code
 from workbench.session.grader_versions import GraderVersions
 from workbench.session.merged_reports import merge, reusable_graders
 from workbench.session.pace import Pace, TimeLeft
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from workbench.report import Report
     from workbench.report.protocols import SamplesLike
     from workbench.samples import Samples
+    from workbench.session.draw import Draw
     from workbench.session.graders import GraderList
     from workbench.session.guard import ActionGuard
     from workbench.session.kept_versions import KeptVersions
@@ -224,6 +225,18 @@ class Runs(HasTraits):
         self._versions.note_edit(entry.name, entry, report, before)
         self._results.show(report)
         self._graders.note_run({entry.name: entry}, report.grades)
+
+    def leave_line(self, draw: Draw, *, typed: bool) -> None:
+        """Leave the lines that grade the drawn rows with what is ticked.
+
+        Args:
+            draw: The draw.
+            typed: Whether a person typed a grader: grades that come by themselves leave lines only where there are none.
+        """
+        if self._graders.chosen and (typed or not self._code.text):
+            self._code.text = grading_code(
+                self._graders.suite_code(), self._labels, draw.n, {"seed": draw.seed, "by": draw.by or None}
+            )
 
     # ---- what did not run again
 

@@ -26,7 +26,16 @@ from workbench.samples import Sample, Samples
 from workbench.samples.columns import ROLES
 from workbench.thread import StringThread
 
-__all__ = ["Trial", "find_rows", "next_row", "paste", "place_of", "random_row", "with_completion"]
+__all__ = [
+    "Trial",
+    "find_rows",
+    "next_row",
+    "paste",
+    "place_of",
+    "random_row",
+    "with_completion",
+    "with_reference",
+]
 
 _SHAPE = '[{"role": "user", "content": "..."}, {"role": "assistant", "content": "..."}], or {"messages": [...], "reference": ..., "metadata": {...}}'
 
@@ -125,6 +134,21 @@ def with_completion(sample: Sample, text: str) -> Sample:
     else:
         turns.append(("assistant", text))
     return replace(sample, thread=StringThread.from_wire((turns, *other_fields)))
+
+
+def with_reference(sample: Sample, text: str, column: Any = None) -> Sample:
+    """The sample with another reference, also where its metadata has it under its column's name.
+
+    Args:
+        sample: The sample.
+        text: The reference.
+        column: The column of the data that holds references; None for none.
+    """
+    turns, metadata, *rest = sample.thread.to_wire()
+    if isinstance(metadata, dict) and column in metadata:
+        thread = StringThread.from_wire((turns, {**metadata, column: text}, *rest))
+        return replace(sample, thread=thread, reference=text)
+    return replace(sample, reference=text)
 
 
 class Trial:

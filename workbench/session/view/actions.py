@@ -258,8 +258,7 @@ class Actions:
 
     def do_search(self, text: str) -> None:
         """Show those of the rows that hold these words."""
-        self._view.rows.table.search = text[:1_000]
-        self._view.mark("table", "reader")
+        self._view.rows.find(text[:1_000])
 
     def do_sort(self, key: str, descending: bool) -> None:
         """Sort the rows by a column; "" for their own order."""

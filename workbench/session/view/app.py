@@ -138,13 +138,14 @@ class AppView:
     def flush(self) -> None:
         """Make anew what is no longer true, and publish it. Called with the session's lock, when it is released."""
         stale = self._stale if self.mode == "grade" else self._stale - _HIDDEN
-        if not stale:
-            return
-        self._stale, self._is_flushing = self._stale - stale, True
-        try:
-            self._make(stale)
-        finally:
-            self._is_flushing = False
+        if stale:
+            self._stale, self._is_flushing = self._stale - stale, True
+            try:
+                self._make(stale)
+            finally:
+                self._is_flushing = False
+        if self._graded is not None:
+            self.rows.read_words(self._graded)
 
     def _make(self, stale: set[str]) -> None:
         makers: dict[str, Callable[[], Any]] = {
@@ -336,6 +337,9 @@ class AppView:
     def _open_mode(self, mode: str) -> None:
         if mode == "try":
             self.try_out.open(self.session.results.row)
+            self.try_out.leave_code()
+        if mode == "grade":
+            self.rows.leave_code()
         if mode == "label":
             self.session.labels.reload()  # a cell may have labelled meanwhile
         self.history.choose(self.chosen)

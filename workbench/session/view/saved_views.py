@@ -102,12 +102,13 @@ class SavedViews:
         view.graded.report.row_numbers(*map(view.rows.resolved, where))  # raises before anything changes
         if compare := state.get("compare"):
             view.compare.choose(compare)
+        view.rows.table.search = str(state.get("search", ""))
         view.rows.look(view.graded, where)
         if grader and grader != view.chosen:
             view.choose(grader)
         view.set_mode(str(state.get("mode", "grade")))
         table = view.rows.table
-        table.search, table.sort = str(state.get("search", "")), _sort(state.get("sort"))
+        table.sort = _sort(state.get("sort"))
         table.choose_columns(state.get("columns", {}))
         view.session.results.row = rows.get(str(state.get("row", "")))
         view.mark("chosen", "table", "reader", "compare")

@@ -12,6 +12,7 @@ import numpy as np
 from workbench import background
 from workbench.display_text import one_line
 from workbench.samples.search import known_words, row_words
+from workbench.session.code_lines import rows_code
 from workbench.session.view.changes import Change
 from workbench.session.view.conditions import Condition
 from workbench.session.view.graded import Graded
@@ -52,7 +53,6 @@ class ShownRows:
             change: What its edit changed; None for nothing.
         """
         self._change = change
-        self._read_words(graded.report.samples)
         has_grades = bool(graded.report.grades)
         if has_grades and self._session.results.where != self._looked:
             self.table.where = self._session.results.where  # somebody else looked, as a cell
@@ -92,12 +92,38 @@ class ShownRows:
         resolved = tuple(map(self.resolved, conditions))
         if graded.report.grades:
             self._session.results.look(*resolved)
-            if any("changed" in condition for condition in conditions):
-                self._session.code.text = "app.selected"
         else:
             graded.report.row_numbers(*resolved)
         self.table.where, self._looked = conditions, resolved
+        self.leave_code()
         self._mark("chosen", "table", "reader")
+
+    def find(self, words: str) -> None:
+        """Show those of the rows that hold these words."""
+        self.table.search = words
+        self.leave_code()
+        self._mark("table", "reader")
+
+    def leave_code(self) -> None:
+        """Leave the line that has the rows which are shown, once there are grades."""
+        if self._session.results.report is None:
+            return
+        if any("changed" in condition for condition in self.table.where):
+            self._session.code.text = (
+                "app.selected"  # which rows an edit changed, no condition of a report says
+            )
+        else:
+            self._session.code.text = rows_code(self.conditions)
+
+    @property
+    def conditions(self) -> tuple[Condition, ...]:
+        """What the rows that are shown meet, the words searched for among it, as the report takes it."""
+        return (*map(self.resolved, self.table.where), *self.words)
+
+    @property
+    def words(self) -> tuple[Condition, ...]:
+        """The words searched for as a condition; none where nobody searches."""
+        return ({"text": self.table.search},) if self.table.search else ()
 
     def as_csv(self, graded: Graded) -> str:
         """The rows that are shown, with every grader's score, what is known of them, and the columns of the data, as CSV."""
@@ -130,8 +156,16 @@ class ShownRows:
         rows = nothing if change is None else change.parts.get(part, nothing) if part else change.rows
         return {"rows": rows.tolist()}
 
-    def _read_words(self, samples: Any) -> None:
-        """Read the words of a dataset in the background, and show the table again once they are there."""
+    def read_words(self, graded: Graded) -> None:
+        """Read the words of the rows in the background, and show the table again once they are there.
+
+        Reading takes the interpreter from everything else: it waits until the rows are there and what can be graded at
+        once is, unless somebody searches or sorts.
+        """
+        samples, live = graded.report.samples, self._session.live
+        wanted = bool(self.table.search or self.table.sort[0])
+        if not (wanted or (live.active and live.idle)):
+            return
         if known_words(samples) is None and samples is not self._indexed:
             self._indexed = samples
             background.then(background.submit(asyncio.to_thread(self._read, samples)), self._words_read)
@@ -143,7 +177,7 @@ class ShownRows:
     def _words_read(self, future: Future[Any]) -> None:
         with self._session.guard.locked("Rows"):
             future.result()
-            if self.table.search or self.table.sort[0]:
+            if self.table.has_said_busy:
                 self._mark("table")
 
 

@@ -74,6 +74,7 @@ class RowsTable:
         search: Words that the rows hold.
         sort: Key of the column they are sorted by, "" for their own order, and whether the largest come first.
         revision: Counts the states of the table: answers about an older one are of other rows.
+        has_said_busy: Whether the last `data` said that words are still being read.
     """
 
     resolve: Callable[[Condition], Condition]
@@ -81,6 +82,7 @@ class RowsTable:
     search: str = ""
     sort: tuple[str, bool] = ("", False)
     revision: int = 0
+    has_said_busy: bool = False
     rows: Rows = field(default_factory=lambda: np.empty(0, np.intp))
     _source: TableSource | None = None
     _columns: dict[str, Column] = field(default_factory=dict)
@@ -222,6 +224,7 @@ class RowsTable:
         source = self._required
         total = len(source.report)
         key, descending = self.sort
+        self.has_said_busy = self.busy
         return {
             "revision": self.revision,
             "title": title_of(self.where, source.chosen, everything),
@@ -230,7 +233,7 @@ class RowsTable:
             "total": total,
             "filters": [{"id": chip_id(each), "text": chip_text(each, source.chosen)} for each in self.where],
             "search": self.search,
-            "busy": self.busy,
+            "busy": self.has_said_busy,
             "columns": [self._column_info(column) for column in self._columns.values()],
             "sort": {"key": key, "descending": descending},
             "first": self.window(0, FIRST),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from workbench.diagnostics.registry import pass_mark
@@ -16,12 +15,20 @@ from workbench.samples import Sample
 from workbench.session.code_lines import grader_code
 from workbench.session.proofs import asks_models, waits_for
 from workbench.session.row_texts import sample_of, texts_of
-from workbench.session.trial import Trial, find_rows, next_row, paste, place_of, random_row, with_completion
+from workbench.session.trial import (
+    Trial,
+    find_rows,
+    next_row,
+    paste,
+    place_of,
+    random_row,
+    with_completion,
+    with_reference,
+)
 from workbench.session.view.kept_answers import KeptAnswer, KeptAnswers, is_same
 from workbench.session.view.names import shown_name
 from workbench.session.view.reader import piece_of_text, thread_data
 from workbench.session.view.try_words import accepts, moved, outcome, verdict_of_answer
-from workbench.thread import StringThread
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -88,7 +95,15 @@ class TryMode:
         sample = self._original
         if self._text is not None and self._text != (sample.thread.completion() or ""):
             sample = with_completion(sample, self._text)
-        return sample if self._expected is None else _with_reference(sample, self._expected, self._session)
+        return (
+            sample
+            if self._expected is None
+            else with_reference(sample, self._expected, self._reference_column)
+        )
+
+    @property
+    def _reference_column(self) -> Any:
+        return self._session.samples.columns.get("reference")
 
     def _take_row(self, row: int) -> None:
         self._row, self._pasted = row, None
@@ -103,6 +118,12 @@ class TryMode:
         self._first.stop()
         self._trial.stop()
         self._ask_before()
+        self.leave_code()
+
+    def leave_code(self) -> None:
+        """Leave the lines that ask the graders about this conversation."""
+        if self._code and self._session.graders.chosen:
+            self._session.code.text = self._repeating_code()
 
     # ---- grades
 
@@ -172,7 +193,7 @@ class TryMode:
         self._after = {}
         self._trial.stop()
         self._ask_after()
-        self._session.code.text = self._repeating_code()
+        self.leave_code()
 
     def do_try_row(self, query: str, next: bool = False) -> None:  # noqa: A002 (the message's words)
         """Try the row with this id or these words, or the next of them.
@@ -235,6 +256,7 @@ class TryMode:
             self._begin(answer.code)
         self._text, self._expected, self._good = answer.text, answer.expected, answer.good
         self._ask_after()
+        self.leave_code()
 
     def do_try_drop(self, number: int) -> None:
         """Keep an answer no more."""
@@ -251,6 +273,10 @@ class TryMode:
         changed = self._code
         if self._text is not None:
             changed = f"wb.session.trial.with_completion({self._code}, {self._text!r})"
+        if self._expected is not None:
+            changed = (
+                f"wb.session.trial.with_reference({changed}, {self._expected!r}, {self._reference_column!r})"
+            )
         calls = [f"{grader_code(name)}(sample)" for name in self._session.graders.chosen]
         return "\n".join([f"sample = {changed}", *calls])
 
@@ -324,13 +350,3 @@ class TryMode:
 
 def _reference_text(sample: Sample) -> str:
     return "" if sample.reference is None else visible(str(sample.reference)[:20_000])
-
-
-def _with_reference(sample: Sample, text: str, session: Session) -> Sample:
-    """The sample with another reference, also where its metadata has it under its column's name."""
-    column = session.samples.columns.get("reference")
-    turns, metadata, *rest = sample.thread.to_wire()
-    if isinstance(metadata, dict) and column in metadata:
-        thread = StringThread.from_wire((turns, {**metadata, column: text}, *rest))
-        return replace(sample, thread=thread, reference=text)
-    return replace(sample, reference=text)

@@ -1,0 +1,121 @@
+"""The same in code: the line at the foot gives what the page shows, after every action that changes it."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import workbench as wb
+from tests.session.view.page import NO, RULES, coded
+from workbench.session.trial import with_reference
+
+BAD = {"label": False}
+
+
+@pytest.fixture
+def page(page_of):
+    """A page with two rules and a grader of code, graded."""
+    return page_of(graders=(*RULES, coded()), labels="good").opened()
+
+
+def value(page, name=""):
+    """What the code of a page gives: the value of its last line, or of a name that it sets."""
+    *lines, last = page.code.splitlines()
+    space = {"wb": wb, "app": App(page)}
+    exec("\n".join([*lines, last] if name else lines), space)
+    return space[name] if name else eval(last, space)
+
+
+class App:
+    """What the lines of code read of an app."""
+
+    def __init__(self, page):
+        self.samples, self.report = page.session.samples, page.session.results.report
+        self.graders, self.labels_of = page.session.graders.by_name, page.session.labels.for_rates
+
+
+def shown_ids(page):
+    """Ids of the rows in sight, ascending by row."""
+    return sorted(page.rows(), key=lambda name: int(name.removeprefix("row-")))
+
+
+def code_ids(page):
+    """Ids of the rows that the code gives."""
+    return sorted(value(page)["sample"], key=lambda name: int(name.removeprefix("row-")))
+
+
+def test_what_was_graded_at_once_is_the_first_line(page):
+    """Nobody has done anything: the lines give the report that is shown."""
+    report = value(page)
+    assert report.scores.equals(page.session.results.report.scores)
+    assert page.session.code.text.startswith("rows = app.samples\n")
+
+
+def test_filters_and_words_are_in_it_until_they_are_taken_away(page):
+    """The rows of the code are those on the page, after every step."""
+    page.tell("look", where=[BAD])
+    assert code_ids(page) == shown_ids(page)
+    assert len(value(page)) == 30
+    page.tell("filter", where=[{"grader": "has yes", "passed": False}])
+    page.tell("search", text="question 1")
+    assert "'text': 'question 1'" in page.code
+    assert code_ids(page) == shown_ids(page)
+    page.tell("search", text="")
+    assert "text" not in page.code
+    for chip in page.table["filters"]:
+        page.tell("unfilter", chip=chip["id"])
+        assert code_ids(page) == shown_ids(page)
+    assert page.code == "app.report.rows()"
+
+
+def test_what_an_edit_changed_is_what_is_selected(page):
+    """No condition of a report says it: the app does."""
+    page.tell("choose", name="coded")
+    page.typed("coded", NO)
+    page.settled()
+    assert page.code.startswith("rows = app.samples\n")  # the edit itself
+    page.tell("look", where=[{"changed": ""}])
+    assert page.code == "app.selected"
+
+
+def test_a_grade_that_comes_by_itself_leaves_the_last_action(page):
+    """A grader that was added is graded at once; the line adds it all the same."""
+    page.tell("look", where=[BAD])
+    before = page.code
+    page.session.rows.change(n=40)
+    page.settled()
+    assert page.code == before
+
+
+def test_grade_comes_back_with_its_rows(page):
+    """After another mode's lines the rows' own are there again."""
+    page.tell("look", where=[BAD])
+    line = page.code
+    page.tell("mode", mode="export")
+    assert page.code.startswith("wb.export(")
+    page.tell("mode", mode="grade")
+    assert page.code == line
+
+
+def test_try_says_which_conversation(page):
+    """A row, one that is searched for, a pasted one, and what was changed in it."""
+    page.tell("mode", mode="try")
+    assert value(page, "sample").id == "row-0"
+    page.tell("try_row", query="row-7")
+    assert value(page, "sample").id == "row-7"
+    page.tell("try", text="perhaps", expected="maybe")
+    sample = value(page, "sample")
+    assert (sample.thread.completion(), sample.reference) == ("perhaps", "maybe")
+    assert sample.thread.metadata["expected"] == "maybe"
+    conversation = [{"role": "user", "content": "hello"}, {"role": "assistant", "content": "yes"}]
+    page.tell("try_paste", text=json.dumps(conversation))
+    assert value(page, "sample").thread.completion() == "yes"
+
+
+def test_a_reference_stands_in_the_metadata_too():
+    """Where the data has it under its column's name; nowhere else is it put."""
+    sample = wb.Samples([{"prompt": "p", "completion": "c", "expected": "e"}])[0]
+    assert with_reference(sample, "new", "expected").thread.metadata["expected"] == "new"
+    assert with_reference(sample, "new").thread.metadata["expected"] == "e"
+    assert with_reference(sample, "new").reference == "new"
