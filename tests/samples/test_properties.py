@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import workbench as wb
-from workbench.samples.draw import shares
+from workbench.samples.draw import draw_rows, shares
 from workbench.samples.plain import MAX_DEPTH, NotPlainError, is_missing, plain, text
 
 TEXT = st.text(st.characters(), max_size=20)  # lone surrogates included
@@ -111,6 +111,14 @@ def test_draw(tasks, n, seed, by):
     assert len(rows) == min(n, len(tasks))
     if by == "task" and n >= len(set(tasks)):
         assert set(drawn.frame["task"]) == set(tasks)
+
+
+@given(size=st.integers(0, 300), n=st.integers(0, 400), seed=st.integers(0, 2**31))
+def test_a_plain_draw_takes_the_smallest_keys(size, n, seed):
+    """One random key a row, as when all of them were sorted: a seed draws the same rows in every version."""
+    keys = np.random.default_rng(seed).random(size)
+    expected = np.sort(np.argsort(keys, kind="stable")[:n])
+    assert draw_rows(size, n, seed=seed).tolist() == expected.tolist()
 
 
 @given(st.lists(st.integers(1, 500), min_size=1, max_size=30), st.data())

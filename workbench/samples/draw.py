@@ -25,11 +25,20 @@ def draw_rows(size: int, n: int, *, seed: int | None, groups: _Ints | None = Non
     # One key a row, then the n smallest: a larger draw of the same seed contains the smaller one.
     keys = np.random.default_rng(seed).random(size)
     if groups is None:
-        return np.sort(np.argsort(keys, kind="stable")[:n])
+        return _smallest(keys, n)
     quotas = shares(np.bincount(groups), n)
     order = np.lexsort((keys, groups))
     place = _place_in_stratum(groups[order])
     return np.sort(order[place < quotas[groups[order]]])
+
+
+def _smallest(keys: NDArray[np.float64], n: int) -> _Ints:
+    """Places of the n smallest keys, ascending; of equal keys the earlier ones."""
+    if not 0 < n < len(keys):
+        return np.arange(n, dtype=np.intp)
+    largest = np.partition(keys, n - 1)[n - 1]  # without sorting all of them
+    below, equal = np.flatnonzero(keys < largest), np.flatnonzero(keys == largest)
+    return np.sort(np.concatenate([below, equal[: n - len(below)]]))
 
 
 def shares(sizes: Sequence[int] | _Ints, n: int) -> _Ints:

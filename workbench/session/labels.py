@@ -92,7 +92,7 @@ class DatasetLabels(HasTraits):
     @property
     def _nobody_labelled(self) -> bool:
         """Whether the store has no label of any dataset: then this one need not be named."""
-        return not self.storage.store.labels.datasets()
+        return self.storage.is_new or not self.storage.store.labels.datasets()
 
     @cached_property
     def latest(self) -> dict[str, Label]:

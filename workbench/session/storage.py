@@ -66,6 +66,11 @@ class Storage:
         """Whether the store's address leads nobody else to it."""
         return self.url in {"", "sqlite://", "sqlite:///:memory:"}
 
+    @property
+    def is_new(self) -> bool:
+        """Whether nothing can be in it: it is in memory, and was not needed so far."""
+        return self._address is None and "store" not in self.__dict__
+
     def close(self) -> None:
         """Close the store, if it was opened here."""
         if self._opened_here:

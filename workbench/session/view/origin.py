@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy.stats import chi2_contingency
+from scipy.special import chdtrc
 
 from workbench.report.context import WRITER_COLUMNS
 from workbench.report.counts import counts_of
@@ -89,10 +89,19 @@ def _telling(columns: Mapping[str, NDArray[Any]], hits: Rows, base: Rows) -> str
 
 
 def _p_value(values: NDArray[Any], is_hit: NDArray[np.bool_]) -> float:
-    """Of Pearson's chi-squared test on value by hit; 1.0 where there is nothing to test."""
+    """Of Pearson's chi-squared test on value by hit; 1.0 where there is nothing to test.
+
+    As `scipy.stats.chi2_contingency` has it, with Yates' correction for two values; that module takes a third of a second
+    to load, which whoever opens an app would wait for.
+    """
     codes = pd.factorize(values)[0]
     table = np.zeros((2, int(codes.max(initial=0)) + 1))
     np.add.at(table, (is_hit.astype(int), codes), 1)
     if not 1 < table.shape[1] <= _MOST_VALUES:
         return 1.0
-    return float(chi2_contingency(table).pvalue)
+    expected = np.outer(table.sum(axis=1), table.sum(axis=0)) / table.sum()
+    differences = np.abs(table - expected)
+    degrees = table.shape[1] - 1
+    if degrees == 1:
+        differences -= np.minimum(0.5, differences)
+    return float(chdtrc(degrees, (differences**2 / expected).sum()))
