@@ -8,9 +8,9 @@ import { Editor } from "./Editor.tsx";
 import { Finding } from "./Finding.tsx";
 import { From } from "./From.tsx";
 import { Meaning } from "./Icon.tsx";
-import type { Chosen as ChosenData } from "./protocol.ts";
+import type { Chosen as ChosenData, Notice as NoticeData } from "./protocol.ts";
 import { Scores } from "./Scores.tsx";
-import { useView } from "./view.ts";
+import { useTell, useView } from "./view.ts";
 
 export function Chosen() {
   const chosen = useLink().state.chosen.value;
@@ -22,11 +22,21 @@ export function Chosen() {
       <div class={`scroll ${chosen.scores ? "scored" : ""} ${view.tall.value ? "tall" : ""}`} tabIndex={-1}>
         <Editor />
         <Checks checks={chosen.checks} isolation={chosen.isolation} />
-        <div class={view.old.value ? "answer old" : "answer"} aria-busy={view.old.value}>
+        {chosen.notice && <Notice notice={chosen.notice} />}
+        <div class={view.old.value || chosen.refused ? "answer old" : "answer"} aria-busy={view.old.value}>
           <Answer chosen={chosen} />
         </div>
       </div>
     </section>
+  );
+}
+
+function Notice({ notice: { text, link, act } }: { notice: NoticeData }) {
+  const tell = useTell();
+  return (
+    <p class="notice small" role="status">
+      {text} {link && <button type="button" class="link" onClick={() => tell(act)}>{link}</button>}
+    </p>
   );
 }
 

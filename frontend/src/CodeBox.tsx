@@ -1,11 +1,11 @@
 /** A code editor in the view: what it shows comes in as properties, what is typed goes out by a call. */
 
-import { EditorState, type StateEffect } from "@codemirror/state";
+import { EditorState } from "@codemirror/state";
 import { EditorView } from "@codemirror/view";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import type { SourceText } from "./protocol.ts";
 import { setKept } from "./editor/changed.ts";
-import { setProblem } from "./editor/problem.ts";
+import { scrollToProblem, setProblem } from "./editor/problem.ts";
 import { fromKernel, setup, type Setup } from "./editor/setup.ts";
 
 export interface Box extends Setup {
@@ -56,10 +56,7 @@ export function CodeBox(box: Box) {
 
 /** Set the line off, and show it unless somebody is at work elsewhere in the text. */
 function tellProblem(view: EditorView, error: Box["error"]): void {
-  const effects: StateEffect<unknown>[] = [setProblem.of(error)];
-  const { doc } = view.state;
-  if (error && !view.hasFocus) effects.push(EditorView.scrollIntoView(doc.line(Math.max(1, Math.min(error.line, doc.lines))).from, { y: "center" }));
-  view.dispatch({ effects });
+  view.dispatch({ effects: [setProblem.of(error), ...scrollToProblem(view, error)] });
 }
 
 /** Calls go to the newest properties, as an editor lives longer than they do. */

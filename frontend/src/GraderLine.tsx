@@ -36,7 +36,7 @@ export function GraderLine({ line, chosen, draft = false }: LineProps) {
 
 const PROOFS: Record<RailLine["proof"], string> = {
   proved: "all five checks pass",
-  failed: "a check fails",
+  failed: "a check fails, of this text or the one in the editor",
   unproved: "not checked yet",
   rule: "a rule of the workbench: needs no check",
 };

@@ -195,6 +195,15 @@ export interface Chosen {
   from: From | null;
   say: string; // where there is no finding: what to do next
   waits: string; // why it is not graded as one types; "" where it is
+  refused: boolean; // the text in the editor is none that can be graded: what is shown is of the one before
+  notice: Notice | null;
+}
+
+/** That there is another text than the one in the editor, and what leads to it. */
+export interface Notice {
+  text: string;
+  link: string; // "" for none
+  act: Action;
 }
 
 export interface Starter {
@@ -447,6 +456,7 @@ export type Action =
   | { do: "edit"; name: string; text: string; seq: number }
   | { do: "keep"; name: string }
   | { do: "back"; name: string }
+  | { do: "bring_stored"; name: string; version: number }
   | { do: "validate"; name: string }
   | { do: "add"; text: string; name: string }
   | { do: "add_files"; files: { name: string; text: string; size: number }[] }

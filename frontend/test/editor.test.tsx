@@ -70,6 +70,25 @@ describe("typing", () => {
   });
 });
 
+describe("another text than the one in the editor", () => {
+  const act = { do: "back" as const, name: "contains_number" };
+  const notice = { text: "This text is not graded <b>.", link: "Back to version 1", act };
+
+  it("is said, with what leads to it, above an answer that is dimmed", async () => {
+    const { model, container, getByRole } = showApp({ chosen: chosenData({ refused: true, notice }) });
+    expect(container.querySelector(".notice")?.textContent).toContain(notice.text);
+    expect(container.querySelector(".answer.old")).toBeTruthy();
+    fireEvent.click(getByRole("button", { name: notice.link }));
+    expect(model.sent.at(-1)).toMatchObject(act);
+  });
+
+  it("may lead nowhere, and leaves an answer that is of the text as it is", () => {
+    const { container } = showApp({ chosen: chosenData({ notice: { ...notice, link: "" } }) });
+    expect(container.querySelector(".notice button")).toBeNull();
+    expect(container.querySelector(".answer.old")).toBeNull();
+  });
+});
+
 describe("the kernel's text", () => {
   it("is left alone while its revision is the same", async () => {
     const { model, container } = showApp();

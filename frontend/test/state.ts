@@ -92,7 +92,7 @@ export function chosenData(part: Partial<Chosen> = {}): Chosen {
         text, hits, of, counts: counts({ bad_accepted: hits, bad_refused: of - hits }), where: [...ACCEPTED_BAD, { column: "writer", is: text }],
       })),
     },
-    say: "", waits: "", ...part,
+    say: "", waits: "", refused: false, notice: null, ...part,
   };
 }
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from traitlets import Any as AnyTrait
 from traitlets import HasTraits
 
+from workbench.errors import WorkbenchError
 from workbench.serialization import spec_of
-from workbench.session.code_lines import LastCode, keep_code
+from workbench.session.code_lines import LastCode, keep_code, stored_version_code
 from workbench.session.grader_text import text_of
 
 if TYPE_CHECKING:
@@ -19,7 +20,14 @@ if TYPE_CHECKING:
     from workbench.store import Store
     from workbench.store.graders import GraderEntry
 
-__all__ = ["StoredGraders"]
+__all__ = ["StoredGraders", "StoredText"]
+
+
+class StoredText(NamedTuple):
+    """The newest version of a grader in a store, and its text as the editor takes it."""
+
+    version: int
+    text: str
 
 
 class StoredGraders(HasTraits):
@@ -42,6 +50,7 @@ class StoredGraders(HasTraits):
         self._graders, self._storage = graders, storage
         self._guard, self._code = guard, code
         self.versions = {}
+        self._newest: dict[str, StoredText | None] = {}
 
     def keep(self, name: str) -> None:
         """Keep a grader of the session under its name. Called without the lock: it is validated first.
@@ -56,6 +65,7 @@ class StoredGraders(HasTraits):
             # Also where nothing was kept: the checks have run, and what they found is shown.
             self._graders.note_proof(name, grader)
         with self._guard.lock:
+            self._newest.pop(name, None)
             self.versions = {**self.versions, name: (grader, entry.version)}
             if change:
                 self._code.text = keep_code(self._storage, name, change)
@@ -64,6 +74,33 @@ class StoredGraders(HasTraits):
         """The version under which this very grader was kept here; 0 for not kept."""
         grader, version = self.versions.get(name, (None, 0))
         return version if grader == self._graders.by_name.get(name) else 0
+
+    def newest(self, name: str) -> StoredText | None:
+        """What the store has under a grader's name, read once; None for nothing that can be read here."""
+        if self._storage.in_memory:
+            return None
+        if name not in self._newest:
+            self._newest[name] = self._read_newest(name)
+        return self._newest[name]
+
+    def _read_newest(self, name: str) -> StoredText | None:
+        stored = self._storage.store.graders
+        try:
+            return StoredText(stored.entry(name).version, text_of(stored.get(name)).text)
+        except WorkbenchError:  # nothing of this name, or of a kind that is not registered here
+            return None
+
+    def bring(self, name: str, version: int) -> None:
+        """Take a version out of the store in place of a session's grader, which `restore` brings back.
+
+        Raises:
+            StoreError: There is no such version.
+            FormatError: Of a kind that is not registered here.
+        """
+        grader = self._storage.store.graders.get(name, version)
+        with self._guard.lock:
+            self._graders.exchange(name, grader)
+            self._code.text = stored_version_code(self._storage, name, version)
 
     def names(self) -> list[str]:
         """Names of the graders in the store; none where it is in memory."""
@@ -80,7 +117,7 @@ class StoredGraders(HasTraits):
 
     def forget(self) -> None:
         """Note that the store is gone, with all that was kept in it."""
-        self.versions = {}
+        self.versions, self._newest = {}, {}
 
 
 def _keep(store: Store, name: str, grader: Grader) -> tuple[GraderEntry, str]:

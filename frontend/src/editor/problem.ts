@@ -20,12 +20,16 @@ class Message extends WidgetType {
   }
 
   toDOM(): HTMLElement {
+    // Its distance to the lines is padding: CodeMirror does not count a margin, and numbers would stand beside their lines.
+    const place = document.createElement("div");
+    place.className = "editor-problem";
     const box = document.createElement("div");
-    box.className = "editor-problem";
+    box.className = "said";
     const words = document.createElement("span");
     words.textContent = this.text;
     box.append(triangle(), words);
-    return box;
+    place.append(box);
+    return place;
   }
 }
 
@@ -65,3 +69,18 @@ function around(problem: Problem, text: EditorView["state"]["doc"]): Range<Decor
 }
 
 export const problems: Extension = field;
+
+/** Pixels below a line in which what is said of it stands. */
+const MESSAGE = 64;
+
+/** Bring the line and its words into sight; whoever is at work elsewhere in the text is not taken away from it. */
+export function scrollToProblem(view: EditorView, problem: Problem): StateEffect<unknown>[] {
+  if (!problem) return [];
+  const { doc } = view.state;
+  const { from } = doc.line(Math.max(1, Math.min(problem.line, doc.lines)));
+  if (!view.hasFocus) return [EditorView.scrollIntoView(from, { y: "center" })];
+  const at = view.coordsAtPos(from);
+  const box = view.scrollDOM.getBoundingClientRect();
+  const inSight = at !== null && at.bottom > box.top && at.top < box.bottom;
+  return inSight ? [EditorView.scrollIntoView(from, { y: "nearest", yMargin: MESSAGE })] : [];
+}

@@ -25,7 +25,19 @@ __all__ = ["Actions", "handlers_of"]
 
 Handler = Callable[..., Any]
 
-_SLOW = frozenset({"add_files", "validate", "keep", "use_labels", "pass_mark", "limit", "write", "prove_all"})
+_SLOW = frozenset(
+    {
+        "add_files",
+        "bring_stored",
+        "validate",
+        "keep",
+        "use_labels",
+        "pass_mark",
+        "limit",
+        "write",
+        "prove_all",
+    }
+)
 """Actions that take their time, and the lock themselves."""
 
 
@@ -149,6 +161,16 @@ class Actions:
         if last is not None:
             self._session.live.forget(name)
             self._session.graders.add(last.grader, name=name)
+
+    def do_bring_stored(self, name: str, version: int) -> None:
+        """Take a version of a grader out of the store, in place of the one that is here.
+
+        Raises:
+            StoreError: There is no such version.
+        """
+        if name in self._session.graders.by_name:
+            self._session.live.forget(name)
+            self._session.stored.bring(name, version)
 
     def do_validate(self, name: str) -> None:
         """Run the checks of a grader again."""

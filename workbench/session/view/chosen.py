@@ -20,6 +20,7 @@ from workbench.session.view.conditions import Condition
 from workbench.session.view.graded import Graded
 from workbench.session.view.names import shown_name
 from workbench.session.view.origin import origin_data
+from workbench.session.view.other_text import is_refused, notice_data
 from workbench.session.view.rail import check_name, failed_check, kind_words
 from workbench.session.view.scores import scores_data
 
@@ -46,7 +47,7 @@ def nothing_chosen() -> dict[str, Any]:
         "name": "", "title": "", "version": 0, "kept": True, "can_keep": False, "stored": 0, "draft": False,
         "source": {"text": "", "language": "", "editable": False, "revision": 0, "error": None, "file": ""},
         "checks": [], "isolation": {"word": "", "tip": ""}, "seq": 0, "changed": None, "finding": None, "more": [],
-        "scores": None, "from": None, "say": "", "waits": "",
+        "scores": None, "from": None, "say": "", "waits": "", "refused": False, "notice": None,
     }  # fmt: skip
 
 
@@ -94,6 +95,8 @@ def chosen_data(
         "seq": session.live.answered.get(name, 0),
         "changed": None if change is None else changed_data(change, where),
         "waits": waits_for(grader),
+        "refused": is_refused(session, name),
+        "notice": notice_data(session, name, has_grades=name in graded and not draft),
         **(
             graded.once("chosen", name, lambda: _graded(graded, name))
             if name in graded and not draft

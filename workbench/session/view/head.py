@@ -91,8 +91,17 @@ def _standing(session: Session) -> tuple[str, str]:
         return "old", f"{counted(len(unrun), 'grader')} to run"
     if session.live.edits:
         stopped = any(edit.is_open for edit in session.live.edits.values())
-        return "old", "stopped: this text is not graded" if stopped else "the text does not pass its checks"
+        return ("old", "stopped: this text is not graded") if stopped else ("failed", _refused(session))
     return "ok", "graded as you type" if session.edited_names else "up to date"
+
+
+def _refused(session: Session) -> str:
+    names = list(session.live.edits)
+    return (
+        f"the text of {one_line(names[0], 40)} does not pass its checks"
+        if len(names) == 1
+        else f"{len(names)} texts do not pass their checks"
+    )
 
 
 def _plan(session: Session) -> str:

@@ -11,6 +11,7 @@ from workbench.report.finding_parts import estimate
 from workbench.session.proofs import asks_models, waits_for
 from workbench.session.view.graded import Graded
 from workbench.session.view.names import shown_name
+from workbench.session.view.other_text import is_refused
 
 if TYPE_CHECKING:
     from workbench.sandbox.host.validation import Validation
@@ -64,7 +65,7 @@ def _line(session: Session, graded: Graded, name: str, change: Change | None) ->
         "name": shown_name(name),
         "kind": kind_words(grader),
         "ticked": name in graders.chosen,
-        "proof": _proof(grader, graders.proofs.get(name)),
+        "proof": "failed" if is_refused(session, name) else _proof(grader, graders.proofs.get(name)),
         "counts": graded.counts(name) if has_grades else None,
         "was": _counts_before(change),
         "verdict": verdict_of(graded.findings(name), has_labels=graded.has_labels) if has_grades else None,

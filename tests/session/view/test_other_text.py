@@ -1,0 +1,99 @@
+"""What the page says of a text that is not the one in the editor: the last that was graded, and the store's."""
+
+from __future__ import annotations
+
+import pytest
+
+import workbench as wb
+from tests.session.view.page import NO, RULES, YES, coded
+
+BROKEN = "async def grade(thread)\n    return 1.0\n"
+
+
+@pytest.fixture
+def page(page_of):
+    """A page on a grader of code, graded."""
+    page = page_of(graders=(coded(), *RULES), labels="good").opened()
+    assert page.chosen["name"] == "coded"
+    return page
+
+
+def test_grades_below_a_refused_text_are_said_to_be_of_the_version_before(page):
+    """Its line has no tick, and the notice leads back to that version."""
+    assert (page.chosen["refused"], page.chosen["notice"]) == (False, None)
+    page.typed("coded", BROKEN)
+    notice = page.chosen["notice"]
+    assert page.chosen["refused"]
+    assert notice["text"] == "This text is not graded: what stands here is of version 1."
+    assert notice["link"] == "Back to version 1"
+    assert page.line("coded")["proof"] == "failed"
+    assert page.line("coded")["stale"]
+    page.tell(**notice["act"])
+    page.settled()
+    assert (page.chosen["refused"], page.chosen["notice"]) == (False, None)
+    assert page.chosen["source"]["text"] == YES
+    assert page.line("coded")["proof"] == "proved"
+
+
+def test_between_them_may_be_a_text_that_nobody_kept(page):
+    """What is shown is of that one then; the way back is to what was kept."""
+    page.typed("coded", NO)
+    page.typed("coded", BROKEN)
+    notice = page.chosen["notice"]
+    assert "the last text that passed its checks" in notice["text"]
+    assert notice["link"] == "Back to version 1"
+
+
+@pytest.fixture
+def store(tmp_path):
+    """A store's address."""
+    return f"sqlite:///{tmp_path / 'graders.db'}"
+
+
+def again(page_of, store):
+    """The cell that runs again, with its own text."""
+    return page_of(graders=(coded(), *RULES), labels="good", store=store).opened()
+
+
+def test_a_version_that_was_kept_is_offered_when_the_cell_runs_again(page_of, store):
+    """The cell brings its own text back; one click takes the kept one, another brings the cell's."""
+    page = again(page_of, store)
+    page.typed("coded", NO)
+    page.tell("keep", name="coded")
+    assert page.chosen["notice"] is None
+    page.close()
+    page = again(page_of, store)
+    notice = page.chosen["notice"]
+    assert notice["text"] == "The store keeps version 1 of it, with another text."
+    page.tell(**notice["act"])
+    page.settled()
+    assert page.chosen["source"]["text"] == NO
+    assert page.chosen["notice"] is None
+    assert page.line("coded")["counts"]["good_refused"] == 30
+    assert page.code.endswith(".graders.get('coded', 1))")
+    page.tell("restore")
+    page.settled()
+    assert page.chosen["source"]["text"] == YES
+
+
+def test_nothing_is_said_where_the_store_has_the_same_or_nothing(page_of, store):
+    """Nor while somebody is at work on another text."""
+    with wb.open_store(store) as opened:
+        opened.graders.create("coded", coded())
+        opened.graders.create("exact", coded(NO, "exact"))
+    page = again(page_of, store)
+    assert page.chosen["notice"] is None
+    page.typed("coded", NO)
+    assert page.chosen["notice"] is None
+    page.tell("choose", name="has yes")
+    assert page.chosen["notice"] is None
+    page.tell("choose", name="exact")  # a rule of the workbench here, code in the store
+    assert page.chosen["notice"]["act"]["version"] == 1
+
+
+def test_a_version_that_is_not_there_is_said_and_changes_nothing(page_of, store):
+    """Somebody deleted the store's file meanwhile, or a page makes numbers up."""
+    page = again(page_of, store)
+    page.tell("bring_stored", name="coded", version=7)
+    assert page.chosen["source"]["text"] == YES
+    assert "coded" in page.problem
