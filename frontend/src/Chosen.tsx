@@ -34,7 +34,7 @@ export function Chosen() {
 function Notice({ notice: { text, link, act } }: { notice: NoticeData }) {
   const tell = useTell();
   return (
-    <p class="notice small" role="status">
+    <p class="other-text small" role="status">
       {text} {link && <button type="button" class="link" onClick={() => tell(act)}>{link}</button>}
     </p>
   );

@@ -195,7 +195,7 @@ export interface Chosen {
   from: From | null;
   say: string; // where there is no finding: what to do next
   waits: string; // why it is not graded as one types; "" where it is
-  refused: boolean; // the text in the editor is none that can be graded: what is shown is of the one before
+  refused: boolean; // the text in the editor cannot be graded: the grades that are shown are of the one before
   notice: Notice | null;
 }
 

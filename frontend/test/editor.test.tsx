@@ -76,7 +76,7 @@ describe("another text than the one in the editor", () => {
 
   it("is said, with what leads to it, above an answer that is dimmed", async () => {
     const { model, container, getByRole } = showApp({ chosen: chosenData({ refused: true, notice }) });
-    expect(container.querySelector(".notice")?.textContent).toContain(notice.text);
+    expect(container.querySelector(".other-text")?.textContent).toContain(notice.text);
     expect(container.querySelector(".answer.old")).toBeTruthy();
     fireEvent.click(getByRole("button", { name: notice.link }));
     expect(model.sent.at(-1)).toMatchObject(act);
@@ -84,7 +84,7 @@ describe("another text than the one in the editor", () => {
 
   it("may lead nowhere, and leaves an answer that is of the text as it is", () => {
     const { container } = showApp({ chosen: chosenData({ notice: { ...notice, link: "" } }) });
-    expect(container.querySelector(".notice button")).toBeNull();
+    expect(container.querySelector(".other-text button")).toBeNull();
     expect(container.querySelector(".answer.old")).toBeNull();
   });
 });

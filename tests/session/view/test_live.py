@@ -105,7 +105,7 @@ def test_a_text_that_fails_a_check_fails_it_for_other_rows_too(page):
     assert sum(page.line("coded")["counts"].values()) == 20
     assert page.chosen["source"]["text"] == TWO
     assert page.chosen["source"]["error"] is not None
-    assert page.head["state"] == {"shape": "failed", "text": "the text of coded does not pass its checks"}
+    assert page.head["state"] == {"shape": "failed", "text": "coded fails its checks"}
 
 
 def test_a_text_that_is_no_grader_says_why(page):

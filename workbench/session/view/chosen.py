@@ -78,6 +78,7 @@ def chosen_data(
         edit.proof if edit is not None and (edit.proof or edit.error) else session.graders.proofs.get(name)
     )
     draft = name in session.graders.drafts
+    has_grades = name in graded and not draft
     kept = session.kept.last(name)
     version = 1 if kept is None else kept.number + (kept.grader != grader)
     return {
@@ -95,11 +96,11 @@ def chosen_data(
         "seq": session.live.answered.get(name, 0),
         "changed": None if change is None else changed_data(change, where),
         "waits": waits_for(grader),
-        "refused": is_refused(session, name),
-        "notice": notice_data(session, name, has_grades=name in graded and not draft),
+        "refused": has_grades and is_refused(session, name),
+        "notice": notice_data(session, name, has_grades=has_grades),
         **(
             graded.once("chosen", name, lambda: _graded(graded, name))
-            if name in graded and not draft
+            if has_grades
             else {"say": _say(session, name, proof)}
         ),
     }

@@ -98,9 +98,9 @@ def _standing(session: Session) -> tuple[str, str]:
 def _refused(session: Session) -> str:
     names = list(session.live.edits)
     return (
-        f"the text of {one_line(names[0], 40)} does not pass its checks"
+        f"{one_line(names[0], 40)} fails its checks"
         if len(names) == 1
-        else f"{len(names)} texts do not pass their checks"
+        else f"{len(names)} graders fail their checks"
     )
 
 
