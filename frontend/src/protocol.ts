@@ -394,7 +394,7 @@ export interface ExportData {
   files: { name: string; text: string; language: string; lines: number }[];
   losses: string[];
   notes: string[];
-  problem: string;
+  problem: string[]; // why nothing would be written: what is wrong, then each way out
   in_the_way: string[]; // what would be replaced
   written: string;
 }

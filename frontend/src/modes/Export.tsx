@@ -48,7 +48,7 @@ function Platforms({ data }: { data: ExportData }) {
 type FileText = ExportData["files"][number];
 
 function Preview({ data, file, choose }: { data: ExportData; file: FileText | undefined; choose: (name: string) => void }) {
-  if (!file) return <div class="preview"><Empty title="No file yet" step={data.problem ? "Change what is named on the left." : "Tick a grader that the platform can take."} /></div>;
+  if (!file) return <div class="preview"><Empty title="No file yet" step={data.problem.length ? "Change what is named on the left." : "Tick a grader that the platform can take."} /></div>;
   return (
     <div class="preview">
       <div class="head">

@@ -1,3 +1,4 @@
+import { beyondEdge } from "../../src/modes/parts/FitTable.tsx";
 import { cleanup, fireEvent, screen } from "@testing-library/preact";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { Export } from "../../src/modes/Export.tsx";
@@ -97,7 +98,7 @@ describe("the settings", () => {
   });
 
   it("show what is lost, and by the button a problem, what was written, or what is replaced", () => {
-    const { root } = open(exported({ losses: ["what it prints"], problem: "nothing ticked", written: "graders.py written" }));
+    const { root } = open(exported({ losses: ["what it prints"], problem: ["nothing ticked", "Tick one."], written: "graders.py written" }));
     for (const text of ["what it prints", "exact_match: its extractor's name", "nothing ticked"]) expect(screen.getByText(text)).toBeTruthy();
     expect((screen.getByText("Write the files") as HTMLButtonElement).disabled).toBe(true);
     expect(root.querySelectorAll(".notice")).toHaveLength(1);
@@ -163,12 +164,16 @@ it("says the next step without a grader, and without a platform", () => {
 
 it("hostile texts stay texts", () => {
   const files = [{ name: HOSTILE, text: `x = 1\n${HOSTILE}`, language: "python", lines: 2 }];
-  const { root } = open(exported({ files, problem: HOSTILE, losses: [HOSTILE], sentence: HOSTILE }));
+  const { root } = open(exported({ files, problem: [HOSTILE, HOSTILE], losses: [HOSTILE], sentence: HOSTILE }));
   expect(root.querySelector("img, script")).toBeNull();
   expect(root.querySelector(".source")?.textContent).toContain(HOSTILE);
 });
 
-it.each([["all", exported({ problem: "p", losses: ["l"], written: "w" })], ["one file", exported({ files: exported().files.slice(0, 1) })], ["nothing", null]])("no flaw for a screen reader with %s", async (_, data) => {
+it.each([["all", exported({ problem: ["p"], losses: ["l"], written: "w" })], ["one file", exported({ files: exported().files.slice(0, 1) })], ["nothing", null]])("no flaw for a screen reader with %s", async (_, data) => {
   const { root } = open(data);
   expect(await flaws(root)).toEqual([]);
+});
+
+it.each([[22, 0, 0, 0], [22, 800, 0, 14], [22, 800, 500, 7], [22, 800, 1_058, 0], [4, 800, 0, 0]])("of %i platforms in %i pixels, %i scrolled, %i are beyond the edge", (platforms, width, left, beyond) => {
+  expect(beyondEdge(platforms, width, left)).toBe(beyond);
 });

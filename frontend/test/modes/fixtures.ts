@@ -130,7 +130,7 @@ export function exported(changes: Partial<ExportData> = {}): ExportData {
     choices: { on_loss: ["fail", "warn"], on_error: ["fail", "zero"], has_reference: true, unproved: ["last_number"] },
     file: "graders.py",
     files: [{ name: "graders.py", text: CODE, language: "python", lines: 15 }, { name: "suite.json", text: '{"name": "arithmetic", "n": 4, "ok": true}\n', language: "json", lines: 1 }],
-    losses: [], notes: ["exact_match: its extractor's name"], problem: "", in_the_way: ["graders.py"], written: "",
+    losses: [], notes: ["exact_match: its extractor's name"], problem: [], in_the_way: ["graders.py"], written: "",
     ...changes,
   };
 }

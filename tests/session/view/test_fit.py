@@ -205,7 +205,7 @@ def test_with_a_loss_it_is_counted(made):
     """What is dropped on request is listed, and the sentence counts it."""
     mode = made(wb.ExactMatch(expected="4", trim=False, name="strict"))
     mode.do_export("umbraco")
-    assert "to leave out what the platform cannot say" in whole(mode)["problem"]
+    assert "“go on, and list it” at “on a loss”" in whole(mode)["problem"][-1]
     mode.do_export_settings({"on_loss": "report"})
     data = mode.data()
     assert data["sentence"] == "1 grader, with a loss. 1 thing is lost, see below."
@@ -249,7 +249,7 @@ def test_settings_are_those_that_a_platform_has(made):
     assert (data["settings"]["on_error"], data["settings"]["reference"]) == ("0.0", "answer")
     assert "0 stands for it" in " ".join(data["notes"])
     mode.do_export("native")
-    assert mode.data()["problem"] == ""
+    assert mode.data()["problem"] == []
 
 
 @pytest.mark.parametrize(
@@ -312,11 +312,11 @@ def test_a_file_in_the_way_is_replaced_only_once_it_was_shown(made, tmp_path):
 def test_unproved_graders_are_refused_until_proved_or_allowed(made, tmp_path):
     """The problem says so; proving all leaves the lines that would, and then the file can be written."""
     mode = made(wb.FunctionGrader.from_source(using.HALF, name="half"))
-    assert "allow graders that are not proved" in mode.data()["problem"]
+    assert any("tick “write without proof”" in line for line in mode.data()["problem"])
     with pytest.raises(WorkbenchError):
         mode.do_write()
     mode.do_export_settings({"allow_unvalidated": True})
-    assert mode.data()["problem"] == ""
+    assert mode.data()["problem"] == []
     mode.do_export_settings({"allow_unvalidated": False})
     mode.do_prove_all()
     assert mode._session.code.text == "app.graders['half'].validate()"
@@ -330,7 +330,7 @@ def test_a_name_that_is_none_is_a_problem(made):
     mode = made()
     mode.do_export_settings({"file": "folder/"})
     data = mode.data()
-    assert "names a folder" in data["problem"]
+    assert "names a folder" in data["problem"][0]
     assert data["files"] == []
 
 

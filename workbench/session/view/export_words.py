@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 
 from workbench.display_text import counted, one_line
+from workbench.formats.shared.base import Format
 from workbench.graders import SandboxedGrader
 from workbench.graders.combine import Entry
 from workbench.session.export_preview import Preview
 from workbench.session.fits import Fit
 from workbench.session.view.names import shown_name
 
-__all__ = ["sentence"]
+__all__ = ["problem_lines", "sentence"]
 
 _NAMED = 3  # graders that a sentence names
+_IN_CODE = {
+    "pass allow_unvalidated=True": "tick “write without proof”",
+    'on_loss="report" drops it and says so': "or choose “go on, and list it” at “on a loss”: it is left out then",
+}
+"""A way out in code, and what the page calls it."""
+_INSTEAD = re.compile(r'on_loss="report" writes (.*) instead and says so')
 
 
 def sentence(entries: Mapping[str, Entry], fits: Mapping[str, Fit | None], preview: Preview) -> str:
@@ -73,6 +81,39 @@ def _outcome(fits: Mapping[str, Fit | None], preview: Preview) -> str:
 def _problem(fits: Mapping[str, Fit | None]) -> str:
     """Who stands in the way of a file, where that is known."""
     refused = [name for name, fit in fits.items() if fit is not None and fit.fit in {"no", "loss"}]
-    if not refused:
-        return "Nothing would be written."
-    return one_line(f"Nothing would be written because of {_who(refused)}.", 600)
+    if refused:
+        who = _who(refused) if len(refused) < _NAMED else f"{len(refused):,} of them"
+        return one_line(f"Nothing would be written because of {who}.", 600)
+    if len(fits) > 1 and None not in fits.values():
+        return "Each by itself could be written, but not all of them together."
+    return "Nothing would be written."
+
+
+def problem_lines(problem: str, platform: Format) -> list[str]:
+    """Why nothing would be written, as sentences: what is wrong, what it is about, and each way out; none for "".
+
+    Args:
+        problem: An error's words; see `WorkbenchError`.
+        platform: The format of the file.
+    """
+    if not problem:
+        return []
+    what, *others = problem.split("\n")
+    parts = dict(each.strip().partition(": ")[::2] for each in others)
+    own = f"{platform.name} cannot say this: "
+    what = f"{platform.label}: {what.removeprefix(own)}" if what.startswith(own) else _capital(what)
+    about = f" ({parts['where']})" if "where" in parts else ""
+    facts = [f"{label} {words}" for label, words in parts.items() if label in {"found", "expected"}]
+    steps = _here(parts.get("next step", "")).split("; ")
+    return [f"{what}{about}.", *(f"{_capital(step)}." for step in [*facts, *steps] if step)]
+
+
+def _here(step: str) -> str:
+    """A way out as the page has it."""
+    for code, words in _IN_CODE.items():
+        step = step.replace(code, words)
+    return _INSTEAD.sub(r"or choose “go on, and list it” at “on a loss”: \1 is written then", step)
+
+
+def _capital(sentence: str) -> str:
+    return sentence[:1].upper() + sentence[1:]

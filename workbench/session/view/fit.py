@@ -27,7 +27,7 @@ from workbench.session.export_preview import (
 from workbench.session.fit_table import FitTable
 from workbench.session.fits import Fit, is_trainer
 from workbench.session.view.export_settings import ON_ERROR, ON_LOSS, ExportSettings
-from workbench.session.view.export_words import sentence
+from workbench.session.view.export_words import problem_lines, sentence
 from workbench.session.view.names import shown_name
 
 if TYPE_CHECKING:
@@ -39,11 +39,6 @@ _LANGUAGES = {".json": "json", ".py": "python", ".yaml": "yaml", ".js": "javascr
 _MOST_TEXT = 200_000  # characters of a file that are shown
 _MOST_LOSSES = 100
 _WORDS = 1_000  # characters of a loss or a problem
-_IN_CODE = {
-    "pass allow_unvalidated=True": "allow graders that are not proved",
-    'on_loss="report"': "to leave out what the platform cannot say",
-}
-"""A way out in code, and what the page calls it."""
 _DRAFT = "a draft: exported when its five checks pass"
 
 
@@ -168,7 +163,7 @@ class ExportMode:
             **self._file_data(made),
             "losses": _told(made.losses),
             "notes": _told(made.notes),
-            "problem": _problem(made),
+            "problem": problem_lines(shown(made.problem, _WORDS), platform),
         }
 
     def _grader(self, name: str, fits: list[Fit | None] | None) -> dict[str, Any]:
@@ -240,13 +235,6 @@ def _fails(grader: Grader) -> bool:
     """Whether the checks of a grader, or of a part of it, have failed."""
     checked = [part.validation for part in parts(grader) if isinstance(part, SandboxedGrader)]
     return any(proof is not None and not proof.ok for proof in checked)
-
-
-def _problem(made: Preview) -> str:
-    words = shown(made.problem, _WORDS)
-    for code, here in _IN_CODE.items():
-        words = words.replace(code, here)
-    return words
 
 
 def _platform(platform: Any) -> dict[str, str]:

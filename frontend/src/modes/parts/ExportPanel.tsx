@@ -5,7 +5,7 @@ import { useLink } from "../../context.ts";
 import { Icon, Meaning } from "../../Icon.tsx";
 import type { ExportData, Shape } from "../../protocol.ts";
 import { copyText } from "./copy.ts";
-import { counted, named, Notice, Select, Term } from "./words.tsx";
+import { type Choice, counted, named, Notice, Select, Term } from "./words.tsx";
 
 type Settings = Partial<ExportData["settings"]> & { file?: string };
 
@@ -33,7 +33,7 @@ export function ExportPanel({ data, text }: { data: ExportData; text: string | u
       </div>
       <Outcome data={data} />
       <div class="export-buttons">
-        <button type="button" class="btn main" disabled={Boolean(data.problem) || !data.files.length} onClick={write}>Write the file{data.files.length > 1 ? "s" : ""}</button>
+        <button type="button" class="btn main" disabled={data.problem.length > 0 || !data.files.length} onClick={write}>Write the file{data.files.length > 1 ? "s" : ""}</button>
         <Copy text={text} />
       </div>
     </div>
@@ -46,11 +46,17 @@ const TIPS = {
   reference: "The field of the platform's rows that holds the expected answer.",
 };
 
+const WORDS: Record<string, string> = { report: "go on, and list it", raise: "an error" };
+
+function inWords({ value, text }: Choice): Choice {
+  return { value, text: WORDS[value] ?? text };
+}
+
 function SettingFields({ data, set }: { data: ExportData; set: (settings: Settings) => void }) {
   const { settings, choices } = data;
   const select = (key: "on_loss" | "on_error", name: string) => choices[key].length > 1 && (
     <div class="setting"><span class="small mute"><Term tip={TIPS[key]}>{name}</Term></span>
-      <Select class="boxed" name={name} value={settings[key]} choices={named(choices[key])} choose={(choice) => set({ [key]: choice })} />
+      <Select class="boxed" name={name} value={settings[key]} choices={named(choices[key]).map(inWords)} choose={(choice) => set({ [key]: choice })} />
     </div>
   );
   return (
@@ -82,11 +88,14 @@ function Unproved({ data, set }: { data: ExportData; set: (settings: Settings) =
 /** Why nothing can be written, what was, or what would be replaced: by the button, so that it is seen without scrolling. */
 function Outcome({ data }: { data: ExportData }) {
   const { problem, written, in_the_way: replaced } = data;
-  if (!problem && !written && !replaced.length) return null;
-  const shape = problem ? "bad" : written ? "good" : "unsettled";
+  const [what, ...steps] = problem;
+  if (!what && !written && !replaced.length) return null;
+  const shape = what ? "bad" : written ? "good" : "unsettled";
   return (
     <div class="outcome" tabIndex={0} role="group" aria-label="What writing does">
-      <Notice shape={shape}><p class="words">{problem || written || replaced.join("\n")}</p></Notice>
+      <Notice shape={shape}><p class="words">{what ? <b>{what}</b> : written || replaced.join("\n")}</p>
+        {steps.map((step) => <p class="words mute" key={step}>{step}</p>)}
+      </Notice>
     </div>
   );
 }

@@ -4,6 +4,7 @@ import { useRef, useState } from "preact/hooks";
 import { useLink } from "../../context.ts";
 import { Icon, type IconName } from "../../Icon.tsx";
 import type { ExportData, Fit } from "../../protocol.ts";
+import { useWidth } from "../../size.ts";
 
 type Platform = ExportData["platforms"][number];
 type Line = ExportData["graders"][number];
@@ -35,11 +36,14 @@ export function FitLegend() {
 export function FitTable({ data }: { data: ExportData }) {
   const [note, setNote] = useState("");
   const body = useRef<HTMLTableSectionElement>(null);
+  const { element: box, width } = useWidth<HTMLDivElement>(0);
+  const [left, setLeft] = useState(0);
+  const beyond = beyondEdge(data.platforms.length, width, left);
   const starred = data.graders.some(({ fits }) => fits.some(hasStar));
   const point = (cell: Element | null) => setNote(cell?.closest("button[data-note]")?.getAttribute("data-note") ?? "");
   return (
     <>
-      <div class="fit-scroll scroll">
+      <div class="fit-scroll scroll" ref={box} onScroll={(event) => setLeft(event.currentTarget.scrollLeft)}>
         <table class="fit" style={{ minWidth: `${NAME + COLUMN * data.platforms.length}px` }}>
           <caption class="unseen">What each platform can take of each grader</caption>
           <colgroup><col style={{ width: `${NAME}px` }} />{data.platforms.map(({ name }) => <col key={name} />)}</colgroup>
@@ -50,9 +54,17 @@ export function FitTable({ data }: { data: ExportData }) {
           </tbody>
         </table>
       </div>
-      <p class="small faint fit-note" aria-live="polite">{note || (starred ? STAR : "Point at a cell to read more; choose a platform by its head.")}</p>
+      <div class="fit-foot">
+        <p class="small faint fit-note" aria-live="polite">{note || (starred ? STAR : "Point at a cell to read more; choose a platform by its head.")}</p>
+        {beyond > 0 && <button type="button" class="link small more-right" onClick={() => box.current?.scrollBy({ left: box.current.clientWidth - NAME })}>{beyond} more at the right</button>}
+      </div>
     </>
   );
+}
+
+/** How many platforms stand beyond the right edge of the table's box. */
+export function beyondEdge(platforms: number, width: number, left: number): number {
+  return width ? Math.max(0, Math.round((NAME + COLUMN * platforms - width - left) / COLUMN)) : 0;
 }
 
 function Head({ data }: { data: ExportData }) {
