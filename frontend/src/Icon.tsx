@@ -35,6 +35,7 @@ const DRAWINGS = {
   file: [<path {...line} stroke-width="1.4" d="M4 1.8h5.4L13 5.4v8.8H4z" />, <path {...line} stroke-width="1.4" d="M9.2 2v3.6h3.6" />],
   pen: <path {...line} stroke-width="1.5" d="M2.6 13.4l.7-3L10.6 3l2.4 2.4-7.4 7.3z" />,
   right: <path {...line} stroke-width="1.6" d="M3 8h10M9 4l4 4-4 4" />,
+  save: <path {...line} stroke-width="1.6" d="M8 2.4v7.4M4.8 6.8L8 10l3.2-3.2M3 13.4h10" />,
   swap: <path {...line} stroke-width="1.6" d="M2.5 5.5h11M10.5 2.5l3 3M13.5 10.5h-11M5.5 13.5l-3-3" />,
 } satisfies Record<string, JSX.Element | JSX.Element[]>;
 

@@ -59,7 +59,7 @@ function Modes() {
 
 const SHAPES: Record<Head["state"]["shape"], Shape | "tick" | null> = { ok: "tick", busy: "wait", old: "unsettled", none: null, failed: "failed" };
 
-export const LOST = "The kernel does not answer. What you do here waits; if it was restarted, run the cell again.";
+export const LOST = "The kernel does not answer. What you do here waits; if it was restarted, run the cell again, or load the page anew.";
 
 /** How things stand, in a shape and a few words. */
 function State() {

@@ -504,6 +504,7 @@ export type Question =
   | { ask: "find"; row: number; part: string; text: string; nth: number } // -> FoundInText
   | { ask: "values"; field: string } // -> FieldValues
   | { ask: "pairs"; start: number; stop: number; revision: number } // -> Pair[]
+  | { ask: "export_file"; name: string } // -> string, the whole text of a file that would be written
   | { ask: "views" } // -> string[], names of the saved views
   | { ask: "view_code" } // -> string, the line of code that opens what is open now
   | { ask: "csv" } // -> string, the rows that are shown

@@ -19,7 +19,7 @@ TWO_WORDS = {
     "collapsed": "few values", "no-variance": "always same", "narrow-range": "narrow range", "out-of-scale": "off the scale",
     "broken": "often fails", "nothing-scored": "no score", "unfinished": "not finished", "ungraded": "scored by rule",
     "skipped": "some skipped", "few-rows": "few rows", "one-prompt": "one prompt",
-    "favours-a-writer": "favours a writer", "favours-a-position": "favours a position", "position-bias": "position bias",
+    "favours-a-writer": "writer matters", "favours-a-position": "position matters", "position-bias": "position bias",
     "order-decides": "order decides", "dead-groups": "dead prompts", "prompt-decides": "prompt decides",
     "no-better-than-chance": "like chance", "worse-than-chance": "worse than chance",
     "fails-when-repeated": "fails at times", "keeps-state": "keeps state", "uses-chance": "not repeatable",

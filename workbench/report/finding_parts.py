@@ -60,7 +60,7 @@ def _sentence(finding: Finding) -> tuple[str, str, str]:
     """What the finding is called, how its sentence begins, and the rest of it without the number that is drawn."""
     words = two_words(finding.kind)
     name, comma, rest = finding.message.partition(", ")
-    if comma and name in {words, f"cleared of being {words}", finding.kind}:
+    if comma and name in {words, f"perhaps {words}", f"cleared of being {words}", finding.kind}:
         called = words if name == finding.kind else name
         return _capital(called), _subject(rest), _undrawn(rest, finding)
     return _capital(words), "", _undrawn(finding.message, finding)

@@ -37,7 +37,7 @@ function Platforms({ data }: { data: ExportData }) {
       <FitTable data={data} />
       {data.chosen ? (
         <div class="export-files">
-          <ExportPanel data={data} text={file?.text} />
+          <ExportPanel data={data} file={file} />
           <Preview data={data} file={file} choose={setName} />
         </div>
       ) : <div class="export-files none"><Empty title="No platform chosen" step="Choose a platform by its head to see its files before they are written." /></div>}

@@ -1,7 +1,7 @@
-import { beyondEdge } from "../../src/modes/parts/FitTable.tsx";
 import { cleanup, fireEvent, screen } from "@testing-library/preact";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { Export } from "../../src/modes/Export.tsx";
+import { beyondEdge } from "../../src/modes/parts/FitTable.tsx";
 import { highlight, LINES } from "../../src/modes/parts/highlight.ts";
 import type { ExportData } from "../../src/protocol.ts";
 import { flaws, settled, show } from "./fake.tsx";
@@ -95,6 +95,20 @@ describe("the settings", () => {
     fireEvent.click(screen.getByText("Write the files"));
     expect(model.sent.slice(-3).map((message) => message.do)).toEqual(["prove_all", "export_settings", "write"]);
     expect(model.done("export_settings")[0]?.settings).toEqual({ file: "other.py" });
+  });
+
+  it("save the whole file where the page is, as the kernel has it", async () => {
+    const { model } = open(exported());
+    const saved = vi.spyOn(URL, "createObjectURL").mockReturnValue("blob:x");
+    const clicked = vi.spyOn(HTMLAnchorElement.prototype, "click").mockImplementation(() => {});
+    const name = exported().files[0]?.name as string;
+    fireEvent.click(screen.getByLabelText(`Download ${name}`));
+    const question = model.asked("export_file")[0];
+    expect(question).toMatchObject({ name });
+    model.answer(question as never, "all of it");
+    await vi.waitFor(() => expect(clicked).toHaveBeenCalled());
+    expect(await (saved.mock.calls[0]?.[0] as Blob).text()).toBe("all of it");
+    vi.restoreAllMocks();
   });
 
   it("show what is lost, and by the button a problem, what was written, or what is replaced", () => {

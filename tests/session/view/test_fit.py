@@ -346,3 +346,16 @@ def test_hostile_names_and_texts_are_plain_json(made):
         assert plain(data)
         json.dumps(data, allow_nan=False).encode()
     assert cells(data, "lone")["umbraco"]["fit"] == "no"
+
+
+def test_a_file_is_given_whole_as_it_would_be_written(page_of, tmp_path):
+    """To be saved where the page is: the same text as the file that the kernel writes; no other file is given."""
+    page = page_of(labels="good").opened()
+    page.tell("mode", mode="export")
+    page.tell("export_settings", settings={"file": str(tmp_path / "all.json")})
+    name = page.export["files"][0]["name"]
+    given = page.ask("export_file", name=name)
+    page.tell("write")
+    assert (tmp_path / "all.json").read_text("utf-8") == given
+    with pytest.raises(LookupError, match="no such file"):
+        page.ask("export_file", name="/etc/passwd")

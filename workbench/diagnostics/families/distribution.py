@@ -43,6 +43,8 @@ _RANKS = 0.7  # AUROC above which scores separate good from bad, see peers' usua
 
 _LABEL_BAD = "label some known-bad rows: only they tell a lenient grader from good answers"
 _LABEL_GOOD = "label some known-good rows: only they tell a strict grader from bad answers"
+_READ_BAD = "read what it gives the known-bad rows: only they tell a lenient grader from good answers"
+_READ_GOOD = "read what it gives the known-good rows: only they tell a strict grader from bad answers"
 _FINER = "ask the grader for finer distinctions, and say what each level means"
 _LABELLED = (
     "favours-a-writer",
@@ -77,7 +79,13 @@ def saturated_high(case: Case) -> Iterable[Claim]:
     """
     if _has_shape(case):
         end = f"{case.in_units(_CEILING):.4g} or above"
-        yield from _saturated(case, "saturated-high", case.scores >= _CEILING - SAME, end, _LABEL_BAD)
+        yield from _saturated(
+            case,
+            "saturated-high",
+            case.scores >= _CEILING - SAME,
+            end,
+            _READ_BAD if (case.labels == 0).any() else _LABEL_BAD,
+        )
 
 
 @diagnostic("saturated-low", explains=("collapsed", "no-variance", "dead-groups"))
@@ -85,7 +93,13 @@ def saturated_low(case: Case) -> Iterable[Claim]:
     """Over 90 % of scores in the lowest twentieth of the scale (lower bound; a note over 80 %)."""
     if _has_shape(case):
         end = f"{case.in_units(_FLOOR):.4g} or below"
-        yield from _saturated(case, "saturated-low", case.scores <= _FLOOR + SAME, end, _LABEL_GOOD)
+        yield from _saturated(
+            case,
+            "saturated-low",
+            case.scores <= _FLOOR + SAME,
+            end,
+            _READ_GOOD if (case.labels == 1).any() else _LABEL_GOOD,
+        )
 
 
 def _saturated(case: Case, kind: str, flags: NDArray[np.bool_], end: str, advice: str) -> Iterable[Claim]:

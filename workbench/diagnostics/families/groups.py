@@ -41,7 +41,7 @@ def dead_groups(case: Case) -> Iterable[Claim]:
         "dead-groups",
         Severity.WARNING,
         "share of dead prompts",
-        f"dead prompts, {dead_share.k:,} of {dead_share.n:,} give all their answers one score, {percent(dead_share.value)}",
+        f"dead prompts, {dead_share.k:,} of {dead_share.n:,} with {_ANSWERS} answers or more give them all one score, {percent(dead_share.value)}",
         "give part marks, or draw prompts of middling difficulty; RL learns nothing from these",
         rows,
         unit="prompt",

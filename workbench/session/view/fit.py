@@ -127,6 +127,19 @@ class ExportMode:
         self._written = (self._made_of(), f"Wrote {names} in {Path(target).resolve().parent}")
         self.opened()
 
+    def ask_export_file(self, name: str) -> str:
+        """The whole text of a file that would be written, to be saved where the page is.
+
+        Raises:
+            WorkbenchError: There is no such file among those that would be.
+        """
+        by_name = {one_line(each): text for each, text in self._preview().files.items()}
+        if name not in by_name:
+            raise WorkbenchError(
+                "there is no such file", found=one_line(name, 120), expected=one_line(", ".join(by_name), 300)
+            )
+        return by_name[name]
+
     def do_prove_all(self) -> None:
         """Validate what is ticked and not proved. Called without the lock: it takes its time."""
         with self._session.guard.lock:

@@ -49,7 +49,7 @@ def origin_data(
     writer = name in WRITER_COLUMNS
     return {
         "title": f"Who wrote the {len(hits):,}" if writer else f"Where the {len(hits):,} come from",
-        "note": f"column {name}, first {min(_SHOWN, len(ranked))} of {len(ranked)}",
+        "note": f"column {name}" + (f", first {_SHOWN} of {len(ranked)}" if len(ranked) > _SHOWN else ""),
         "lines": [
             _line(name, value, cells, base, parts, hits=count, where=where)
             for value, count in ranked[:_SHOWN]

@@ -4,17 +4,18 @@ import { useRef, useState } from "preact/hooks";
 import { useLink } from "../../context.ts";
 import { Icon, Meaning } from "../../Icon.tsx";
 import type { ExportData, Shape } from "../../protocol.ts";
+import { saveText } from "../../download.ts";
 import { copyText } from "./copy.ts";
 import { type Choice, counted, named, Notice, Select, Term } from "./words.tsx";
 
 type Settings = Partial<ExportData["settings"]> & { file?: string };
 
-export function ExportPanel({ data, text }: { data: ExportData; text: string | undefined }) {
+export function ExportPanel({ data, file }: { data: ExportData; file: ExportData["files"][number] | undefined }) {
   const link = useLink();
   const set = (settings: Settings) => link.tell({ do: "export_settings", settings });
-  const file = useRef<HTMLInputElement>(null);
+  const field = useRef<HTMLInputElement>(null);
   const write = () => {
-    const name = file.current?.value.trim();
+    const name = field.current?.value.trim();
     if (name && name !== data.file) set({ file: name });
     link.tell({ do: "write" });
   };
@@ -26,7 +27,7 @@ export function ExportPanel({ data, text }: { data: ExportData; text: string | u
         <List title="Lost" shape="bad" items={data.losses} />
         <Unproved data={data} set={set} />
         <label class="setting"><span class="small mute">file</span>
-          <input type="text" class="mono" ref={file} value={data.file} spellcheck={false} onChange={(event) => set({ file: event.currentTarget.value.trim() })} />
+          <input type="text" class="mono" ref={field} value={data.file} spellcheck={false} onChange={(event) => set({ file: event.currentTarget.value.trim() })} />
         </label>
         <SettingFields data={data} set={set} />
         <List title="Left out; no score depends on it" shape="note" items={data.notes} />
@@ -34,7 +35,8 @@ export function ExportPanel({ data, text }: { data: ExportData; text: string | u
       <Outcome data={data} />
       <div class="export-buttons">
         <button type="button" class="btn main" disabled={data.problem.length > 0 || !data.files.length} onClick={write}>Write the file{data.files.length > 1 ? "s" : ""}</button>
-        <Copy text={text} />
+        <Copy text={file?.text} />
+        {file && <Download name={file.name} />}
       </div>
     </div>
   );
@@ -108,6 +110,13 @@ function List({ title, shape, items }: { title: string; shape: Shape; items: str
       <ul>{items.map((item, at) => <li key={at} class="small mute">{item}</li>)}</ul>
     </div>
   );
+}
+
+/** The file as it would be written, saved by the browser: the kernel may be on another machine. */
+function Download({ name }: { name: string }) {
+  const link = useLink();
+  const save = async () => saveText(await link.ask<string>({ ask: "export_file", name }), name.split("/").at(-1) ?? name, "text/plain");
+  return <button type="button" class="btn icon" aria-label={`Download ${name}`} title={`Download ${name}`} onClick={save}><Icon name="save" /></button>;
 }
 
 function Copy({ text }: { text: string | undefined }) {
