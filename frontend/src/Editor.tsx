@@ -11,6 +11,7 @@ export function Editor() {
   const { name, source } = chosen;
   useEffect(() => () => view.typing.flush(), [name]);
   if (chosen.kept && !view.old.value) view.kept.set(name, source.text);
+  if (!view.painted.value) return <div class="editor"><pre class="ahead">{source.text}</pre></div>;
   return (
     <CodeBox
       name={name}

@@ -6,6 +6,7 @@ import { App } from "./App.tsx";
 import { LinkContext } from "./context.ts";
 import { Link, type Model } from "./link.ts";
 import { followTheme } from "./theme.ts";
+import { viewOf } from "./view.ts";
 import "./styles/index.css";
 
 export function render({ model, el }: { model: Model; el: HTMLElement }): () => void {
@@ -18,6 +19,8 @@ export function render({ model, el }: { model: Model; el: HTMLElement }): () => 
   root.addEventListener("focusin", (event) => (event.target as Element).setAttribute("data-lm-suppress-shortcuts", "true"));
   el.append(root);
   const unfollow = followTheme(root, (theme) => root.setAttribute("data-theme", theme));
+  const { painted } = viewOf(link);
+  painted.value = false;
   draw(
     <LinkContext.Provider value={link}>
       <App />
@@ -25,7 +28,10 @@ export function render({ model, el }: { model: Model; el: HTMLElement }): () => 
     root,
   );
   // Grading begins after that: it would take the processor from the first picture.
-  const forget = afterPaint(() => link.tell({ do: "open", width: root.clientWidth }));
+  const forget = afterPaint(() => {
+    painted.value = true;
+    link.tell({ do: "open", width: root.clientWidth });
+  });
   return () => {
     forget();
     unfollow();

@@ -12,6 +12,8 @@ const TALL = "tall editor";
 export class View {
   readonly typing: Typing;
   readonly help = signal(false);
+  /** Whether the view has been on the screen: what takes long to draw, and may come a frame later, waits for that. */
+  readonly painted = signal(true);
   /** Whether the editor is as high as its text, at the cost of what stands below it. */
   readonly tall = signal(recall(TALL) === "yes");
   /** The app's element, below which styles hold. */
