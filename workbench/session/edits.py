@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from workbench.graders import Grader, SandboxedGrader
 from workbench.graders.code.sandboxed import SourceGrader
@@ -12,7 +12,7 @@ from workbench.graders.code.sandboxed import SourceGrader
 if TYPE_CHECKING:
     from workbench.sandbox.host.validation import Validation
 
-__all__ = ["Edit", "fails", "like", "needs_checks", "without"]
+__all__ = ["Edit", "fails", "like", "needs_checks", "with_client_of", "without"]
 
 
 @dataclass(frozen=True)
@@ -53,6 +53,14 @@ def like(before: Grader | None, grader: Grader) -> Grader:
         return grader
     source = replace(grader.source, imported=before.source.imported)
     return replace(grader, source=source, timeout=before.timeout, memory_mb=before.memory_mb)
+
+
+def with_client_of(before: Grader | None, grader: Grader) -> Grader:
+    """A grader with the client of the one before it, where both ask a model: a store keeps no client."""
+    client = getattr(before, "client", None)
+    if client is None or getattr(grader, "client", client) is not None:
+        return grader
+    return cast("Grader", replace(cast("Any", grader), client=client))
 
 
 def without(values: Mapping[str, Any], *names: str) -> dict[str, Any]:

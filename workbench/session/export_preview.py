@@ -45,13 +45,13 @@ class Preview:
         files: Name to text, the main file first.
         losses: What the platform cannot say.
         notes: What no score depends on.
-        problem: Why nothing would be written; "" where something would.
+        problem: Why nothing would be written; None where something would.
     """
 
     files: Mapping[str, str] = field(default_factory=dict)
     losses: tuple[Loss, ...] = ()
     notes: tuple[Loss, ...] = ()
-    problem: str = ""
+    problem: WorkbenchError | None = None
 
 
 @dataclass
@@ -143,7 +143,7 @@ def preview(
     try:
         target = Path(file_name(name, format)).name
     except WorkbenchError as error:
-        return Preview(problem=str(error))
+        return Preview(problem=error.with_traceback(None))
     with tempfile.TemporaryDirectory(prefix="workbench-preview-") as folder:
         try:
             exported = export(
@@ -152,9 +152,20 @@ def preview(
             )  # fmt: skip
         except (WorkbenchError, ValueError, OSError) as error:
             # The folder is thrown away, and its name would mean nothing to a reader.
-            return Preview(problem=str(error).replace(f"{folder}/", ""))
+            return Preview(problem=_without_folder(error, f"{folder}/"))
         files = {path.name: path.read_text("utf-8") for path in exported.paths}
         return Preview(files, exported.losses, exported.notes)
+
+
+def _without_folder(error: Exception, folder: str) -> WorkbenchError:
+    """An error without the name of a folder; one that is none of ours is its words alone."""
+    if not isinstance(error, WorkbenchError):
+        return WorkbenchError(str(error).replace(folder, ""))
+    what, *parts = (
+        part.replace(folder, "")
+        for part in (error.what, error.where, error.found, error.expected, error.hint)
+    )
+    return WorkbenchError(what, **dict(zip(("where", "found", "expected", "hint"), parts, strict=True)))
 
 
 def file_name(name: str, format: str) -> str:  # noqa: A002

@@ -106,7 +106,14 @@ class Live(HasTraits):
         with self._guard.lock:
             if name in self._graders.by_name:
                 self.edits = {**self.edits, name: Edit(text, seq)}
+                self._runs.leave_line(self._rows.draw, self._graded_with(name))
                 self._request()
+
+    def _graded_with(self, name: str) -> set[str]:
+        """Graders whose grades are shown once an edit of one is graded: one that waits for Run is not among them by that."""
+        report: Report | None = self._results.report
+        shown = set() if report is None else set(report.graders)
+        return shown if waits_for(self._graders.by_name[name]) else {*shown, name}
 
     def text_of(self, name: str) -> str | None:
         """The text as it was typed for a grader, which may lay it out otherwise; None where nobody typed it here."""
@@ -319,7 +326,8 @@ class Live(HasTraits):
         return reuse(joined, before)
 
     def _take(self, report: Report, entries: Mapping[str, Entry]) -> None:
-        self._runs.leave_line(self._rows.draw, typed=not self.edits.keys().isdisjoint(entries))
+        if not self._runs.has_left_lines:
+            self._runs.leave_line(self._rows.draw, report.graders)
         for name, entry in entries.items():
             self._accept(name, entry.grader)
             kept = self._kept.last(name)

@@ -12,7 +12,7 @@ from traitlets import Bool, HasTraits
 from workbench.errors import WorkbenchError
 from workbench.graders.combine import Entry
 from workbench.graders.repeats import is_deterministic
-from workbench.session.code_lines import LastCode, grading_code, run_code
+from workbench.session.code_lines import LastCode, graders_code, grading_code, run_code
 from workbench.session.grader_versions import GraderVersions
 from workbench.session.merged_reports import merge, reusable_graders
 from workbench.session.pace import Pace, TimeLeft
@@ -226,17 +226,26 @@ class Runs(HasTraits):
         self._results.show(report)
         self._graders.note_run({entry.name: entry}, report.grades)
 
-    def leave_line(self, draw: Draw, *, typed: bool) -> None:
-        """Leave the lines that grade the drawn rows with what is ticked.
+    def leave_line(self, draw: Draw, names: Collection[str]) -> None:
+        """Leave the lines that grade the drawn rows.
 
         Args:
             draw: The draw.
-            typed: Whether a person typed a grader: grades that come by themselves leave lines only where there are none.
+            names: The graders. With all that are ticked, and no other, they are the suite with its rule, weights and gate.
         """
-        if self._graders.chosen and (typed or not self._code.text):
-            self._code.text = grading_code(
-                self._graders.suite_code(), self._labels, draw.n, {"seed": draw.seed, "by": draw.by or None}
-            )
+        graders = self._graders
+        in_order = [name for name in graders.by_name if name in names]
+        if not in_order:
+            return
+        whole = set(in_order) == set(graders.chosen)
+        suite = graders.suite_code() if whole else f"wb.Suite({graders_code(in_order)})"
+        settings = {"seed": draw.seed, "by": draw.by or None}
+        self._code.text = grading_code(suite, self._labels, draw.n, settings)
+
+    @property
+    def has_left_lines(self) -> bool:
+        """Whether somebody has done something here that left lines of code."""
+        return bool(self._code.text)
 
     # ---- what did not run again
 

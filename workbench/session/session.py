@@ -160,6 +160,7 @@ class Session:
 
     def reopen_storage(self) -> None:
         """Open a store anew whose file was deleted or replaced; what was kept in it is gone."""
+        self.stored.look_again()
         if self.storage.reopen():
             self.labels.forget()
             self.stored.forget()

@@ -10,6 +10,7 @@ from traitlets import HasTraits
 from workbench.errors import WorkbenchError
 from workbench.serialization import spec_of
 from workbench.session.code_lines import LastCode, keep_code, stored_version_code
+from workbench.session.edits import with_client_of
 from workbench.session.grader_text import text_of
 
 if TYPE_CHECKING:
@@ -76,7 +77,7 @@ class StoredGraders(HasTraits):
         return version if grader == self._graders.by_name.get(name) else 0
 
     def newest(self, name: str) -> StoredText | None:
-        """What the store has under a grader's name, read once; None for nothing that can be read here."""
+        """What the store has under a grader's name; None for nothing that can be read here. Read anew after `look_again`."""
         if self._storage.in_memory:
             return None
         if name not in self._newest:
@@ -90,16 +91,27 @@ class StoredGraders(HasTraits):
         except WorkbenchError:  # nothing of this name, or of a kind that is not registered here
             return None
 
-    def bring(self, name: str, version: int) -> None:
+    def look_again(self) -> None:
+        """Read anew what the store has: a cell, or another notebook, may have kept or deleted something."""
+        self._newest = {}
+
+    def take(self, name: str, version: int) -> None:
         """Take a version out of the store in place of a session's grader, which `restore` brings back.
 
+        Args:
+            name: The grader's name, here and in the store.
+            version: Its version in the store.
+
         Raises:
-            StoreError: There is no such version.
+            StoreError: There is no such version, or it was deleted.
             FormatError: Of a kind that is not registered here.
         """
-        grader = self._storage.store.graders.get(name, version)
+        stored = self._storage.store.graders
+        stored.entry(name)  # versions of a deleted one could be had
         with self._guard.lock:
+            grader = with_client_of(self._graders.by_name[name], stored.get(name, version))
             self._graders.exchange(name, grader)
+            self.versions = {**self.versions, name: (grader, version)}
             self._code.text = stored_version_code(self._storage, name, version)
 
     def names(self) -> list[str]:

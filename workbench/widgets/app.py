@@ -95,12 +95,9 @@ class Workbench(View):
     @property
     def selected(self) -> pd.DataFrame | None:
         """The rows that are shown, as `Report.rows` gives them; None before a run."""
-        report = self.report
-        if report is None:
-            return None
         with self.session.guard.lock:
-            conditions = (*self.session.results.where, *self.view.rows.words)
-        return report.rows(where=report.row_numbers(*conditions))
+            report, conditions = self.report, (*self.session.results.where, *self.view.rows.words)
+        return None if report is None else report.rows(where=report.row_numbers(*conditions))
 
     @property
     def sample(self) -> Sample | None:

@@ -7,8 +7,9 @@ import json
 import pytest
 
 import workbench as wb
-from tests.session.view.page import NO, RULES, coded
+from tests.session.view.page import NO, ROWS, RULES, coded
 from workbench.session.trial import with_reference
+from workbench.session.view.app import AppView
 
 BAD = {"label": False}
 
@@ -80,7 +81,9 @@ def test_what_an_edit_changed_is_what_is_selected(page):
 
 
 def test_a_grade_that_comes_by_itself_leaves_the_last_action(page):
-    """A grader that was added is graded at once; the line adds it all the same."""
+    """Other rows are drawn and graded: the line is what somebody did last, also where a text was refused before."""
+    page.tell("choose", name="coded")
+    page.typed("coded", "no grader")
     page.tell("look", where=[BAD])
     before = page.code
     page.session.rows.change(n=40)
@@ -119,3 +122,96 @@ def test_a_reference_stands_in_the_metadata_too():
     assert with_reference(sample, "new", "expected").thread.metadata["expected"] == "new"
     assert with_reference(sample, "new").thread.metadata["expected"] == "e"
     assert with_reference(sample, "new").reference == "new"
+
+
+def test_a_judge_that_waits_for_run_is_not_in_the_line(page_of):
+    """What repeats what was graded asks no model."""
+    judge = wb.BinaryJudge("Is it right?", name="judge", client=wb.ScriptedClient("{}"))
+    page = page_of(graders=(*RULES, coded(), judge), labels="good").opened()
+    assert "judge" not in page.code
+    assert value(page).graders == page.session.results.report.graders
+    page.tell("choose", name="coded")
+    page.typed("coded", NO)
+    assert value(page).graders == page.session.results.report.graders
+
+
+def test_an_edited_grader_that_is_not_ticked_is_in_the_line(page):
+    """It is graded and shown, so that it belongs to what the line gives."""
+    page.tell("tick", name="coded", on=False)
+    page.tell("choose", name="coded")
+    page.typed("coded", NO)
+    assert set(value(page).graders) == set(page.session.results.report.graders)
+
+
+def test_an_edit_leaves_its_line_when_it_is_made(page):
+    """Whoever opens another mode before it is graded has that one's line."""
+    page.tell("choose", name="coded")
+    page.tell("edit", name="coded", text=NO, seq=1_000)
+    page.tell("mode", mode="export")
+    page.settled()
+    assert page.code.startswith("wb.export(")
+
+
+def test_words_that_somebody_searched_for_before_the_first_report_are_in_it(page_of):
+    """The rows in sight then are those of the line, and not all of them."""
+    page = page_of(graders=(*RULES,), labels="good")
+    page.tell("search", text="question 1")
+    page.opened()
+    assert page.table["count"] == 11
+    assert code_ids(page) == shown_ids(page)
+
+
+def test_a_look_from_a_cell_is_in_the_line_when_grade_comes_back(page):
+    """And another view of the session leaves the line as it is."""
+    page.tell("look", where=[BAD])
+    page.tell("mode", mode="export")
+    with page.session.guard.lock:
+        page.session.results.look({"label": True})
+    page.tell("mode", mode="grade")
+    assert page.table["title"] == "Known good"
+    assert code_ids(page) == shown_ids(page)
+    before = page.code
+    AppView(page.session, lambda _: None).close()
+    assert page.session.code.text == before
+
+
+def test_try_names_the_row_of_the_data_that_was_given(page_of):
+    """Which may be some rows of other data: a row's number is its place among them."""
+    page = page_of(wb.Samples(ROWS).draw(20, seed=1), labels="good").opened()
+    page.tell("mode", mode="try")
+    page.tell("try_row", query="row-12")
+    assert value(page, "sample").id == page.try_out["id"] == "row-12"
+
+
+def test_try_follows_another_draw_and_ticks(page):
+    """The conversation of the line is the one on the page, and its graders are those that are ticked."""
+    page.tell("mode", mode="try")
+    page.tell("try_row", query="row-7")
+    page.tell("draw", draw={"n": 40, "seed": 3})
+    page.settled()
+    assert value(page, "sample").id == page.try_out["id"]
+    page.tell("tick", name="coded", on=False)
+    assert "app.graders['coded'](sample)" not in page.code
+    for name in ("has yes", "exact"):
+        page.tell("tick", name=name, on=False)
+    assert page.code == f"sample = app.samples[{int(page.try_out['id'].removeprefix('row-'))}]"
+
+
+def test_an_answer_that_is_as_it_was_is_no_change(page_of):
+    """A conversation without an answer gets no empty one in code."""
+    page = page_of(
+        [{"prompt": "hello", "expected": "yes"}, {"prompt": "a", "completion": "yes", "expected": "yes"}]
+    ).opened()
+    page.tell("mode", mode="try")
+    page.tell("try", text="", expected="no")
+    assert "with_completion" not in page.code
+    assert "with_reference" in page.code
+
+
+def test_a_saved_view_leaves_its_modes_line(page):
+    """Also where its mode is open already."""
+    page.tell("mode", mode="try")
+    state = page.view.saved.state()
+    with page.session.guard.lock:
+        page.view.saved.open(state)
+    assert page.session.code.text.startswith("sample = ")

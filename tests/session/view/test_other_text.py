@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import workbench as wb
-from tests.session.view.page import NO, RULES, YES, coded
+from tests.session.view.page import HALF, NO, RULES, YES, coded
 
 BROKEN = "async def grade(thread)\n    return 1.0\n"
 
@@ -92,8 +92,49 @@ def test_nothing_is_said_where_the_store_has_the_same_or_nothing(page_of, store)
 
 
 def test_a_version_that_is_not_there_is_said_and_changes_nothing(page_of, store):
-    """Somebody deleted the store's file meanwhile, or a page makes numbers up."""
+    """A page makes numbers up, or a cell deleted it: what is being typed stays."""
+    with wb.open_store(store) as opened:
+        opened.graders.create("coded", coded(NO))
     page = again(page_of, store)
+    page.typed("coded", BROKEN)
     page.tell("bring_stored", name="coded", version=7)
-    assert page.chosen["source"]["text"] == YES
+    assert page.chosen["source"]["text"] == BROKEN
     assert "coded" in page.problem
+    with wb.open_store(store) as opened:
+        opened.graders.delete("coded")
+    page.tell("bring_stored", name="coded", version=1)
+    assert page.chosen["source"]["text"] == BROKEN
+    assert "coded" in page.problem
+
+
+def test_the_store_is_read_anew_when_a_grader_is_chosen(page_of, store):
+    """A cell keeps another version, and deletes it again."""
+    page = again(page_of, store)
+
+    def notice():
+        page.tell("choose", name="exact")
+        page.tell("choose", name="coded")
+        return page.chosen["notice"]
+
+    assert notice() is None
+    with wb.open_store(store) as opened:
+        opened.graders.create("coded", coded(HALF))
+        opened.graders.edit("coded", coded(NO))
+        assert notice()["act"]["version"] == 2
+        opened.graders.delete("coded")
+    assert notice() is None
+
+
+def test_a_judge_of_the_store_asks_whom_the_one_here_asks(page_of, store):
+    """A store keeps no client: without one it would be the provider's, and cost money."""
+    client = wb.ScriptedClient("{}")
+    with wb.open_store(store) as opened:
+        opened.graders.create("judge", wb.BinaryJudge("Is it true?", name="judge"))
+    page = page_of(
+        graders=(wb.BinaryJudge("Is it right?", name="judge", client=client),), store=store
+    ).opened()
+    page.tell(**page.chosen["notice"]["act"])
+    judge = page.session.graders.by_name["judge"]
+    assert judge.criteria == "Is it true?"
+    assert judge.client is client
+    assert page.chosen["stored"] == 1

@@ -167,10 +167,13 @@ class Actions:
 
         Raises:
             StoreError: There is no such version.
+            FormatError: Of a kind that is not registered here.
         """
-        if name in self._session.graders.by_name:
-            self._session.live.forget(name)
-            self._session.stored.bring(name, version)
+        session = self._session
+        with session.guard.lock:  # one step: what is typed stays where nothing can be taken
+            if name in session.graders.by_name:
+                session.stored.take(name, version)
+                session.live.forget(name)
 
     def do_validate(self, name: str) -> None:
         """Run the checks of a grader again."""

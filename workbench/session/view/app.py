@@ -125,6 +125,27 @@ class AppView:
             part.observe(marker, names)
             self._observed.append((part, marker, names))
 
+        for part, names, follow in (
+            (session.results, ["report"], self._report_came),
+            (session.rows, ["draw"], self._follow_in_try),
+            (session.graders, ["chosen"], self._follow_in_try),
+        ):
+            part.observe(follow, names)
+            self._observed.append((part, follow, names))
+
+    def _report_came(self, change: Any) -> None:
+        """With the first report the line has the rows that somebody searched for before."""
+        if (
+            change["old"] is None
+            and self.mode == "grade"
+            and (self.rows.table.search or self.rows.table.where)
+        ):
+            self.rows.leave_code()
+
+    def _follow_in_try(self, _: Any) -> None:
+        if self.mode == "try":
+            self.try_out.follow()
+
     def _marker(self, parts: tuple[str, ...]) -> Callable[[Any], None]:
         return lambda _: self.mark(*parts)
 
@@ -300,6 +321,7 @@ class AppView:
     def choose(self, name: str) -> None:
         """Show a grader in the middle."""
         self.chosen = name
+        self.session.stored.look_again()
         self.mark("rail", "chosen", "table", "reader", *_MODES)
 
     def hear(self, message: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -331,15 +353,24 @@ class AppView:
         """Open a mode."""
         if mode in MODES and mode != self.mode:
             self.mode = mode
+            self.session.stored.look_again()
             self._open_mode(mode)
+            if mode in {"grade", "try"}:  # the others have left theirs
+                self.leave_code()
             self.mark("mode", *_MODES)
+
+    def leave_code(self) -> None:
+        """Leave the line that has what the open mode shows, where it has one."""
+        lines: dict[str, Callable[[], None]] = {
+            "grade": self.rows.leave_code, "try": self.try_out.leave_code, "compare": self.compare.opened,
+            "export": self.export.opened, "history": self.history.opened,
+        }  # fmt: skip
+        if self.mode in lines:
+            lines[self.mode]()
 
     def _open_mode(self, mode: str) -> None:
         if mode == "try":
             self.try_out.open(self.session.results.row)
-            self.try_out.leave_code()
-        if mode == "grade":
-            self.rows.leave_code()
         if mode == "label":
             self.session.labels.reload()  # a cell may have labelled meanwhile
         self.history.choose(self.chosen)

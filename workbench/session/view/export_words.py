@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from workbench.display_text import counted, one_line
+from workbench.errors import WorkbenchError
 from workbench.formats.shared.base import Format
 from workbench.graders import SandboxedGrader
 from workbench.graders.combine import Entry
@@ -16,12 +17,12 @@ from workbench.session.view.names import shown_name
 __all__ = ["problem_lines", "sentence"]
 
 _NAMED = 3  # graders that a sentence names
-_IN_CODE = {
-    "pass allow_unvalidated=True": "tick “write without proof”",
-    'on_loss="report" drops it and says so': "or choose “go on, and list it” at “on a loss”: it is left out then",
-}
-"""A way out in code, and what the page calls it."""
-_INSTEAD = re.compile(r'on_loss="report" writes (.*) instead and says so')
+_IN_CODE = (
+    (r"call \S+\.validate\(\)( first)?", "prove it above"),
+    (r"pass allow_unvalidated=True", "tick “write without proof”"),
+)
+"""Ways out in code, as patterns, and what the page calls them."""
+_ON_REQUEST = re.compile(r'on_loss="report" (drops it|writes (?P<instead>.*) instead) and says so')
 
 
 def sentence(entries: Mapping[str, Entry], fits: Mapping[str, Fit | None], preview: Preview) -> str:
@@ -89,30 +90,46 @@ def _problem(fits: Mapping[str, Fit | None]) -> str:
     return "Nothing would be written."
 
 
-def problem_lines(problem: str, platform: Format) -> list[str]:
-    """Why nothing would be written, as sentences: what is wrong, what it is about, and each way out; none for "".
+def problem_lines(problem: WorkbenchError | None, platform: Format) -> list[str]:
+    """Why nothing would be written, as sentences: what is wrong and what it is about, what was found, each way out.
 
     Args:
-        problem: An error's words; see `WorkbenchError`.
+        problem: Why; None for nothing.
         platform: The format of the file.
     """
-    if not problem:
+    if problem is None:
         return []
-    what, *others = problem.split("\n")
-    parts = dict(each.strip().partition(": ")[::2] for each in others)
     own = f"{platform.name} cannot say this: "
-    what = f"{platform.label}: {what.removeprefix(own)}" if what.startswith(own) else _capital(what)
-    about = f" ({parts['where']})" if "where" in parts else ""
-    facts = [f"{label} {words}" for label, words in parts.items() if label in {"found", "expected"}]
-    steps = _here(parts.get("next step", "")).split("; ")
-    return [f"{what}{about}.", *(f"{_capital(step)}." for step in [*facts, *steps] if step)]
+    what = (
+        f"{platform.label}: {problem.what.removeprefix(own)}"
+        if problem.what.startswith(own)
+        else problem.what
+    )
+    about = f" ({problem.where})" if problem.where else ""
+    facts = [
+        f"{label} {words}"
+        for label, words in (("found", problem.found), ("expected", problem.expected))
+        if words
+    ]
+    sentences = [*facts, *_ways_out(problem.hint)]
+    first = what if what.startswith(platform.label) else _capital(what)
+    return [_ended(f"{first}{about}"), *(_ended(_capital(sentence)) for sentence in sentences)]
 
 
-def _here(step: str) -> str:
-    """A way out as the page has it."""
-    for code, words in _IN_CODE.items():
-        step = step.replace(code, words)
-    return _INSTEAD.sub(r"or choose “go on, and list it” at “on a loss”: \1 is written then", step)
+def _ways_out(hint: str) -> list[str]:
+    """The next steps of an error as the page has them."""
+    for pattern, words in _IN_CODE:
+        hint = re.sub(pattern, words, hint)
+    match = _ON_REQUEST.search(hint)
+    if match is None:
+        return [hint] if hint else []
+    effect = f"{match['instead']} is written then" if match["instead"] else "it is left out then"
+    first = hint[: match.start()].removesuffix("; ")
+    return [*filter(None, [first]), f"or choose “go on, and list it” at “on a loss”: {effect}"]
+
+
+def _ended(sentence: str) -> str:
+    return sentence if sentence.endswith((".", "!", "?")) else f"{sentence}."
 
 
 def _capital(sentence: str) -> str:

@@ -176,7 +176,7 @@ class ExportMode:
             **self._file_data(made),
             "losses": _told(made.losses),
             "notes": _told(made.notes),
-            "problem": problem_lines(shown(made.problem, _WORDS), platform),
+            "problem": [shown(line, _WORDS) for line in problem_lines(made.problem, platform)],
         }
 
     def _grader(self, name: str, fits: list[Fit | None] | None) -> dict[str, Any]:
@@ -234,7 +234,9 @@ class ExportMode:
         """What would be written of the ticked graders."""
         settings, suite, proofs = made_of = self._made_of()
         if made_of != self._previewed[0]:
-            made = Preview(problem="no grader is ticked: tick those to export in the list")
+            made = Preview(
+                problem=WorkbenchError("no grader is ticked", hint="tick those to export in the list")
+            )
             if suite is not None:
                 made = preview(suite, settings.file, settings.platform, **settings.arguments)
             self._previewed = ((settings, suite, proofs), made)

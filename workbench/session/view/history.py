@@ -10,6 +10,7 @@ from workbench.diagnostics.words import verdict_of
 from workbench.display_text import counted, one_line, shown
 from workbench.errors import WorkbenchError
 from workbench.session.code_lines import history_code, stored_version_code
+from workbench.session.edits import with_client_of
 from workbench.session.grader_text import cell_of
 from workbench.session.view.grader_history import (
     MOST,
@@ -92,7 +93,9 @@ class HistoryMode:
         """
         brought, name = self._version_of(version), self._chosen
         self._session.live.forget(name)  # what was typed is for the grader as it was
-        self._session.graders.exchange(name, brought.grader)
+        self._session.graders.exchange(
+            name, with_client_of(self._session.graders.by_name.get(name), brought.grader)
+        )
         self._session.code.text = self._code_of(brought, name)
 
     def _version_of(self, id: str) -> Version:  # noqa: A002 (the page's word)

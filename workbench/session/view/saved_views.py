@@ -111,6 +111,7 @@ class SavedViews:
         table.sort = _sort(state.get("sort"))
         table.choose_columns(state.get("columns", {}))
         view.session.results.row = rows.get(str(state.get("row", "")))
+        view.leave_code()
         view.mark("chosen", "table", "reader", "compare")
 
     # ---- what a page does

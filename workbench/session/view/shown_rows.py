@@ -54,8 +54,7 @@ class ShownRows:
         """
         self._change = change
         has_grades = bool(graded.report.grades)
-        if has_grades and self._session.results.where != self._looked:
-            self.table.where = self._session.results.where  # somebody else looked, as a cell
+        self._follow_results()
         if change is None:
             self.table.where = tuple(each for each in self.table.where if "changed" not in each)
         self.table.show(
@@ -99,7 +98,7 @@ class ShownRows:
         self._mark("chosen", "table", "reader")
 
     def find(self, words: str) -> None:
-        """Show those of the rows that hold these words."""
+        """Show those of the rows that hold these words; "" for all."""
         self.table.search = words
         self.leave_code()
         self._mark("table", "reader")
@@ -108,12 +107,18 @@ class ShownRows:
         """Leave the line that has the rows which are shown, once there are grades."""
         if self._session.results.report is None:
             return
+        self._follow_results()
         if any("changed" in condition for condition in self.table.where):
             self._session.code.text = (
                 "app.selected"  # which rows an edit changed, no condition of a report says
             )
         else:
             self._session.code.text = rows_code(self.conditions)
+
+    def _follow_results(self) -> None:
+        """Take the conditions of whoever else looked, as a cell."""
+        if self._session.results.report is not None and self._session.results.where != self._looked:
+            self.table.where = self._looked = self._session.results.where
 
     @property
     def conditions(self) -> tuple[Condition, ...]:
@@ -160,13 +165,15 @@ class ShownRows:
         """Read the words of the rows in the background, and show the table again once they are there.
 
         Reading takes the interpreter from everything else: it waits until the rows are there and what can be graded at
-        once is, unless somebody searches or sorts.
+        once is, unless the table waits for the words.
+
+        Args:
+            graded: The report that is shown.
         """
         samples, live = graded.report.samples, self._session.live
-        wanted = bool(self.table.search or self.table.sort[0])
-        if not (wanted or (live.active and live.idle)):
+        if not (self.table.waits or (live.active and live.idle)):
             return
-        if known_words(samples) is None and samples is not self._indexed:
+        if samples is not self._indexed and (self.table.waits or known_words(samples) is None):
             self._indexed = samples
             background.then(background.submit(asyncio.to_thread(self._read, samples)), self._words_read)
 
@@ -177,7 +184,7 @@ class ShownRows:
     def _words_read(self, future: Future[Any]) -> None:
         with self._session.guard.locked("Rows"):
             future.result()
-            if self.table.has_said_busy:
+            if self.table.waits:
                 self._mark("table")
 
 

@@ -74,7 +74,7 @@ class RowsTable:
         search: Words that the rows hold.
         sort: Key of the column they are sorted by, "" for their own order, and whether the largest come first.
         revision: Counts the states of the table: answers about an older one are of other rows.
-        has_said_busy: Whether the last `data` said that words are still being read.
+        waits: Whether its search or order waits for words that are still being read.
     """
 
     resolve: Callable[[Condition], Condition]
@@ -82,7 +82,7 @@ class RowsTable:
     search: str = ""
     sort: tuple[str, bool] = ("", False)
     revision: int = 0
-    has_said_busy: bool = False
+    waits: bool = False
     rows: Rows = field(default_factory=lambda: np.empty(0, np.intp))
     _source: TableSource | None = None
     _columns: dict[str, Column] = field(default_factory=dict)
@@ -101,19 +101,21 @@ class RowsTable:
         source = self._required
         self._columns = {column.key: column for column in self._make_columns(source)}
         rows = source.report.row_numbers(*map(self.resolve, self.where))
-        if self.search and not self.busy:
-            found = rows_with_text(row_words(source.report.samples).searched, self.search)
-            rows = rows[np.isin(rows, found)]
         key, descending = self.sort
         column = self._columns.get(key)
-        if column is not None and not (column.kind == "text" and self.busy):
+        by_text = column is not None and column.kind == "text"
+        self.waits = self._words_are_missing and (bool(self.search) or by_text)
+        if self.search and not self.waits:
+            found = rows_with_text(row_words(source.report.samples).searched, self.search)
+            rows = rows[np.isin(rows, found)]
+        if column is not None and not (by_text and self.waits):
             rows = sorted_rows(rows, column.keys, descending=descending)
         self.rows = rows
         self.revision += 1
 
     @property
-    def busy(self) -> bool:
-        """Whether words are still being read in the background: until then nothing is searched or sorted by text."""
+    def _words_are_missing(self) -> bool:
+        """Whether words have to be read in the background: until then nothing is searched or sorted by text."""
         samples = self._required.report.samples
         return len(samples) > _SMALL and known_words(samples) is None
 
@@ -224,7 +226,6 @@ class RowsTable:
         source = self._required
         total = len(source.report)
         key, descending = self.sort
-        self.has_said_busy = self.busy
         return {
             "revision": self.revision,
             "title": title_of(self.where, source.chosen, everything),
@@ -233,7 +234,7 @@ class RowsTable:
             "total": total,
             "filters": [{"id": chip_id(each), "text": chip_text(each, source.chosen)} for each in self.where],
             "search": self.search,
-            "busy": self.has_said_busy,
+            "busy": self.waits,
             "columns": [self._column_info(column) for column in self._columns.values()],
             "sort": {"key": key, "descending": descending},
             "first": self.window(0, FIRST),

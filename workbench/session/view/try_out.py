@@ -107,11 +107,10 @@ class TryMode:
 
     def _take_row(self, row: int) -> None:
         self._row, self._pasted = row, None
-        number = int(self._samples.row_numbers[row])
-        self._begin(f"app.samples[{number}]")
+        self._begin("")
 
     def _begin(self, code: str) -> None:
-        """Grade another conversation."""
+        """Grade another conversation; `code` has it where it is no row that is drawn."""
         self._text, self._expected, self._good, self._code = None, None, None, code
         self._before, self._after = {}, {}
         self._revision += 1
@@ -121,8 +120,8 @@ class TryMode:
         self.leave_code()
 
     def leave_code(self) -> None:
-        """Leave the lines that ask the graders about this conversation."""
-        if self._code and self._session.graders.chosen:
+        """Leave the lines that ask the graders about this conversation, where there is one."""
+        if self._row is not None or self._pasted is not None:
             self._session.code.text = self._repeating_code()
 
     # ---- grades
@@ -239,7 +238,13 @@ class TryMode:
         """Keep the answer: it is graded again after every edit."""
         good = self._good if self._good is not None or self._is_edited else self._label()
         answer = KeptAnswer(
-            self.sample, good, self._original, self._text, self._expected, self._row, self._code
+            self.sample,
+            good,
+            self._original,
+            self._text,
+            self._expected,
+            self._row,
+            self._conversation_code(),
         )
         self.kept.keep(answer)
 
@@ -269,10 +274,21 @@ class TryMode:
             return None
         return JudgeRun(Spending(None), storage.store.replies)
 
+    def follow(self) -> None:
+        """Follow another draw, or other ticks, with answers and lines."""
+        self.refresh()
+        self.leave_code()
+
+    def _conversation_code(self) -> str:
+        if self._pasted is not None:
+            return self._code
+        name = str(self._samples.ids[self._row or 0])
+        return f"app.samples[{self._session.labels.row_numbers(self._session.samples)[name]}]"
+
     def _repeating_code(self) -> str:
-        changed = self._code
-        if self._text is not None:
-            changed = f"wb.session.trial.with_completion({self._code}, {self._text!r})"
+        changed = self._conversation_code()
+        if self._text is not None and self._text != (self._original.thread.completion() or ""):
+            changed = f"wb.session.trial.with_completion({changed}, {self._text!r})"
         if self._expected is not None:
             changed = (
                 f"wb.session.trial.with_reference({changed}, {self._expected!r}, {self._reference_column!r})"

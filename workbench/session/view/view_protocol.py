@@ -45,6 +45,10 @@ class View(Protocol):
         """Open a mode."""
         ...
 
+    def leave_code(self) -> None:
+        """Leave the line that has what the open mode shows."""
+        ...
+
     def choose(self, name: str) -> None:
         """Show a grader in the middle."""
         ...

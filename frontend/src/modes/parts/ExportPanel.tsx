@@ -96,7 +96,7 @@ function Outcome({ data }: { data: ExportData }) {
   return (
     <div class="outcome" tabIndex={0} role="group" aria-label="What writing does">
       <Notice shape={shape}><p class="words">{what ? <b>{what}</b> : written || replaced.join("\n")}</p>
-        {steps.map((step) => <p class="words mute" key={step}>{step}</p>)}
+        {steps.map((step, at) => <p class="words mute" key={at}>{step}</p>)}
       </Notice>
     </div>
   );
@@ -115,8 +115,17 @@ function List({ title, shape, items }: { title: string; shape: Shape; items: str
 /** The file as it would be written, saved by the browser: the kernel may be on another machine. */
 function Download({ name }: { name: string }) {
   const link = useLink();
-  const save = async () => saveText(await link.ask<string>({ ask: "export_file", name }), name.split("/").at(-1) ?? name, "text/plain");
-  return <button type="button" class="btn icon" aria-label={`Download ${name}`} title={`Download ${name}`} onClick={save}><Icon name="save" /></button>;
+  const [said, setSaid] = useState("");
+  const save = () => link.ask<string>({ ask: "export_file", name }).then(
+    (text) => saveText(text, name.split("/").at(-1) ?? name, "text/plain"),
+    () => setSaid("Not saved"), // another file would be written by now
+  );
+  return (
+    <>
+      <button type="button" class="btn icon" aria-label={`Download ${name}`} title={`Download ${name}`} onClick={save} onBlur={() => setSaid("")}><Icon name="save" /></button>
+      <span class="small mute" role="status">{said}</span>
+    </>
+  );
 }
 
 function Copy({ text }: { text: string | undefined }) {
