@@ -5,8 +5,9 @@ import { CellView } from "./Cells.tsx";
 import { useCursor } from "./cursor.ts";
 import { layoutOf } from "./layout.ts";
 import type { ColumnInfo, Row, Table } from "./protocol.ts";
-import { orderOf, ROW, scrollTo, sightOf, type RowStore, type Sight } from "./rows.ts";
+import { DENSE_ROW, orderOf, ROW, scrollTo, sightOf, type RowStore, type Sight } from "./rows.ts";
 import { TableHead } from "./TableHead.tsx";
+import { useView } from "./view.ts";
 import { count } from "./words.ts";
 
 interface TableProps {
@@ -21,19 +22,21 @@ const FIRST_VIEW = 420;
 
 export function RowsTable({ table, store, read }: TableProps) {
   const grid = useRef<HTMLDivElement>(null);
+  const dense = useView().dense.value;
+  const row = dense ? DENSE_ROW : ROW;
   const { top, view, follow } = useScroll(grid, orderOf(table));
   const [widths, setWidths] = useState<Record<string, number>>({});
   const cursor = useCursor(table, store);
   const shown = table.columns.filter((column) => column.shown);
   const layout = layoutOf(shown, widths, table.first);
-  const sight = useSight(table, store, top, view);
+  const sight = useSight(table, store, top, view, row);
   useEffect(() => {
-    const to = cursor.place < 0 ? null : scrollTo(cursor.place, table.count, grid.current?.scrollTop ?? 0, view);
+    const to = cursor.place < 0 ? null : scrollTo(cursor.place, table.count, grid.current?.scrollTop ?? 0, view, row);
     if (to !== null) follow(to);
-  }, [cursor.place, cursor.moved]);
+  }, [cursor.place, cursor.moved, row]);
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.target !== event.currentTarget || event.ctrlKey || event.metaKey || event.altKey) return;
-    const page = Math.max(1, Math.floor(view / ROW) - 1);
+    const page = Math.max(1, Math.floor(view / row) - 1);
     if (event.key === "Enter" && cursor.place >= 0) read();
     else if (!cursor.press(event.key, page)) return;
     event.preventDefault();
@@ -43,7 +46,7 @@ export function RowsTable({ table, store, read }: TableProps) {
   const active = cursor.place >= sight.first && cursor.place < sight.last ? `${cursor.id}-${cursor.place}` : undefined;
   return (
     <div
-      class="scroll grid" ref={grid} tabIndex={0} role="grid" aria-label={`Rows: ${table.title}`} aria-rowcount={table.count + 1} aria-colcount={shown.length}
+      class={`scroll grid ${dense ? "dense" : ""}`} ref={grid} tabIndex={0} role="grid" aria-label={`Rows: ${table.title}`} aria-rowcount={table.count + 1} aria-colcount={shown.length}
       aria-activedescendant={active} aria-busy={table.busy} onKeyDown={onKeyDown} style={{ "--columns": layout.template, "--least": `${layout.least}px` }}
     >
       <TableHead table={table} shown={shown} layout={layout} widths={widths} resize={setWidths} />
@@ -60,8 +63,8 @@ export function RowsTable({ table, store, read }: TableProps) {
 }
 
 /** The rows in sight; those of them that are not here are asked for. */
-function useSight(table: Table, store: RowStore, top: number, view: number): Sight {
-  const sight = sightOf(table.count, top, view);
+function useSight(table: Table, store: RowStore, top: number, view: number, row: number): Sight {
+  const sight = sightOf(table.count, top, view, row);
   void store.version.value;
   useEffect(() => store.need(sight.first, sight.last), [sight.first, sight.last, table.revision, table.count]);
   return sight;

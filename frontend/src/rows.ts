@@ -88,8 +88,9 @@ function shownOf({ columns }: Table): string {
   return columns.filter(({ shown }) => shown).map(({ key }) => key).join("\n");
 }
 
-/** Pixels of a row. */
+/** Pixels of a row of two lines, and of one. */
 export const ROW = 42;
+export const DENSE_ROW = 27;
 /** Browsers draw no element that is much higher. */
 const HIGHEST = 8_000_000;
 /** Rows above and below what is in sight. */
@@ -103,23 +104,23 @@ export interface Sight {
 }
 
 /** Which rows to draw. A table higher than a browser draws is scrolled in larger steps. */
-export function sightOf(count: number, scrolled: number, view: number): Sight {
-  const full = count * ROW;
+export function sightOf(count: number, scrolled: number, view: number, row = ROW): Sight {
+  const full = count * row;
   const height = Math.min(full, HIGHEST);
   const room = Math.max(1, height - view);
   const top = full === height ? scrolled : (Math.min(scrolled, room) / room) * (full - view);
-  const first = Math.max(0, Math.floor(top / ROW) - SPARE);
-  const last = Math.min(count, Math.ceil((top + view) / ROW) + SPARE);
-  return { height, first, last, offset: first * ROW - top + scrolled };
+  const first = Math.max(0, Math.floor(top / row) - SPARE);
+  const last = Math.min(count, Math.ceil((top + view) / row) + SPARE);
+  return { height, first, last, offset: first * row - top + scrolled };
 }
 
 /** Where to scroll so that a place is in sight; null where it is. */
-export function scrollTo(place: number, count: number, scrolled: number, view: number): number | null {
-  const full = count * ROW;
+export function scrollTo(place: number, count: number, scrolled: number, view: number, row = ROW): number | null {
+  const full = count * row;
   const height = Math.min(full, HIGHEST);
   const scale = full === height ? 1 : (height - view) / (full - view);
   const top = scrolled / scale;
-  if (place * ROW < top) return place * ROW * scale;
-  if ((place + 1) * ROW > top + view) return ((place + 1) * ROW - view) * scale;
+  if (place * row < top) return place * row * scale;
+  if ((place + 1) * row > top + view) return ((place + 1) * row - view) * scale;
   return null;
 }

@@ -8,6 +8,7 @@ import { Typing } from "./editor/typing.ts";
 import { recall, remember } from "./remember.ts";
 
 const TALL = "tall editor";
+const DENSE = "one line a row";
 
 export class View {
   readonly typing: Typing;
@@ -16,6 +17,8 @@ export class View {
   readonly painted = signal(true);
   /** Whether the editor is as high as its text, at the cost of what stands below it. */
   readonly tall = signal(recall(TALL) === "yes");
+  /** Whether a row of the table is one line high rather than two. */
+  readonly dense = signal(recall(DENSE) === "yes");
   /** The app's element, below which styles hold. */
   root: HTMLElement | null = null;
   /** Moves the chosen row; set by the table while it is in sight. */
@@ -38,6 +41,11 @@ export class View {
   readonly stretch = (tall: boolean): void => {
     this.tall.value = tall;
     remember(TALL, tall ? "yes" : "");
+  };
+
+  readonly condense = (dense: boolean): void => {
+    this.dense.value = dense;
+    remember(DENSE, dense ? "yes" : "");
   };
 
   /** Do something after what was typed before it. */

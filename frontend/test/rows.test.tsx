@@ -1,7 +1,7 @@
 import { fireEvent } from "@testing-library/preact";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { Rows } from "../src/Rows.tsx";
-import { ROW, RowStore, scrollTo, sightOf, WINDOW } from "../src/rows.ts";
+import { DENSE_ROW, ROW, RowStore, scrollTo, sightOf, WINDOW } from "../src/rows.ts";
 import { SEARCH_PAUSE } from "../src/RowsTools.tsx";
 import { linked } from "./fake.ts";
 import { set, settle, show } from "./helpers.tsx";
@@ -142,6 +142,19 @@ describe("the grid", () => {
     const { model, getByRole } = show(<Rows />);
     fireEvent.keyDown(getByRole("button", { name: "label" }), { key: "ArrowRight", shiftKey: true });
     expect(model.done("columns")[0]?.columns).toContainEqual({ key: "label", shown: true, width: 68 });
+  });
+});
+
+describe("rows of one line", () => {
+  it("are chosen in the menu of columns, and stand closer", async () => {
+    const { container, getByRole, getByLabelText, view } = show(<Rows />, { table: tableData({ count: 500 }) });
+    const before = container.querySelectorAll(".tr").length;
+    fireEvent.click(getByRole("button", { name: "columns" }));
+    await settle(() => fireEvent.click(getByLabelText("one line a row")));
+    expect(container.querySelector(".grid.dense")).toBeTruthy();
+    expect(container.querySelectorAll(".tr").length).toBeGreaterThan(before);
+    expect((container.querySelector(".grid .rows") as HTMLElement).style.height).toBe(`${500 * DENSE_ROW}px`);
+    view.condense(false);
   });
 });
 
