@@ -9,6 +9,7 @@ const KEYS: readonly [keys: string[], between: string, does: string][] = [
   [["Enter"], "", "read the row; Esc goes back"],
   [["1"], "", "good"],
   [["0"], "", "bad"],
+  [["s", "u", "n"], ", ", "in Label: skip, undo, note"],
   [["/"], "", "search"],
   [["[ ]"], "", "pass mark down, up"],
   [["g", "1–6"], " then ", "mode: Grade, Try, Label …"],
@@ -19,7 +20,7 @@ const KEYS: readonly [keys: string[], between: string, does: string][] = [
 ];
 
 const WORDS: readonly [word: string, means: string][] = [
-  ["accepted", "The score reaches the pass mark."],
+  ["accepted, refused", "The score reaches the pass mark, or does not."],
   ["known good, known bad", "Rows with a label, yours or the column's."],
   ["too lenient", "Accepts more known-bad rows than the limit allows."],
   ["too strict", "Refuses more known-good rows than the limit allows."],
@@ -29,6 +30,8 @@ const WORDS: readonly [word: string, means: string][] = [
   ["failed", "The grader raised or gave no number; never counted as 0."],
   ["skipped", "The grader declined to judge the row."],
   ["kappa", "Agreement beyond chance: 0 is chance, 1 is always."],
+  ["writer matters", "Answers of one writer score higher or lower than others with the same label."],
+  ["version, stored", "A version of this session has its grades; a stored one is in the store, for every notebook."],
   ["dead prompt", "All its answers get one score: training learns nothing from it."],
 ];
 
