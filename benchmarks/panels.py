@@ -18,6 +18,7 @@ from typing import Any
 import pandas as pd
 
 import workbench as wb
+from workbench.samples.search import known_words
 from workbench.session.session import Session
 from workbench.session.view.app import AppView
 
@@ -89,7 +90,7 @@ class Page:
         self.tell(do="draw", draw={"n": 0})
         self.tell(do="open")
         self.settle()
-        self.wait(lambda: not self.view.rows.table.busy)
+        self.wait(lambda: known_words(self.view.graded.report.samples) is not None)
 
     def edit(self) -> None:
         self.seq += 1
