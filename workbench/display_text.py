@@ -9,7 +9,17 @@ from __future__ import annotations
 import re
 from typing import Any
 
-__all__ = ["HIDDEN", "counted", "encodable", "one_line", "shown", "two_digits", "visible", "without_controls"]
+__all__ = [
+    "HIDDEN",
+    "capital",
+    "counted",
+    "encodable",
+    "one_line",
+    "shown",
+    "two_digits",
+    "visible",
+    "without_controls",
+]
 
 HIDDEN = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff"
@@ -24,6 +34,11 @@ word joiner to isolates; byte order mark; interlinear and tag characters; lone s
 
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]|\r(?!\n)")
 """C0 but tab and line ends, DEL, C1, and a carriage return alone, with which a line writes over itself."""
+
+
+def capital(sentence: str) -> str:
+    """A sentence with a capital letter at its beginning; the others stay as they are."""
+    return sentence[:1].upper() + sentence[1:]
 
 
 def counted(count: int, noun: str) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from workbench.diagnostics.finding import Finding, Severity
-from workbench.display_text import visible
+from workbench.display_text import capital, visible
 
 __all__ = ["NO_SCORE", "TWO_WORDS", "leading", "shape_of", "two_words", "verdict_of"]
 
@@ -84,7 +84,7 @@ def verdict_of(findings: Sequence[Finding], *, has_labels: bool) -> dict[str, An
     shape = shape_of(finding)
     words = {"unsettled": "not settled", "good": "cleared"}.get(shape, two_words(finding.kind))
     tip = _TIPS.get(finding.kind, "") if shape in {"bad", "failed"} else ""
-    return {"shape": shape, "words": words, "tip": tip or visible(_capital(finding.sentence))}
+    return {"shape": shape, "words": words, "tip": tip or visible(capital(finding.sentence))}
 
 
 def _without_verdict(has_labels: bool) -> dict[str, Any]:
@@ -92,7 +92,3 @@ def _without_verdict(has_labels: bool) -> dict[str, Any]:
         tip = "No row is known to be good or bad, so nobody can say whether the grader errs: label some."
         return {"shape": "note", "words": "no labels", "tip": tip}
     return {"shape": "good", "words": "nothing found", "tip": "No diagnostic found a fault in these rows."}
-
-
-def _capital(sentence: str) -> str:
-    return sentence[:1].upper() + sentence[1:]

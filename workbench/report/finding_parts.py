@@ -11,7 +11,7 @@ from typing import Any
 from workbench.diagnostics import Finding
 from workbench.diagnostics.finding import percent
 from workbench.diagnostics.words import shape_of, two_words
-from workbench.display_text import visible
+from workbench.display_text import capital, visible
 
 __all__ = ["estimate", "finding_data", "rows_behind", "strip_data", "strip_of_share"]
 
@@ -41,7 +41,7 @@ def finding_data(finding: Finding) -> dict[str, Any]:
         "after": visible(after),
         "where": rows_behind(finding),
         "strip": strip_data(finding),
-        "advice": visible(" ".join(filter(None, [details and f"{_capital(details)}.", _advice(finding)]))),
+        "advice": visible(" ".join(filter(None, [details and f"{capital(details)}.", _advice(finding)]))),
     }
 
 
@@ -62,8 +62,8 @@ def _sentence(finding: Finding) -> tuple[str, str, str]:
     name, comma, rest = finding.message.partition(", ")
     if comma and name in {words, f"perhaps {words}", f"cleared of being {words}", finding.kind}:
         called = words if name == finding.kind else name
-        return _capital(called), _subject(rest), _undrawn(rest, finding)
-    return _capital(words), "", _undrawn(finding.message, finding)
+        return capital(called), _subject(rest), _undrawn(rest, finding)
+    return capital(words), "", _undrawn(finding.message, finding)
 
 
 def _subject(rest: str) -> str:
@@ -89,11 +89,7 @@ def _around_rows(sentence: str, finding: Finding) -> tuple[str, str, str]:
 
 def _advice(finding: Finding) -> str:
     parts = [part for part in (finding.outlook, finding.advice) if part]
-    return " ".join(f"{_capital(part)}." for part in parts)
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]
+    return " ".join(f"{capital(part)}." for part in parts)
 
 
 # ---- the interval

@@ -86,10 +86,10 @@ def run_code(
         repeats: How often each row is graded.
         merges: Whether grades of the same rows by other graders are shown, too.
     """
-    kept = bool(labels.storage.url)
+    url = labels.storage.url
     run = call(
         f"{suite}.run", _Code("rows"), labels=_labels_of_rows(labels),
-        store=labels.storage.url if kept else None, dataset=labels.dataset if kept else None,
+        store=url or None, dataset=labels.dataset if url else None,
         budget=budget, repeats=repeats if repeats > 1 else None,
     )  # fmt: skip
     lines = [

@@ -1,6 +1,6 @@
 /** What is wrong with a text, said at its line: the line is set off, the words stand below it. */
 
-import { StateEffect, StateField, type Extension, type Range } from "@codemirror/state";
+import { StateEffect, StateField, type Extension, type Range, type Text } from "@codemirror/state";
 import { Decoration, EditorView, WidgetType, type DecorationSet } from "@codemirror/view";
 import type { SourceText } from "../protocol.ts";
 
@@ -61,9 +61,14 @@ const field = StateField.define<DecorationSet>({
   provide: (each) => EditorView.decorations.from(each),
 });
 
-function around(problem: Problem, text: EditorView["state"]["doc"]): Range<Decoration>[] {
+/** The line that a problem names; the nearest one of a text that has become shorter. */
+function lineOf({ line }: NonNullable<Problem>, text: Text) {
+  return text.line(Math.max(1, Math.min(line, text.lines)));
+}
+
+function around(problem: Problem, text: Text): Range<Decoration>[] {
   if (!problem) return [];
-  const line = text.line(Math.max(1, Math.min(problem.line, text.lines)));
+  const line = lineOf(problem, text);
   const message = Decoration.widget({ widget: new Message(problem.message), block: true, side: 1 });
   return [Decoration.line({ class: "editor-wrong" }).range(line.from), ...(problem.message ? [message.range(line.to)] : [])];
 }
@@ -76,8 +81,7 @@ const MESSAGE = 64;
 /** Bring the line and its words into sight; whoever is at work elsewhere in the text is not taken away from it. */
 export function scrollToProblem(view: EditorView, problem: Problem): StateEffect<unknown>[] {
   if (!problem) return [];
-  const { doc } = view.state;
-  const { from } = doc.line(Math.max(1, Math.min(problem.line, doc.lines)));
+  const { from } = lineOf(problem, view.state.doc);
   if (!view.hasFocus) return [EditorView.scrollIntoView(from, { y: "center" })];
   const at = view.coordsAtPos(from);
   const box = view.scrollDOM.getBoundingClientRect();

@@ -189,12 +189,31 @@ def test_try_follows_another_draw_and_ticks(page):
     page.tell("try_row", query="row-7")
     page.tell("draw", draw={"n": 40, "seed": 3})
     page.settled()
-    assert value(page, "sample").id == page.try_out["id"]
+    assert value(page, "sample").id == page.try_out["id"] == "row-7"
     page.tell("tick", name="coded", on=False)
     assert "app.graders['coded'](sample)" not in page.code
     for name in ("has yes", "exact"):
         page.tell("tick", name=name, on=False)
     assert page.code == f"sample = app.samples[{int(page.try_out['id'].removeprefix('row-'))}]"
+
+
+def test_a_conversation_that_is_no_longer_drawn_stays(page):
+    """With the answer that somebody gave it; and a draw that cannot be made changes nothing."""
+    page.tell("mode", mode="try")
+    gone = next(
+        name for name in page.session.samples.ids if name not in page.session.samples.draw(10, seed=3).ids
+    )
+    page.tell("try_row", query=gone)
+    page.tell("try", text="perhaps")
+    page.tell("draw", draw={"n": 10, "seed": 3})
+    page.settled()
+    assert page.problem is None
+    assert (page.try_out["yours"], page.try_out["row"]) == ("perhaps", -1)
+    sample = value(page, "sample")
+    assert (sample.id, sample.thread.completion()) == (gone, "perhaps")
+    page.tell("draw", draw={"by": "nothing"})
+    assert "nothing" in page.problem
+    assert page.session.rows.draw.by == ""
 
 
 def test_an_answer_that_is_as_it_was_is_no_change(page_of):

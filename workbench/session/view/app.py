@@ -127,7 +127,6 @@ class AppView:
 
         for part, names, follow in (
             (session.results, ["report"], self._report_came),
-            (session.rows, ["draw"], self._follow_in_try),
             (session.graders, ["chosen"], self._follow_in_try),
         ):
             part.observe(follow, names)
@@ -144,7 +143,7 @@ class AppView:
 
     def _follow_in_try(self, _: Any) -> None:
         if self.mode == "try":
-            self.try_out.follow()
+            self.try_out.leave_code()  # the answers follow when the state is made
 
     def _marker(self, parts: tuple[str, ...]) -> Callable[[Any], None]:
         return lambda _: self.mark(*parts)

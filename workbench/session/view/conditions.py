@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from workbench.diagnostics.words import two_words
-from workbench.display_text import one_line
+from workbench.display_text import capital, one_line
 from workbench.report.where import condition_text
 
 __all__ = ["CHANGED", "Condition", "chip_id", "chip_text", "title_of"]
@@ -75,4 +75,4 @@ def title_of(conditions: Sequence[Condition], chosen: str, everything: str) -> s
     """
     words = [chip_text(condition, chosen) for condition in conditions]
     title = ", ".join(words)
-    return title[:1].upper() + title[1:] if title else everything
+    return capital(title) or everything

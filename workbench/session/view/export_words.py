@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from workbench.display_text import counted, one_line
+from workbench.display_text import capital, counted, one_line
 from workbench.errors import WorkbenchError
 from workbench.formats.shared.base import Format
 from workbench.graders import SandboxedGrader
@@ -112,8 +112,8 @@ def problem_lines(problem: WorkbenchError | None, platform: Format) -> list[str]
         if words
     ]
     sentences = [*facts, *_ways_out(problem.hint)]
-    first = what if what.startswith(platform.label) else _capital(what)
-    return [_ended(f"{first}{about}"), *(_ended(_capital(sentence)) for sentence in sentences)]
+    first = what if what.startswith(platform.label) else capital(what)
+    return [_ended(f"{first}{about}"), *(_ended(capital(sentence)) for sentence in sentences)]
 
 
 def _ways_out(hint: str) -> list[str]:
@@ -130,7 +130,3 @@ def _ways_out(hint: str) -> list[str]:
 
 def _ended(sentence: str) -> str:
     return sentence if sentence.endswith((".", "!", "?")) else f"{sentence}."
-
-
-def _capital(sentence: str) -> str:
-    return sentence[:1].upper() + sentence[1:]

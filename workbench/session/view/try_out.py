@@ -62,6 +62,7 @@ class TryMode:
         self._query = ""
         self._revision = 0
         self._code = ""
+        self._drawn: Any = None  # the rows that the row is one of
         self._before: dict[str, tuple[Entry, Grade]] = {}
         self._after: dict[str, tuple[Entry, Grade]] = {}
         self._first = Trial(self._take_before, session.guard.lock)
@@ -106,7 +107,7 @@ class TryMode:
         return self._session.samples.columns.get("reference")
 
     def _take_row(self, row: int) -> None:
-        self._row, self._pasted = row, None
+        self._row, self._pasted, self._drawn = row, None, self._samples
         self._begin("")
 
     def _begin(self, code: str) -> None:
@@ -128,6 +129,7 @@ class TryMode:
 
     def refresh(self) -> None:
         """Ask graders that changed since, or are new; others that are at work go on."""
+        self._follow_draw()
         entries = self._session.graders.chosen_entries()
         for answers in (self._before, self._after):
             for name in [
@@ -274,16 +276,27 @@ class TryMode:
             return None
         return JudgeRun(Spending(None), storage.store.replies)
 
-    def follow(self) -> None:
-        """Follow another draw, or other ticks, with answers and lines."""
-        self.refresh()
+    def _follow_draw(self) -> None:
+        """Stay with the conversation where other rows are drawn now: it may have another number there, or none."""
+        drawn, samples = self._drawn, self._samples
+        if self._row is None or drawn is samples:
+            return
+        name, numbers = str(drawn.ids[self._row]), self._session.labels.row_numbers(samples)
+        if name in numbers:
+            self._row = numbers[name]
+        else:
+            self._code = self._row_code(name)
+            self._pasted, self._row = sample_of(drawn, self._row), None
+        self._drawn, self._matches = samples, []
         self.leave_code()
+
+    def _row_code(self, name: str) -> str:
+        return f"app.samples[{self._session.labels.row_numbers(self._session.samples)[name]}]"
 
     def _conversation_code(self) -> str:
         if self._pasted is not None:
             return self._code
-        name = str(self._samples.ids[self._row or 0])
-        return f"app.samples[{self._session.labels.row_numbers(self._session.samples)[name]}]"
+        return self._row_code(str(self._samples.ids[self._row or 0]))
 
     def _repeating_code(self) -> str:
         changed = self._conversation_code()
