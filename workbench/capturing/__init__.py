@@ -30,6 +30,7 @@ from workbench.capturing.resolve import Resolver
 from workbench.capturing.source import Source
 from workbench.capturing.statements import bindings, statement_text
 from workbench.errors import CaptureError
+from workbench.python_text import parse
 from workbench.sandbox.host import pool
 from workbench.sandbox.host.interpreter import StartError, warn_absent
 
@@ -88,7 +89,7 @@ def _in_sandbox(text: str, names: list[str]) -> Mapping[str, Any] | None:
 def _capture_function(function: types.FunctionType, name: str | None, fingerprint: Fingerprint) -> Source:
     definition, root, author = _definition(function)
     scope = Scope(root.__globals__)
-    tree = ast.parse(definition.text).body[0]
+    tree = parse(definition.text).body[0]
     assert isinstance(tree, ast.FunctionDef | ast.AsyncFunctionDef)
     main = Main(function, author, scope, ours=bool(ours_on(tree, scope)))
     resolver = Resolver(main)

@@ -6,6 +6,7 @@ import ast
 from dataclasses import dataclass
 
 from workbench.capturing.statements import parsed
+from workbench.python_text import parse
 
 __all__ = ["ColumnsRead", "columns_read"]
 
@@ -161,6 +162,6 @@ def _grade(tree: ast.Module) -> _Function:
     """The function that grades: `grade`, as captured sources call it, else the last one at the top."""
     functions = [node for node in tree.body if isinstance(node, _Function)]
     named = [node for node in functions if node.name == "grade"]
-    nothing = ast.parse("def grade(): pass").body[0]
+    nothing = parse("def grade(): pass").body[0]
     assert isinstance(nothing, _Function)
     return [nothing, *functions, *named][-1]

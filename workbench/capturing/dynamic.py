@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from workbench.capturing import refusals
 from workbench.capturing.names import Names, names_in
 from workbench.capturing.statements import parsed
+from workbench.python_text import parse
 
 __all__ = ["EVALUATES", "literals_read"]
 
@@ -36,7 +37,7 @@ def literals_read(text: str, names: Names, asker: str) -> set[str]:
     evaluates, shows = EVALUATES & (names.eager | names.late), _SHOWS & names.eager
     if not evaluates and not shows:
         return set()
-    tree = ast.parse(text)
+    tree = parse(text)
     for call in _calls(tree, shows) if not isinstance(tree.body[0], ast.ClassDef) else ():
         if not call.args:
             raise refusals.not_followed(_name(call), asker)

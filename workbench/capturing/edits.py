@@ -7,12 +7,14 @@ import io
 import tokenize
 from collections.abc import Iterable
 
+from workbench.python_text import parse
+
 __all__ = ["renamed", "replaced", "without"]
 
 
 def renamed(text: str, new: str) -> str:
     """Give the function defined by a text another name: the one token after `def`, nothing else."""
-    node = ast.parse(text).body[0]
+    node = parse(text).body[0]
     return replaced_name(text, node, new)
 
 

@@ -14,6 +14,7 @@ from workbench.capturing.literal import is_plain, literal
 from workbench.capturing.names import dotted
 from workbench.capturing.statements import Definition
 from workbench.errors import CaptureError
+from workbench.python_text import parse
 
 __all__ = ["is_nested", "ours_on", "own_text", "refuse_kind", "unwrapped"]
 
@@ -102,7 +103,7 @@ def _article(word: str) -> str:
 
 
 def _definition(text: str) -> ast.FunctionDef | ast.AsyncFunctionDef:
-    node = ast.parse(text).body[0]
+    node = parse(text).body[0]
     assert isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
     return node
 

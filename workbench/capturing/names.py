@@ -14,6 +14,8 @@ import symtable
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from workbench.python_text import parse
+
 __all__ = ["Names", "chains_in", "dotted", "names_in"]
 
 _COMPREHENSIONS = frozenset({"listcomp", "setcomp", "dictcomp", "genexpr"})
@@ -51,7 +53,7 @@ def names_in(text: str, *, all_eager: bool = False) -> Names:
         text: The statement.
         all_eager: Count what its lambdas read as read at once, because the statement may call them.
     """
-    tree = ast.parse(text)
+    tree = parse(text)
     table = _scopes(text)
     eager, late, assigned = set(_top_reads(table)), set[str](), set[str]()
     for child in table.get_children():
@@ -67,7 +69,7 @@ def names_in(text: str, *, all_eager: bool = False) -> Names:
 
 def chains_in(text: str) -> list[tuple[str, ...]]:
     """Dotted names in a text, each as long as it is written: `os.path.join` is `("os", "path", "join")`."""
-    return sorted(set(_chains(ast.parse(text))))
+    return sorted(set(_chains(parse(text))))
 
 
 def _chains(node: ast.AST) -> Iterator[tuple[str, ...]]:
@@ -91,7 +93,7 @@ def dotted(node: ast.AST) -> tuple[str, ...]:
 
 def _scopes(text: str) -> symtable.SymbolTable:
     """The compiler's scopes of a text without its annotations."""
-    tree = _Unannotated().visit(ast.parse(text))
+    tree = _Unannotated().visit(parse(text))
     # Through text again, since symtable takes no tree.
     return symtable.symtable(ast.unparse(tree), "<capture>", "exec")
 

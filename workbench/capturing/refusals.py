@@ -6,6 +6,7 @@ import ast
 from typing import Any
 
 from workbench.errors import CaptureError
+from workbench.python_text import parse
 
 __all__ = [
     "foreign_number",
@@ -251,7 +252,7 @@ def refuse_clock(name: str, helper_text: str) -> None:
     Raises:
         CaptureError: Names the call.
     """
-    for part in ast.walk(ast.parse(helper_text)):
+    for part in ast.walk(parse(helper_text)):
         if _function_name(part) in _CLOCK:
             raise _moment(name, _function_name(part))
 

@@ -10,6 +10,8 @@ import warnings
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
+from workbench.python_text import parse
+
 __all__ = [
     "Definition",
     "bindings",
@@ -35,7 +37,7 @@ def parsed(text: str) -> ast.Module | None:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return ast.parse(text)
+            return parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
 

@@ -12,6 +12,7 @@ from typing import Any
 from workbench.errors import WorkbenchError
 from workbench.graders import Grader
 from workbench.judges.base import Judge
+from workbench.python_text import parse
 from workbench.serialization import parts
 
 __all__ = ["Mined", "as_json_value", "mine"]
@@ -96,7 +97,7 @@ def _texts(value: object) -> Iterator[str]:
 
 def _of_source(text: str, columns: frozenset[str]) -> Mined:
     try:
-        tree = ast.parse(text)
+        tree = parse(text)
     except (SyntaxError, ValueError, RecursionError):
         strings = [next(filter(None, found), "") for found in _QUOTED.findall(text)]
         numbers = [int(found) for found in re.findall(r"(?<![\w.])\d{1,4}(?![\w.])", text)]

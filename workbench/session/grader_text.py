@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import json
 import re
 import unicodedata
@@ -10,6 +9,7 @@ from typing import NamedTuple
 
 from workbench.errors import FormatError, WorkbenchError
 from workbench.graders import FunctionGrader, Grader, SandboxedGrader, ScriptGrader
+from workbench.python_text import parse
 from workbench.serialization import from_record
 from workbench.session.notebook import notebook_names, taken_by
 
@@ -98,7 +98,7 @@ def _is_script(source: str) -> bool:
     if not _SCRIPT.search(source):
         return False
     try:
-        ast.parse(source)
+        parse(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return True
     return False

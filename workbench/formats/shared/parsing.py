@@ -9,6 +9,7 @@ import warnings
 from typing import Any
 
 from workbench.errors import FormatError
+from workbench.python_text import parse
 
 __all__ = ["MAX_DEPTH", "parse_json", "parse_python", "parse_yaml", "to_json", "to_yaml"]
 
@@ -100,7 +101,7 @@ def parse_python(text: str, where: str) -> ast.Module:
         # Python warns of odd escapes and the like: a stranger's style is no news for whoever reads the file.
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return ast.parse(text)
+            return parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         line = getattr(error, "lineno", None)
         place = f"{where}, line {line}" if line else where

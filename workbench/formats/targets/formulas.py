@@ -6,6 +6,7 @@ import ast
 from collections.abc import Sequence
 
 from workbench.graders.combine.formula import FUNCTIONS, Expression, tokens
+from workbench.python_text import parse_expression
 
 __all__ = ["formula_in_python"]
 
@@ -24,7 +25,7 @@ def formula_in_python(text: str) -> tuple[tuple[str, ...], str]:
     found = [token for token, _ in tokens(text)]
     called = [*(following == "(" for following in found[1:]), False]
     spelled = "".join(_spelled(token, names, call) for token, call in zip(found, called, strict=True))
-    tree = ast.fix_missing_locations(_Calls().visit(ast.parse(spelled, mode="eval")))
+    tree = ast.fix_missing_locations(_Calls().visit(parse_expression(spelled)))
     return names, f"lambda {', '.join(arguments) or '*_'}: {ast.unparse(tree)}"
 
 

@@ -26,6 +26,7 @@ from workbench.formats.targets.judging.waiting import waiting
 from workbench.formats.targets.names import quoted_block, stand_apart
 from workbench.graders.combine import AllPass, CombiningRule, Formula, Mean, Sum
 from workbench.graders.portable.slices import sliced
+from workbench.python_text import parse
 from workbench.samples.columns import ROLES
 
 __all__ = ["SETTINGS", "compose", "decompose", "functions_of", "listed", "mapped", "quoted", "whole_of"]
@@ -170,7 +171,7 @@ def _known() -> Mapping[str, str]:
     own = dict.fromkeys(("_wb_Answer", "_wb_Thread", "_wb_Grade", "_wb_Skip"), runtime.__name__)
     kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
     for module in _RUNTIME:
-        tree = ast.parse(Path(str(module.__file__)).read_text("utf-8"))
+        tree = parse(Path(str(module.__file__)).read_text("utf-8"))
         own |= {node.name: module.__name__ for node in tree.body if isinstance(node, kinds)}
     return own
 
@@ -192,7 +193,7 @@ def _trimmed(pieces: Iterable[str], texts: Iterable[str]) -> list[str]:
 
 
 def _without_methods(text: str, named: set[str]) -> str:
-    (node,) = ast.parse(text).body
+    (node,) = parse(text).body
     assert isinstance(node, ast.ClassDef)
     lines = text.split("\n")
     for method in reversed(node.body):
@@ -228,7 +229,7 @@ def _answering(part: Part, own: str, at: int) -> str:
 
 def _names_message_keys(text: str) -> bool:
     """Whether a reward function reads completions as messages, as the sandbox decides it: it names their keys."""
-    nodes = ast.walk(ast.parse(text))
+    nodes = ast.walk(parse(text))
     return any(isinstance(node, ast.Constant) and node.value in {"content", "role"} for node in nodes)
 
 

@@ -25,6 +25,7 @@ from workbench.graders.portable import is_portable, portable
 from workbench.graders.rule_grader import RuleGrader
 from workbench.judges.base import Judge
 from workbench.judges.client.openai import PROVIDERS
+from workbench.python_text import parse
 
 __all__ = ["own_judges_of", "parts_of"]
 
@@ -169,7 +170,7 @@ def _can_be_called(target: Target, entry: Entry, losses: Losses) -> bool:
 
 
 def _reads_prompts(text: str) -> bool:
-    nodes = ast.walk(ast.parse(text))
+    nodes = ast.walk(parse(text))
     return any(isinstance(node, ast.Name) and node.id == "prompts" for node in nodes)
 
 

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
+from workbench.python_text import parse
+
 __all__ = ["sliced"]
 
 _PACKAGE = Path(__file__).parents[2]
@@ -89,7 +91,7 @@ def _file(module: str) -> _File:
     text = (_PACKAGE / (module.removeprefix("workbench.").replace(".", "/") + ".py")).read_text("utf-8")
     pieces: dict[str, ast.stmt] = {}
     imports: dict[str, tuple[str, str, str]] = {}
-    for node in ast.parse(text).body:
+    for node in parse(text).body:
         pieces.update(dict.fromkeys(_bound(node), node))
         if isinstance(node, ast.ClassDef):
             methods = (method for method in node.body if isinstance(method, ast.FunctionDef))

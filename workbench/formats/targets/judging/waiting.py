@@ -9,6 +9,8 @@ import ast
 from collections.abc import Collection, Iterable, Iterator
 from typing import NamedTuple
 
+from workbench.python_text import parse
+
 __all__ = ["waiting"]
 
 _DRIVE = "_wb_drive"
@@ -27,7 +29,7 @@ def waiting(text: str) -> str:
     """The lines with async functions, wherever something inside them waits."""
     while edits := _first_change(_Source(text)):
         text = _edited(text, edits)
-    while names := _that_wait(ast.parse(text)):
+    while names := _that_wait(parse(text)):
         source = _Source(text)
         text = _edited(text, [*_async_heads(source, names), *_awaited_calls(source, names)])
     return text
@@ -37,7 +39,7 @@ class _Source:
     """A parsed text: its tree, each node's parent, and where nodes stand in its bytes."""
 
     def __init__(self, text: str) -> None:
-        self.tree = ast.parse(text)
+        self.tree = parse(text)
         self.nodes = list(ast.walk(self.tree))
         self.parents = {child: node for node in self.nodes for child in ast.iter_child_nodes(node)}
         self._starts = [0]  # of each line
