@@ -1,6 +1,7 @@
-"""Rows packed once for the sandbox: batches of `marshal` bytes that every run shares.
+"""Rows encoded for the sandbox: `marshal` bytes, in batches that are kept, or made anew each time they are sent.
 
-Encoding a row costs more than grading it, so a dataset is encoded a single time and the bytes are kept.
+A dataset that fits is encoded once, and every run shares the bytes (`Packed`). A larger one is encoded while it is graded,
+a few thousand rows at a time, so that it takes no memory beside its frame (`Stream`).
 `marshal` is safe in this direction only: the host writes, the worker reads.
 """
 
@@ -8,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import marshal
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from types import NoneType
@@ -16,7 +17,7 @@ from typing import Any
 
 from workbench.thread import StringThread
 
-__all__ = ["BATCH_ROWS", "Packed", "pack"]
+__all__ = ["BATCH_BYTES", "BATCH_ROWS", "Packed", "Stream", "halved", "pack", "packed_ranges"]
 
 BATCH_ROWS = 1000
 """Rows a batch: flat between 100 and 2,500 rows within noise; page faults cost more above 5,000."""
@@ -27,19 +28,24 @@ BATCH_BYTES = 8 * 1024 * 1024
 """A batch closes early here, so that rows of 1 MB do not make one batch of 1 GB."""
 
 
+_serials = itertools.count()
+
+
 @dataclass(frozen=True, eq=False)
 class Packed:
     """A dataset in batches.
 
     Attributes:
-        batches: One `marshal` text of a list of wire tuples each.
+        batches: What `row_columns.loaded` reads, each.
         counts: Rows in each batch.
+        extras: The rows hold more than threads: the reference, its key in the metadata and the id.
         serial: A number no other dataset of this process has or had.
     """
 
     batches: tuple[bytes, ...]
     counts: tuple[int, ...]
-    serial: int = field(default_factory=itertools.count().__next__)
+    extras: bool = False
+    serial: int = field(default_factory=_serials.__next__)
 
     @property
     def rows(self) -> int:
@@ -52,13 +58,66 @@ class Packed:
         return sum(map(len, self.batches))
 
 
-def pack(threads: Iterable[StringThread | Sequence[Any]], *, batch_rows: int = BATCH_ROWS) -> Packed:
+@dataclass(frozen=True, eq=False)
+class Stream:
+    """A dataset that is encoded while it is graded.
+
+    Attributes:
+        rows: Rows in all.
+        encode: From the first row and the one past the last to their bytes, which `row_columns.loaded` reads.
+        extras: As in `Packed`.
+        serial: As in `Packed`.
+    """
+
+    rows: int
+    encode: Callable[[int, int], bytes]
+    extras: bool = False
+    serial: int = field(default_factory=_serials.__next__)
+
+
+def packed_ranges(
+    encode: Callable[[int, int], bytes], rows: int, *, most_bytes: int, extras: bool = False
+) -> Packed | None:
+    """Encode a dataset in batches; None where it takes more bytes than it may.
+
+    Args:
+        encode: As in `Stream`.
+        rows: Rows in all.
+        most_bytes: Bytes of all batches together.
+        extras: As in `Packed`.
+    """
+    batches: list[bytes] = []
+    counts: list[int] = []
+    for start in range(0, rows, BATCH_ROWS):
+        for data, count in _encoded(encode, start, min(start + BATCH_ROWS, rows)):
+            batches.append(data)
+            counts.append(count)
+            most_bytes -= len(data)
+        if most_bytes < 0:
+            return None
+    return Packed(tuple(batches), tuple(counts), extras)
+
+
+def _encoded(encode: Callable[[int, int], bytes], start: int, stop: int) -> Iterator[tuple[bytes, int]]:
+    data = encode(start, stop)
+    if len(data) <= BATCH_BYTES or stop - start == 1:
+        yield data, stop - start
+        return
+    middle = (start + stop) // 2
+    yield from _encoded(encode, start, middle)
+    yield from _encoded(encode, middle, stop)
+
+
+def pack(
+    threads: Iterable[StringThread | Sequence[Any]], *, batch_rows: int = BATCH_ROWS, extras: bool = False
+) -> Packed:
     """Encode threads, or their wire tuples, in batches.
 
     Args:
         threads: Threads in row order; metadata must be plain values (what JSON knows, plus bytes). Wire
             tuples come from this side and are not looked at.
         batch_rows: Most rows a batch.
+        extras: As in `Packed`.
 
     Raises:
         TypeError: A thread holds a value that `marshal` does not know; the row is named.
@@ -67,10 +126,10 @@ def pack(threads: Iterable[StringThread | Sequence[Any]], *, batch_rows: int = B
     counts: list[int] = []
     rows = enumerate(threads)
     while chunk := [_wire(row, index) for index, row in islice(rows, batch_rows)]:
-        for data, count in _parts(chunk):
-            batches.append(data)
-            counts.append(count)
-    return Packed(tuple(batches), tuple(counts))
+        for part in halved(chunk):
+            batches.append(marshal.dumps(part))
+            counts.append(len(part))
+    return Packed(tuple(batches), tuple(counts), extras)
 
 
 def _wire(row: StringThread | Sequence[Any], index: int) -> Sequence[Any]:
@@ -99,10 +158,12 @@ def _check_plain(value: Any, index: int) -> None:
         )
 
 
-def _parts(chunk: list[Any]) -> list[tuple[bytes, int]]:
-    data = marshal.dumps(chunk)
-    if len(data) <= BATCH_BYTES or len(chunk) == 1:
-        return [(data, len(chunk))]
-    # By halves until it fits: rows differ in size, so no number of rows would do.
-    middle = len(chunk) // 2
-    return _parts(chunk[:middle]) + _parts(chunk[middle:])
+def halved(wires: list[Any]) -> list[list[Any]]:
+    """Wire tuples in parts that take at most `BATCH_BYTES` each, or hold one row.
+
+    By halves until they fit: rows differ in size, so no number of rows would do.
+    """
+    if len(wires) == 1 or len(marshal.dumps(wires)) <= BATCH_BYTES:
+        return [wires]
+    middle = len(wires) // 2
+    return [*halved(wires[:middle]), *halved(wires[middle:])]

@@ -17,6 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import workbench as wb
+from workbench.row_columns import loaded
 from workbench.samples.draw import draw_rows, shares
 from workbench.samples.plain import MAX_DEPTH, NotPlainError, is_missing, plain, text
 
@@ -75,7 +76,7 @@ def test_frames_round_trip_to_threads(rows):
     """Any prompt, completion and metadata cell is found again in the thread, one by one and packed."""
     frame = pd.DataFrame(rows, columns=["prompt", "completion", "tag"], dtype=object)
     samples = wb.Samples(frame)
-    wires = [wire for batch in samples.packed().batches for wire in marshal.loads(batch)]
+    wires = [wire for batch in samples.packed().batches for wire in loaded(batch)]
     assert samples.problems == {}
     for (prompt, completion, tag), sample, wire in zip(rows, samples, wires, strict=True):
         spoken = [("user", prompt), ("assistant", completion)]

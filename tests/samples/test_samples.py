@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import dataclasses
 import json
-import marshal
 import pickle
 
 import numpy as np
@@ -14,13 +13,14 @@ import pytest
 
 import workbench as wb
 from workbench.errors import SamplesError
+from workbench.row_columns import loaded
 from workbench.samples import as_samples
 
 CHAT = [{"role": "user", "content": "2+2?"}, {"role": "assistant", "content": "4"}]
 
 
 def unpacked(samples: wb.Samples) -> list[tuple]:
-    return [row for batch in samples.packed().batches for row in marshal.loads(batch)]
+    return [row for batch in samples.packed().batches for row in loaded(batch)]
 
 
 def turns(samples: wb.Samples, row: int = 0) -> list[tuple[str, str]]:

@@ -18,10 +18,10 @@ from typing import Any
 from tests.sandbox.hostile import ALWAYS, BROKE, EACH, LAYER_SETS, Arena, Stage
 from workbench.display_text import HIDDEN
 from workbench.packed import Packed, pack
+from workbench.row_columns import row_wire
 from workbench.sandbox.child.protocol import MAX_NOTE
 from workbench.sandbox.host.answers import MAX_DEPTH, MAX_REASONING
 from workbench.sandbox.host.limits import Limits, Program
-from workbench.sandbox.host.rows import pack_rows
 from workbench.thread import StringThread
 
 LIMITS = Limits(row_seconds=0.15, load_seconds=2.0, memory_mb=256, lost_workers=3)
@@ -163,7 +163,11 @@ def _threads() -> Packed:
 
 
 def _rows() -> Packed:
-    return pack_rows(_threads(), "012", "abc")
+    threads = (StringThread([("user", "q"), ("assistant", str(i))], {"n": i}) for i in range(3))
+    return pack(
+        (row_wire(thread, *row) for thread, row in zip(threads, zip("012", "abc", strict=True), strict=True)),
+        extras=True,
+    )
 
 
 def _unfit(grades: Any) -> list[str]:

@@ -7,10 +7,10 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from workbench.row_columns import row_wire
 from workbench.samples import Sample
 from workbench.samples.columns import ROLES
 from workbench.samples.plain import NotPlainError, ObjectError, plain
-from workbench.sandbox.host.rows import row_wire
 from workbench.thread import StringThread
 
 __all__ = [

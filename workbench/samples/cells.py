@@ -10,11 +10,28 @@ from itertools import repeat
 from types import NoneType
 from typing import Any
 
+import numpy as np
+
+from workbench.row_columns import turns_of
 from workbench.samples.plain import NotPlainError, plain, text
 from workbench.samples.roles import CellError, completion_of, mapping_of, messages_of, prompt_of, tools_of
 from workbench.thread import StringThread
 
-__all__ = ["EMPTY", "Built", "Fault", "Wire", "build", "clean", "prompt_key", "rewritten"]
+__all__ = [
+    "EMPTY",
+    "SPEAKERS",
+    "Built",
+    "Conversations",
+    "Fault",
+    "Wire",
+    "build",
+    "clean",
+    "conversations",
+    "metadata_of",
+    "plain_cells",
+    "prompt_key",
+    "rewritten",
+]
 
 Wire = tuple[Any, ...]
 """(turns, metadata, calls, tools, answers), as `StringThread.to_wire` makes it."""
@@ -25,6 +42,8 @@ EMPTY: Wire = ([], {}, None, None, None)
 _SAFE = frozenset({str, int, bool, NoneType})
 _SAFE_OR_NAN = _SAFE | {float}
 _CONTENT = ("messages", "system", "prompt", "completion", "tools")
+SPEAKERS = {"system": "system", "prompt": "user", "completion": "assistant"}
+"""The roles of columns that are one turn each, in the order of a conversation, and who speaks it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +78,19 @@ class Built:
     faults: dict[int, Fault] = field(default_factory=dict)
 
 
+@dataclass
+class Conversations:
+    """The turns of some rows, without metadata.
+
+    Attributes:
+        turns: Pairs of a role and a text, a list a row.
+        rest: Row to (tool calls, tools, answered calls), for the rows that have any.
+    """
+
+    turns: list[list[Any]]
+    rest: dict[int, tuple[Any, Any, Any]] = field(default_factory=dict)
+
+
 def build(
     cells: Mapping[str, Sequence[Any]],
     metadata: Mapping[str, Sequence[Any]],
@@ -78,8 +110,11 @@ def build(
     for role in ("id", "group"):
         if role in cells:
             clean(cells[role], text, names[role], faults=faults)
-    metas = _metadata(cells.get("metadata"), metadata, names.get("metadata", ""), rows, faults)
-    wires = _simple(cells, metas, rows) if _is_simple(cells) else _by_row(cells, metas, names, faults)
+    metas = metadata_of(cells.get("metadata"), metadata, names.get("metadata", ""), rows, faults)
+    found = conversations(cells, names, rows, faults)
+    wires: list[Wire] = list(zip(found.turns, metas, repeat(None), repeat(None), repeat(None), strict=False))
+    for row, rest in found.rest.items():
+        wires[row] = (*wires[row][:2], *rest)
     for row in faults:
         wires[row] = EMPTY
     return Built(wires, dict(sorted(faults.items())))
@@ -139,14 +174,23 @@ def _fault(error: Exception, column: str) -> Fault:
     return Fault(column, str(error), "text, numbers, lists or dicts")
 
 
-def _metadata(
+def metadata_of(
     base: Sequence[Any] | None,
     columns: Mapping[str, Sequence[Any]],
     name: str,
     rows: int,
     faults: dict[int, Fault],
 ) -> list[dict[str, Any]]:
-    values = [_plain_column(cells, column, faults) for column, cells in columns.items()]
+    """The metadata of each row.
+
+    Args:
+        base: Cells of the column of that role; None without one.
+        columns: Column name to cells, for the columns that become metadata.
+        name: The name of the column of that role.
+        rows: How many.
+        faults: Filled with what cannot be read.
+    """
+    values = [plain_cells(cells, column, faults) for column, cells in columns.items()]
     keys = tuple(columns)
     # strict=False: every column has the same length, and zip's check costs a third of the time.
     metas = [dict(zip(keys, row, strict=False)) for row in zip(*values, strict=True)] if keys else []
@@ -164,7 +208,8 @@ def _merged(base: dict[str, Any] | None, meta: dict[str, Any]) -> dict[str, Any]
     return {**base, **{key: value for key, value in meta.items() if value is not None or key not in base}}
 
 
-def _plain_column(values: Sequence[Any], column: str, faults: dict[int, Fault]) -> Sequence[Any]:
+def plain_cells(values: Sequence[Any], column: str, faults: dict[int, Fault]) -> Sequence[Any]:
+    """The cells of a column as plain values, None where one is missing or cannot be read, which `faults` then says."""
     kinds = set(map(type, values))
     if kinds <= _SAFE:
         return values
@@ -173,46 +218,113 @@ def _plain_column(values: Sequence[Any], column: str, faults: dict[int, Fault]) 
     return clean(values, plain, column, faults=faults)
 
 
+def conversations(
+    cells: Mapping[str, Sequence[Any]], names: Mapping[str, str], rows: int, faults: dict[int, Fault]
+) -> Conversations:
+    """The turns of `rows` rows.
+
+    Args:
+        cells: Role to its column's cells.
+        names: Role to column name, for the faults.
+        rows: How many.
+        faults: Filled with what cannot be read.
+    """
+    if _is_simple(cells):
+        return Conversations(_simple(cells, rows))
+    found = Conversations([[]] * rows)
+    hard = _quick(cells, rows, found)
+    if hard:
+        _by_row(
+            {role: [column[row] for row in hard] for role, column in cells.items()},
+            names,
+            hard,
+            found,
+            faults,
+        )
+    return found
+
+
 def _is_simple(cells: Mapping[str, Sequence[Any]]) -> bool:
-    """Whether the rows are a prompt and a completion of text or numbers, the common case worth a fast path."""
-    roles = [role for role in _CONTENT if role in cells]
-    return set(roles) <= {"prompt", "completion"} and all(
-        set(map(type, cells[role])) <= _SAFE_OR_NAN for role in roles
-    )
+    """Whether each row is made of texts or numbers, one turn a column: the common case."""
+    roles = {role for role in _CONTENT if role in cells}
+    return roles <= SPEAKERS.keys() and all(set(map(type, cells[role])) <= _SAFE_OR_NAN for role in roles)
 
 
-def _simple(cells: Mapping[str, Sequence[Any]], metas: list[dict[str, Any]], rows: int) -> list[Wire]:
-    prompts, completions = (_texts(cells.get(role), rows) for role in ("prompt", "completion"))
-    turns: list[list[Any]]
-    if None in prompts or None in completions:
-        turns = [_turns(p, c) for p, c in zip(prompts, completions, strict=True)]
-    else:
-        turns = [[("user", p), ("assistant", c)] for p, c in zip(prompts, completions, strict=True)]
-    return list(zip(turns, metas, repeat(None), repeat(None), repeat(None), strict=False))
+def _simple(cells: Mapping[str, Sequence[Any]], rows: int) -> list[list[Any]]:
+    return turns_of(tuple((SPEAKERS[role], _texts(cells[role])) for role in SPEAKERS if role in cells), rows)
 
 
-def _texts(values: Sequence[Any] | None, rows: int) -> Sequence[str | None]:
-    if values is None:
-        return [None] * rows
+def _texts(values: Sequence[Any]) -> Sequence[str | None]:
     return values if set(map(type, values)) <= {str} else [text(value) for value in values]
 
 
-def _turns(prompt: str | None, completion: str | None) -> list[Any]:
-    turns = (("user", prompt), ("assistant", completion))
-    return [turn for turn in turns if turn[1] is not None]
+def _quick(cells: Mapping[str, Sequence[Any]], rows: int, found: Conversations) -> list[int]:
+    """Fill in the rows whose messages hold a role, a text and nothing else; returns the others."""
+    roles = {role for role in _CONTENT if role in cells}
+    if "messages" not in roles or not roles <= {"messages", "system", "completion"}:
+        return list(range(rows))
+    columns = (cells.get(role, repeat(None, rows)) for role in ("system", "messages", "completion"))
+    hard = []
+    for row, parts in enumerate(zip(*columns, strict=True)):
+        turns = _plain_turns(*parts)
+        if turns is None:
+            hard.append(row)
+        else:
+            found.turns[row] = turns
+    return hard
+
+
+_MESSAGE = {"role", "content"}
+
+
+def _plain_turns(system: Any, messages: Any, completion: Any) -> list[Any] | None:
+    """The turns of a row of text alone, as `_wire` makes them; None where there may be more to it."""
+    if type(messages) is not list and type(messages) is not np.ndarray:
+        return None
+    turns: list[Any] = []
+    if type(system) is str:
+        turns.append(("system", system))
+    elif system is not None:
+        return None
+    for message in messages:
+        if type(message) is not dict or message.keys() != _MESSAGE:
+            return None
+        role, content = message["role"], message["content"]
+        if type(role) is not str or type(content) is not str:
+            return None
+        turns.append((role, content))
+    if type(completion) is str:
+        # Unless it merely repeats the turn that the messages end with.
+        if not len(messages) or turns[-1] != ("assistant", completion):
+            turns.append(("assistant", completion))
+    elif completion is not None:
+        return None
+    return turns
 
 
 def _by_row(
     cells: Mapping[str, Sequence[Any]],
-    metas: list[dict[str, Any]],
     names: Mapping[str, str],
+    rows: Sequence[int],
+    found: Conversations,
     faults: dict[int, Fault],
-) -> list[Wire]:
+) -> None:
+    """Fill in rows of any kind.
+
+    Args:
+        cells: Role to the cells of these rows.
+        names: Role to column name, for the faults.
+        rows: Their numbers.
+        found: Where to.
+        faults: Filled with what cannot be read, by these numbers.
+    """
+    own_faults: dict[int, Fault] = {}
+
     def column(role: str, convert: Callable[[Any], Any]) -> Iterable[Any]:
         return (
-            clean(cells[role], convert, names[role], faults=faults)
+            clean(cells[role], convert, names[role], faults=own_faults)
             if role in cells
-            else repeat(None, len(metas))
+            else repeat(None, len(rows))
         )
 
     parts = zip(
@@ -221,10 +333,15 @@ def _by_row(
         column("prompt", prompt_of),
         column("completion", partial(completion_of, column=names.get("completion", ""))),
         column("tools", tools_of),
-        metas,
         strict=True,
     )
-    return [_wire(*row) for row in parts]
+    for row, values in zip(rows, parts, strict=True):
+        turns, _, *rest = _wire(*values)
+        found.turns[row] = turns
+        if any(part is not None for part in rest):
+            found.rest[row] = (rest[0], rest[1], rest[2])
+    for at, fault in own_faults.items():
+        faults.setdefault(rows[at], fault)
 
 
 def _wire(
@@ -233,12 +350,11 @@ def _wire(
     prompt: list[Any] | None,
     completion: list[Any] | None,
     tools: list[Any] | None,
-    metadata: dict[str, Any],
 ) -> Wire:
     before = messages if messages is not None else prompt or []
     system_turns = [] if system is None else [{"role": "system", "content": system}]
     chat = [*system_turns, *before, *_new(before, completion or [])]
-    return StringThread.from_messages(chat, metadata, tools=tools).to_wire()
+    return StringThread.from_messages(chat, {}, tools=tools).to_wire()
 
 
 def _new(before: list[Any], completion: list[Any]) -> list[Any]:

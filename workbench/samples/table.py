@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from workbench.errors import SamplesError
-from workbench.samples.cells import EMPTY, Built, Fault, build, clean, prompt_key
+from workbench.samples.cells import EMPTY, SPEAKERS, Built, Fault, build, clean, prompt_key
 from workbench.samples.columns import check_frame, metadata_columns, recognise
 from workbench.samples.envelopes import batch_roles, failed_request, unpacked
 from workbench.samples.plain import plain, text
@@ -23,6 +24,8 @@ __all__ = ["Loaded", "Rows", "Table"]
 Rows = NDArray[np.intp]
 
 _SCAN = 512
+_TURNS = ("messages", "system", "instruction", "prompt", "completion", "tools")
+_OTHERS = ("metadata", "id", "group")
 _FLOATS = {np.dtype(np.float32): 2**24, np.dtype(np.float64): 2**53}
 """Below what each kind of float holds every whole number."""
 
@@ -52,6 +55,7 @@ class Table:
         self.metadata = metadata_columns(names, self.roles)
         self.source = source
         self._lines = loaded.lines
+        self._arrow: dict[str, pa.ChunkedArray | None] = {}
         self._position = {name: position for position, name in enumerate(names)}
         self._whole = frozenset(
             name for name, at in self._position.items() if _is_whole(self.frame.iloc[:, at])
@@ -61,14 +65,14 @@ class Table:
     def __len__(self) -> int:
         return len(self.frame)
 
-    def cells(self, column: str, rows: Rows | None) -> list[Any]:
+    def cells(self, column: str, rows: Rows | slice | None) -> list[Any]:
         """The cells of one column, all rows or those asked for."""
         series = self.frame.iloc[:, self._position[column]]
         cells: list[Any] = (series if rows is None else series.iloc[rows]).tolist()
         # NaN differs from itself.
         return [int(cell) if cell == cell else None for cell in cells] if column in self._whole else cells  # noqa: PLR0124
 
-    def role(self, role: str, rows: Rows | None) -> list[Any] | None:
+    def role(self, role: str, rows: Rows | slice | None) -> list[Any] | None:
         """The cells of a role's column; None where the role has no column."""
         return self.cells(self.roles[role], rows) if role in self.roles else None
 
@@ -93,7 +97,7 @@ class Table:
         """The given rows without those whose line could not be read."""
         return rows[~np.isin(rows, list(self._faults))] if self._faults else rows
 
-    def prompts(self, rows: Rows | None) -> list[Any] | None:
+    def prompts(self, rows: Rows | slice | None) -> list[Any] | None:
         """The cells of the prompts; None where there are none."""
         prompts, instructions = self.role("prompt", rows), self.role("instruction", rows)
         return prompts if instructions is None else joined_prompts(instructions, prompts)
@@ -114,23 +118,73 @@ class Table:
         for start in range(0, len(rows), _SCAN):
             yield from map(prompt_key, self.build(rows[start : start + _SCAN]).wires)
 
-    def build(self, rows: Rows | None) -> Built:
-        """The threads of some rows, and the faults among them."""
-        apart = ("reference", "instruction", "prompt")
-        cells = {role: self.cells(name, rows) for role, name in self.roles.items() if role not in apart}
+    def arrow(self, column: str) -> pa.ChunkedArray | None:
+        """A column of text as Arrow holds it, large strings (n,); None where its cells are of another kind."""
+        if column not in self._arrow:
+            self._arrow[column] = _arrow_text(self.frame.iloc[:, self._position[column]])
+        return self._arrow[column]
+
+    @cached_property
+    def text_turns(self) -> dict[str, str] | None:
+        """Role to column where each turn is a whole column of text; None where conversations are made in another way."""
+        roles = {role: name for role, name in self.roles.items() if role in _TURNS}
+        if not roles.keys() <= SPEAKERS.keys() or self._wraps_answers:
+            return None
+        if any(self.arrow(name) is None for name in roles.values()):
+            return None
+        return {role: roles[role] for role in SPEAKERS if role in roles}
+
+    @property
+    def names(self) -> dict[str, str]:
+        """Role to column, for messages: the prompt may begin in another column than its own."""
+        return {**self.roles, "prompt": self.prompt_column}
+
+    @property
+    def _wraps_answers(self) -> bool:
+        """Whether completions stand inside the answers of an API."""
+        return self._is_batch and self.roles.get("completion") == "response"
+
+    def conversation_cells(self, rows: Rows | slice | None) -> dict[str, Any]:
+        """Role to cells, for the roles that conversations are made of."""
+        apart = ("instruction", "prompt")
+        cells: dict[str, Any] = {
+            role: self.cells(name, rows)
+            for role, name in self.roles.items()
+            if role in _TURNS and role not in apart
+        }
         prompts = self.prompts(rows)
         if prompts is not None:
             cells["prompt"] = prompts
-        if self._is_batch and self.roles.get("completion") == "response":
+        if self._wraps_answers:
             cells["completion"] = list(map(unpacked, cells["completion"]))
+        return cells
+
+    def build(self, rows: Rows | slice | None) -> Built:
+        """The threads of some rows, and the faults among them."""
+        others = {role: self.cells(self.roles[role], rows) for role in _OTHERS if role in self.roles}
         metadata = {name: self.cells(name, rows) for name in self.metadata}
-        count = len(self) if rows is None else len(rows)
-        built = build(cells, metadata, names={**self.roles, "prompt": self.prompt_column}, rows=count)
+        cells = {**others, **self.conversation_cells(rows)}
+        built = build(cells, metadata, names=self.names, rows=self._count(rows))
         return self._with_line_faults(built, rows) if self._faults else built
 
-    def _with_line_faults(self, built: Built, rows: Rows | None) -> Built:
-        numbers = range(len(self)) if rows is None else rows.tolist()
-        faults = {at: self._faults[row] for at, row in enumerate(numbers) if row in self._faults}
+    def _count(self, rows: Rows | slice | None) -> int:
+        if rows is None:
+            return len(self)
+        return len(range(len(self))[rows]) if isinstance(rows, slice) else len(rows)
+
+    def line_faults(self, rows: Rows | slice | None) -> dict[int, Fault]:
+        """Place among these rows to what is wrong with its line, or with its request."""
+        if not self._faults:
+            return {}
+        numbers = (
+            range(len(self))[rows or slice(None)]
+            if rows is None or isinstance(rows, slice)
+            else rows.tolist()
+        )
+        return {at: self._faults[row] for at, row in enumerate(numbers) if row in self._faults}
+
+    def _with_line_faults(self, built: Built, rows: Rows | slice | None) -> Built:
+        faults = self.line_faults(rows)
         wires = [EMPTY if at in faults else wire for at, wire in enumerate(built.wires)]
         return Built(wires, dict(sorted({**built.faults, **faults}.items())))
 
@@ -153,10 +207,10 @@ class Table:
             groups = [key if group is None else group for group, key in zip(groups, keys, strict=True)]
         return _objects([name if group is None else group for group, name in zip(groups, ids, strict=True)])
 
-    def references(self, rows: Rows | None) -> NDArray[np.object_]:
+    def references(self, rows: Rows | slice | None) -> NDArray[np.object_]:
         """Plain values (n,), None where missing."""
         cells = self.role("reference", rows)
-        count = len(self) if rows is None else len(rows)
+        count = self._count(rows)
         return _objects([None] * count if cells is None else clean(cells, plain, ""))
 
     def place(self, row: int, column: str = "") -> str:
@@ -246,6 +300,19 @@ def _is_whole(series: pd.Series[Any]) -> bool:
         and (np.abs(present) < _FLOATS[values.dtype]).all()
         and (present == np.floor(present)).all()
     )
+
+
+def _arrow_text(series: pd.Series[Any]) -> pa.ChunkedArray | None:
+    """A column of text as Arrow holds it; None where pandas holds it otherwise, or it is of another kind."""
+    values = series.array
+    if not isinstance(values, pd.arrays.ArrowStringArray | pd.arrays.ArrowExtensionArray):
+        return None
+    column = values.__arrow_array__()  # nothing is copied
+    if not isinstance(column, pa.ChunkedArray):
+        column = pa.chunked_array([column])
+    if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
+        return None
+    return column.cast(pa.large_string())
 
 
 def _objects(values: Sequence[Any]) -> NDArray[np.object_]:

@@ -10,11 +10,12 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from workbench.errors import SamplesError
-from workbench.packed import BATCH_ROWS, Packed, pack
+from workbench.packed import BATCH_ROWS, Packed, Stream
 from workbench.samples.cells import Built, Fault, rewritten
 from workbench.samples.columns import require_completion
 from workbench.samples.display import as_html, as_line, as_markdown
 from workbench.samples.draw import draw_rows, strata
+from workbench.samples.encoding import Encoder
 from workbench.samples.masks import checked_mask, mask_of
 from workbench.samples.notes import dataset_notes
 from workbench.samples.plain import plain
@@ -71,7 +72,7 @@ class Samples:
         ('It is 4.', '4', {'answer': '4'})
     """
 
-    __slots__ = ("_faults", "_notes", "_packed", "_rewrite", "_rows", "_table", "_words", "_written")
+    __slots__ = ("_encoder", "_faults", "_notes", "_rewrite", "_rows", "_table", "_words", "_written")
 
     def __init__(
         self, data: Any, *, columns: Mapping[str, str | None] | None = None, source: str = ""
@@ -91,7 +92,7 @@ class Samples:
         self._table = table
         self._rows = rows
         self._rewrite: Callable[[StringThread], StringThread] | None = None
-        self._packed: Packed | None = None
+        self._encoder: Encoder | None = None
         self._faults: dict[int, Fault] | None = None
         self._notes: tuple[str, ...] | None = None
         self._words: RowWords | None = None
@@ -200,7 +201,7 @@ class Samples:
         Such a row has an empty thread in `packed()` and fails, never scores, in a run.
         """
         if self._faults is None:
-            self._faults = self._build().faults
+            self._faults = self._encoding.faults()
         numbers = self.row_numbers
         return {
             row: f"{self._table.place(int(numbers[row]))}: {fault}" for row, fault in self._faults.items()
@@ -213,13 +214,23 @@ class Samples:
             self._notes = dataset_notes(self._table, self.row_numbers)
         return self._notes
 
-    def packed(self) -> Packed:
-        """The threads encoded for the sandbox: done once and kept, every run shares the bytes."""
-        if self._packed is None:
-            built = self._build()
-            self._faults = built.faults
-            self._packed = pack(built.wires)
-        return self._packed
+    def packed(self, *, extras: bool = False) -> Packed | Stream:
+        """The rows for the sandbox: encoded once and kept, or, where they are many, encoded as they are sent.
+
+        Args:
+            extras: With the reference, its key in the metadata, and the id, for graders that take them.
+        """
+        return self._encoding.packed(extras=extras)
+
+    def content_digest(self) -> str:
+        """SHA-256 of turns, tools and metadata: equal for rows read in the same way from the same contents."""
+        return self._encoding.digest()
+
+    @property
+    def _encoding(self) -> Encoder:
+        if self._encoder is None:
+            self._encoder = Encoder(self._table, self._rows, self._rewrite)
+        return self._encoder
 
     def _build(self) -> Built:
         return self._built(self._rows)
@@ -317,7 +328,11 @@ class Samples:
         return view
 
     def __dir__(self) -> list[str]:
-        return [name for name in super().__dir__() if name not in {"packed", "require_completion", "rewrite"}]
+        return [
+            name
+            for name in super().__dir__()
+            if name not in {"content_digest", "packed", "require_completion", "rewrite"}
+        ]
 
     def __repr__(self) -> str:
         return as_line(len(self), self._table.roles, len(self._table.metadata), self.source)

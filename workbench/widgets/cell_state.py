@@ -140,7 +140,7 @@ def _same_samples(a: Samples, b: Samples) -> bool:
         part(a) == part(b)
         for part in (
             lambda rows: list(rows.ids),
-            lambda rows: rows.packed().batches,  # turns, tools and metadata
+            lambda rows: rows.content_digest(),  # turns, tools and metadata
             lambda rows: rows.problems,
             lambda rows: list(map(repr, rows.references)),  # 1 is not True, and NaN is NaN
             lambda rows: list(rows.groups),

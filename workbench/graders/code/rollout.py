@@ -18,10 +18,10 @@ from workbench.grade import Grade
 from workbench.graders.base import Control, Grader, kind
 from workbench.graders.code.sandboxed import SourceGrader, plain_thread
 from workbench.grades import Grades
+from workbench.row_columns import metadata_key
 from workbench.samples import Sample, Samples
 from workbench.samples.plain import plain
 from workbench.sandbox.host.osmosis_names import osmosis_names
-from workbench.sandbox.host.rows import metadata_key
 from workbench.sandbox.platforms import osmosis
 from workbench.sandbox.platforms.osmosis import discover_grader, error_category, validate_backend
 from workbench.sandbox.platforms.osmosis_rows import NEITHER, Settled, context, settled

@@ -18,13 +18,13 @@ from workbench.graders.code.rich import grader_html, grader_markdown
 from workbench.graders.code.warm import grade_alone
 from workbench.graders.settings import HANDLING, LIMIT
 from workbench.grades import Grades
-from workbench.packed import Packed, pack
+from workbench.packed import Packed, Stream, pack
+from workbench.row_columns import row_wire
 from workbench.samples import Sample, Samples
 from workbench.samples.plain import plain
 from workbench.sandbox.host.interpreter import StartError
 from workbench.sandbox.host.limits import IMPORTED_MB, IMPORTED_SECONDS, ISOLATION, Limits, Program
 from workbench.sandbox.host.pool import pool
-from workbench.sandbox.host.rows import PackedRows, pack_rows, row_wire
 from workbench.sandbox.host.run import Outcome
 from workbench.sandbox.host.text import clean
 from workbench.sandbox.host.validation import Validation, mock_thread, validate_program
@@ -198,10 +198,7 @@ class SandboxedGrader(Grader):
         grade = await grade_alone(self.program, wire)
         if grade is not None:
             return grade
-        packed: Packed = pack([wire])
-        if self.takes_rows:
-            packed = PackedRows(packed.batches, packed.counts)
-        outcome = await asyncio.to_thread(self._run, packed, Control())
+        outcome = await asyncio.to_thread(self._run, pack([wire], extras=self.takes_rows), Control())
         return replace(outcome.grades[0], printed=outcome.output or None)
 
     async def grade_all(self, samples: Samples, control: Control) -> Grades:
@@ -209,9 +206,7 @@ class SandboxedGrader(Grader):
 
         Where no sandbox starts, every row fails with kind *sandbox*: the other graders of a suite go on.
         """
-        packed = samples.packed()
-        if self.takes_rows:
-            packed = await asyncio.to_thread(self._rows, samples, packed)
+        packed = await asyncio.to_thread(samples.packed, extras=self.takes_rows)
         try:
             grades = (await asyncio.to_thread(self._run, packed, control)).grades
         except StartError as error:
@@ -230,21 +225,16 @@ class SandboxedGrader(Grader):
         def grade(rows: Samples) -> Grades:
             alone = control.part()
             alone.workers = 1  # what one worker sees must be in one order
-            packed = rows.packed()
-            return self._run(self._rows(rows, packed) if self.takes_rows else packed, alone).grades
+            return self._run(rows.packed(extras=self.takes_rows), alone).grades
 
         if cause := look_again(grade, samples, grades):
             control.notes.append(f"{self.name}: {cause}")
-
-    def _rows(self, samples: Samples, packed: Packed) -> Packed:
-        column = samples.columns.get("reference", "")
-        return pack_rows(packed, map(plain, samples.references), samples.ids, column)
 
     def require_engine(self) -> None:
         """Raise where what runs the text is not installed."""
         return  # a worker is a Python
 
-    def _run(self, packed: Packed, control: Control) -> Outcome:
+    def _run(self, packed: Packed | Stream, control: Control) -> Outcome:
         self.require_engine()
         return pool().run(
             self.program,

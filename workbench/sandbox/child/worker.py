@@ -28,6 +28,7 @@ _probes = sys.modules["_wb_probes"]
 _checks = sys.modules["_wb_checks"]
 _fingerprint = sys.modules["_wb_fingerprint"]
 _protocol = sys.modules["_wb_protocol"]
+_row_columns = sys.modules["_wb_row_columns"]
 _drive = sys.modules["_wb_drive"]
 _loaders = sys.modules["_wb_loaders"]
 _resident = sys.modules["_wb_resident"]
@@ -153,12 +154,12 @@ class Output(io.TextIOBase):
 
 
 class Rows:
-    """The dataset: the own shard decoded beforehand, the rest decoded when asked for."""
+    """The dataset: the own shard decoded beforehand, the rest decoded when asked for, or sent with each command."""
 
     def __init__(self, blob: mmap.mmap | None, config: dict[str, Any]) -> None:
         self._blob = blob
         self._spans: list[tuple[int, int, int]] = (
-            [] if blob is None else marshal.loads(blob[config["index"] :])
+            marshal.loads(blob[config["index"] :]) if blob is not None and "index" in config else []
         )
         self._starts: list[int] = []
         total = 0
@@ -177,8 +178,20 @@ class Rows:
     def _decode(self, index: int) -> list[Any]:
         assert self._blob is not None
         offset, size, _ = self._spans[index]
+        return self._made(self._blob[offset : offset + size])
+
+    def _made(self, data: bytes) -> list[Any]:
         make = self._make
-        return [make(wire) for wire in marshal.loads(self._blob[offset : offset + size])]
+        return [make(wire) for wire in _row_columns.loaded(data)]
+
+    def of(self, command: dict[str, Any]) -> list[Any]:
+        """The rows that a command asks for: of the dataset, or sent with it."""
+        if "data" in command:
+            return self._made(command["data"])
+        if "at" in command:
+            assert self._blob is not None
+            return self._made(self._blob[command["at"] : command["at"] + command["size"]])
+        return self.range(command["first"], command["count"])
 
     def _batch(self, index: int) -> list[Any]:
         rows = self._decoded.get(index)
@@ -297,7 +310,7 @@ class Server:
         where = (self._scores, self._bits, self._half * command["half"])
         errors: dict[int, tuple[str, str]] = {}
         notes: dict[int, Any] | None = {} if self._loading.noted else None
-        rows = self._rows.range(command["first"], command["count"])
+        rows = self._rows.of(command)
         count = _drive.drive(self._loading.grade, rows, where, command["seconds"], errors, notes)
         noted = {} if notes is None else {"notes": list(notes.items()), "done": count}
         return {"errors": errors, "output": self._output.take(), **noted}

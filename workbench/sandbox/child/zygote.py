@@ -106,6 +106,7 @@ def main(control_fd: int, engine: str) -> None:
     for name, parts in (
         ("_wb_thread", ("..", "..", "thread.py")),
         ("_wb_grade", ("..", "..", "grade.py")),
+        ("_wb_row_columns", ("..", "..", "row_columns.py")),
         ("_wb_confine", ("confine.py",)),
         ("_wb_probes", ("probes.py",)),
         ("_wb_environ", ("environ.py",)),

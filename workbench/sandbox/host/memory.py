@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import marshal
+import mmap
 import os
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-__all__ = ["Blob", "anonymous_file"]
+__all__ = ["BUFFER_BYTES", "Blob", "RowBuffer", "anonymous_file"]
+
+BUFFER_BYTES = 8 * 1024 * 1024
+"""Bytes of rows that one command may send: two commands are under way, and each worker has a buffer of its own."""
 
 
 class Blob:
@@ -36,18 +40,52 @@ class Blob:
         os.close(self.fd)
 
 
+class RowBuffer:
+    """Memory through which one worker is sent its rows, two commands' worth: the host writes, the worker reads.
+
+    As with a `Blob`, the worker's descriptor is read-only. It sees the rows that it is asked to grade and no others.
+    """
+
+    def __init__(self) -> None:
+        self.nbytes = 2 * BUFFER_BYTES
+        fd, self.fd = _written_and_read()
+        try:
+            os.truncate(fd, self.nbytes)
+            self._memory = mmap.mmap(fd, self.nbytes)
+        finally:
+            os.close(fd)
+
+    def write(self, half: int, data: bytes) -> int:
+        """Put the rows of one command into a half; returns where they begin."""
+        at = half * BUFFER_BYTES
+        self._memory[at : at + len(data)] = data
+        return at
+
+    def close(self) -> None:
+        """Give the memory back; the worker keeps its own mapping while it lives."""
+        os.close(self.fd)
+        self._memory.close()
+
+
 def _read_only(batches: Sequence[bytes]) -> int:
-    if hasattr(os, "memfd_create") and Path("/proc/self/fd").is_dir():
-        with os.fdopen(os.memfd_create("workbench", os.MFD_CLOEXEC), "wb") as file:
-            file.writelines(batches)
-            file.flush()
-            # Opened anew through /proc: a duplicate of the writable descriptor would be writable, too.
-            return os.open(f"/proc/self/fd/{file.fileno()}", os.O_RDONLY | os.O_CLOEXEC)
-    # Without memfd: a file whose name is gone before any worker starts.
-    with tempfile.NamedTemporaryFile(prefix="workbench-") as file:
+    fd, for_reading = _written_and_read()
+    with os.fdopen(fd, "wb") as file:
         file.writelines(batches)
-        file.flush()
-        return os.open(file.name, os.O_RDONLY | os.O_CLOEXEC)
+    return for_reading
+
+
+def _written_and_read() -> tuple[int, int]:
+    """Two descriptors of memory without a name: one to write, and one that can only read."""
+    if hasattr(os, "memfd_create") and Path("/proc/self/fd").is_dir():
+        fd = os.memfd_create("workbench", os.MFD_CLOEXEC)
+        # Opened anew through /proc: a duplicate of the writable descriptor would be writable, too.
+        return fd, os.open(f"/proc/self/fd/{fd}", os.O_RDONLY | os.O_CLOEXEC)
+    # Without memfd: a file whose name is gone before any worker starts.
+    fd, name = tempfile.mkstemp(prefix="workbench-")
+    try:
+        return fd, os.open(name, os.O_RDONLY | os.O_CLOEXEC)
+    finally:
+        Path(name).unlink()
 
 
 def anonymous_file() -> int:

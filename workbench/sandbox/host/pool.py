@@ -15,14 +15,13 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
-from workbench.packed import Packed
+from workbench.packed import Packed, Stream
 from workbench.sandbox.host import questions as ask
 from workbench.sandbox.host.interpreter import StartError
 from workbench.sandbox.host.janitor import Janitor
 from workbench.sandbox.host.limits import Limits, Program
-from workbench.sandbox.host.memory import Blob
+from workbench.sandbox.host.memory import BUFFER_BYTES, Blob
 from workbench.sandbox.host.questions import Checked
-from workbench.sandbox.host.rows import PackedRows
 from workbench.sandbox.host.run import Outcome, Run
 from workbench.sandbox.host.second_calls import second_calls
 from workbench.sandbox.host.worker import Death, Layout, Worker
@@ -99,7 +98,7 @@ class Pool:
 
         Where all pass, the threads are graded again in another order, and a warning tells of a score that changes.
 
-        Graders that are given more than a thread take rows, as `rows.row_wire` makes them.
+        Graders that are given more than a thread take rows, as `row_columns.row_wire` makes them.
 
         Raises:
             SandboxError: The sandbox cannot start here.
@@ -134,7 +133,7 @@ class Pool:
     def run(
         self,
         program: Program,
-        packed: Packed,
+        packed: Packed | Stream,
         *,
         workers: int | None = None,
         on_progress: Callable[[int, int], None] | None = None,
@@ -144,7 +143,7 @@ class Pool:
 
         Args:
             program: The grader.
-            packed: The dataset.
+            packed: The dataset; a `Stream` is encoded as it is sent.
             workers: Processes; all cores but one by default.
             on_progress: Called with (rows done, rows failed), ten times a second at most.
             cancel: Stops the run when set; what was graded is kept.
@@ -167,6 +166,7 @@ class Pool:
         run = Run(
             program, packed.rows, new_worker=new_worker, on_progress=on_progress, cancel=cancel,
             discard=lambda worker: self._janitor.later(worker.close),
+            encode=packed.encode if isinstance(packed, Stream) else None,
         )  # fmt: skip
         try:
             return run.go(shards)
@@ -174,7 +174,7 @@ class Pool:
             # Workers of shards that nobody came to, since the run ended before.
             for worker in spares.values():
                 self._janitor.later(worker.close)
-            if packed.rows >= WARM_ROWS:
+            if isinstance(packed, Packed) and packed.rows >= WARM_ROWS:
                 # Fresh workers decode the rows again while the user reads the result.
                 self.warm(packed, workers=workers, limits=program.limits, wait=False)
 
@@ -216,7 +216,7 @@ class Pool:
             self._spares = _Spares(key, spares)
 
     def _take_spares(
-        self, packed: Packed, shards: list[tuple[int, int]], limits: Limits
+        self, packed: Packed | Stream, shards: list[tuple[int, int]], limits: Limits
     ) -> dict[int, Worker]:
         with self._lock:
             if self._spares is None or self._spares.key != _key(packed, shards, limits):
@@ -238,11 +238,11 @@ class Pool:
             worker.close()
 
     def _worker(
-        self, limits: Limits, packed: Packed | None = None, shard: tuple[int, int] = (0, 0)
+        self, limits: Limits, packed: Packed | Stream | None = None, shard: tuple[int, int] = (0, 0)
     ) -> Worker:
         with self._lock:
-            blob = self._blob(packed) if packed is not None and packed.rows else None
-            resident = shard if packed is not None and packed.rows <= RESIDENT_ROWS else (0, 0)
+            blob = self._blob(packed) if isinstance(packed, Packed) and packed.rows else None
+            resident = shard if isinstance(packed, Packed) and packed.rows <= RESIDENT_ROWS else (0, 0)
             worker = Worker.start(self._alive(), self._layout(limits, resident, packed), blob)
         try:
             worker.await_ready()
@@ -260,13 +260,16 @@ class Pool:
         with self._lock:
             return Worker.start(self._alive(), self._layout(limits, (0, 0), None))
 
-    def _layout(self, limits: Limits, shard: tuple[int, int], packed: Packed | None) -> Layout:
-        extras = isinstance(packed, PackedRows)
+    def _layout(self, limits: Limits, shard: tuple[int, int], packed: Packed | Stream | None) -> Layout:
         memory = limits.memory_mb * 1024 * 1024
         # Without a shard the worker decodes behind its locks, where that would take the grader's memory.
-        if packed is not None and shard == (0, 0):
+        if isinstance(packed, Stream):
+            memory += _DECODED * BUFFER_BYTES
+        elif packed is not None and shard == (0, 0):
             memory += _DECODED * max(map(len, packed.batches), default=0)
-        return Layout(self._layers, memory, shard, extras)
+        return Layout(
+            self._layers, memory, shard, packed is not None and packed.extras, isinstance(packed, Stream)
+        )
 
     def _blob(self, packed: Packed) -> Blob:
         blob = self._blobs.get(packed)
@@ -318,7 +321,7 @@ def _shards(rows: int, workers: int) -> list[tuple[int, int]]:
     return list(pairwise(edges)) if rows else []
 
 
-def _key(packed: Packed, shards: list[tuple[int, int]], limits: Limits) -> tuple[Any, ...]:
+def _key(packed: Packed | Stream, shards: list[tuple[int, int]], limits: Limits) -> tuple[Any, ...]:
     # Of the limits only the memory: a worker fixes it when it locks itself down; times come with each command.
     return (packed.serial, tuple(shards), limits.memory_mb)
 

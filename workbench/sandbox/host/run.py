@@ -21,6 +21,7 @@ from workbench.sandbox.child.protocol import CAPACITY, NOT_SCORED, NOTED_ROWS
 from workbench.sandbox.host.answers import ends_loading, read_checks, read_done, verdict
 from workbench.sandbox.host.limits import CHECKS, Program, weakest
 from workbench.sandbox.host.lost import Lost
+from workbench.sandbox.host.memory import BUFFER_BYTES
 from workbench.sandbox.host.results import Results, page_of
 from workbench.sandbox.host.text import clean
 from workbench.sandbox.host.worker import TIMED_OUT, Death, Worker, readable
@@ -61,6 +62,7 @@ class Run:
         on_progress: Called with (rows done, rows failed), at most every 0.1 s and once at the end.
         cancel: Stops the run when set.
         discard: Takes a worker that is done with; it may end it later.
+        encode: Makes the bytes of a range of rows, where workers do not have the rows already.
     """
 
     def __init__(
@@ -72,9 +74,11 @@ class Run:
         on_progress: Callable[[int, int], None] | None = None,
         cancel: threading.Event | None = None,
         discard: Callable[[Worker], object] = Worker.close,
+        encode: Callable[[int, int], bytes] | None = None,
     ) -> None:
         self._program, self._limits = program, program.limits
         self._most = NOTED_ROWS if program.noted else CAPACITY
+        self._encode = encode
         self._new_worker, self._on_progress = new_worker, on_progress
         self._cancel, self._discard = cancel or threading.Event(), discard
         self._results = Results(rows, noted=program.noted)
@@ -139,7 +143,8 @@ class Run:
                 if self._cancel.is_set():
                     return
                 continue
-            self._request(slot, rows)
+            if not self._request(slot, rows):
+                return
 
     def _borrow(self, slot: WorkerSlot) -> tuple[int, int] | None:
         # A slot with work in flight does not take more, and small leftovers are not worth a decode.
@@ -168,24 +173,56 @@ class Run:
         self._load_problem = GradeError(ErrorKind.LOAD, message)
         self._outcome.stopped = "load"
 
-    def _request(self, slot: WorkerSlot, rows: tuple[int, int]) -> None:
+    def _request(self, slot: WorkerSlot, rows: tuple[int, int]) -> bool:
+        """Ask for a range of rows; whether that was possible now."""
         assert slot.worker is not None
-        start, stop = rows
         # The half that the range before this one does not write to.
         half = 1 - slot.requests[-1].half if slot.requests else 0
+        sent = self._sent(slot, rows, half)
+        if sent is None:
+            return False
+        (start, stop), command = sent
         # By the host, before the command: a row that a dying worker never reached must not show an older
         # range's score.
         slot.worker.bits[half * CAPACITY :][: stop - start] = NOT_SCORED
-        command = {"op": "rows", "first": start, "count": stop - start, "half": half}
+        command |= {"op": "rows", "first": start, "count": stop - start, "half": half}
         # An idle worker's time starts with the command, that of a second range when the first is answered.
         if not slot.requests:
             slot.mark, slot.since = -1, time.monotonic()
         try:
             seq = slot.worker.send({**command, "seconds": self._limits.row_seconds})
         except Death:
-            slot.ranges.appendleft(rows)
+            slot.ranges.appendleft((start, stop))
             raise
         slot.requests.append(Request(start, stop - start, half, seq))
+        return True
+
+    def _sent(
+        self, slot: WorkerSlot, rows: tuple[int, int], half: int
+    ) -> tuple[tuple[int, int], dict[str, Any]] | None:
+        """The rows that a command asks for, and what it says of where they are.
+
+        As many of `rows` as fit the worker's buffer, the others go back. None where a single row is larger than that and
+        the worker is at work: it comes with a command that an idle worker reads at once.
+        """
+        if self._encode is None:
+            return rows, {}
+        assert slot.worker is not None
+        assert slot.worker.buffer is not None
+        start, stop = rows
+        data = self._encode(start, stop)
+        while len(data) > BUFFER_BYTES and stop - start > 1:
+            middle = (start + stop) // 2
+            slot.ranges.appendleft((middle, stop))
+            stop = middle
+            slot.batch_rows = stop - start
+            data = self._encode(start, stop)
+        if len(data) <= BUFFER_BYTES:
+            return (start, stop), {"at": slot.worker.buffer.write(half, data), "size": len(data)}
+        if slot.requests:
+            slot.ranges.appendleft((start, stop))
+            return None
+        return (start, stop), {"data": data}
 
     def _collect(self, slot: WorkerSlot) -> None:
         """Take every complete answer: a second one may be in our buffer already, where `select` cannot see it."""

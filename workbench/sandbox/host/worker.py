@@ -23,7 +23,7 @@ import numpy as np
 
 from workbench.errors import SandboxError
 from workbench.sandbox.child.protocol import CAPACITY, HEADER, MAGIC, MAX_TEXT
-from workbench.sandbox.host.memory import Blob, anonymous_file
+from workbench.sandbox.host.memory import Blob, RowBuffer, anonymous_file
 from workbench.sandbox.host.zygote import START_SECONDS, Zygote
 
 __all__ = ["Death", "Layout", "Worker", "readable"]
@@ -57,12 +57,14 @@ class Layout:
         memory_bytes: Address space beyond what the worker starts with.
         shard: First and one past the last row to decode beforehand.
         extras: The rows hold more than threads: the reference and the id as well.
+        is_sent_rows: Rows come with each command, through a buffer of its own.
     """
 
     layers: tuple[str, ...]
     memory_bytes: int
     shard: tuple[int, int] = (0, 0)
     extras: bool = False
+    is_sent_rows: bool = False
 
 
 @dataclass(eq=False)
@@ -72,6 +74,7 @@ class Worker:
     Attributes:
         level: What its self-test allows to say: "kernel", "partial" or "process"; "" before it is ready.
         info: The layers it has and the probes that succeeded.
+        buffer: Where its rows are written, if they come with each command.
     """
 
     zygote: Zygote
@@ -86,6 +89,7 @@ class Worker:
     # up.
     _seq: int = field(default_factory=lambda: secrets.randbits(62) + 1)
     _closed: bool = False
+    buffer: RowBuffer | None = None
 
     @classmethod
     def start(cls, zygote: Zygote, layout: Layout, blob: Blob | None = None) -> Worker:
@@ -99,7 +103,9 @@ class Worker:
         worker.bits = np.frombuffer(worker._page, np.uint64)
         child_in, worker._in = os.pipe()
         worker._out, child_out = os.pipe()
-        fds = [child_in, child_out, page_fd, *([blob.fd] if blob else [])]
+        worker.buffer = RowBuffer() if layout.is_sent_rows else None
+        rows = worker.buffer or blob
+        fds = [child_in, child_out, page_fd, *([rows.fd] if rows else [])]
         try:
             worker.pid = int(zygote.request(worker._order(blob), fds)["pid"])
         except SandboxError:
@@ -127,7 +133,9 @@ class Worker:
             "page_bytes": 16 * CAPACITY,
             "extras": self.layout.extras,
         }
-        if blob is not None:
+        if self.buffer is not None:
+            order |= {"blob_bytes": self.buffer.nbytes}
+        elif blob is not None:
             order |= {"blob_bytes": blob.nbytes, "index": blob.index, "shard": self.layout.shard}
         return order
 
@@ -254,6 +262,8 @@ class Worker:
     def _free(self) -> None:
         for fd in (self._in, self._out):
             os.close(fd)
+        if self.buffer is not None:
+            self.buffer.close()
         # Memory cannot be unmapped while arrays point into it.
         del self.scores, self.bits
         with contextlib.suppress(BufferError):  # a caller still holds a view; the garbage collector frees it

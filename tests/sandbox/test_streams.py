@@ -1,0 +1,94 @@
+"""Datasets that are encoded while they are graded: the same grades, whatever happens to a worker."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import workbench as wb
+from workbench.grade import ErrorKind
+from workbench.packed import Stream
+from workbench.samples import encoding
+from workbench.sandbox.host import run as run_module
+
+LENGTH = """
+async def grade(thread):
+    return float(len(thread.completion() or ""))
+"""
+DIES = """
+import os
+
+async def grade(thread):
+    text = thread.completion()
+    if text == "crash":
+        os._exit(1)
+    while text == "hang":
+        pass
+    return float(len(text))
+"""
+
+
+@pytest.fixture
+def streamed(monkeypatch):
+    """Every dataset is sent as it is graded."""
+    monkeypatch.setattr(encoding, "KEPT_ROWS", 0)
+
+
+def samples_of(texts):
+    return wb.Samples(pd.DataFrame({"prompt": [f"q{row}" for row in range(len(texts))], "completion": texts}))
+
+
+def scores(text, samples, **settings):
+    grader = wb.FunctionGrader.from_source(text)
+    return grader.run(samples, progress=False, **settings).grades[grader.name]
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_every_row_gets_its_own_grade(streamed, workers):
+    """In order, over many commands and both halves of the buffer, with text of any script."""
+    texts = ["é" * (row % 97) + "a" * (row % 13) for row in range(20_000)]
+    samples = samples_of(texts)
+    assert isinstance(samples.packed(), Stream)
+    grades = scores(LENGTH, samples, workers=workers)
+    assert np.array_equal(grades.scores, [len(text) for text in texts])
+
+
+def test_a_row_that_ends_its_worker_costs_itself(streamed):
+    """The rows around a crash and a hang are sent again to another worker."""
+    texts = [f"{row}" for row in range(3_000)]
+    texts[700], texts[1900] = "crash", "hang"
+    grades = scores(DIES, samples_of(texts))
+    assert sorted(grades.errors) == [700, 1900]
+    assert [grades.errors[row].kind for row in (700, 1900)] == [ErrorKind.CRASH, ErrorKind.TIMEOUT]
+    rest = [row for row in range(3_000) if row not in grades.errors]
+    assert np.array_equal(grades.scores[rest], [len(texts[row]) for row in rest])
+
+
+def test_rows_larger_than_the_buffer(streamed, monkeypatch):
+    """Commands ask for fewer rows where these are large; one that fits in no buffer comes with its command."""
+    monkeypatch.setattr(run_module, "BUFFER_BYTES", 4_000)
+    texts = ["a" * size for size in [10] * 50 + [3_000] * 20 + [50_000, 10, 90_000, 90_001] + [10] * 50]
+    grades = scores(LENGTH, samples_of(texts), workers=1)
+    assert np.array_equal(grades.scores, [len(text) for text in texts])
+
+
+def test_graders_of_platforms_get_the_reference_and_the_id(streamed):
+    """Extras are sent with the rows."""
+    frame = pd.DataFrame({"id": ["a", "b"], "completion": ["4", "5"], "answer": ["4", "4"]})
+    grader = wb.FunctionGrader.from_source(
+        "from letta_evals.models import GradeResult\n"
+        "def grade(sample, submission):\n"
+        "    return GradeResult(score=float(sample.ground_truth == submission), rationale=str(sample.id))\n"
+    )
+    grades = grader.run(wb.Samples(frame), progress=False).grades[grader.name]
+    assert grades.errors == {}
+    assert grades.scores.tolist() == [1.0, 0.0]
+
+
+def test_rows_that_cannot_be_read_fail(streamed):
+    """What the encoder found on its way is told as in every run."""
+    rows = [{"messages": [{"role": "user", "content": "q"}, {"role": "assistant", "content": "abc"}]}] * 5
+    samples = wb.Samples([*rows, {"messages": [{"content": "no role"}]}])
+    grades = scores(LENGTH, samples)
+    assert grades.scores[:5].tolist() == [3.0] * 5
+    assert grades.errors[5].kind is ErrorKind.SAMPLE
+    assert "role" in grades.errors[5].message

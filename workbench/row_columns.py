@@ -1,0 +1,163 @@
+"""Rows on their way to the sandbox: whole columns in, conversations out.
+
+The host encodes columns, which costs a tenth of encoding rows, and the worker makes rows of them. `marshal` is safe in
+this direction only: the host writes, the worker reads. Standard library only; the worker loads this file by its path.
+"""
+
+from __future__ import annotations
+
+import marshal
+from collections.abc import Iterable, Sequence
+from itertools import pairwise, repeat
+from typing import Any
+
+__all__ = [
+    "REFERENCE_NAMES",
+    "cells",
+    "dumped",
+    "loaded",
+    "metadata_key",
+    "row_wire",
+    "text_column",
+    "turns_of",
+]
+
+REFERENCE_NAMES = ("reference", "expected", "ground_truth", "label", "answer")
+"""Column names that samples take for the reference; a row's metadata holds it under its column's name."""
+
+Column = Any
+"""One column of a batch: a list of plain values, or what `text_column` makes."""
+
+
+def text_column(data: Any, offsets: Any, missing: Sequence[int]) -> Column:
+    """A column of text as UTF-8 in one piece.
+
+    Args:
+        data: The bytes of all cells, one behind the other.
+        offsets: Where each cell begins, and where the last one ends: 64-bit integers (n + 1,) as bytes.
+        missing: Places of the cells that are None.
+    """
+    return (data, offsets, list(missing))
+
+
+def cells(column: Column) -> list[Any]:
+    """The cells of a column, (n,)."""
+    if type(column) is list:
+        return column
+    data, offsets, missing = column
+    places = memoryview(offsets).cast("q").tolist()
+    if data.isascii():
+        text = data.decode(
+            "ascii"
+        )  # then a character is a byte, and cutting text is cheaper than decoding pieces
+        values: list[Any] = [text[start:stop] for start, stop in pairwise(places)]
+    else:
+        values = [data[start:stop].decode("utf-8", "surrogatepass") for start, stop in pairwise(places)]
+    for place in missing:
+        values[place] = None
+    return values
+
+
+def dumped(
+    rows: int,
+    turns: Any,
+    metadata: Any,
+    *,
+    rest: dict[int, Any] | None = None,
+    empty: Sequence[int] = (),
+    extras: tuple[str, Column, Column] | None = None,
+) -> bytes:
+    """A batch of rows as bytes.
+
+    Args:
+        rows: How many.
+        turns: Pairs of a role and a column, of which each row gets a turn where its cell is not None, as a tuple; or the
+            turns of each row, as a list.
+        metadata: Pairs of a key and a column, as a tuple; or a dict a row, as a list.
+        rest: Place to (tool calls, tools, answered calls), for the rows that have any.
+        empty: Places of rows that cannot be read: their conversation is empty.
+        extras: For graders that take more than a thread: the column of the reference, the references and the ids.
+    """
+    return marshal.dumps((rows, turns, metadata, rest or {}, list(empty), extras))
+
+
+def loaded(data: Any) -> list[tuple[Any, ...]]:
+    """The rows of a batch as wire tuples, see `StringThread.to_wire`; with extras three values longer.
+
+    Args:
+        data: What `dumped` made, or a list of wire tuples in `marshal`.
+    """
+    batch = marshal.loads(data)  # noqa: S302 (written by the host)
+    if type(batch) is list:
+        return batch
+    rows, turns, metadata, rest, empty, extras = batch
+    columns = (turns_of(turns, rows), _metadata(metadata, rows))
+    wires: list[tuple[Any, ...]] = list(zip(*columns, repeat(None), repeat(None), repeat(None), strict=False))
+    for place, parts in rest.items():
+        wires[place] = (*wires[place][:2], *parts)
+    for place in empty:
+        wires[place] = ([], {}, None, None, None)
+    return wires if extras is None else _extended(wires, *extras)
+
+
+def turns_of(turns: Any, rows: int) -> list[Any]:
+    """The turns of each row out of `dumped`'s `turns`."""
+    if type(turns) is list:
+        return turns
+    roles, columns = [role for role, _ in turns], [cells(column) for _, column in turns]
+    if not roles:
+        return [[] for _ in range(rows)]
+    if not any(None in column for column in columns):
+        if len(roles) == 2:  # nearly always, and half the time of the general way
+            first, second = roles
+            return [[(first, one), (second, other)] for one, other in zip(*columns, strict=True)]
+        return [list(zip(roles, row, strict=True)) for row in zip(*columns, strict=True)]
+    return [
+        [turn for turn in zip(roles, row, strict=True) if turn[1] is not None]
+        for row in zip(*columns, strict=True)
+    ]
+
+
+def _metadata(metadata: Any, rows: int) -> Iterable[dict[str, Any]]:
+    if type(metadata) is list:
+        return metadata
+    if not metadata:
+        return [{} for _ in range(rows)]
+    keys = tuple(key for key, _ in metadata)
+    columns = [cells(column) for _, column in metadata]
+    # Without a check of lengths, which costs a third of the time: every column has the same.
+    return [dict(zip(keys, row, strict=False)) for row in zip(*columns, strict=True)]
+
+
+def _extended(wires: list[tuple[Any, ...]], column: str, references: Column, ids: Column) -> list[Any]:
+    rows = zip(wires, cells(references), cells(ids), strict=True)
+    return [
+        (*wire, reference, metadata_key(wire[1], reference, column), name) for wire, reference, name in rows
+    ]
+
+
+def row_wire(thread: Any, reference: Any, name: str, column: str = "") -> tuple[Any, ...]:
+    """One row with extras as a wire tuple.
+
+    Args:
+        thread: A `StringThread` of plain values.
+        reference: Its reference, plain as well.
+        name: Its id.
+        column: The column of the references; see `metadata_key`.
+    """
+    wire = thread.to_wire()
+    return (*wire, reference, metadata_key(wire[1], reference, column), name)
+
+
+def metadata_key(metadata: Any, reference: Any, column: str = "") -> str:
+    """The metadata key that holds the reference, "" where none does.
+
+    Args:
+        metadata: A row's metadata.
+        reference: Its reference.
+        column: The column of the references; by default whichever of `REFERENCE_NAMES` holds the value.
+    """
+    if not isinstance(metadata, dict):
+        return ""
+    names = (column,) if column else REFERENCE_NAMES
+    return next((name for name in names if name in metadata and metadata[name] == reference), "")

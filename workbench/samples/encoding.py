@@ -1,0 +1,174 @@
+"""The rows of a dataset as bytes for the sandbox: whole columns, a range of rows at a time."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from workbench.packed import BATCH_ROWS, Packed, Stream, packed_ranges
+from workbench.row_columns import dumped, text_column
+from workbench.samples.cells import SPEAKERS, Fault, clean, conversations, metadata_of, plain_cells, rewritten
+from workbench.samples.plain import plain, text
+from workbench.samples.table import Rows, Table
+from workbench.thread import StringThread
+
+__all__ = ["KEPT_BYTES", "KEPT_ROWS", "Encoder"]
+
+KEPT_ROWS = 160_000
+"""Rows up to which the bytes are kept between runs: as many as warm workers hold decoded, 1.6 kB each, so 256 MB in all."""
+KEPT_BYTES = 256 * 1024 * 1024
+"""Bytes up to which they are kept."""
+
+Change = Callable[[StringThread], StringThread]
+
+
+class Encoder:
+    """Encodes the rows of a view, and knows which of them cannot be read.
+
+    Args:
+        table: The dataset.
+        rows: Rows of the view (n,), None for all.
+        change: What every thread is changed by, such as an extractor's choice of text.
+    """
+
+    def __init__(self, table: Table, rows: Rows | None, change: Change | None = None) -> None:
+        self._table, self._rows, self._change = table, rows, change
+        self._count = len(table) if rows is None else len(rows)
+        self._faults: dict[int, Fault] = {}
+        self._seen = np.zeros(self._count, np.bool_)
+        self._packed: dict[bool, Packed | Stream] = {}
+
+    def packed(self, *, extras: bool = False) -> Packed | Stream:
+        """The rows for the sandbox: encoded once and kept, where they are few enough; else encoded as they are sent.
+
+        Args:
+            extras: With the reference, its key in the metadata, and the id.
+        """
+        if extras not in self._packed:
+            self._packed[extras] = self._pack(extras)
+        return self._packed[extras]
+
+    def _pack(self, extras: bool) -> Packed | Stream:
+        def encode(start: int, stop: int) -> bytes:
+            return self.encode(start, stop, extras=extras)
+
+        kept = None
+        if self._count <= KEPT_ROWS:
+            kept = packed_ranges(encode, self._count, most_bytes=KEPT_BYTES, extras=extras)
+        return Stream(self._count, encode, extras) if kept is None else kept
+
+    def faults(self) -> dict[int, Fault]:
+        """Row of the view to why it cannot be read, ascending; rows that no run has sent are read for it."""
+        for start in range(0, self._count, BATCH_ROWS):
+            if not self._seen[start : start + BATCH_ROWS].all():
+                self.encode(start, min(start + BATCH_ROWS, self._count))
+        return dict(sorted(self._faults.items()))
+
+    def digest(self) -> str:
+        """SHA-256 of turns, tools and metadata, 64 hexadecimal digits: the same for the same columns held in the same way."""
+        digest = hashlib.sha256()
+        for start in range(0, self._count, BATCH_ROWS):
+            digest.update(self.encode(start, min(start + BATCH_ROWS, self._count)))
+        return digest.hexdigest()
+
+    def encode(self, start: int, stop: int, *, extras: bool = False) -> bytes:
+        """The rows from `start` up to `stop` as `row_columns.dumped` writes them.
+
+        Args:
+            start: First row.
+            stop: One past the last.
+            extras: With the reference, its key in the metadata, and the id.
+        """
+        rows = slice(start, stop) if self._rows is None else self._rows[start:stop]
+        faults: dict[int, Fault] = {}
+        build = self._changed if self._change is not None else self._columns
+        turns, metadata, rest = build(rows, stop - start, faults)
+        data = dumped(
+            stop - start, turns, metadata, rest=rest, empty=sorted(faults),
+            extras=self._extras(rows) if extras else None,
+        )  # fmt: skip
+        self._faults.update({start + row: fault for row, fault in faults.items()})
+        self._seen[start:stop] = True
+        return data
+
+    def _changed(
+        self, rows: slice | Rows, _: int, faults: dict[int, Fault]
+    ) -> tuple[list[Any], list[Any], dict[int, Any]]:
+        assert self._change is not None
+        built = rewritten(self._table.build(rows), self._change)
+        faults.update(built.faults)
+        rest = {
+            row: wire[2:]
+            for row, wire in enumerate(built.wires)
+            if any(part is not None for part in wire[2:])
+        }
+        return [wire[0] for wire in built.wires], [wire[1] for wire in built.wires], rest
+
+    def _columns(self, rows: slice | Rows, count: int, faults: dict[int, Fault]) -> tuple[Any, Any, Any]:
+        table = self._table
+        for role in ("id", "group"):
+            if role in table.roles and table.arrow(table.roles[role]) is None:
+                clean(table.cells(table.roles[role], rows), text, table.roles[role], faults=faults)
+        metadata = self._metadata(rows, count, faults)
+        turns, rest = self._turns(rows, count, faults)
+        faults.update(table.line_faults(rows))
+        return turns, metadata, rest
+
+    def _turns(self, rows: slice | Rows, count: int, faults: dict[int, Fault]) -> tuple[Any, dict[int, Any]]:
+        table = self._table
+        if table.text_turns is not None:
+            return tuple(
+                (SPEAKERS[role], self._text(name, rows)) for role, name in table.text_turns.items()
+            ), {}
+        found = conversations(table.conversation_cells(rows), table.names, count, faults)
+        return found.turns, found.rest
+
+    def _metadata(self, rows: slice | Rows, count: int, faults: dict[int, Fault]) -> Any:
+        table = self._table
+        if "metadata" in table.roles:
+            base = table.role("metadata", rows)
+            columns = {name: table.cells(name, rows) for name in table.metadata}
+            return metadata_of(base, columns, table.roles["metadata"], count, faults)
+        return tuple((name, self._plain(name, rows, faults)) for name in table.metadata)
+
+    def _plain(self, name: str, rows: slice | Rows, faults: dict[int, Fault]) -> Any:
+        if self._table.arrow(name) is not None:
+            return self._text(name, rows)
+        return list(plain_cells(self._table.cells(name, rows), name, faults))
+
+    def _text(self, name: str, rows: slice | Rows) -> Any:
+        column = self._table.arrow(name)
+        assert column is not None
+        return _text_of(column[rows] if isinstance(rows, slice) else column.take(pa.array(rows)))
+
+    def _extras(self, rows: slice | Rows) -> tuple[str, Any, Any]:
+        name = self._table.roles.get("reference", "")
+        ids = self._table.ids[rows].tolist()
+        if name and self._table.arrow(name) is not None:
+            return name, self._text(name, rows), ids
+        references = self._table.references(rows)
+        return name, list(map(plain, references)), ids
+
+
+def _text_of(column: pa.ChunkedArray) -> Any:
+    """Some rows of an Arrow column of text as `row_columns.text_column` takes them; nothing of them is decoded."""
+    array = pa.concat_arrays(column.chunks) if column.num_chunks != 1 else column.chunk(0)
+    _, places, data = array.buffers()
+    offsets = _offsets(array, places)
+    begin, end = int(offsets[0]), int(offsets[-1])
+    content = b"" if data is None else memoryview(data)[begin:end]
+    missing: Sequence[int] = (
+        np.flatnonzero(array.is_null().to_numpy(zero_copy_only=False)).tolist() if array.null_count else ()
+    )
+    return text_column(content, (offsets - begin).tobytes(), missing)
+
+
+def _offsets(array: pa.LargeStringArray, places: pa.Buffer | None) -> NDArray[np.int64]:
+    if places is None or not len(array):
+        return np.zeros(len(array) + 1, np.int64)
+    return np.frombuffer(places, np.int64)[array.offset : array.offset + len(array) + 1]
