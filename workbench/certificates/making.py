@@ -22,7 +22,7 @@ from workbench.certificates.parts import Certified, Labels, Probed, Proof
 from workbench.certificates.rates import error_rates
 from workbench.certificates.record import VERSION, Certificate, changed_settings, setting_phrase
 from workbench.diagnostics import Finding
-from workbench.diagnostics.registry import group_codes, pass_mark
+from workbench.diagnostics.registry import pass_mark
 from workbench.display_text import one_line
 from workbench.errors import NotValidatedError, ReportError, WorkbenchError
 from workbench.graders.combine import Entry
@@ -103,7 +103,7 @@ def certificate(
     _require_proofs(entries)
     settings = {entry.name: fingerprint(entry) for entry in entries} | suite_fingerprints(graders)
     _require_as_run(settings, report.fingerprints)
-    codes = group_codes(report.groups, len(report))
+    codes = report.prompt_codes
     probed = _probed(probes, settings)
     kinds = {entry.name: entry for entry in entries}
     certified = [

@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from workbench.diagnostics.registry import group_codes
 from workbench.probes.accepting import Rule
 from workbench.probes.base import Base
 from workbench.probes.board import Board, Outcome
@@ -117,7 +116,7 @@ def texts_of(base: Base, *, judge: bool) -> Iterator[tuple[Variant, int, str | N
 
 def families(board: Board, base: Base, made: Iterable[tuple[Variant, int, str | None]]) -> list[Family]:
     """What came of the texts that were made, a transformation at a time, in the register's order."""
-    rule, groups = base.rule, group_codes(board.samples.groups, len(board.samples))
+    rule, groups = base.rule, board.samples.group_codes
     texts: dict[str, list[Text]] = {}
     for variant, row, text in made:
         outcome = board.outcomes.get((row, text))

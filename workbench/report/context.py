@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.report.frames import row_texts
 from workbench.report.protocols import SamplesLike
 from workbench.samples.plain import is_missing
 
@@ -40,6 +39,9 @@ POSITION_COLUMNS = ("position", "answer_position", "slot", "shown_as")
 _MOST_VALUES = 50
 """Values up to which a column is one of groups of rows, rather than of something about each row."""
 
+
+_TEXTS_AT_ONCE = 8_192
+"""Rows whose texts are held at a time."""
 
 _FIRST_ROWS = 1_000
 """Rows that tell most columns of many values."""
@@ -76,7 +78,7 @@ class SampleColumns:
     samples: SamplesLike
 
     @cached_property
-    def topics(self) -> list[Any] | None:
+    def topics(self) -> Sequence[Any] | None:
         """Topic of each row, (n,), None for a row without; None where there is no column `topic`."""
         return self._named([TOPIC_COLUMN])
 
@@ -104,7 +106,7 @@ class SampleColumns:
     @cached_property
     def n_prompts(self) -> int:
         """Prompts that the rows answer."""
-        return len(set(self.samples.groups))
+        return int(self.samples.group_codes.max(initial=-1)) + 1
 
     @cached_property
     def few_valued(self) -> dict[str, NDArray[Any]]:
@@ -127,17 +129,21 @@ class SampleColumns:
         name = next((name for name in names if name in self._all_names), None)
         if name is None:
             return None
-        return [None if is_missing(cell) else str(cell) for cell in self.samples.frame[name]]
+        cells = self.samples.frame[name].tolist()
+        if set(map(type, cells)) <= {
+            str
+        }:  # nearly always, and looking at each would take longer than anything else here
+            return cells
+        return [None if is_missing(cell) else str(cell) for cell in cells]
 
     @cached_property
     def lengths(self) -> NDArray[np.float64]:
         """Characters of each completion, (n,); 0 where there is none."""
-        return self.lengths_of(np.arange(len(self.samples), dtype=np.intp))
+        return self._lengths.copy()
 
     def lengths_of(self, rows: NDArray[np.intp]) -> NDArray[np.float64]:
         """Characters of the completions of these rows, (m,); 0 where there is none. Each row is read once."""
-        self._read(rows)
-        return self._known_lengths[rows]
+        return self._lengths[rows]
 
     def hashes_of(self, rows: NDArray[np.intp]) -> NDArray[np.int64]:
         """A number for each of these rows, (m,), equal where completion and reference are. Each row is read once.
@@ -157,23 +163,35 @@ class SampleColumns:
         return self.samples.frame[name].tolist() if name in self._all_names else None
 
     def _read(self, rows: NDArray[np.intp]) -> None:
-        unread = rows[np.isnan(self._known_lengths[rows])]
-        # Nothing reads the prompts here, so that joining their turns would be work for nothing.
-        read = row_texts(self.samples, unread, lambda _: "")
-        texts = [texts[2] or "" for texts in read]
-        self._known_lengths[unread] = list(map(len, texts))
-        self._known_hashes[unread] = [
-            hash((text, str(reference)) if text else (int(row),))
-            for row, (*_, reference), text in zip(unread, read, texts, strict=True)
-        ]
-        self._known_references[unread] = [
-            isinstance(reference, str) and reference.strip() == text.strip() != ""
-            for (*_, reference), text in zip(read, texts, strict=True)
-        ]
+        unread = rows[~self._is_read[rows]]
+        references = self._references
+        # Some at a time: all texts of a large dataset take more memory than everything else here.
+        for start in range(0, len(unread), _TEXTS_AT_ONCE):
+            part = unread[start : start + _TEXTS_AT_ONCE]
+            texts = [text or "" for text in self.samples.completions(part)]
+            wanted = [None] * len(part) if references is None else references[part].tolist()
+            self._known_hashes[part] = [
+                hash((text, str(reference))) if text else hash((row,))
+                for row, text, reference in zip(part.tolist(), texts, wanted, strict=True)
+            ]
+            self._known_references[part] = [
+                type(reference) is str and reference.strip() == text.strip() != ""
+                for text, reference in zip(texts, wanted, strict=True)
+            ]
+        self._is_read[unread] = True
 
     @cached_property
-    def _known_lengths(self) -> NDArray[np.float64]:
-        return np.full(len(self.samples), np.nan)
+    def _references(self) -> NDArray[np.object_] | None:
+        """Plain references (n,); None where the dataset has none."""
+        return self.samples.references if "reference" in self.samples.columns else None
+
+    @cached_property
+    def _lengths(self) -> NDArray[np.float64]:
+        return self.samples.completion_lengths()
+
+    @cached_property
+    def _is_read(self) -> NDArray[np.bool_]:
+        return np.zeros(len(self.samples), np.bool_)
 
     @cached_property
     def _known_hashes(self) -> NDArray[np.int64]:

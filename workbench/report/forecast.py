@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from workbench.diagnostics.registry import group_codes
 from workbench.display_text import counted
 from workbench.errors import ReportError
 from workbench.grades import SCORED
@@ -68,7 +67,7 @@ def forecast(
     prompt_names = np.asarray(
         report.groups, dtype=object
     )  # once: a report reads them out of its samples each time
-    codes = group_codes(prompt_names, len(report))
+    codes = report.prompt_codes
     rows = np.flatnonzero(report.grades[name].codes == SCORED)
     answers = AnswerSets(report.grades[name].scores[rows], compact(codes[rows]))
     _require_answers(answers, name)

@@ -9,7 +9,6 @@ from typing import Any
 import pandas as pd
 
 from workbench.diagnostics.finding import percent
-from workbench.diagnostics.registry import group_codes
 from workbench.diagnostics.repeats import Repeats, repeats_of
 from workbench.display_text import one_line
 from workbench.report.cases import labelled_case
@@ -25,8 +24,8 @@ _COLUMNS = (
 
 def noise_frame(report: ReportLike) -> pd.DataFrame:
     """One line for each grader with repeats; see `Report.noise`."""
-    codes = group_codes(report.samples.groups, len(report))
-    found = {name: repeats_of(labelled_case(report, name, codes)) for name in report.grades}
+    repeated = [name for name, grades in report.grades.items() if grades.repeats]
+    found = {name: repeats_of(labelled_case(report, name, report.prompt_codes)) for name in repeated}
     lines = {name: _line(repeats, report.scale) for name, repeats in found.items() if repeats is not None}
     index = pd.Index(list(lines), dtype=object, name="grader")
     return pd.DataFrame(list(lines.values()), columns=list(_COLUMNS), index=index)

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.diagnostics.registry import group_codes
 from workbench.grades import SCORED
 from workbench.report.bins import edges_of, within
 from workbench.report.protocols import ReportLike
@@ -15,7 +14,7 @@ from workbench.report.select import check_graders
 from workbench.statistics import compact
 from workbench.statistics.answer_sets import AnswerSets
 
-__all__ = ["SPREADS", "PromptSpread", "prompt_codes", "prompt_spread"]
+__all__ = ["SPREADS", "PromptSpread", "prompt_spread"]
 
 SPREADS = ("dead", "narrow", "wide")
 """All answers have one score; their sd is below a tenth of the scale; it is more."""
@@ -64,18 +63,10 @@ def prompt_spread(report: ReportLike, grader: str) -> PromptSpread:
     return spreads[grader]
 
 
-def prompt_codes(report: ReportLike) -> NDArray[np.intp]:
-    """The prompt of each row as an integer code, (n,); computed once and stored in the report, which reads it there too."""
-    codes: NDArray[np.intp] | None = report.__dict__.get("_codes")
-    if codes is None:
-        codes = report.__dict__["_codes"] = group_codes(report.samples.groups, len(report))
-    return codes
-
-
 def _prompt_spread(report: ReportLike, grader: str) -> PromptSpread:
     grades = report.grades[grader]
     rows = np.flatnonzero(grades.codes == SCORED)
-    codes = prompt_codes(report)[rows]
+    codes = report.prompt_codes[rows]
     several = np.bincount(codes, minlength=1)[codes] >= 2 if len(codes) else np.zeros(0, bool)
     rows, prompts = rows[several], compact(codes[several])
     answers, ends = AnswerSets(grades.scores[rows], prompts), edges_of(grades.scores[rows])

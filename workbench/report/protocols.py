@@ -52,8 +52,26 @@ class SamplesLike(Protocol):
         """The prompt each row answers, (n,)."""
 
     @property
+    def group_codes(self) -> NDArray[np.intp]:
+        """`groups` as whole numbers from 0 on, (n,)."""
+
+    def completions(self, rows: NDArray[np.intp] | None = None, /) -> Sequence[str | None]:
+        """The texts of the completions of these rows, (m,), None where there is none."""
+
+    def completion_lengths(self, rows: NDArray[np.intp] | None = None, /) -> NDArray[np.float64]:
+        """Their characters, (m,), 0 where there is none."""
+
+    @property
+    def references(self) -> NDArray[np.object_]:
+        """What right answers look like, (n,), None without."""
+
+    @property
     def frame(self) -> pd.DataFrame:
         """The rows with all their columns, in the same order."""
+
+    @property
+    def columns(self) -> Mapping[str, str]:
+        """Role to column name."""
 
     @property
     def notes(self) -> Sequence[str]:
@@ -80,6 +98,10 @@ class ReportLike(Protocol):
     @property
     def groups(self) -> Sequence[Hashable] | NDArray[Any]:
         """The prompt each row answers, (n,)."""
+
+    @property
+    def prompt_codes(self) -> NDArray[np.intp]:
+        """`groups` as whole numbers from 0 on, (n,)."""
 
     @property
     def fingerprints(self) -> Mapping[str, Mapping[str, str]]:

@@ -13,7 +13,6 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from workbench.diagnostics import Finding, SuiteParts, diagnose
-from workbench.diagnostics.registry import group_codes
 from workbench.errors import ReportError
 from workbench.graders.combine import GateResult
 from workbench.grades import Grades
@@ -104,8 +103,9 @@ class Report:
         return SampleColumns(self.samples)
 
     @cached_property
-    def _codes(self) -> NDArray[np.intp]:
-        return group_codes(self.groups, len(self))
+    def prompt_codes(self) -> NDArray[np.intp]:
+        """The prompt each row answers as a whole number, (n,): `groups` in other words."""
+        return self.samples.group_codes
 
     @cached_property
     def frame(self) -> pd.DataFrame:
@@ -133,7 +133,7 @@ class Report:
         score, with its 95 % interval; NaN below ten of them); seconds_total, tokens, cost (NaN where unknown) and
         isolation: the sandbox level, "not needed" (the workbench's own code runs, none of a user's), "no sandbox", or "not run" where no row was tried.
         """
-        return summary_frame(self.grades, self._codes, self.scale)
+        return summary_frame(self.grades, self.prompt_codes, self.scale)
 
     @cached_property
     def noise(self) -> pd.DataFrame:
@@ -166,7 +166,7 @@ class Report:
         self.__dict__.setdefault("known_claims", {})  # see `reuse`
         return Findings(diagnose(
             self, preset=self.preset, labels=self.labels, pass_threshold=self.pass_threshold, scale=self.scale,
-            groups=self._codes, limits=self.limits,
+            groups=self.prompt_codes, limits=self.limits,
         ))  # fmt: skip
 
     @cached_property
@@ -275,7 +275,7 @@ class Report:
             ReportError: An unknown grader, or the same one twice.
         """
         check_two_graders(a, b, self.grades)
-        cases = (labelled_case(self, name, self._codes) for name in (a, b))
+        cases = (labelled_case(self, name, self.prompt_codes) for name in (a, b))
         return compare_cases(self.samples, *cases)
 
     def agreement(
@@ -302,7 +302,7 @@ class Report:
         names = self._names(grader)
         if len(names) != 1:
             raise ReportError("agreement is of one grader", expected=" or ".join(map(repr, names)))
-        return agreement_of(labelled_case(self, names[0], self._codes, labels), labeller, weights)
+        return agreement_of(labelled_case(self, names[0], self.prompt_codes, labels), labeller, weights)
 
     def merge(self, other: Report, *, suffix: str = "") -> Report:
         """One report with this report's graders and the other's, over the same samples.

@@ -19,6 +19,6 @@ def reuse(report: Report, other: Report) -> Report:
     """
     if other.samples is report.samples:
         other.__dict__.setdefault("known_claims", {})
-        for name in ("columns", "_codes", "known_claims"):
+        for name in ("columns", "prompt_codes", "known_claims"):
             report.__dict__.setdefault(name, getattr(other, name))
     return report

@@ -10,7 +10,6 @@ import pandas as pd
 
 from workbench.diagnostics import SuiteCase
 from workbench.diagnostics.registry import pass_mark
-from workbench.report.prompt_spread import prompt_codes
 from workbench.report.protocols import ReportLike
 from workbench.statistics import Interval
 from workbench.statistics.variance_shares import variance_share
@@ -25,7 +24,7 @@ def suite_case(report: ReportLike) -> SuiteCase:
     case: SuiteCase | None = report.__dict__.get("_suite_case")
     if case is None:
         mark = pass_mark(report.pass_threshold, report.scale)
-        case = SuiteCase(report.grades, prompt_codes(report), report.suite, mark, report.scale)
+        case = SuiteCase(report.grades, report.prompt_codes, report.suite, mark, report.scale)
         report.__dict__["_suite_case"] = case
     return case
 

@@ -14,7 +14,7 @@ from workbench.packed import BATCH_ROWS, Packed, Stream, packed_ranges
 from workbench.row_columns import dumped, text_column
 from workbench.samples.cells import SPEAKERS, Fault, clean, conversations, metadata_of, plain_cells, rewritten
 from workbench.samples.plain import plain, text
-from workbench.samples.table import Rows, Table
+from workbench.samples.table import Rows, Table, chosen
 from workbench.thread import StringThread
 
 __all__ = ["KEPT_BYTES", "KEPT_ROWS", "Encoder"]
@@ -144,7 +144,7 @@ class Encoder:
     def _text(self, name: str, rows: slice | Rows) -> Any:
         column = self._table.arrow(name)
         assert column is not None
-        return _text_of(column[rows] if isinstance(rows, slice) else column.take(pa.array(rows)))
+        return _text_of(chosen(column, rows))
 
     def _extras(self, rows: slice | Rows) -> tuple[str, Any, Any]:
         name = self._table.roles.get("reference", "")

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from workbench.display_text import counted, one_line
-from workbench.samples.plain import is_missing
 
 if TYPE_CHECKING:
     from workbench.samples.table import Rows, Table
@@ -26,7 +25,7 @@ def dataset_notes(table: Table, rows: Rows) -> tuple[str, ...]:
     """What a person should know of some rows of a dataset, a sentence each; rows that cannot be read are left out."""
     readable, reference = table.readable(rows), table.roles.get("reference", "")
     keys = () if "group" in table.roles else table.prompt_keys(readable[_evenly(len(readable))])
-    prompt_notes = _prompt_notes(table.prompts(readable), table.prompt_column, keys, len(readable))
+    prompt_notes = _prompt_notes(table.blank_prompts(readable), table.prompt_column, keys, len(readable))
     return (*prompt_notes, *_float_note(reference, is_float=table.reference_is_float))
 
 
@@ -35,22 +34,17 @@ def _evenly(rows: int) -> NDArray[np.intp]:
     return np.unique(np.linspace(0, max(rows - 1, 0), min(rows, _MOST)).astype(np.intp))
 
 
-def _prompt_notes(
-    prompts: Sequence[Any] | None, column: str, keys: Iterable[str | None], rows: int
-) -> tuple[str, ...]:
+def _prompt_notes(empty: int | None, column: str, keys: Iterable[str | None], rows: int) -> tuple[str, ...]:
     """One sentence for prompts that are empty, and one for a prompt that all rows share.
 
     Args:
-        prompts: The cells of the prompt column, (n,); None where turns come from elsewhere.
+        empty: Cells of the prompt column that are missing or blank; None where turns come from elsewhere.
         column: That column's name.
         keys: What the rollouts of one prompt share, at the rows of `_evenly`, made as they are asked for; None for no
             prompt.
         rows: How many rows there are.
     """
-    empty = sum(
-        is_missing(prompt) or (isinstance(prompt, str) and not prompt.strip()) for prompt in prompts or ()
-    )
-    return (*_empty_note(empty, len(prompts or ()), column), *_shared_note(_shared(keys), rows))
+    return (*_empty_note(empty or 0, rows, column), *_shared_note(_shared(keys), rows))
 
 
 def _float_note(column: str, *, is_float: bool) -> Iterator[str]:

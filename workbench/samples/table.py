@@ -10,16 +10,17 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from workbench.errors import SamplesError
-from workbench.samples.cells import EMPTY, SPEAKERS, Built, Fault, build, clean, prompt_key
+from workbench.samples.cells import EMPTY, SPEAKERS, Built, Fault, build, clean, conversations, prompt_key
 from workbench.samples.columns import check_frame, metadata_columns, recognise
 from workbench.samples.envelopes import batch_roles, failed_request, unpacked
-from workbench.samples.plain import plain, text
+from workbench.samples.plain import is_missing, plain, text
 from workbench.samples.roles import joined_prompts
 
-__all__ = ["Loaded", "Rows", "Table"]
+__all__ = ["Loaded", "Rows", "Table", "chosen"]
 
 Rows = NDArray[np.intp]
 
@@ -101,6 +102,19 @@ class Table:
         """The cells of the prompts; None where there are none."""
         prompts, instructions = self.role("prompt", rows), self.role("instruction", rows)
         return prompts if instructions is None else joined_prompts(instructions, prompts)
+
+    def blank_prompts(self, rows: Rows) -> int | None:
+        """How many of these rows have no prompt, or one of white space; None where no column holds prompts."""
+        name = self.roles.get("prompt", "")
+        if name and "instruction" not in self.roles and (column := self.arrow(name)) is not None:
+            chosen_rows = None if len(rows) == len(self) else rows
+            return chosen(column, chosen_rows).null_count + int(self._is_blank(name, chosen_rows).sum())
+        prompts = self.prompts(rows)
+        if prompts is None:
+            return None
+        return sum(
+            is_missing(prompt) or (isinstance(prompt, str) and not prompt.strip()) for prompt in prompts
+        )
 
     @property
     def reference_is_float(self) -> bool:
@@ -206,6 +220,99 @@ class Table:
             keys = map(prompt_key, self.build(rows).wires)
             groups = [key if group is None else group for group, key in zip(groups, keys, strict=True)]
         return _objects([name if group is None else group for group, name in zip(groups, ids, strict=True)])
+
+    def group_codes(self, rows: Rows | slice | None) -> NDArray[np.intp]:
+        """The prompt that each row answers as a whole number (n,), counted from 0 in the order of the rows.
+
+        As `groups` in other words, and from whole columns where these are text; a row without a prompt has one of its own.
+        """
+        count = self._count(rows)
+        codes = np.full(count, -1, np.intp)
+        if "group" in self.roles:
+            codes = self._codes(self.roles["group"], rows)
+        without = np.flatnonzero(codes < 0)
+        if len(without):
+            numbers = np.arange(len(self))[rows if rows is not None else slice(None)][without]
+            prompts = self._prompt_codes(rows if len(without) == count else numbers)
+            codes[without] = np.where(prompts < 0, -1, prompts + codes.max(initial=-1) + 1)
+        without = np.flatnonzero(codes < 0)
+        codes[without] = codes.max(initial=-1) + 1 + np.arange(len(without))
+        return pd.factorize(codes)[0].astype(np.intp)
+
+    def _codes(self, column: str, rows: Rows | slice | None) -> NDArray[np.intp]:
+        """A number for each different text of a column (n,), -1 for a missing cell."""
+        text_column = self.arrow(column)
+        if text_column is None:
+            return pd.factorize(_objects(clean(self.cells(column, rows), text, "")))[0].astype(np.intp)
+        indices = [
+            pc.fill_null(chunk.indices, -1).to_numpy()
+            for chunk in pc.dictionary_encode(chosen(text_column, rows)).unify_dictionaries().chunks
+        ]
+        return np.concatenate([np.empty(0, np.intp), *indices]).astype(np.intp)
+
+    def _prompt_codes(self, rows: Rows | slice | None) -> NDArray[np.intp]:
+        """A number for each different prompt (n,), as `prompt_key` tells them apart; -1 where there is none."""
+        turns = self.text_turns
+        if turns is None:
+            return self._codes_of_conversations(rows)
+        count = self._count(rows)
+        codes = self._codes(turns["prompt"], rows) if "prompt" in turns else np.full(count, -1, np.intp)
+        systems = self._codes(turns["system"], rows) if "system" in turns else np.full(count, -1, np.intp)
+        if "prompt" in turns:
+            codes[
+                (systems < 0) & self._is_blank(turns["prompt"], rows)
+            ] = -1  # an empty prompt is none that rows could share
+        both = codes + (systems + 1) * (codes.max(initial=-1) + 2)
+        return np.where((codes < 0) & (systems < 0), -1, both + 1)
+
+    def _is_blank(self, column: str, rows: Rows | slice | None) -> NDArray[np.bool_]:
+        text_column = self.arrow(column)
+        assert text_column is not None
+        cells = chosen(text_column, rows)
+        # Text with a printable ASCII character in front is none: what is left, next to nothing, is looked at as Python does.
+        is_text = pc.fill_null(pc.match_substring_regex(cells, r"^[!-~]"), False).to_numpy()
+        blank = np.zeros(len(cells), np.bool_)
+        for row in np.flatnonzero(~is_text):
+            cell = cells[int(row)].as_py()
+            blank[row] = cell is not None and not cell.strip()
+        return blank
+
+    def _codes_of_conversations(self, rows: Rows | slice | None) -> NDArray[np.intp]:
+        numbers = np.arange(len(self))[rows if rows is not None else slice(None)]
+        codes, known = np.full(len(numbers), -1, np.intp), dict[Any, int]()
+        for at, key in enumerate(self.prompt_keys(numbers)):
+            if key is not None:
+                codes[at] = known.setdefault(key, len(known))
+        return codes
+
+    def completions(self, rows: Rows | slice | None) -> list[str | None]:
+        """The text of each completion (n,), None where the last turn is not the assistant's or the row cannot be read."""
+        turns, count = self.text_turns, self._count(rows)
+        if turns is None:
+            wires = self._conversations(rows)
+            return [turn[-1][1] if turn and turn[-1][0] == "assistant" else None for turn in wires]
+        cells = self.cells(turns["completion"], rows) if "completion" in turns else [None] * count
+        texts = [None if cell != cell else cell for cell in cells] if None not in cells else cells  # noqa: PLR0124 (NaN)
+        for at in self.line_faults(rows):
+            texts[at] = None
+        return texts
+
+    def completion_lengths(self, rows: Rows | slice | None) -> NDArray[np.float64]:
+        """Characters of each completion (n,), 0 where there is none."""
+        turns = self.text_turns
+        if turns is None or "completion" not in turns or self._faults:
+            return np.array([len(text or "") for text in self.completions(rows)], np.float64)
+        column = self.arrow(turns["completion"])
+        assert column is not None
+        return pc.fill_null(pc.utf8_length(chosen(column, rows)), 0).to_numpy().astype(np.float64)
+
+    def _conversations(self, rows: Rows | slice | None) -> list[list[Any]]:
+        """The turns of each row; none where it cannot be read."""
+        faults: dict[int, Fault] = {}
+        turns = conversations(self.conversation_cells(rows), self.names, self._count(rows), faults).turns
+        for at in {**faults, **self.line_faults(rows)}:
+            turns[at] = []
+        return turns
 
     def references(self, rows: Rows | slice | None) -> NDArray[np.object_]:
         """Plain values (n,), None where missing."""
@@ -313,6 +420,13 @@ def _arrow_text(series: pd.Series[Any]) -> pa.ChunkedArray | None:
     if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
         return None
     return column.cast(pa.large_string())
+
+
+def chosen(column: pa.ChunkedArray, rows: Rows | slice | None) -> pa.ChunkedArray:
+    """Some rows of an Arrow column, all for None."""
+    if rows is None:
+        return column
+    return column[rows] if isinstance(rows, slice) else column.take(pa.array(rows))
 
 
 def _objects(values: Sequence[Any]) -> NDArray[np.object_]:

@@ -72,7 +72,17 @@ class Samples:
         ('It is 4.', '4', {'answer': '4'})
     """
 
-    __slots__ = ("_encoder", "_faults", "_notes", "_rewrite", "_rows", "_table", "_words", "_written")
+    __slots__ = (
+        "_codes",
+        "_encoder",
+        "_faults",
+        "_notes",
+        "_rewrite",
+        "_rows",
+        "_table",
+        "_words",
+        "_written",
+    )
 
     def __init__(
         self, data: Any, *, columns: Mapping[str, str | None] | None = None, source: str = ""
@@ -93,6 +103,7 @@ class Samples:
         self._rows = rows
         self._rewrite: Callable[[StringThread], StringThread] | None = None
         self._encoder: Encoder | None = None
+        self._codes: NDArray[np.intp] | None = None
         self._faults: dict[int, Fault] | None = None
         self._notes: tuple[str, ...] | None = None
         self._words: RowWords | None = None
@@ -161,6 +172,40 @@ class Samples:
     def groups(self) -> NDArray[np.object_]:
         """Text (n,): the group column, else the prompt, else the row's own id."""
         return self._table.groups(self._rows)
+
+    @property
+    def group_codes(self) -> NDArray[np.intp]:
+        """`groups` as whole numbers (n,), from 0 in the order of the rows: many times faster, and the same rows together."""
+        if self._codes is None:
+            if self._rewrite is None:
+                self._codes = self._table.group_codes(self._rows)
+            else:
+                self._codes = pd.factorize(self.groups)[0].astype(np.intp)
+        return self._codes
+
+    def completions(self, rows: Rows | slice | None = None) -> list[str | None]:
+        """The text of each completion (n,), None where there is none or the row cannot be read.
+
+        Args:
+            rows: Positions in this view; all by default.
+        """
+        if self._rewrite is not None:
+            return [
+                thread.completion()
+                for thread in (self if rows is None else self.take(np.arange(len(self))[rows])).threads
+            ]
+        return self._table.completions(self._of_table(rows))
+
+    def completion_lengths(self, rows: Rows | slice | None = None) -> NDArray[np.float64]:
+        """Characters of each completion (n,), 0 where there is none; `rows` as in `completions`."""
+        if self._rewrite is not None:
+            return np.array([len(text or "") for text in self.completions(rows)], np.float64)
+        return self._table.completion_lengths(self._of_table(rows))
+
+    def _of_table(self, rows: Rows | slice | None) -> Rows | slice | None:
+        if self._rows is None or rows is None:
+            return self._rows if rows is None else rows
+        return self._rows[rows]
 
     @property
     def row_numbers(self) -> Rows:

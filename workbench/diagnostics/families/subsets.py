@@ -34,9 +34,11 @@ def subset_mistakes(case: Case) -> Iterable[Claim]:
     Only where no mistake of the whole is shown: what holds of all rows may be the opposite in a part of them (Simpson
     1951). Subsets are named by the column `topic`.
     """
-    names = None if case.context is None else case.context.topics
     labels = case.labels[case.rows]
-    if names is None or not (labels >= 0).any():
+    if case.context is None or not (labels >= 0).any():
+        return  # before the topics are read, which takes longer than all else here
+    names = case.context.topics
+    if names is None:
         return
     topics = np.array([names[row] for row in case.rows], dtype=object)
     values = [value for value in dict.fromkeys(topics) if value is not None]

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from workbench.diagnostics.registry import group_codes
 from workbench.plots.look import COLOURS, bare_layout, graders_to_draw, text
 from workbench.plots.register import figure
 from workbench.report.where import case_of
@@ -82,7 +81,7 @@ def _lines(report: Report, grader: str) -> list[_Line]:
     case = case_of(report, grader)
     names = report.samples.frame[COLUMN].astype(str).to_numpy()[case.rows]
     labels = case.labels[case.rows]
-    groups = group_codes(report.groups, len(report))[case.rows]
+    groups = report.prompt_codes[case.rows]
     several = len(report.graders) > 1
     found = []
     for name in dict.fromkeys(names.tolist()):

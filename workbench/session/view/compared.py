@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.diagnostics.registry import group_codes
 from workbench.report import Comparison, Report
 from workbench.report.counts import Counts, counts_of, parts_of
 from workbench.report.frames import row_texts
@@ -112,7 +111,7 @@ class Compared:
 
     @cached_property
     def _prompts(self) -> NDArray[np.intp]:
-        return group_codes(self.report.groups, len(self.report))
+        return self.report.prompt_codes
 
     @cached_property
     def _agreed(self) -> tuple[Rows, Rows]:

@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from workbench.diagnostics.families.agreement import FALSE_ACCEPTS, FALSE_REJECTS
 from workbench.diagnostics.finding import percent
-from workbench.diagnostics.registry import group_codes
 from workbench.display_text import counted
 from workbench.report import Report
 from workbench.report.cases import label_codes
@@ -83,7 +82,7 @@ def _counted(report: Report, name: str, label: int) -> ErrorShare | None:
     if not judged.any():
         return None
     wrong = case.accepted[judged] == (label == 0)
-    prompts = group_codes(report.groups, len(report))[case.rows[judged]]
+    prompts = report.prompt_codes[case.rows[judged]]
     found = share(wrong, compact(prompts))
     lo, hi = found.interval()
     return ErrorShare(found.k, found.n, found.value, lo, hi)
