@@ -1,6 +1,8 @@
 """Rows as columns: what comes out is what the row path makes, with and without a reference."""
 
+import copy
 import marshal
+import pickle
 
 import numpy as np
 import pandas as pd
@@ -10,7 +12,7 @@ from hypothesis import strategies as st
 
 import workbench as wb
 from workbench.packed import Packed, Stream
-from workbench.row_columns import cells, dumped, loaded, metadata_key, row_wire, text_column
+from workbench.row_columns import Batch, cells, dumped, loaded, metadata_key, row_wire, text_column
 
 
 def wires(packed):
@@ -48,6 +50,41 @@ def test_columns_make_the_rows_that_the_row_path_makes(frame, data):
     chosen = data.draw(st.lists(st.integers(0, len(frame) - 1), max_size=6))
     for rows in (samples, samples.take(chosen)):
         assert repr(wires(rows.packed())) == repr([tuple(wire) for wire in rows._build().wires])
+
+
+@given(frames(), st.sets(st.sampled_from(["_turns", "metadata", "tools"])))
+def test_threads_of_a_batch_are_those_of_its_rows(frame, asked):
+    """Whatever is asked first, and whatever was made beforehand; a copy needs no batch."""
+    data = wb.Samples(frame)._encoding.encode(0, len(frame))
+    expected = [wb.StringThread.from_wire(wire) for wire in loaded(data)]
+    for read in ("completion", "get_turns", "tool_calls", "last", "metadata"):
+        threads = wb.StringThread.of_batch(Batch(data), asked)
+        for thread, other in zip(threads, expected, strict=True):
+            if read == "last":
+                assert repr(thread) == repr(other)
+            elif read == "metadata":
+                assert repr(thread.metadata) == repr(other.metadata)
+            else:
+                assert getattr(thread, read)() == getattr(other, read)()
+            for twin in (
+                copy.copy(thread),
+                copy.deepcopy(thread),
+                pickle.loads(pickle.dumps(thread)),
+                thread,
+            ):
+                assert repr(twin.to_wire()) == repr(other.to_wire())
+            assert not hasattr(thread, "nothing")
+
+
+def test_what_a_grader_changes_stays_with_its_row():
+    """Metadata and tools of a thread out of a batch are its own, and can be set."""
+    data = wb.Samples([{"completion": "a", "x": 1}, {"completion": "b", "x": 2}])._encoding.encode(0, 2)
+    one, other = wb.StringThread.of_batch(Batch(data))
+    one.metadata["x"], other.metadata = 9, {"y": 3}
+    one.tools.append({"name": "t"})
+    assert (one.metadata, other.metadata, other.tools) == ({"x": 9}, {"y": 3}, [])
+    assert one.assistant("more").completion() == "more"
+    assert one.completion() == "a"
 
 
 @given(frames())

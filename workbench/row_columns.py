@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import marshal
 from collections.abc import Iterable, Sequence
+from functools import cache
 from itertools import pairwise, repeat
 from typing import Any
 
 __all__ = [
     "REFERENCE_NAMES",
+    "Batch",
     "cells",
+    "dicts",
     "dumped",
     "loaded",
     "metadata_key",
@@ -24,6 +27,9 @@ __all__ = [
 
 REFERENCE_NAMES = ("reference", "expected", "ground_truth", "label", "answer")
 """Column names that samples take for the reference; a row's metadata holds it under its column's name."""
+
+_MOST_KEYS = 200
+"""Columns up to which the code that makes dicts of them is written out."""
 
 Column = Any
 """One column of a batch: a list of plain values, or what `text_column` makes."""
@@ -81,6 +87,65 @@ def dumped(
     return marshal.dumps((rows, turns, metadata, rest or {}, list(empty), extras))
 
 
+class Batch:
+    """Rows as columns, which are decoded, and put together to conversations or metadata, when somebody asks for one.
+
+    Args:
+        data: What `dumped` made.
+
+    Attributes:
+        whole: Row to its wire tuple, for the rows that are more than turns and metadata, or nothing.
+    """
+
+    __slots__ = ("_answers", "_metadata", "_parts", "_rows", "_turns", "whole")
+
+    def __init__(self, data: Any) -> None:
+        self._rows, self._turns, self._metadata, rest, empty, _ = marshal.loads(data)  # noqa: S302 (written by the host)
+        self._answers: list[Any] | None = None
+        self._parts: dict[str, list[Any]] = {}
+        self.whole = {
+            row: (self.part(row, "_turns"), self.part(row, "metadata"), *parts) for row, parts in rest.items()
+        } | dict.fromkeys(empty, ([], {}, None, None, None))
+
+    def __len__(self) -> int:
+        return int(self._rows)
+
+    def completion(self, row: int) -> str | None:
+        """The last turn's text if its role is `assistant`, else None."""
+        if self._answers is None:
+            self._answers = self._completions()
+        return self._answers[row]  # type: ignore[no-any-return]
+
+    def _completions(self) -> list[Any]:
+        if type(self._turns) is list:
+            return [turns[-1][1] if turns and turns[-1][0] == "assistant" else None for turns in self._turns]
+        if not self._turns or self._turns[-1][0] != "assistant":
+            return [None] * len(self)
+        return cells(self._turns[-1][1])
+
+    @property
+    def asked(self) -> frozenset[str]:
+        """The attributes that were asked for."""
+        return frozenset(self._parts)
+
+    def part(self, row: int, name: str) -> Any:
+        """An attribute of a row's thread: see `parts`."""
+        return self.parts(name)[row]
+
+    def parts(self, name: str) -> list[Any]:
+        """An attribute of the threads of all rows: their turns, their metadata, or one that they do not need."""
+        if name not in self._parts:
+            self._parts[name] = self._made(name)
+        return self._parts[name]
+
+    def _made(self, name: str) -> list[Any]:
+        if name == "_turns":
+            return turns_of(self._turns, self._rows)
+        if name == "metadata":
+            return list(_metadata(self._metadata, self._rows))
+        return [[] if name == "tools" else {} for _ in range(self._rows)]
+
+
 def loaded(data: Any) -> list[tuple[Any, ...]]:
     """The rows of a batch as wire tuples, see `StringThread.to_wire`; with extras three values longer.
 
@@ -124,9 +189,29 @@ def _metadata(metadata: Any, rows: int) -> Iterable[dict[str, Any]]:
     if not metadata:
         return [{} for _ in range(rows)]
     keys = tuple(key for key, _ in metadata)
-    columns = [cells(column) for _, column in metadata]
-    # Without a check of lengths, which costs a third of the time: every column has the same.
-    return [dict(zip(keys, row, strict=False)) for row in zip(*columns, strict=True)]
+    return dicts(keys, [cells(column) for _, column in metadata])
+
+
+def dicts(keys: tuple[str, ...], columns: Sequence[Sequence[Any]]) -> list[dict[str, Any]]:
+    """A dict for each row out of columns.
+
+    Args:
+        keys: One a column, at least one.
+        columns: Cells, (n,) each.
+    """
+    if len(keys) > _MOST_KEYS or len(set(keys)) < len(keys):
+        return [dict(zip(keys, row, strict=True)) for row in zip(*columns, strict=True)]
+    return _dict_maker(len(keys))(*keys, columns)  # type: ignore[no-any-return]
+
+
+@cache
+def _dict_maker(count: int) -> Any:
+    """A function from so many keys and their columns to dicts: written out, which takes a sixth of `dict(zip(...))`."""
+    keys, cells_of_row = ([f"{letter}{place}" for place in range(count)] for letter in "kc")
+    pairs = ", ".join(f"{key}: {cell}" for key, cell in zip(keys, cells_of_row, strict=True))
+    row = ", ".join(cells_of_row)
+    # Of numbered names alone: nothing of a dataset is in this text.
+    return eval(f"lambda {', '.join(keys)}, columns: [{{{pairs}}} for {row}, in zip(*columns, strict=True)]")  # noqa: S307
 
 
 def _extended(wires: list[tuple[Any, ...]], column: str, references: Column, ids: Column) -> list[Any]:

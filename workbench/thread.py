@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections import namedtuple
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 __all__ = ["StringThread", "Turn"]
@@ -21,6 +21,9 @@ Turn.__doc__ = "One turn: `role` is free text and case-sensitive, `content` is t
 _IMAGE = "[image]"
 _CALLS = ("tool_use", "server_tool_use", "mcp_tool_use")
 _RESULTS = ("tool_result", "mcp_tool_result", "web_search_tool_result", "web_fetch_tool_result")
+
+_MADE_LATER = frozenset({"_answers", "_calls", "_turns", "metadata", "tools"})
+"""Attributes of a thread out of a batch that are made when somebody asks for them."""
 
 
 class StringThread:
@@ -40,18 +43,22 @@ class StringThread:
         ('4', '4')
     """
 
-    __slots__ = ("_answers", "_calls", "_turns", "metadata", "tools")
+    __slots__ = ("_answers", "_batch", "_calls", "_row", "_turns", "metadata", "tools")
 
     _turns: list[tuple[str, str]]
     _calls: dict[int, Any]
     _answers: dict[int, str]
     metadata: Any
     tools: list[Any]
+    _batch: Any
+    """Where a thread of many reads what was not asked for yet: `row_columns.Batch`; None where it has everything itself."""
+    _row: int
 
     def __init__(self, turns: Sequence[Sequence[str]] | None = None, metadata: Any = None) -> None:
         self._turns = _pairs(() if turns is None else turns)
         self._calls = {}
         self._answers = {}
+        self._batch = None
         self.metadata = metadata
         self.tools = []
 
@@ -100,6 +107,8 @@ class StringThread:
 
     def completion(self) -> str | None:
         """The last turn's text if its role is exactly `assistant`, else None. Empty text stays empty."""
+        if self._batch is not None:
+            return self._batch.completion(self._row)  # type: ignore[no-any-return]
         if not self._turns:
             return None
         role, content = self._turns[-1]
@@ -177,7 +186,43 @@ class StringThread:
         thread._calls = calls or {}
         thread._answers = answers or {}
         thread.tools = tools or []
+        thread._batch = None
         return thread
+
+    @classmethod
+    def of_batch(cls, batch: Any, asked: Iterable[str] = ()) -> list[StringThread]:
+        """The threads of a `row_columns.Batch`. What nobody asks them for is never made.
+
+        Args:
+            batch: The rows.
+            asked: Attributes that will be asked for, so that they are made at once, which is cheaper.
+        """
+        new, threads = cls.__new__, []
+        for row in range(len(batch)):
+            thread = new(cls)
+            thread._batch, thread._row = batch, row
+            threads.append(thread)
+        for name in asked:
+            for thread, value in zip(threads, batch.parts(name)):  # noqa: B905 (runs for every row; both are the batch's)
+                setattr(thread, name, value)
+        for row, wire in batch.whole.items():
+            threads[row] = cls.from_wire(wire)
+        return threads
+
+    def __getattr__(self, name: str) -> Any:
+        """Called where an attribute is missing: one of a thread out of a batch, which is made now."""
+        if name not in _MADE_LATER or self._batch is None:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        value = self._batch.part(self._row, name)
+        setattr(self, name, value)
+        return value
+
+    def __getstate__(self) -> tuple[None, dict[str, Any]]:
+        """What a copy needs: everything but the batch."""
+        parts = {
+            name: getattr(self, name) for name in StringThread.__slots__ if name not in {"_batch", "_row"}
+        }
+        return None, {**parts, "_batch": None}
 
     def __dir__(self) -> list[str]:
         """What users need: without the form in which threads travel."""

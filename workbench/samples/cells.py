@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from workbench.row_columns import turns_of
+from workbench.row_columns import dicts, turns_of
 from workbench.samples.plain import NotPlainError, plain, text
 from workbench.samples.roles import CellError, completion_of, mapping_of, messages_of, prompt_of, tools_of
 from workbench.thread import StringThread
@@ -191,10 +191,7 @@ def metadata_of(
         faults: Filled with what cannot be read.
     """
     values = [plain_cells(cells, column, faults) for column, cells in columns.items()]
-    keys = tuple(columns)
-    # strict=False: every column has the same length, and zip's check costs a third of the time.
-    metas = [dict(zip(keys, row, strict=False)) for row in zip(*values, strict=True)] if keys else []
-    metas = metas or [{} for _ in range(rows)]
+    metas = dicts(tuple(columns), values) if columns else [{} for _ in range(rows)]
     if base is None:
         return metas
     bases = clean(base, mapping_of, name, faults=faults)

@@ -108,7 +108,7 @@ class Table:
         name = self.roles.get("prompt", "")
         if name and "instruction" not in self.roles and (column := self.arrow(name)) is not None:
             chosen_rows = None if len(rows) == len(self) else rows
-            return chosen(column, chosen_rows).null_count + int(self._is_blank(name, chosen_rows).sum())
+            return int(chosen(column, chosen_rows).null_count + self._is_blank(name, chosen_rows).sum())
         prompts = self.prompts(rows)
         if prompts is None:
             return None
@@ -304,7 +304,8 @@ class Table:
             return np.array([len(text or "") for text in self.completions(rows)], np.float64)
         column = self.arrow(turns["completion"])
         assert column is not None
-        return pc.fill_null(pc.utf8_length(chosen(column, rows)), 0).to_numpy().astype(np.float64)
+        lengths: NDArray[Any] = pc.fill_null(pc.utf8_length(chosen(column, rows)), 0).to_numpy()
+        return lengths.astype(np.float64)
 
     def _conversations(self, rows: Rows | slice | None) -> list[list[Any]]:
         """The turns of each row; none where it cannot be read."""

@@ -168,12 +168,14 @@ class Rows:
             total += count
         first, last = config.get("shard") or (0, 0)
         self.first, self.count = first, last - first
-        self._make = _loaders.Row.from_wire if config.get("extras") else _thread.StringThread.from_wire
+        self._has_extras = bool(config.get("extras"))
+        self._make = _loaders.Row.from_wire if self._has_extras else _thread.StringThread.from_wire
         self._decoded: dict[int, list[Any]] = {}
         for index in range(len(self._spans)):
             if self._starts[index] < last and self._starts[index] + self._spans[index][2] > first:
                 self._decoded[index] = self._decode(index)
         self._recent = -1
+        self._last: Any = None
 
     def _decode(self, index: int) -> list[Any]:
         assert self._blob is not None
@@ -184,13 +186,21 @@ class Rows:
         make = self._make
         return [make(wire) for wire in _row_columns.loaded(data)]
 
+    def _sent(self, data: bytes) -> list[Any]:
+        if self._has_extras:
+            return self._made(data)
+        # What was asked for last time is likely asked for again.
+        asked = self._last.asked if self._last else ()
+        self._last = _row_columns.Batch(data)
+        return _thread.StringThread.of_batch(self._last, asked)  # type: ignore[no-any-return]
+
     def of(self, command: dict[str, Any]) -> list[Any]:
         """The rows that a command asks for: of the dataset, or sent with it."""
         if "data" in command:
-            return self._made(command["data"])
+            return self._sent(command["data"])
         if "at" in command:
             assert self._blob is not None
-            return self._made(self._blob[command["at"] : command["at"] + command["size"]])
+            return self._sent(self._blob[command["at"] : command["at"] + command["size"]])
         return self.range(command["first"], command["count"])
 
     def _batch(self, index: int) -> list[Any]:

@@ -15,12 +15,13 @@ FIRST_ROWS = 8
 
 @dataclass
 class Request:
-    """A range of rows under way, and the half of the page its scores go to."""
+    """A range of rows under way, the half of the page its scores go to, and the bytes of its rows where these were sent."""
 
     first: int
     count: int
     half: int
     seq: int
+    size: int = 0
 
 
 @dataclass(eq=False)
