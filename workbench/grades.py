@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, MutableMapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.grade import ErrorKind, Grade, GradeError, Status
+from workbench.row_notes import RowNotes
 
 __all__ = ["FAILED", "SCORED", "Grades"]
 
@@ -57,8 +58,8 @@ class Grades:
     tokens: NDArray[np.float64]
     cost: NDArray[np.float64]
     errors: dict[int, GradeError] = field(default_factory=dict)
-    reasoning: dict[int, str] = field(default_factory=dict)
-    metadata: dict[int, Mapping[str, Any]] = field(default_factory=dict)
+    reasoning: MutableMapping[int, str] = field(default_factory=RowNotes)
+    metadata: MutableMapping[int, Mapping[str, Any]] = field(default_factory=RowNotes)
     isolation: str = ""
     code: bool = False
     ungraded: dict[int, str] = field(default_factory=dict)
@@ -109,10 +110,7 @@ class Grades:
         """
         place = {int(row): at for at, row in enumerate(rows)}
         columns: dict[str, Any] = {name: getattr(self, name)[rows] for name in _COLUMNS}
-        notes: dict[str, Any] = {
-            name: {place[row]: entry for row, entry in getattr(self, name).items() if row in place}
-            for name in _NOTES
-        }
+        notes: dict[str, Any] = {name: _taken(getattr(self, name), rows, place) for name in _NOTES}
         repeats = tuple(each.take(rows) for each in self.repeats)
         return replace(self, **columns, **notes, repeats=repeats)
 
@@ -222,6 +220,12 @@ class Grades:
     def n_skipped(self) -> int:
         """Rows the grader declined."""
         return int((self.codes == _SKIPPED).sum())
+
+
+def _taken(notes: Any, rows: NDArray[np.intp], place: Mapping[int, int]) -> Any:
+    if isinstance(notes, RowNotes):
+        return notes.take(rows)
+    return {place[row]: note for row, note in notes.items() if row in place}
 
 
 def _or_none(value: float) -> float | None:

@@ -5,23 +5,25 @@ from __future__ import annotations
 import asyncio
 import time
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from workbench.grade import ErrorKind, Grade, GradeError, Skip
 from workbench.graders.base import Control, Grader, error_of
 from workbench.graders.portable.refusals import refusal
 from workbench.graders.portable.rule import PythonBody, Rule
 from workbench.graders.rules.verdict import Verdict
-from workbench.grades import Grades
+from workbench.grades import SCORED, Grades
+from workbench.row_notes import RowNotes
 from workbench.samples import Sample, Samples
 from workbench.samples.columns import ROLES
 from workbench.thread import StringThread
 
-__all__ = ["RuleGrader", "UngradedReason", "Unscored", "no_reference"]
+__all__ = ["ColumnVerdicts", "RuleGrader", "UngradedReason", "Unscored", "no_reference"]
 
 _CHUNK = 4096
 """Rows whose threads are made at once."""
@@ -32,6 +34,23 @@ class UngradedReason(str):
     """The reason of a score that a setting gave without grading, such as 0.0 where there is no text."""
 
     __slots__ = ()
+
+
+@dataclass(frozen=True)
+class ColumnVerdicts:
+    """The verdicts on many rows.
+
+    Attributes:
+        scores: float64 (m,).
+        codes: What the reason hangs on, as whole numbers from 0 on, (m,).
+        reason: From such a number to the reason.
+        details: From such a number to the details; None where there are none.
+    """
+
+    scores: NDArray[np.float64]
+    codes: NDArray[Any]
+    reason: Callable[[int], str]
+    details: Callable[[int], Mapping[str, Any]] | None = None
 
 
 class Unscored(Exception):  # noqa: N818 (no error for users: it carries an error kind to the grade)
@@ -54,7 +73,7 @@ class RuleGrader(Grader):
     To add one, write `grade_thread`. Rows are graded in one loop on a worker thread.
     """
 
-    hidden_from_dir = "gives_verdict grade_samples grade_thread javascript_body python_body rule"
+    hidden_from_dir = "gives_verdict grade_samples grade_texts grade_thread javascript_body needs_reference python_body reads_columns rule"
 
     deterministic: ClassVar[bool] = True
     gives_verdict: ClassVar[bool] = True
@@ -62,6 +81,27 @@ class RuleGrader(Grader):
 
     rule: ClassVar[Rule | None] = None
     """What other platforms are given as code; None for a kind that stays here, or that writes the bodies itself."""
+
+    def grade_texts(self, texts: Sequence[str], references: Sequence[Any]) -> ColumnVerdicts | None:  # noqa: ARG002
+        """The verdicts on many answers at once, each what `grade_thread` gives: for rules that look at a text and a reference.
+
+        Args:
+            texts: The completions, none of them empty.
+            references: Their references, none of them missing where the grader needs one (`needs_reference`).
+
+        Returns:
+            None where the rule or a setting looks at more than that.
+        """
+        return None
+
+    def reads_columns(self, samples: Samples) -> bool:  # noqa: ARG002
+        """Whether `grade_texts` may be asked about these samples."""
+        return self.grade_texts([], []) is not None
+
+    @property
+    def needs_reference(self) -> bool:
+        """Whether `grade_texts` compares with the reference."""
+        return False
 
     @abstractmethod
     def grade_thread(self, thread: StringThread, reference: Any) -> Verdict:
@@ -116,48 +156,101 @@ class RuleGrader(Grader):
 
     def _grade_rows(self, samples: Samples, control: Control) -> Grades:
         grades = Grades.empty(len(samples))
-        progress = _Progress(control)
+        progress, by_columns = _Progress(control), self.reads_columns(samples)
         for start in range(0, len(samples), _CHUNK):
             if control.cancel.is_set():
                 break
-            self._grade_chunk(samples[start : start + _CHUNK], start, grades, progress)
+            stop = min(start + _CHUNK, len(samples))
+            rest = np.arange(start, stop, dtype=np.intp)
+            if by_columns:
+                rest = self._grade_columns(samples, rest, grades)
+            progress.rows(stop - start - len(rest))
+            self._grade_rest(samples, rest, grades, progress)
         progress.report()
         grades.finish()
         grades.code = True
         return grades
 
-    def _grade_chunk(self, samples: Samples, start: int, grades: Grades, progress: _Progress) -> None:
-        built = samples._build()  # noqa: SLF001 (one pass for threads and faults; samples[i] would take three)
-        samples._faults = built.faults  # noqa: SLF001 (else `problems` would build them again)
-        problems = samples.problems if built.faults else {}
-        scores = np.full(len(samples), np.nan)
+    def _grade_columns(self, samples: Samples, rows: NDArray[np.intp], grades: Grades) -> NDArray[np.intp]:
+        """Grade what can be graded by whole columns, of some rows that follow each other, and return the others."""
+        begun, start, stop = time.perf_counter(), int(rows[0]), int(rows[-1]) + 1
+        texts = samples.completions(slice(start, stop))
+        references = samples.references_at(slice(start, stop)).tolist() if self.needs_reference else texts
+        faults = samples.faults_at(start, stop)
+        # What is empty, missing or at fault is decided by rules of its own.
+        is_plain = np.array([bool(text and reference is not None and reference != "") for text, reference in zip(texts, references, strict=True)], bool)  # fmt: skip
+        is_plain[[row - start for row in faults]] = False
+        if not is_plain.all():
+            places = np.flatnonzero(is_plain).tolist()
+            texts, references = [texts[place] for place in places], [references[place] for place in places]
+        verdicts = self.grade_texts([text or "" for text in texts], references)
+        if verdicts is None:
+            return rows
+        self._put_verdicts(verdicts, start, is_plain, grades, time.perf_counter() - begun)
+        left: NDArray[np.intp] = rows[~is_plain]
+        return left
+
+    def _put_verdicts(
+        self,
+        verdicts: ColumnVerdicts,
+        start: int,
+        is_plain: NDArray[np.bool_],
+        grades: Grades,
+        seconds: float,
+    ) -> None:
+        scores, codes = np.full(len(is_plain), np.nan), np.full(len(is_plain), -1, verdicts.codes.dtype)
+        scores[is_plain], codes[is_plain] = verdicts.scores, verdicts.codes
+        self._store(scores, start, grades, seconds / len(is_plain))
+        assert isinstance(grades.reasoning, RowNotes)
+        assert isinstance(grades.metadata, RowNotes)
+        grades.reasoning.put_stretch(start, codes, verdicts.reason)
+        if verdicts.details is not None:
+            grades.metadata.put_stretch(start, codes.copy(), verdicts.details)
+
+    def _grade_rest(
+        self, samples: Samples, rows: NDArray[np.intp], grades: Grades, progress: _Progress
+    ) -> None:
+        """Grade rows one by one, by their threads."""
+        if not len(rows):
+            return
+        some = samples.take(rows)
+        built = some._build()  # noqa: SLF001 (one pass for threads and faults; samples[i] would take three)
+        some._faults = built.faults  # noqa: SLF001 (else `problems` would build them again)
+        problems = some.problems if built.faults else {}
         begun = time.perf_counter()
-        for at, (wire, reference) in enumerate(zip(built.wires, samples.references, strict=True)):
+        for at, (row, wire, reference) in enumerate(
+            zip(rows.tolist(), built.wires, some.references, strict=True)
+        ):
             if progress.stopped:
                 break
             if at in problems:
                 result: Verdict | GradeError | Skip = GradeError(ErrorKind.SAMPLE, problems[at])
             else:
                 result = self._safely(StringThread.from_wire(wire), reference)
-            if isinstance(result, GradeError):
-                grades.fail(start + at, result)
-            elif isinstance(result, Skip):
-                grades.put(start + at, Grade.skipped(str(result) or None))
-            else:
-                scores[at], grades.reasoning[start + at], details = result
-                if isinstance(result[1], UngradedReason):
-                    grades.ungraded[start + at] = result[1]
-                if details:
-                    grades.metadata[start + at] = details
+            self._put(row, result, grades)
             progress.row(isinstance(result, GradeError))
-        self._store(scores, start, grades, (time.perf_counter() - begun) / len(samples))
+        is_scored = grades.codes[rows] == SCORED
+        grades.seconds[rows[is_scored]] = (time.perf_counter() - begun) / len(rows)
 
-    def _store(self, scores: Any, start: int, grades: Grades, seconds: float) -> None:
-        # Failed and skipped rows were put there before, and `put_scores` writes over them.
-        unscored = grades.codes[start : start + len(scores)].copy()
+    def _put(self, row: int, result: Verdict | GradeError | Skip, grades: Grades) -> None:
+        if isinstance(result, GradeError):
+            grades.fail(row, result)
+            return
+        if isinstance(result, Skip):
+            grades.put(row, Grade.skipped(str(result) or None))
+            return
+        score, reason, details = result
+        grades.put_scores(row, np.array([score]), seconds=np.nan)
+        grades.reasoning[row] = reason
+        if isinstance(reason, UngradedReason):
+            grades.ungraded[row] = reason
+        if details:
+            grades.metadata[row] = details
+        if self.gives_verdict:
+            grades.passed[row] = score >= 1.0
+
+    def _store(self, scores: NDArray[np.float64], start: int, grades: Grades, seconds: float) -> None:
         grades.put_scores(start, scores, seconds=seconds)
-        codes = grades.codes[start : start + len(scores)]
-        codes[unscored != 0] = unscored[unscored != 0]
         if self.gives_verdict:
             grades.passed[start : start + len(scores)] = np.where(np.isnan(scores), -1, scores >= 1.0)
 
@@ -184,9 +277,17 @@ class _Progress:
     def stopped(self) -> bool:
         return self._control.cancel.is_set()
 
+    def rows(self, count: int) -> None:
+        """So many rows more, none of which failed."""
+        self._done += count
+        self._report_if_due()
+
     def row(self, failed: bool) -> None:
         self._done += 1
         self._failed += failed
+        self._report_if_due()
+
+    def _report_if_due(self) -> None:
         if self._control.on_rows and (now := time.monotonic()) >= self._next:
             self._next = now + _REPORT_SECONDS
             self.report()

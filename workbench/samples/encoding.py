@@ -69,6 +69,19 @@ class Encoder:
                 self.encode(start, min(start + BATCH_ROWS, self._count))
         return dict(sorted(self._faults.items()))
 
+    def faults_at(self, start: int, stop: int) -> dict[int, Fault]:
+        """Row of the view to why it cannot be read, of the rows from `start` up to `stop`."""
+        if not self._seen[start:stop].all():
+            if self._change is None and self._table.reads_without_looking:
+                rows = slice(start, stop) if self._rows is None else self._rows[start:stop]
+                return {start + at: fault for at, fault in self._table.line_faults(rows).items()}
+            self.encode(start, stop)
+        return (
+            {row: self._faults[row] for row in range(start, stop) if row in self._faults}
+            if self._faults
+            else {}
+        )
+
     def digest(self) -> str:
         """SHA-256 of turns, tools and metadata, 64 hexadecimal digits: the same for the same columns held in the same way."""
         digest = hashlib.sha256()

@@ -148,6 +148,19 @@ class Table:
             return None
         return {role: roles[role] for role in SPEAKERS if role in roles}
 
+    @cached_property
+    def reads_without_looking(self) -> bool:
+        """Whether every cell can be read by the kind of its column, so that only whole lines can be at fault."""
+        texts = {self.roles[role] for role in ("id", "group") if role in self.roles} | set(self.metadata)
+        return (
+            self.text_turns is not None
+            and "metadata" not in self.roles
+            and all(self.arrow(name) is not None or self._is_number(name) for name in texts)
+        )
+
+    def _is_number(self, column: str) -> bool:
+        return self.frame.iloc[:, self._position[column]].dtype.kind in "iufb"
+
     @property
     def names(self) -> dict[str, str]:
         """Role to column, for messages: the prompt may begin in another column than its own."""
@@ -431,6 +444,8 @@ def chosen(column: pa.ChunkedArray, rows: Rows | slice | None) -> pa.ChunkedArra
 
 
 def _objects(values: Sequence[Any]) -> NDArray[np.object_]:
+    if set(map(type, values)) <= {str}:
+        return np.array(values, dtype=object)
     # Filled one by one: numpy would make a table of equally long lists.
     result = np.empty(len(values), dtype=object)
     for row, value in enumerate(values):

@@ -168,6 +168,18 @@ class Samples:
         """Plain values (n,), None where there is no reference."""
         return self._table.references(self._rows)
 
+    def references_at(self, rows: Rows | slice) -> NDArray[np.object_]:
+        """The references at these positions of this view (m,), as in `references`."""
+        return self._table.references(self._of_table(rows))
+
+    def faults_at(self, start: int, stop: int) -> dict[int, str]:
+        """`problems` of the rows from `start` up to `stop` alone, by their positions in this view."""
+        numbers = np.arange(start, stop) if self._rows is None else self._rows[start:stop]
+        return {
+            row: f"{self._table.place(int(numbers[row - start]))}: {fault}"
+            for row, fault in self._encoding.faults_at(start, stop).items()
+        }
+
     @property
     def groups(self) -> NDArray[np.object_]:
         """Text (n,): the group column, else the prompt, else the row's own id."""
@@ -222,6 +234,11 @@ class Samples:
     def columns(self) -> dict[str, str]:
         """Role to column name, only roles that have one."""
         return dict(self._table.roles)
+
+    @property
+    def metadata_names(self) -> tuple[str, ...]:
+        """Columns that are keys of every thread's metadata, the reference's among them."""
+        return self._table.metadata
 
     def require_completion(self) -> None:
         """Refuse to be graded where there is no completion.
@@ -376,7 +393,16 @@ class Samples:
         return [
             name
             for name in super().__dir__()
-            if name not in {"content_digest", "packed", "require_completion", "rewrite"}
+            if name
+            not in {
+                "content_digest",
+                "faults_at",
+                "metadata_names",
+                "packed",
+                "references_at",
+                "require_completion",
+                "rewrite",
+            }
         ]
 
     def __repr__(self) -> str:

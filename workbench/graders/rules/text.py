@@ -12,9 +12,13 @@ __all__ = [
     "ascii_printable",
     "contains",
     "exact_match",
+    "folded",
     "label_set",
     "length",
+    "length_within",
+    "measured",
     "string_check",
+    "string_check_holds",
 ]
 
 
@@ -25,18 +29,19 @@ def as_text(value: Any) -> str:
 
 def exact_match(text: str, expected: str, *, ignore_case: bool = False, trim: bool = True) -> Verdict:
     """Whether the text is the expected one."""
-    same = _folded(text, ignore_case, trim) == _folded(expected, ignore_case, trim)
+    same = folded(text, ignore_case, trim) == folded(expected, ignore_case, trim)
     return verdict(same, "Exact match", "Expected exact match but got different value")
 
 
-def _folded(text: str, ignore_case: bool, trim: bool) -> str:
+def folded(text: str, ignore_case: bool, trim: bool) -> str:
+    """The text as it is compared."""
     text = text.strip() if trim else text
     return text.lower() if ignore_case else text
 
 
 def contains(text: str, expected: str, *, ignore_case: bool = False) -> Verdict:
     """Whether the expected text occurs. Nothing is trimmed; an empty one always occurs."""
-    occurs = _folded(expected, ignore_case, False) in _folded(text, ignore_case, False)
+    occurs = folded(expected, ignore_case, False) in folded(text, ignore_case, False)
     return verdict(occurs, "Contains the expected text", "Expected text was not found")
 
 
@@ -53,20 +58,30 @@ def ascii_printable(text: str) -> Verdict:
 
 def string_check(text: str, reference: str, *, operation: str = "eq") -> Verdict:
     """OpenAI's comparison: eq, ne, like (text contains reference) or ilike (so, ignoring case). No trimming."""
-    passed = {
-        "eq": text == reference,
-        "ne": text != reference,
-        "like": reference in text,
-        "ilike": reference.lower() in text.lower(),
-    }[operation]
+    passed = string_check_holds(text, reference, operation)
     return verdict(passed, f"The check {operation} holds", f"The check {operation} does not hold")
+
+
+def string_check_holds(text: str, reference: str, operation: str) -> bool:
+    """Whether OpenAI's comparison holds."""
+    if operation == "eq":
+        return text == reference
+    if operation == "ne":
+        return text != reference
+    return reference in text if operation == "like" else reference.lower() in text.lower()
 
 
 def length(
     text: str, *, minimum: int | None = None, maximum: int | None = None, unit: str = "characters"
 ) -> Verdict:
     """Whether the text's length is within both bounds, bounds included."""
-    count = _measure(text, unit)
+    return length_within(measured(text, unit), minimum=minimum, maximum=maximum, unit=unit)
+
+
+def length_within(
+    count: int, *, minimum: int | None = None, maximum: int | None = None, unit: str = "characters"
+) -> Verdict:
+    """The verdict on a text of this length."""
     fits = (minimum is None or count >= minimum) and (maximum is None or count <= maximum)
     bounds = f"{0 if minimum is None else minimum} to {'any number of' if maximum is None else maximum}"
     unit_name = "UTF-16 units" if unit == "utf16" else unit
@@ -75,7 +90,8 @@ def length(
     )
 
 
-def _measure(text: str, unit: str) -> int:
+def measured(text: str, unit: str) -> int:
+    """Length in characters, words or UTF-16 units."""
     if unit == "words":
         return len(text.split())
     return utf16(text) if unit == "utf16" else len(text)
@@ -95,10 +111,11 @@ def label_set(
     trim: bool = True,
 ) -> Verdict:
     """Whether the text is one of the labels, and one of those that pass."""
-    folded = _folded(text, ignore_case, trim)
+    text_folded = folded(text, ignore_case, trim)
     # Passing ones first: "A" and "a" may both be labels where case does not count.
     match = next(
-        (label for label in (*passing_labels, *labels) if _folded(label, ignore_case, trim) == folded), None
+        (label for label in (*passing_labels, *labels) if folded(label, ignore_case, trim) == text_folded),
+        None,
     )
     wrong = f"Not one of the labels: {text[:80]!r}" if match is None else f"The label {match!r} does not pass"
     return verdict(match in passing_labels, f"The label {match!r} passes", wrong, label=match)

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Callable, Sequence
 from dataclasses import Field, dataclass, field
 from typing import Any, ClassVar
+
+import numpy as np
 
 from workbench.extractors import Extractor, as_extractor
 from workbench.grade import ErrorKind, Skip
 from workbench.graders.portable.refusals import no_skip, refusal
 from workbench.graders.portable.rule import PythonBody, javascript_literal, javascript_score
-from workbench.graders.rule_grader import RuleGrader, UngradedReason, Unscored, no_reference
+from workbench.graders.rule_grader import ColumnVerdicts, RuleGrader, UngradedReason, Unscored, no_reference
 from workbench.graders.rules.text import as_text
 from workbench.graders.rules.verdict import Verdict
 from workbench.graders.settings import HANDLING, check_choice, check_optional_text
 from workbench.thread import StringThread
 
-__all__ = ["ExpectedGrader", "ReferenceGrader", "TextGrader", "WordedGrader"]
+__all__ = ["ExpectedGrader", "ReferenceGrader", "TextGrader", "WordedGrader", "two_reasons"]
 
 _EMPTY: Verdict = (0.0, UngradedReason("Empty submission: the extractor found no text"), {})
 _NO_TRAJECTORY: Verdict = (0.0, UngradedReason("Empty trajectory: nobody answered the user"), {})
@@ -41,7 +44,7 @@ class TextGrader(RuleGrader):
     extractor: Extractor = field(default_factory=Extractor)
     on_empty: str = "grade"
 
-    hidden_from_dir = "grade_text javascript_rest python_rest text"
+    hidden_from_dir = "compare_texts grade_text javascript_rest python_rest text"
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -60,6 +63,16 @@ class TextGrader(RuleGrader):
         if not text and self.on_empty != "grade":
             return self._on_empty_text(thread)
         return self.grade_text(text, thread, reference)
+
+    def grade_texts(self, texts: Sequence[str], references: Sequence[Any]) -> ColumnVerdicts | None:
+        """See `RuleGrader.grade_texts`: for graders of the completion, see `compare_texts`."""
+        if self.extractor.name != "last_assistant":
+            return None
+        return self.compare_texts(texts, references)
+
+    def compare_texts(self, texts: Sequence[str], references: Sequence[Any]) -> ColumnVerdicts | None:  # noqa: ARG002
+        """The verdicts on the texts themselves; None where the rule has no form for columns."""
+        return None
 
     def _on_empty_text(self, thread: StringThread) -> Verdict:
         answered = any(turn.role not in {"user", "system"} for turn in thread.get_turns())
@@ -149,6 +162,10 @@ class WordedGrader(TextGrader):
         score, reason, details = super().grade_thread(thread, reference)
         return score, self._in_lettas_words(score, reason) if self.wording else reason, details
 
+    def grade_texts(self, texts: Sequence[str], references: Sequence[Any]) -> ColumnVerdicts | None:
+        """See `RuleGrader.grade_texts`."""
+        return None if self.wording and any(self.letta_reasons) else super().grade_texts(texts, references)
+
     def _in_lettas_words(self, score: float, reason: str) -> str:
         if isinstance(reason, UngradedReason):
             return UngradedReason(_LETTA_WORDS.get(reason, reason))
@@ -164,7 +181,7 @@ class ReferenceGrader(WordedGrader):
             sample), "skip", or "zero" (Letta: score 0.0). The last two hold for an empty reference too.
     """
 
-    hidden_from_dir = "compare constant expected_in_python"
+    hidden_from_dir = "compare constant expected_in_python passes"
 
     on_no_reference: str = field(default="fail", metadata=HANDLING)
 
@@ -189,6 +206,21 @@ class ReferenceGrader(WordedGrader):
             if expected is None:
                 raise no_reference()
         return self.compare(text, expected)
+
+    @property
+    def needs_reference(self) -> bool:
+        """See `RuleGrader.needs_reference`."""
+        return self.constant is None
+
+    def compare_texts(self, texts: Sequence[str], references: Sequence[Any]) -> ColumnVerdicts | None:
+        """See `TextGrader.compare_texts`."""
+        expected = list(map(as_text, references)) if self.constant is None else [self.constant] * len(texts)
+        passed = self.passes(texts, expected)
+        return None if passed is None else two_reasons(passed, self.compare)
+
+    def passes(self, texts: Sequence[str], expected: Sequence[str]) -> list[bool] | None:  # noqa: ARG002
+        """Whether each text passes, for rules whose reason says no more than that; None for others."""
+        return None
 
     @abstractmethod
     def compare(self, text: str, expected: str) -> Verdict:
@@ -239,6 +271,18 @@ class ReferenceGrader(WordedGrader):
             'if (reference === null || reference === "") return 0.0;',
             "const expected = asText(reference);",
         ]
+
+
+def two_reasons(passed: Sequence[bool], rule: Callable[[str, str], Verdict]) -> ColumnVerdicts:
+    """The verdicts of a rule that gives every pass one reason, and every other text another.
+
+    Args:
+        passed: Whether each text passes, (m,).
+        rule: It is asked for a text that equals what is expected, and for one that has nothing of it.
+    """
+    reasons = {verdict[0]: verdict[1] for verdict in (rule("a", "a"), rule("a", "b"))}
+    codes = np.array(passed, np.int8)
+    return ColumnVerdicts(codes.astype(np.float64), codes, {0: reasons[0.0], 1: reasons[1.0]}.__getitem__)
 
 
 @dataclass(frozen=True, kw_only=True)

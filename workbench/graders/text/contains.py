@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -32,6 +33,12 @@ class Contains(ExpectedGrader):
     letta_reasons: ClassVar[tuple[str, str]] = ("Contains ground_truth: True", "Contains ground_truth: False")
 
     ignore_case: bool = False
+
+    def passes(self, texts: Sequence[str], expected: Sequence[str]) -> list[bool]:
+        """See `ReferenceGrader.passes`."""
+        if self.ignore_case:
+            return [other.lower() in text.lower() for text, other in zip(texts, expected, strict=True)]
+        return [other in text for text, other in zip(texts, expected, strict=True)]
 
     def compare(self, text: str, expected: str) -> Verdict:
         """See `rules.text.contains`."""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
 from workbench.graders.base import kind
 from workbench.graders.portable.rule import Rule
-from workbench.graders.rules.text import exact_match
+from workbench.graders.rules.text import exact_match, folded
 from workbench.graders.rules.verdict import Verdict
 from workbench.graders.text.base import ExpectedGrader
 
@@ -39,6 +41,13 @@ class ExactMatch(ExpectedGrader):
 
     ignore_case: bool = False
     trim: bool = True
+
+    def passes(self, texts: Sequence[str], expected: Sequence[str]) -> list[bool]:
+        """See `ReferenceGrader.passes`."""
+        if self.ignore_case or not self.trim:
+            fold = partial(folded, ignore_case=self.ignore_case, trim=self.trim)
+            return [fold(text) == fold(other) for text, other in zip(texts, expected, strict=True)]
+        return [text.strip() == other.strip() for text, other in zip(texts, expected, strict=True)]
 
     def compare(self, text: str, expected: str) -> Verdict:
         """See `rules.text.exact_match`."""

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
+
+import numpy as np
 
 from workbench.errors import FormatError
 from workbench.graders.base import kind
 from workbench.graders.portable.rule import Rule
-from workbench.graders.rules.text import length
+from workbench.graders.rule_grader import ColumnVerdicts
+from workbench.graders.rules.text import length, length_within, measured
 from workbench.graders.rules.verdict import Verdict
 from workbench.graders.settings import check_choice
 from workbench.graders.text.base import TextGrader
@@ -48,6 +52,22 @@ class Length(TextGrader):
                 "minimum and maximum must be whole numbers from 0 on, in order, at least one of them given",
                 found=f"minimum={self.minimum!r}, maximum={self.maximum!r}",
             )
+
+    def compare_texts(self, texts: Sequence[str], references: Sequence[Any]) -> ColumnVerdicts:  # noqa: ARG002
+        """See `TextGrader.compare_texts`: the verdict hangs on the length alone."""
+        counts = np.array([measured(text, self.unit) for text in texts] if self.unit != "characters" else list(map(len, texts)), np.int64)  # fmt: skip
+        fits = np.ones(len(counts), np.bool_)
+        if self.minimum is not None:
+            fits &= counts >= self.minimum
+        if self.maximum is not None:
+            fits &= counts <= self.maximum
+        return ColumnVerdicts(fits.astype(np.float64), counts, self._reason, self._details)
+
+    def _reason(self, count: int) -> str:
+        return length_within(count, minimum=self.minimum, maximum=self.maximum, unit=self.unit)[1]
+
+    def _details(self, count: int) -> dict[str, Any]:
+        return length_within(count, minimum=self.minimum, maximum=self.maximum, unit=self.unit)[2]
 
     def grade_text(self, text: str, thread: StringThread, reference: Any) -> Verdict:  # noqa: ARG002
         """See `rules.text.length`."""

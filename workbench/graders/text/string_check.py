@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from workbench.graders.base import kind
 from workbench.graders.portable.refusals import refusal
 from workbench.graders.portable.rule import Rule, javascript_literal, javascript_score
-from workbench.graders.rules.text import string_check
+from workbench.graders.rule_grader import ColumnVerdicts
+from workbench.graders.rules.text import string_check, string_check_holds
 from workbench.graders.rules.verdict import Verdict
 from workbench.graders.settings import check_choice
-from workbench.graders.text.templated import TemplatedGrader
+from workbench.graders.text.base import two_reasons
+from workbench.graders.text.templated import OUTPUT, REFERENCE, TemplatedGrader
+from workbench.samples import Samples
 
 __all__ = ["StringCheck"]
 
+_LONGEST = 2**20
+"""Characters of a reference up to which filling in a template surely gives it back as it is."""
 _ONE_VALUE = re.compile(r"\{\{\s*(item\.[\w-]+|sample\.output_text)\s*\}\}")
 
 
@@ -40,6 +46,29 @@ class StringCheck(TemplatedGrader):
     def __post_init__(self) -> None:
         super().__post_init__()
         check_choice("operation", self.operation, ("eq", "ne", "like", "ilike"))
+
+    @property
+    def needs_reference(self) -> bool:
+        """See `RuleGrader.needs_reference`."""
+        return "{{" in self.reference
+
+    def compare_texts(self, texts: Sequence[str], references: Sequence[Any]) -> ColumnVerdicts | None:
+        """See `TextGrader.compare_texts`: for the answer's text against its reference, or against a constant."""
+        if not set(map(type, references)) <= {str} or max(map(len, references), default=0) > _LONGEST:
+            return None  # how a number is written, and what is too long, is the template's affair
+        expected = references if self.needs_reference else [self.reference] * len(texts)
+        pairs = zip(texts, expected, strict=True)
+        passed = [string_check_holds(text, other, self.operation) for text, other in pairs]
+        return two_reasons(passed, self.compare)
+
+    def reads_columns(self, samples: Samples) -> bool:
+        """See `RuleGrader.reads_columns`: templates that say no more than the answer and its reference, or a constant."""
+        constant = "{" not in self.reference
+        if self.input != OUTPUT or not (constant or self.reference == REFERENCE):
+            return False
+        # A key of that name in the metadata outranks the reference.
+        named = samples.columns.get("reference") == "reference" or "reference" not in samples.metadata_names
+        return constant or (named and "metadata" not in samples.columns)
 
     def compare(self, text: str, reference: str) -> Verdict:
         """See `rules.text.string_check`."""

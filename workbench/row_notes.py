@@ -1,0 +1,155 @@
+"""Notes of rows, such as reasons: written out where each has its own, and by rule where many rows share one."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, ItemsView, Iterator, MutableMapping
+from typing import Any, Generic, NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["RowNotes"]
+
+T = TypeVar("T")
+
+
+class _Stretch(NamedTuple, Generic[T]):
+    """The notes of a stretch of rows, as whole numbers of which each stands for a note; negative for no note."""
+
+    first: int
+    codes: NDArray[Any]
+    note: Callable[[int], T]
+
+
+class _Items(ItemsView[int, T]):
+    """The items of a `RowNotes`, in one pass."""
+
+    _mapping: RowNotes[T]
+
+    def __iter__(self) -> Iterator[tuple[int, T]]:
+        return self._mapping._pairs()  # noqa: SLF001 (a part of it)
+
+
+class RowNotes(MutableMapping[int, T]):
+    """Row number to note, ascending; a dict in all but its memory.
+
+    A million reasons that say one of two things take a megabyte here and eighty in a dict. A note that is put for a row
+    by itself stands in the place of its stretch's.
+
+    Args:
+        notes: Notes to begin with.
+    """
+
+    def __init__(self, notes: dict[int, T] | None = None) -> None:
+        self._own: dict[int, T] = dict(notes or {})
+        self._stretches: list[_Stretch[T]] = []
+
+    def put_stretch(self, first: int, codes: NDArray[Any], note: Callable[[int], T]) -> None:
+        """Give a stretch of rows, none of which has a note, and all of which are behind those of earlier stretches, theirs.
+
+        Args:
+            first: The first row.
+            codes: Whole numbers (m,), negative for a row without a note. Kept, and changed where a row loses its note.
+            note: From a number to the note.
+        """
+        if len(codes):
+            self._stretches.append(_Stretch(first, codes, note))
+
+    def take(self, rows: NDArray[np.intp]) -> RowNotes[T]:
+        """The notes of some rows, numbered anew in this order."""
+        taken: RowNotes[T] = RowNotes()
+        if not self._stretches:
+            place = {int(row): at for at, row in enumerate(rows)}
+            taken._own = {place[row]: note for row, note in self._own.items() if row in place}
+            return taken
+        for at, row in enumerate(rows.tolist()):
+            if row in self:
+                taken._own[at] = self[row]
+        return taken
+
+    def copy(self) -> RowNotes[T]:
+        """The same notes, which later changes of these do not touch."""
+        twin = RowNotes(self._own)
+        twin._stretches = [stretch._replace(codes=stretch.codes.copy()) for stretch in list(self._stretches)]
+        return twin
+
+    def __getitem__(self, row: int) -> T:
+        if row in self._own:
+            return self._own[row]
+        stretch, code = self._found(row)
+        return stretch.note(code)
+
+    def __setitem__(self, row: int, note: T) -> None:
+        self._own[row] = note
+
+    def __delitem__(self, row: int) -> None:
+        stretch, _ = self._found(row) if row not in self._own or self._is_in_stretch(row) else (None, 0)
+        self._own.pop(row, None)
+        if stretch is not None:
+            stretch.codes[row - stretch.first] = -1
+
+    def __contains__(self, row: object) -> bool:
+        return row in self._own or (isinstance(row, int | np.integer) and self._is_in_stretch(int(row)))
+
+    def _is_in_stretch(self, row: int) -> bool:
+        try:
+            self._found(row)
+        except KeyError:
+            return False
+        return True
+
+    def _found(self, row: int) -> tuple[_Stretch[T], int]:
+        """The stretch of a row, and the number of its note there.
+
+        Raises:
+            KeyError: It has none.
+        """
+        place = bisect_right(self._stretches, row, key=lambda stretch: stretch.first) - 1
+        if place >= 0:
+            stretch = self._stretches[place]
+            if (
+                row - stretch.first < len(stretch.codes)
+                and (code := int(stretch.codes[row - stretch.first])) >= 0
+            ):
+                return stretch, code
+        raise KeyError(row)
+
+    def __iter__(self) -> Iterator[int]:
+        if not self._stretches:
+            return iter(sorted(self._own))
+        shared = [stretch.first + np.flatnonzero(stretch.codes >= 0) for stretch in self._stretches]
+        own = np.fromiter(self._own, np.intp, len(self._own))
+        return iter(np.union1d(np.concatenate(shared), own).tolist())
+
+    def items(self) -> ItemsView[int, T]:
+        """Row numbers and notes; a note that many rows share is made once."""
+        return _Items(self)
+
+    def _pairs(self) -> Iterator[tuple[int, T]]:
+        known: dict[tuple[int, int], T] = {}
+        at = 0
+        for row in self:
+            while at + 1 < len(self._stretches) and self._stretches[at + 1].first <= row:
+                at += 1
+            if row in self._own:
+                yield row, self._own[row]
+                continue
+            stretch = self._stretches[at]
+            code = int(stretch.codes[row - stretch.first])
+            key = (id(stretch.note), code)  # the same rule for many stretches
+            if key not in known:
+                known[key] = stretch.note(code)
+            yield row, known[key]
+
+    def __len__(self) -> int:
+        if not self._stretches:
+            return len(self._own)
+        shared = sum(int((stretch.codes >= 0).sum()) for stretch in self._stretches)
+        return shared + sum(not self._is_in_stretch(row) for row in self._own)
+
+    def __bool__(self) -> bool:
+        return bool(self._own) or any((stretch.codes >= 0).any() for stretch in self._stretches)
+
+    def __repr__(self) -> str:
+        return f"RowNotes({dict(self.items())!r})"
