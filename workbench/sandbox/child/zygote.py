@@ -1,6 +1,6 @@
 """The process that workers are forked from: a clean interpreter with the standard library loaded.
 
-Run by its path with `-s -S -P -B` and an environment of ours, never imported by the host. It never
+Run by its path with `-s -S -P` and an environment of ours, never imported by the host. It never
 runs grader code. It answers three requests on its control socket (a length, then JSON, with
 descriptors beside it): *fork* a worker, *kill* one, *reap* one. When the socket ends, it ends its
 workers and itself.

@@ -70,7 +70,9 @@ def start(script: Path, control: int, engine: str) -> subprocess.Popen[bytes]:
             hint="run the workbench under Linux: WSL2, a container or Binder",
         )
     # Not -I, which would ignore the hash seed. -S keeps out installed packages and what their .pth files run.
-    command = [sys.executable, "-s", "-S", "-P", "-B", str(script), str(control), engine]
+    # Compiled files are kept as this process keeps its own: our files are half of what a start without them takes.
+    keeps = ["-B"] if sys.dont_write_bytecode else []
+    command = [sys.executable, "-s", "-S", "-P", *keeps, str(script), str(control), engine]
     try:
         return subprocess.Popen(
             command,
