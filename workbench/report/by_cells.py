@@ -32,7 +32,7 @@ def by_value(report: ReportLike, column: str, value: Any) -> Rows:
         ReportError: No such column.
     """
     name, samples = _column(report, column), report.samples
-    cells = written_column(samples, name) if isinstance(samples, Samples) else written(samples.frame[name])
+    cells = written_column(samples, name) if isinstance(samples, Samples) else written(samples.column(name))
     return cells.rows(None if value is None else str(value))
 
 

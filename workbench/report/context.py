@@ -49,12 +49,11 @@ _FIRST_ROWS = 1_000
 
 def few_valued_columns(samples: SamplesLike) -> list[str]:
     """Names of the columns beside prompt, answer and reference that have 2 to 50 values."""
-    frame = samples.frame
     texts = {name for role, name in getattr(samples, "columns", {}).items() if role != "group"}
     return [
         str(name)
-        for name in frame.columns
-        if name not in texts and 1 < _distinct(frame[name]) <= _MOST_VALUES
+        for name in samples.column_names
+        if name not in texts and 1 < _distinct(samples.column(name)) <= _MOST_VALUES
     ]
 
 
@@ -111,9 +110,10 @@ class SampleColumns:
     @cached_property
     def few_valued(self) -> dict[str, NDArray[Any]]:
         """Columns beside prompt, answer and reference that have 2 to 50 values: cells as text, (n,) each, "" for empty."""
-        frame = self.samples.frame
         names = few_valued_columns(self.samples)
-        by_name = {str(name): frame[name] for name in frame.columns if str(name) in names}
+        by_name = {
+            str(name): self.samples.column(name) for name in self.samples.column_names if str(name) in names
+        }
         return {
             name: np.array(["" if is_missing(cell) else str(cell) for cell in cells], dtype=object)
             for name, cells in by_name.items()
@@ -121,15 +121,14 @@ class SampleColumns:
 
     @cached_property
     def _all_names(self) -> list[Any]:
-        """Names of all columns: `samples.frame` is a copy each time, and most columns asked for are not there."""
-        return list(self.samples.frame)
+        return list(self.samples.column_names)
 
     def _named(self, names: Sequence[str]) -> list[Any] | None:
         """The first of these columns that the samples have, as text, (n,)."""
         name = next((name for name in names if name in self._all_names), None)
         if name is None:
             return None
-        cells = self.samples.frame[name].tolist()
+        cells = self.samples.column(name).tolist()
         if set(map(type, cells)) <= {
             str
         }:  # nearly always, and looking at each would take longer than anything else here
@@ -160,16 +159,15 @@ class SampleColumns:
 
     def column(self, name: str) -> Sequence[Any] | None:
         """The cells of a column of the samples, (n,); None where there is none of that name."""
-        return self.samples.frame[name].tolist() if name in self._all_names else None
+        return self.samples.column(name).tolist() if name in self._all_names else None
 
     def _read(self, rows: NDArray[np.intp]) -> None:
         unread = rows[~self._is_read[rows]]
-        references = self._references
         # Some at a time: all texts of a large dataset take more memory than everything else here.
         for start in range(0, len(unread), _TEXTS_AT_ONCE):
             part = unread[start : start + _TEXTS_AT_ONCE]
             texts = [text or "" for text in self.samples.completions(part)]
-            wanted = [None] * len(part) if references is None else references[part].tolist()
+            wanted = self.samples.references_at(part).tolist()
             self._known_hashes[part] = [
                 hash((text, str(reference))) if text else hash((row,))
                 for row, text, reference in zip(part.tolist(), texts, wanted, strict=True)
@@ -179,11 +177,6 @@ class SampleColumns:
                 for text, reference in zip(texts, wanted, strict=True)
             ]
         self._is_read[unread] = True
-
-    @cached_property
-    def _references(self) -> NDArray[np.object_] | None:
-        """Plain references (n,); None where the dataset has none."""
-        return self.samples.references if "reference" in self.samples.columns else None
 
     @cached_property
     def _lengths(self) -> NDArray[np.float64]:

@@ -61,9 +61,15 @@ class SamplesLike(Protocol):
     def completion_lengths(self, rows: NDArray[np.intp] | None = None, /) -> NDArray[np.float64]:
         """Their characters, (m,), 0 where there is none."""
 
+    def references_at(self, rows: NDArray[np.intp], /) -> NDArray[np.object_]:
+        """What right answers to these rows look like, (m,), None without."""
+
     @property
-    def references(self) -> NDArray[np.object_]:
-        """What right answers look like, (n,), None without."""
+    def column_names(self) -> Sequence[Any]:
+        """The names of the columns of `frame`."""
+
+    def column(self, name: Any, /) -> pd.Series[Any]:
+        """One column of `frame`."""
 
     @property
     def frame(self) -> pd.DataFrame:

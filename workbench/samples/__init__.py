@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from workbench.errors import SamplesWarning
+from workbench.errors import SamplesError, SamplesWarning
 from workbench.samples.readers import load_file
 from workbench.samples.view import Sample, Samples
 
@@ -16,17 +16,25 @@ __all__ = ["Sample", "Samples", "as_samples", "read_samples"]
 
 
 def read_samples(
-    path_or_data: Any, *, columns: Mapping[str, str | None] | None = None, strict: bool = True
+    path_or_data: Any,
+    *,
+    columns: Mapping[str, str | None] | None = None,
+    strict: bool = True,
+    lazy: bool = False,
 ) -> Samples:
     """Read samples from a file or from data in memory.
 
     Args:
-        path_or_data: A path ending in .jsonl, .ndjson, .json (a list of objects), .csv, .tsv or .parquet, a
-            DataFrame, a list of dicts, or a list of StringThreads. Text files are UTF-8, with or without a
-            byte order mark. CSV cells are kept as they are written; an empty one is missing.
+        path_or_data: A path ending in .jsonl, .ndjson, .json (a list of objects), .csv, .tsv or .parquet, a folder of
+            Parquet files (in the order of their paths; folders named `key=value` make a column), a DataFrame, a list of
+            dicts, or a list of StringThreads. Text files are UTF-8, with or without a byte order mark. CSV cells are kept
+            as they are written; an empty one is missing.
         columns: Role to column name, overriding what `Samples` recognises; None switches a role off.
         strict: Whether a broken line of a JSON Lines file is an error. If not, its row is kept, listed in
             `Samples.problems`, and fails in a run.
+        lazy: Whether the rows of a Parquet file or folder are read as they are needed, a piece of a column at a time: for
+            data larger than memory. Results are the same; `samples.frame`, and conditions that are functions, read
+            everything. Its notes are of the first 10,000 rows.
 
     Warns:
         SamplesWarning: Prompts that are empty, or one prompt for all rows; see `Samples.notes`.
@@ -34,17 +42,26 @@ def read_samples(
     Raises:
         SamplesError: What cannot be read, with file, line, column, found and expected.
     """
-    samples = _read(path_or_data, columns, strict)
+    samples = _read(path_or_data, columns, strict, lazy)
     for note in samples.notes:
         warnings.warn(note, SamplesWarning, stacklevel=2)
     return samples
 
 
-def _read(path_or_data: Any, columns: Mapping[str, str | None] | None = None, strict: bool = True) -> Samples:
+def _read(
+    path_or_data: Any,
+    columns: Mapping[str, str | None] | None = None,
+    strict: bool = True,
+    lazy: bool = False,
+) -> Samples:
     if not isinstance(path_or_data, str | os.PathLike):
+        if lazy:
+            raise SamplesError(
+                "only Parquet can be read some rows at a time", found=type(path_or_data).__name__, expected="the path of a Parquet file or folder"
+            )  # fmt: skip
         return Samples(path_or_data, columns=columns)
     path = Path(path_or_data)
-    return Samples(load_file(path, strict=strict), columns=columns, source=str(path))
+    return Samples(load_file(path, strict=strict, lazy=lazy), columns=columns, source=str(path))
 
 
 def as_samples(data: Any) -> Samples:

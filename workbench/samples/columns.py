@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Mapping, Sequence
-
-import pandas as pd
+from typing import Any
 
 from workbench.errors import SamplesError
 from workbench.samples.envelopes import batch_roles
 
-__all__ = ["ROLES", "check_frame", "metadata_columns", "recognise", "require_completion"]
+__all__ = ["ROLES", "check_names", "metadata_columns", "recognise", "require_completion"]
 
 ROLES: Mapping[str, tuple[str, ...]] = {
     "messages": ("messages",),
@@ -92,21 +91,21 @@ def metadata_columns(names: Iterable[str], roles: Mapping[str, str]) -> tuple[st
     return tuple(name for name in names if name not in hidden)
 
 
-def check_frame(data: pd.DataFrame, source: str = "") -> list[str]:
+def check_names(columns: Sequence[Any], source: str = "") -> list[str]:
     """The column names as text.
 
     Raises:
         SamplesError: Columns on several levels, or two columns that read the same.
     """
-    if isinstance(data.columns, pd.MultiIndex):
+    if columns and all(isinstance(name, tuple) for name in columns):
         raise SamplesError(
             "a frame with columns on several levels cannot be read as samples",
             where=source,
-            found=f"{data.columns.nlevels} levels of column names",
+            found=f"{len(columns[0])} levels of column names",
             expected="one name a column",
             hint="flatten them first: df.columns = ['_'.join(map(str, c)) for c in df.columns]",
         )
-    names = [str(name) for name in data.columns]
+    names = [str(name) for name in columns]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise SamplesError(

@@ -14,7 +14,7 @@ from workbench.packed import BATCH_ROWS, Packed, Stream, packed_ranges
 from workbench.row_columns import dumped, text_column
 from workbench.samples.cells import SPEAKERS, Fault, clean, conversations, metadata_of, plain_cells, rewritten
 from workbench.samples.plain import plain, text
-from workbench.samples.table import Rows, Table, chosen
+from workbench.samples.table import Rows, Table
 from workbench.thread import StringThread
 
 __all__ = ["KEPT_BYTES", "KEPT_ROWS", "Encoder"]
@@ -125,7 +125,7 @@ class Encoder:
     def _columns(self, rows: slice | Rows, count: int, faults: dict[int, Fault]) -> tuple[Any, Any, Any]:
         table = self._table
         for role in ("id", "group"):
-            if role in table.roles and table.arrow(table.roles[role]) is None:
+            if role in table.roles and not table.data.is_text(table.roles[role]):
                 clean(table.cells(table.roles[role], rows), text, table.roles[role], faults=faults)
         metadata = self._metadata(rows, count, faults)
         turns, rest = self._turns(rows, count, faults)
@@ -150,19 +150,17 @@ class Encoder:
         return tuple((name, self._plain(name, rows, faults)) for name in table.metadata)
 
     def _plain(self, name: str, rows: slice | Rows, faults: dict[int, Fault]) -> Any:
-        if self._table.arrow(name) is not None:
+        if self._table.data.is_text(name):
             return self._text(name, rows)
         return list(plain_cells(self._table.cells(name, rows), name, faults))
 
     def _text(self, name: str, rows: slice | Rows) -> Any:
-        column = self._table.arrow(name)
-        assert column is not None
-        return _text_of(chosen(column, rows))
+        return _text_of(self._table.data.text(name, rows))
 
     def _extras(self, rows: slice | Rows) -> tuple[str, Any, Any]:
         name = self._table.roles.get("reference", "")
-        ids = self._table.ids[rows].tolist()
-        if name and self._table.arrow(name) is not None:
+        ids = self._table.ids_at(rows)
+        if name and self._table.data.is_text(name):
             return name, self._text(name, rows), ids
         references = self._table.references(rows)
         return name, list(map(plain, references)), ids

@@ -17,13 +17,18 @@ __all__ = ["dataset_notes"]
 
 _FEWEST = 10
 """Rows from which a note says that all share one prompt: fewer are likely the rollouts of one prompt, tried out."""
+_FIRST = 10_000
+"""Rows that are looked at where all of them would have to be read for it."""
 _MOST = 2_000
 """Rows whose prompts are compared: if so many all over the data share one, comparing the rest would change nothing."""
 
 
 def dataset_notes(table: Table, rows: Rows) -> tuple[str, ...]:
     """What a person should know of some rows of a dataset, a sentence each; rows that cannot be read are left out."""
-    readable, reference = table.readable(rows), table.roles.get("reference", "")
+    readable, reference = (
+        table.readable(rows[:_FIRST] if table.data.is_lazy else rows),
+        table.roles.get("reference", ""),
+    )
     keys = () if "group" in table.roles else table.prompt_keys(readable[_evenly(len(readable))])
     prompt_notes = _prompt_notes(table.blank_prompts(readable), table.prompt_column, keys, len(readable))
     return (*prompt_notes, *_float_note(reference, is_float=table.reference_is_float))

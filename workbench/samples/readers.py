@@ -14,6 +14,7 @@ import pandas as pd
 
 from workbench.errors import SamplesError
 from workbench.samples.cells import Fault
+from workbench.samples.parquet_columns import ParquetColumns, parquet_dataset, to_frame
 from workbench.samples.table import Loaded
 from workbench.thread import StringThread
 
@@ -45,15 +46,29 @@ def load(data: Any, source: str = "") -> Loaded:
     )
 
 
-def load_file(path: Path, *, strict: bool = True) -> Loaded:
-    """A file as a frame, by its suffix.
+def load_file(path: Path, *, strict: bool = True, lazy: bool = False) -> Loaded:
+    """A file as a frame, by its suffix; a folder of Parquet files as one.
+
+    Args:
+        path: The file or folder.
+        strict: Whether a broken line of a JSON Lines file is an error.
+        lazy: Whether rows are read as they are asked for, which Parquet allows.
 
     Raises:
         SamplesError: No such file, an unknown suffix, or content that cannot be read; the line is named.
     """
-    if path.is_dir():
-        raise SamplesError("a folder cannot be read as samples", where=str(path), hint="name one file of it")
-    reader = _READERS.get(path.suffix.lower())
+    if path.is_dir() and not any(path.rglob("*.parquet")):
+        raise SamplesError(
+            "a folder cannot be read as samples", where=str(path), found="no file that ends in .parquet in it",
+            expected="a folder of Parquet files, or a file", hint="name one file of it",
+        )  # fmt: skip
+    suffix = ".parquet" if path.is_dir() else path.suffix.lower()
+    if lazy and suffix != ".parquet":
+        raise SamplesError(
+            "only Parquet can be read some rows at a time", where=str(path), found=repr(path.suffix), expected="'.parquet'",
+            hint="write it as Parquet once: pandas.read_json(path, lines=True, chunksize=...) and to_parquet, a file a chunk, into one folder",
+        )  # fmt: skip
+    reader = _lazy_parquet if lazy else _READERS.get(suffix)
     if reader is None:
         raise SamplesError(
             f"files of kind {path.suffix!r} cannot be read as samples",
@@ -250,17 +265,19 @@ def _ragged(path: Path, line: int, cells: int, names: Sequence[str]) -> SamplesE
 
 def _parquet(path: Path, _: bool) -> Loaded:
     import pyarrow as pa
-    import pyarrow.parquet as pq
 
-    path.open("rb").close()
+    if path.is_file():
+        path.open("rb").close()
     try:
-        table = pq.read_table(path)
+        return Loaded(to_frame(parquet_dataset(path).to_table()))
     except pa.ArrowException as error:
         raise SamplesError(
             "the file is not Parquet", where=str(path), found=str(error)[:200], expected="a Parquet file"
         ) from error
-    # integer_object_nulls: 4 stays 4 beside a missing cell.
-    return Loaded(table.to_pandas(integer_object_nulls=True))
+
+
+def _lazy_parquet(path: Path, _: bool) -> Loaded:
+    return Loaded(ParquetColumns(path))
 
 
 def _start(line: bytes) -> str:

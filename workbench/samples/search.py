@@ -90,7 +90,7 @@ def written_column(samples: Any, name: Any) -> WrittenColumn:
     """
     known: dict[Any, WrittenColumn] = samples._written  # noqa: SLF001 (kept where the words are kept)
     if name not in known:
-        known[name] = written(samples.frame[name])
+        known[name] = written(samples.column(name))
     return known[name]
 
 

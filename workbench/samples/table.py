@@ -15,20 +15,19 @@ from numpy.typing import NDArray
 
 from workbench.errors import SamplesError
 from workbench.samples.cells import EMPTY, SPEAKERS, Built, Fault, build, clean, conversations, prompt_key
-from workbench.samples.columns import check_frame, metadata_columns, recognise
+from workbench.samples.columns import check_names, metadata_columns, recognise
 from workbench.samples.envelopes import batch_roles, failed_request, unpacked
+from workbench.samples.frame_columns import ColumnData, FrameColumns, Rows, codes_of_texts
 from workbench.samples.plain import is_missing, plain, text
 from workbench.samples.roles import joined_prompts
 
-__all__ = ["Loaded", "Rows", "Table", "chosen"]
-
-Rows = NDArray[np.intp]
+__all__ = ["Loaded", "Rows", "Table"]
 
 _SCAN = 512
+_PIECE = 16_384
+"""Rows of a column of text that are held at a time."""
 _TURNS = ("messages", "system", "instruction", "prompt", "completion", "tools")
 _OTHERS = ("metadata", "id", "group")
-_FLOATS = {np.dtype(np.float32): 2**24, np.dtype(np.float64): 2**53}
-"""Below what each kind of float holds every whole number."""
 
 
 @dataclass(frozen=True)
@@ -36,42 +35,41 @@ class Loaded:
     """What a reader hands over.
 
     Attributes:
-        frame: The rows.
+        frame: The rows; or their columns, where they are read as they are asked for.
         lines: Line number in the file of each row, counted from 1; None where the file has no lines.
         faults: Row to what is wrong with its line, for rows kept although their line is broken.
     """
 
-    frame: pd.DataFrame
+    frame: pd.DataFrame | ColumnData
     lines: Sequence[int] | None = None
     faults: Mapping[int, Fault] = field(default_factory=dict)
 
 
 class Table:
-    """A private copy of a frame whose columns have roles. Every view of one dataset shares it."""
+    """Columns that have roles. Every view of one dataset shares it."""
 
     def __init__(self, loaded: Loaded, columns: Mapping[str, str | None] | None, source: str) -> None:
-        self.frame = _with_index(loaded.frame, source)
-        names = check_frame(self.frame, source)
+        frame = loaded.frame
+        self.data: ColumnData = FrameColumns(frame, source) if isinstance(frame, pd.DataFrame) else frame
+        names = check_names(self.data.names, source)
         self.roles = recognise(names, columns, source=source)
         self.metadata = metadata_columns(names, self.roles)
         self.source = source
         self._lines = loaded.lines
-        self._arrow: dict[str, pa.ChunkedArray | None] = {}
-        self._position = {name: position for position, name in enumerate(names)}
-        self._whole = frozenset(
-            name for name, at in self._position.items() if _is_whole(self.frame.iloc[:, at])
-        )
+        self._names = names
+        self._whole: dict[str, bool] = {}
         self._faults = {**self._failed_requests(), **loaded.faults}
 
     def __len__(self) -> int:
-        return len(self.frame)
+        return len(self.data)
 
     def cells(self, column: str, rows: Rows | slice | None) -> list[Any]:
         """The cells of one column, all rows or those asked for."""
-        series = self.frame.iloc[:, self._position[column]]
-        cells: list[Any] = (series if rows is None else series.iloc[rows]).tolist()
+        cells = self.data.cells(column, rows)
+        if column not in self._whole:
+            self._whole[column] = self.data.is_whole_with_gaps(column)
         # NaN differs from itself.
-        return [int(cell) if cell == cell else None for cell in cells] if column in self._whole else cells  # noqa: PLR0124
+        return [int(cell) if cell == cell else None for cell in cells] if self._whole[column] else cells  # noqa: PLR0124
 
     def role(self, role: str, rows: Rows | slice | None) -> list[Any] | None:
         """The cells of a role's column; None where the role has no column."""
@@ -79,11 +77,11 @@ class Table:
 
     @cached_property
     def _is_batch(self) -> bool:
-        return bool(batch_roles(list(self._position)))
+        return bool(batch_roles(self._names))
 
     def _failed_requests(self) -> dict[int, Fault]:
         """The rows of OpenAI's batch output whose request got no response."""
-        if not self._is_batch or "error" not in self._position:
+        if not self._is_batch or "error" not in self._names:
             return {}
         answers = zip(*(map(unpacked, self.cells(name, None)) for name in ("response", "error")), strict=True)
         reasons = {row: failed_request(*answer) for row, answer in enumerate(answers)}
@@ -106,9 +104,9 @@ class Table:
     def blank_prompts(self, rows: Rows) -> int | None:
         """How many of these rows have no prompt, or one of white space; None where no column holds prompts."""
         name = self.roles.get("prompt", "")
-        if name and "instruction" not in self.roles and (column := self.arrow(name)) is not None:
-            chosen_rows = None if len(rows) == len(self) else rows
-            return int(chosen(column, chosen_rows).null_count + self._is_blank(name, chosen_rows).sum())
+        if name and "instruction" not in self.roles and self.data.is_text(name):
+            pieces = self._texts(name, None if len(rows) == len(self) else rows)
+            return sum(int(piece.null_count + _blank(piece).sum()) for piece in pieces)
         prompts = self.prompts(rows)
         if prompts is None:
             return None
@@ -121,22 +119,12 @@ class Table:
         """Whether all references are whole numbers in a column of floats, more than the 0.0 and 1.0 of labels."""
         if "reference" not in self.roles:
             return False
-        series = self.frame.iloc[:, self._position[self.roles["reference"]]]
-        if series.dtype not in _FLOATS or not len(series):
-            return False
-        values = series.to_numpy()
-        return bool((values == np.floor(values)).all() and ((values != 0) & (values != 1)).any())
+        return self.data.is_whole(self.roles["reference"])
 
     def prompt_keys(self, rows: Rows) -> Iterator[str | None]:
         """What the rollouts of one prompt share, row by row; threads are made some rows at a time."""
         for start in range(0, len(rows), _SCAN):
             yield from map(prompt_key, self.build(rows[start : start + _SCAN]).wires)
-
-    def arrow(self, column: str) -> pa.ChunkedArray | None:
-        """A column of text as Arrow holds it, large strings (n,); None where its cells are of another kind."""
-        if column not in self._arrow:
-            self._arrow[column] = _arrow_text(self.frame.iloc[:, self._position[column]])
-        return self._arrow[column]
 
     @cached_property
     def text_turns(self) -> dict[str, str] | None:
@@ -144,7 +132,7 @@ class Table:
         roles = {role: name for role, name in self.roles.items() if role in _TURNS}
         if not roles.keys() <= SPEAKERS.keys() or self._wraps_answers:
             return None
-        if any(self.arrow(name) is None for name in roles.values()):
+        if not all(map(self.data.is_text, roles.values())):
             return None
         return {role: roles[role] for role in SPEAKERS if role in roles}
 
@@ -155,11 +143,8 @@ class Table:
         return (
             self.text_turns is not None
             and "metadata" not in self.roles
-            and all(self.arrow(name) is not None or self._is_number(name) for name in texts)
+            and all(self.data.is_text(name) or self.data.is_number(name) for name in texts)
         )
-
-    def _is_number(self, column: str) -> bool:
-        return self.frame.iloc[:, self._position[column]].dtype.kind in "iufb"
 
     @property
     def names(self) -> dict[str, str]:
@@ -215,6 +200,17 @@ class Table:
         wires = [EMPTY if at in faults else wire for at, wire in enumerate(built.wires)]
         return Built(wires, dict(sorted({**built.faults, **faults}.items())))
 
+    def ids_at(self, rows: Rows | slice) -> list[str]:
+        """The ids of some rows; those of rows without an id column are made for them alone."""
+        if "id" in self.roles:
+            return list(self.ids[rows])
+        return [str(row) for row in (range(len(self))[rows] if isinstance(rows, slice) else rows.tolist())]
+
+    @property
+    def column_names(self) -> list[str]:
+        """The names of all columns."""
+        return list(self._names)
+
     @cached_property
     def ids(self) -> NDArray[np.object_]:
         """Text (n,), every one once: the second row called "a" is "a#2"; a row without an id has its number."""
@@ -254,14 +250,12 @@ class Table:
 
     def _codes(self, column: str, rows: Rows | slice | None) -> NDArray[np.intp]:
         """A number for each different text of a column (n,), -1 for a missing cell."""
-        text_column = self.arrow(column)
-        if text_column is None:
+        if not self.data.is_text(column):
             return pd.factorize(_objects(clean(self.cells(column, rows), text, "")))[0].astype(np.intp)
-        indices = [
-            pc.fill_null(chunk.indices, -1).to_numpy()
-            for chunk in pc.dictionary_encode(chosen(text_column, rows)).unify_dictionaries().chunks
-        ]
-        return np.concatenate([np.empty(0, np.intp), *indices]).astype(np.intp)
+        if rows is not None and self._count(rows) <= _SCAN:
+            return codes_of_texts(self.data.text(column, rows))
+        codes = self.data.codes(column)
+        return codes if rows is None else codes[rows]
 
     def _prompt_codes(self, rows: Rows | slice | None) -> NDArray[np.intp]:
         """A number for each different prompt (n,), as `prompt_key` tells them apart; -1 where there is none."""
@@ -279,16 +273,22 @@ class Table:
         return np.where((codes < 0) & (systems < 0), -1, both + 1)
 
     def _is_blank(self, column: str, rows: Rows | slice | None) -> NDArray[np.bool_]:
-        text_column = self.arrow(column)
-        assert text_column is not None
-        cells = chosen(text_column, rows)
-        # Text with a printable ASCII character in front is none: what is left, next to nothing, is looked at as Python does.
-        is_text = pc.fill_null(pc.match_substring_regex(cells, r"^[!-~]"), False).to_numpy()
-        blank = np.zeros(len(cells), np.bool_)
-        for row in np.flatnonzero(~is_text):
-            cell = cells[int(row)].as_py()
-            blank[row] = cell is not None and not cell.strip()
-        return blank
+        return np.concatenate([np.zeros(0, np.bool_), *map(_blank, self._texts(column, rows))])
+
+    def _texts(self, column: str, rows: Rows | slice | None) -> Iterator[pa.ChunkedArray]:
+        """A column of text in pieces, so that no more of it is held than a piece."""
+        for part in self._parts(rows):
+            yield self.data.text(column, part)
+
+    def _parts(self, rows: Rows | slice | None) -> Iterator[Rows | slice]:
+        """Rows in pieces."""
+        if rows is None or isinstance(rows, slice):
+            whole = range(len(self))[rows or slice(None)]
+            yield from (
+                slice(at, min(at + _PIECE, whole.stop)) for at in range(whole.start, whole.stop, _PIECE)
+            )
+        else:
+            yield from (rows[at : at + _PIECE] for at in range(0, len(rows), _PIECE))
 
     def _codes_of_conversations(self, rows: Rows | slice | None) -> NDArray[np.intp]:
         numbers = np.arange(len(self))[rows if rows is not None else slice(None)]
@@ -314,11 +314,13 @@ class Table:
         """Characters of each completion (n,), 0 where there is none."""
         turns = self.text_turns
         if turns is None or "completion" not in turns or self._faults:
-            return np.array([len(text or "") for text in self.completions(rows)], np.float64)
-        column = self.arrow(turns["completion"])
-        assert column is not None
-        lengths: NDArray[Any] = pc.fill_null(pc.utf8_length(chosen(column, rows)), 0).to_numpy()
-        return lengths.astype(np.float64)
+            parts = (self.completions(part) for part in self._parts(rows))
+            return np.array([len(text or "") for part in parts for text in part], np.float64)
+        lengths = (
+            pc.fill_null(pc.utf8_length(part), 0).to_numpy()
+            for part in self._texts(turns["completion"], rows)
+        )
+        return np.concatenate([np.zeros(0), *lengths]).astype(np.float64)
 
     def _conversations(self, rows: Rows | slice | None) -> list[list[Any]]:
         """The turns of each row; none where it cannot be read."""
@@ -342,7 +344,7 @@ class Table:
 
     def error(self, row: int, fault: Fault) -> SamplesError:
         """The error to raise for one row's fault."""
-        names = ", ".join(repr(str(name)) for name in self.frame.columns[:30])
+        names = ", ".join(map(repr, self._names[:30]))
         return SamplesError(
             f"row {row} cannot be read",
             where=self.place(row, fault.column),
@@ -380,67 +382,15 @@ class Table:
         )
 
 
-def _with_index(data: pd.DataFrame, source: str) -> pd.DataFrame:
-    """A copy whose index is a column, or several, where it says something: `set_index("id")` must not lose the ids.
-
-    Raises:
-        SamplesError: A level of the index has the name of a column that holds something else.
-    """
-    frame = data.copy()
-    if isinstance(data.columns, pd.MultiIndex):
-        return frame  # `check_frame` refuses these columns
-    levels = data.index.nlevels
-    for level, name in enumerate(data.index.names):
-        if levels == 1 and name is None:
-            continue
-        values, column = data.index.get_level_values(level), f"level_{level}" if name is None else name
-        if column not in frame.columns:
-            frame.insert(level, column, values)
-        elif not isinstance(data.index, pd.RangeIndex) and not pd.Series(values).reset_index(
-            drop=True
-        ).equals(frame[column].reset_index(drop=True)):
-            raise SamplesError(
-                "the index and a column have the same name and hold different values",
-                where=source, found=repr(column), expected="one of the two", hint="rename one, or drop the index: df.reset_index(drop=True)",
-            )  # fmt: skip
-    # Without names: pandas finds a name ambiguous that is both a column's and a level's.
-    frame.index = frame.index.set_names([None] * levels)
-    return frame
-
-
-def _is_whole(series: pd.Series[Any]) -> bool:
-    """Whether floats are whole numbers that a gap made floats: pandas reads [3, None] as [3.0, NaN]."""
-    if series.dtype not in _FLOATS:
-        return False
-    values = series.to_numpy()
-    present = values[~np.isnan(values)]
-    gaps = len(present) < len(values)
-    return bool(
-        gaps
-        and len(present)
-        and (np.abs(present) < _FLOATS[values.dtype]).all()
-        and (present == np.floor(present)).all()
-    )
-
-
-def _arrow_text(series: pd.Series[Any]) -> pa.ChunkedArray | None:
-    """A column of text as Arrow holds it; None where pandas holds it otherwise, or it is of another kind."""
-    values = series.array
-    if not isinstance(values, pd.arrays.ArrowStringArray | pd.arrays.ArrowExtensionArray):
-        return None
-    column = values.__arrow_array__()  # nothing is copied
-    if not isinstance(column, pa.ChunkedArray):
-        column = pa.chunked_array([column])
-    if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
-        return None
-    return column.cast(pa.large_string())
-
-
-def chosen(column: pa.ChunkedArray, rows: Rows | slice | None) -> pa.ChunkedArray:
-    """Some rows of an Arrow column, all for None."""
-    if rows is None:
-        return column
-    return column[rows] if isinstance(rows, slice) else column.take(pa.array(rows))
+def _blank(cells: pa.ChunkedArray) -> NDArray[np.bool_]:
+    """Which texts are white space or empty, (n,)."""
+    # Text with a printable ASCII character in front is none: what is left, next to nothing, is looked at as Python does.
+    is_text = pc.fill_null(pc.match_substring_regex(cells, r"^[!-~]"), False).to_numpy()
+    blank = np.zeros(len(cells), np.bool_)
+    for row in np.flatnonzero(~is_text):
+        cell = cells[int(row)].as_py()
+        blank[row] = cell is not None and not cell.strip()
+    return blank
 
 
 def _objects(values: Sequence[Any]) -> NDArray[np.object_]:

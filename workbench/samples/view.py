@@ -27,6 +27,9 @@ from workbench.thread import StringThread
 
 __all__ = ["Sample", "Samples"]
 
+_PIECE = 65_536
+"""Rows that a query is asked about at a time, where rows are read as they are asked for."""
+
 
 class Samples:
     """Rows of a dataset as samples. Never changes; every choice of rows is a new view of the same data.
@@ -227,8 +230,23 @@ class Samples:
     @property
     def frame(self) -> pd.DataFrame:
         """The rows with all their columns, as a copy (lists and dicts inside cells are shared, as pandas does)."""
-        frame = self._table.frame
-        return frame.copy() if self._rows is None else frame.iloc[self._rows].copy()
+        return self._table.data.frame(self._rows)
+
+    def column(self, name: Any) -> pd.Series[Any]:
+        """One column of `frame`, without reading the others.
+
+        Raises:
+            KeyError: There is none of that name.
+        """
+        data = self._table.data
+        if name not in data.names:
+            raise KeyError(name)
+        return data.series(str(name), self._rows)
+
+    @property
+    def column_names(self) -> list[Any]:
+        """The names of the columns of `frame`."""
+        return list(self._table.data.names)
 
     @property
     def columns(self) -> dict[str, str]:
@@ -247,9 +265,7 @@ class Samples:
             SamplesError: Neither messages nor a completion column was recognised or mapped.
         """
         if len(self):
-            require_completion(
-                [str(name) for name in self._table.frame.columns], self._table.roles, self.source
-            )
+            require_completion(self._table.column_names, self._table.roles, self.source)
 
     @property
     def source(self) -> str:
@@ -342,7 +358,7 @@ class Samples:
         return self.take(draw_rows(len(self), n, seed=seed, groups=groups))
 
     def _stratum(self, name: str) -> list[str]:
-        if name in map(str, self._table.frame.columns):
+        if name in self._table.column_names:
             # By `repr`: a cell may be a list, which is no key, and 1 and "1" are two strata.
             return [repr(plain(cell)) for cell in self._table.cells(name, self._rows)]
         if name == "group":
@@ -350,7 +366,7 @@ class Samples:
         raise SamplesError(
             f"there is no column {name!r} to draw by",
             where=self.source,
-            found="columns " + ", ".join(repr(str(column)) for column in self._table.frame.columns[:30]),
+            found="columns " + ", ".join(map(repr, self._table.column_names[:30])),
             expected=f"a column {name!r}",
         )
 
@@ -365,6 +381,11 @@ class Samples:
             SamplesError: A mask of another length, with another index, or of things that are no truth values;
                 a query that pandas cannot read.
         """
+        if isinstance(condition, str) and self._table.data.is_lazy:
+            masks = []
+            for start in range(0, len(self), _PIECE):  # no comprehension: in some Pythons it is a call more
+                masks.append(mask_of(condition, self[start : start + _PIECE].frame, self.source))  # noqa: PERF401
+            return self.take(np.flatnonzero(np.concatenate([np.zeros(0, bool), *masks])))
         if isinstance(condition, str):
             condition = mask_of(condition, self.frame, self.source)
         elif callable(condition):
@@ -385,7 +406,7 @@ class Samples:
         outside = positions[(positions < 0) | (positions >= len(self))]
         if outside.size:
             raise IndexError(f"row {int(outside[0])} of {len(self)} rows")
-        view = self._view(self._table, self.row_numbers[positions])
+        view = self._view(self._table, positions if self._rows is None else self._rows[positions])
         view._rewrite = self._rewrite  # noqa: SLF001 (its own class)
         return view
 

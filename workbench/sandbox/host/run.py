@@ -87,6 +87,7 @@ class Run:
         self._grades = self._results.grades
         self._outcome = Outcome(self._grades)
         self._slots: list[WorkerSlot] = []
+        self._unsent = WorkerSlot(deque())
         self._lost = Lost(self._limits.lost_workers)
         self._reported_at = 0.0
         self._load_problem: GradeError | None = None
@@ -94,6 +95,11 @@ class Run:
     def go(self, shards: list[tuple[int, int]]) -> Outcome:
         """Grade every row and return what came of it. Workers are gone when it returns."""
         self._slots = [WorkerSlot(deque([shard])) for shard in shards]
+        if self._encode is not None and shards:
+            # Rows that are read as they are sent are sent in their order, whoever grades them.
+            self._unsent = WorkerSlot(deque([(shards[0][0], shards[-1][1])]))
+            for slot in self._slots:
+                slot.ranges.clear()
         try:
             while self._busy() and not self._outcome.stopped:
                 self._step()
@@ -104,7 +110,7 @@ class Run:
         return self._outcome
 
     def _busy(self) -> bool:
-        return any(slot.ranges or slot.requests for slot in self._slots)
+        return bool(self._unsent.ranges) or any(slot.ranges or slot.requests for slot in self._slots)
 
     def _step(self) -> None:
         if self._cancel.is_set():
@@ -135,7 +141,7 @@ class Run:
     def _feed(self, slot: WorkerSlot) -> None:
         """Ask a worker for ranges of rows until two are under way."""
         while len(slot.requests) < 2 and not self._outcome.stopped:
-            rows = slot.take(slot.batch_rows) or self._borrow(slot)
+            rows = slot.take(slot.batch_rows) or self._unsent.take(slot.batch_rows) or self._borrow(slot)
             if rows is None:
                 return
             if slot.worker is None:

@@ -1,0 +1,205 @@
+"""The columns of a dataset: read from a frame here, and some rows at a time from Parquet in `parquet_columns`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from workbench.errors import SamplesError
+
+__all__ = ["FLOATS", "ColumnData", "FrameColumns", "Rows", "codes_of_texts", "large_text"]
+
+Rows = NDArray[np.intp]
+
+FLOATS = {np.dtype(np.float32): 2**24, np.dtype(np.float64): 2**53}
+"""Below what each kind of float holds every whole number."""
+
+
+class ColumnData(Protocol):
+    """Columns of n rows each. Rows are positions (m,), a slice, or None for all."""
+
+    @property
+    def names(self) -> Sequence[Any]:
+        """Names of the columns, as they are."""
+
+    @property
+    def is_lazy(self) -> bool:
+        """Whether the rows are read as they are asked for, so that asking for all of a column takes its time."""
+
+    def __len__(self) -> int: ...
+
+    def series(self, column: str, rows: Rows | slice | None) -> pd.Series[Any]:
+        """A column of `frame`, (m,)."""
+
+    def cells(self, column: str, rows: Rows | slice | None) -> list[Any]:
+        """The cells of some rows, (m,)."""
+
+    def is_text(self, column: str) -> bool:
+        """Whether a column is text as Arrow holds it, so that `text` gives it."""
+
+    def text(self, column: str, rows: Rows | slice | None) -> pa.ChunkedArray:
+        """The cells of some rows as Arrow's large strings, (m,)."""
+
+    def codes(self, column: str) -> NDArray[np.intp]:
+        """A number for each different text of a column of text, (n,); -1 for a missing cell."""
+
+    def is_number(self, column: str) -> bool:
+        """Whether a column holds numbers or truth values, of numpy's kinds, and nothing else."""
+
+    def is_whole_with_gaps(self, column: str) -> bool:
+        """Whether floats are whole numbers that a gap made floats: pandas reads [3, None] as [3.0, NaN]."""
+
+    def is_whole(self, column: str) -> bool:
+        """Whether all cells are whole numbers held as floats, without a gap, and not all of them 0 or 1."""
+
+    def frame(self, rows: Rows | slice | None) -> pd.DataFrame:
+        """All columns of some rows, as a copy."""
+
+
+class FrameColumns:
+    """The columns of a frame.
+
+    Args:
+        data: The frame, which is copied; an index that says something becomes columns.
+        source: Where it comes from, for errors.
+
+    Raises:
+        SamplesError: A level of the index has the name of a column that holds something else.
+    """
+
+    is_lazy = False
+
+    def __init__(self, data: pd.DataFrame, source: str = "") -> None:
+        self._frame = _with_index(data, source)
+        self._position = {str(name): position for position, name in enumerate(self._frame.columns)}
+        self._texts: dict[str, pa.ChunkedArray | None] = {}
+
+    @property
+    def names(self) -> Sequence[Any]:
+        """See `ColumnData.names`."""
+        return list(self._frame.columns)
+
+    def __len__(self) -> int:
+        return len(self._frame)
+
+    def _series(self, column: str) -> pd.Series[Any]:
+        return self._frame.iloc[:, self._position[column]]
+
+    def series(self, column: str, rows: Rows | slice | None) -> pd.Series[Any]:
+        """See `ColumnData.series`."""
+        series = self._series(column)
+        return series.copy() if rows is None else series.iloc[rows].copy()
+
+    def cells(self, column: str, rows: Rows | slice | None) -> list[Any]:
+        """See `ColumnData.cells`."""
+        series = self._series(column)
+        return list((series if rows is None else series.iloc[rows]).tolist())
+
+    def is_text(self, column: str) -> bool:
+        """See `ColumnData.is_text`."""
+        return self._text(column) is not None
+
+    def text(self, column: str, rows: Rows | slice | None) -> pa.ChunkedArray:
+        """See `ColumnData.text`; nothing is copied where rows are a slice."""
+        text = self._text(column)
+        assert text is not None
+        if rows is None:
+            return text
+        return text[rows] if isinstance(rows, slice) else text.take(pa.array(rows))
+
+    def _text(self, column: str) -> pa.ChunkedArray | None:
+        if column not in self._texts:
+            self._texts[column] = _arrow_text(self._series(column))
+        return self._texts[column]
+
+    def codes(self, column: str) -> NDArray[np.intp]:
+        """See `ColumnData.codes`."""
+        return codes_of_texts(self.text(column, None))
+
+    def is_number(self, column: str) -> bool:
+        """See `ColumnData.is_number`."""
+        return self._series(column).dtype.kind in "iufb"
+
+    def is_whole_with_gaps(self, column: str) -> bool:
+        """See `ColumnData.is_whole_with_gaps`."""
+        series = self._series(column)
+        if series.dtype not in FLOATS:
+            return False
+        values = series.to_numpy()
+        present = values[~np.isnan(values)]
+        gaps = len(present) < len(values)
+        return bool(
+            gaps
+            and len(present)
+            and (np.abs(present) < FLOATS[values.dtype]).all()
+            and (present == np.floor(present)).all()
+        )
+
+    def is_whole(self, column: str) -> bool:
+        """See `ColumnData.is_whole`."""
+        series = self._series(column)
+        if series.dtype not in FLOATS or not len(series):
+            return False
+        values = series.to_numpy()
+        return bool((values == np.floor(values)).all() and ((values != 0) & (values != 1)).any())
+
+    def frame(self, rows: Rows | slice | None) -> pd.DataFrame:
+        """See `ColumnData.frame`; lists and dicts inside cells are shared, as pandas does."""
+        return self._frame.copy() if rows is None else self._frame.iloc[rows].copy()
+
+
+def codes_of_texts(texts: pa.ChunkedArray) -> NDArray[np.intp]:
+    """A number for each different text, (n,); -1 for a missing one."""
+    encoded = pc.dictionary_encode(texts).unify_dictionaries()
+    indices = [pc.fill_null(chunk.indices, -1).to_numpy() for chunk in encoded.chunks]
+    return np.concatenate([np.empty(0, np.intp), *indices]).astype(np.intp)
+
+
+def large_text(column: pa.ChunkedArray) -> pa.ChunkedArray | None:
+    """A column as large strings; None where it is no text."""
+    if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
+        return None
+    return column.cast(pa.large_string())
+
+
+def _arrow_text(series: pd.Series[Any]) -> pa.ChunkedArray | None:
+    """A column of text as Arrow holds it; None where pandas holds it otherwise, or it is of another kind."""
+    values = series.array
+    if not isinstance(values, pd.arrays.ArrowStringArray | pd.arrays.ArrowExtensionArray):
+        return None
+    column = values.__arrow_array__()  # nothing is copied
+    return large_text(column if isinstance(column, pa.ChunkedArray) else pa.chunked_array([column]))
+
+
+def _with_index(data: pd.DataFrame, source: str) -> pd.DataFrame:
+    """A copy whose index is a column, or several, where it says something: `set_index("id")` must not lose the ids.
+
+    Raises:
+        SamplesError: A level of the index has the name of a column that holds something else.
+    """
+    frame = data.copy()
+    if isinstance(data.columns, pd.MultiIndex):
+        return frame  # `check_frame` refuses these columns
+    levels = data.index.nlevels
+    for level, name in enumerate(data.index.names):
+        if levels == 1 and name is None:
+            continue
+        values, column = data.index.get_level_values(level), f"level_{level}" if name is None else name
+        if column not in frame.columns:
+            frame.insert(level, column, values)
+        elif not isinstance(data.index, pd.RangeIndex) and not pd.Series(values).reset_index(
+            drop=True
+        ).equals(frame[column].reset_index(drop=True)):
+            raise SamplesError(
+                "the index and a column have the same name and hold different values",
+                where=source, found=repr(column), expected="one of the two", hint="rename one, or drop the index: df.reset_index(drop=True)",
+            )  # fmt: skip
+    # Without names: pandas finds a name ambiguous that is both a column's and a level's.
+    frame.index = frame.index.set_names([None] * levels)
+    return frame

@@ -1,0 +1,296 @@
+"""The columns of Parquet files, some rows at a time: no more is held than the pieces that are being read."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import accumulate
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from workbench.errors import SamplesError
+from workbench.samples.frame_columns import FLOATS, Rows, codes_of_texts, large_text
+
+if TYPE_CHECKING:
+    import pyarrow.dataset as ds
+
+__all__ = ["ParquetColumns", "parquet_dataset", "to_frame"]
+
+_BATCH = 8_192
+"""Rows that are decoded at a time."""
+_BUFFER = 1 << 20
+"""Bytes of a column that are read from the file at a time."""
+_CURSORS = 3
+"""Places of one column at which reading may go on: where rows are sent, one that was sent again, and a reader's own."""
+
+
+def parquet_dataset(path: Path) -> ds.Dataset:
+    """A Parquet file, or a folder of them in the order of their paths; folders named `key=value` make a column.
+
+    Raises:
+        SamplesError: No Parquet, or files whose columns do not fit together.
+    """
+    import pyarrow.dataset as ds
+
+    if not path.exists():
+        raise FileNotFoundError(2, "No such file or folder", str(path))
+    files = sorted(file for file in path.rglob("*.parquet") if file.is_file()) if path.is_dir() else [path]
+    if not files:
+        raise SamplesError(
+            "the folder holds no Parquet file", where=str(path), expected="files that end in .parquet"
+        )
+    folders = {"partitioning": "hive", "partition_base_dir": str(path)} if path.is_dir() else {}
+    try:
+        return ds.dataset([str(file) for file in files], format="parquet", **folders)
+    except (pa.ArrowException, OSError) as error:
+        raise SamplesError(
+            "the file is not Parquet" if path.is_file() else "the folder's files are not Parquet of one kind",
+            where=str(path), found=str(error)[:200], expected="a Parquet file, or a folder of Parquet files",
+        ) from error  # fmt: skip
+
+
+def to_frame(table: pa.Table) -> pd.DataFrame:
+    """A table as pandas reads it."""
+    # integer_object_nulls: 4 stays 4 beside a missing cell.
+    frame: pd.DataFrame = table.to_pandas(integer_object_nulls=True)
+    return frame
+
+
+@dataclass(frozen=True)
+class _Piece:
+    """A row group."""
+
+    fragment: Any
+    first: int
+    rows: int
+
+    @property
+    def stop(self) -> int:
+        return self.first + self.rows
+
+
+@dataclass
+class _Cursor:
+    """Where one column is being read: the batch that was read last, and those behind it in its row group."""
+
+    piece: _Piece
+    batches: Iterator[pa.Array]
+    first: int
+    batch: pa.Array = field(default_factory=lambda: pa.nulls(0))
+
+    @property
+    def stop(self) -> int:
+        return self.first + len(self.batch)
+
+
+class ParquetColumns:
+    """The columns of Parquet files. Reading goes on where it ended, so that rows in order are read once.
+
+    Args:
+        path: A file, or a folder.
+
+    Raises:
+        SamplesError: No Parquet.
+    """
+
+    is_lazy = True
+
+    def __init__(self, path: Path) -> None:
+        dataset = parquet_dataset(path)
+        self._path, self._schema = path, dataset.schema
+        try:
+            groups = [
+                (part, part.row_groups[0].num_rows)
+                for file in dataset.get_fragments()
+                for part in file.split_by_row_group()
+            ]
+        except (pa.ArrowException, OSError) as error:
+            raise self._unreadable(error) from error
+        firsts = accumulate((rows for _, rows in groups), initial=0)
+        self._pieces = [
+            _Piece(part, first, rows) for (part, rows), first in zip(groups, firsts, strict=False) if rows
+        ]
+        self._rows = sum(piece.rows for piece in self._pieces)
+        # By an empty table: how pandas names columns, and which of them make an index that says something.
+        empty = to_frame(self._schema.empty_table())
+        unnamed = [
+            name
+            for name in self._schema.names
+            if name.startswith("__index_level_") and name not in empty.columns
+        ]
+        self._names = [name for name in self._schema.names if name not in unnamed]
+        self._cursors: dict[str, list[_Cursor]] = {}
+        self._lock = threading.RLock()  # a run, and whoever looks at rows meanwhile
+
+    @property
+    def names(self) -> Sequence[Any]:
+        """See `ColumnData.names`."""
+        return list(self._names)
+
+    def __len__(self) -> int:
+        return self._rows
+
+    def series(self, column: str, rows: Rows | slice | None) -> pd.Series[Any]:
+        """See `ColumnData.series`."""
+        arrays = self._arrays(column, rows)
+        schema = pa.schema([self._schema.field(column)], metadata=self._schema.metadata)
+        series = to_frame(pa.Table.from_arrays([arrays], schema=schema)).reset_index()[column]
+        numbers = np.arange(self._rows)[rows] if isinstance(rows, slice) else rows
+        return series if numbers is None else series.set_axis(numbers)
+
+    def cells(self, column: str, rows: Rows | slice | None) -> list[Any]:
+        """See `ColumnData.cells`."""
+        return list(self.series(column, rows).tolist())
+
+    def is_text(self, column: str) -> bool:
+        """See `ColumnData.is_text`."""
+        kind = self._schema.field(column).type
+        return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+
+    def text(self, column: str, rows: Rows | slice | None) -> pa.ChunkedArray:
+        """See `ColumnData.text`."""
+        text = large_text(self._arrays(column, rows))
+        assert text is not None
+        return text
+
+    def codes(self, column: str) -> NDArray[np.intp]:
+        """See `ColumnData.codes`: by a hash of 64 bits for each text, since the texts themselves may not fit."""
+        hashes, missing = np.zeros(self._rows, np.int64), np.zeros(self._rows, np.bool_)
+        for first, batch in self._batches(column):
+            # Once for each text of a batch: rollouts of one prompt follow each other.
+            texts = pa.chunked_array([batch]).dictionary_encode().unify_dictionaries()
+            codes = codes_of_texts(pa.chunked_array([batch]))
+            own = np.array([hash(text) for text in texts.chunk(0).dictionary.to_pylist()] or [0], np.int64)
+            hashes[first : first + len(batch)], missing[first : first + len(batch)] = own[codes], codes < 0
+        found = pd.factorize(hashes)[0].astype(np.intp)
+        return np.where(missing, -1, found)
+
+    def is_number(self, column: str) -> bool:
+        """See `ColumnData.is_number`."""
+        kind = self._schema.field(column).type
+        return bool(pa.types.is_floating(kind) or pa.types.is_integer(kind) or pa.types.is_boolean(kind))
+
+    def is_whole_with_gaps(self, column: str) -> bool:
+        """See `ColumnData.is_whole_with_gaps`."""
+        gaps, present = False, 0
+        for values in self._floats(column):
+            numbers = values[~np.isnan(values)]
+            gaps, present = gaps or len(numbers) < len(values), present + len(numbers)
+            if not ((np.abs(numbers) < FLOATS[values.dtype]) & (numbers == np.floor(numbers))).all():
+                return False
+        return gaps and present > 0
+
+    def is_whole(self, column: str) -> bool:
+        """See `ColumnData.is_whole`."""
+        others = False
+        for values in self._floats(column):
+            if not (values == np.floor(values)).all():
+                return False
+            others = others or bool(((values != 0) & (values != 1)).any())
+        return others
+
+    def _floats(self, column: str) -> Iterator[NDArray[Any]]:
+        """A column of floats in pieces; nothing of another column."""
+        if not pa.types.is_floating(self._schema.field(column).type):
+            return
+        for _, batch in self._batches(column):
+            values = batch.to_numpy(zero_copy_only=False)
+            if values.dtype in FLOATS:
+                yield values
+
+    def frame(self, rows: Rows | slice | None) -> pd.DataFrame:
+        """See `ColumnData.frame`."""
+        return pd.DataFrame({name: self.series(name, rows) for name in self._names})
+
+    # ---- reading
+
+    def _arrays(self, column: str, rows: Rows | slice | None) -> pa.ChunkedArray:
+        """Some rows of a column as the file holds them."""
+        kind = self._schema.field(column).type
+        if isinstance(rows, np.ndarray):
+            if not len(rows) or rows[-1] - rows[0] != len(rows) - 1 or (np.diff(rows) != 1).any():
+                return self._scattered(column, rows)
+            rows = slice(int(rows[0]), int(rows[-1]) + 1)
+        whole = range(self._rows)[rows or slice(None)]
+        if whole.step != 1:
+            return self._scattered(column, np.array(whole))
+        with self._lock:
+            return pa.chunked_array(list(self._between(column, whole.start, whole.stop)), type=kind)
+
+    def _scattered(self, column: str, rows: Rows) -> pa.ChunkedArray:
+        """Rows in any order, read in the file's."""
+        wanted, places = np.unique(rows, return_inverse=True)
+        chunks, at = [], 0
+        with self._lock:
+            for piece in self._pieces:
+                last = int(np.searchsorted(wanted, piece.stop))
+                while at < last:
+                    cursor = self._cursor(column, piece, int(wanted[at]))
+                    end = min(int(np.searchsorted(wanted, cursor.stop)), last)
+                    chunks.append(cursor.batch.take(pa.array(wanted[at:end] - cursor.first)))
+                    at = end
+        found = pa.chunked_array(chunks, type=self._schema.field(column).type)
+        return found if np.array_equal(rows, wanted) else found.take(pa.array(places))
+
+    def _between(self, column: str, start: int, stop: int) -> Iterator[pa.Array]:
+        for piece in self._pieces:
+            at = max(start, piece.first)
+            while at < min(stop, piece.stop):
+                cursor = self._cursor(column, piece, at)
+                end = min(stop, cursor.stop)
+                yield cursor.batch.slice(at - cursor.first, end - at)
+                at = end
+
+    def _cursor(self, column: str, piece: _Piece, row: int) -> _Cursor:
+        """A cursor whose batch holds a row: one that is there or before it, else one from the beginning of its row group."""
+        cursors = self._cursors.setdefault(column, [])
+        near = [cursor for cursor in cursors if cursor.piece is piece and cursor.first <= row]
+        cursor = max(near, key=lambda one: one.first, default=None)
+        if cursor is None:
+            cursor = _Cursor(piece, self._read(piece, column), piece.first)
+        else:
+            cursors.remove(cursor)
+        cursors.insert(0, cursor)
+        del cursors[_CURSORS:]
+        try:
+            while row >= cursor.stop:
+                cursor.first, cursor.batch = cursor.stop, next(cursor.batches)
+        except (pa.ArrowException, OSError, StopIteration) as error:
+            cursors.remove(cursor)
+            raise self._unreadable(error) from error
+        return cursor
+
+    def _batches(self, column: str) -> Iterator[tuple[int, pa.Array]]:
+        """A whole column in pieces, apart from where others are reading, with the number of each piece's first row."""
+        try:
+            for piece in self._pieces:
+                first = piece.first
+                for batch in self._read(piece, column):
+                    yield first, batch
+                    first += len(batch)
+        except (pa.ArrowException, OSError) as error:
+            raise self._unreadable(error) from error
+
+    def _read(self, piece: _Piece, column: str) -> Iterator[pa.Array]:
+        import pyarrow.dataset as ds
+
+        options = ds.ParquetFragmentScanOptions(
+            use_buffered_stream=True, buffer_size=_BUFFER, pre_buffer=False
+        )
+        batches = piece.fragment.to_batches(
+            schema=self._schema, columns=[column], batch_size=_BATCH, batch_readahead=1, fragment_readahead=1,
+            fragment_scan_options=options, use_threads=False,
+        )  # fmt: skip
+        return (batch.column(0) for batch in batches if len(batch))
+
+    def _unreadable(self, error: BaseException) -> SamplesError:
+        return SamplesError(
+            "the file cannot be read, or was changed since it was opened",
+            where=str(self._path), found=str(error)[:200] or type(error).__name__, expected="the Parquet file as it was",
+        )  # fmt: skip
