@@ -48,6 +48,7 @@ from .judges import ScriptedClient as ScriptedClient
 from .plots import plot_scores as plot_scores
 from .probes import probe as probe
 from .report import Report as Report
+from .report import read_report as read_report
 from .report.agreement import agreement as agreement
 from .report.compare import compare as compare
 from .report.forecast import forecast as forecast

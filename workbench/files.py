@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from workbench.errors import FormatError
 
-__all__ = ["check_writable", "write_atomically"]
+__all__ = ["check_writable", "replaced", "write_atomically"]
 
 _HINT = "choose an existing folder you may write to"
 
@@ -59,6 +61,35 @@ def write_atomically(path: str | os.PathLike[str], text: str) -> Path:
         if temporary is not None:
             temporary.unlink(missing_ok=True)
     return target
+
+
+@contextmanager
+def replaced(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """A path to write a file of any kind to, which takes the place of the old one when the block ends without an error.
+
+    Raises:
+        FormatError: The folder is missing or cannot be written; the old file is untouched.
+    """
+    check_writable(path)
+    target = Path(path)
+    try:
+        # In the same folder, because a rename across file systems is a copy.
+        fd, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".tmp")
+        os.close(fd)
+        temporary = Path(name)
+        try:
+            yield temporary
+            with temporary.open("rb") as file:
+                os.fsync(file.fileno())
+            _keep_mode(temporary, target)
+            temporary.replace(target)
+        finally:
+            temporary.unlink(missing_ok=True)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise FormatError(
+            "the file cannot be written", where=str(target), found=reason, hint=_HINT
+        ) from error
 
 
 def _keep_mode(temporary: Path, target: Path) -> None:

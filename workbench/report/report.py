@@ -27,6 +27,7 @@ from workbench.report.findings import Findings
 from workbench.report.frames import long_frame, row_frame, score_frame, summary_frame
 from workbench.report.markdown import as_markdown
 from workbench.report.noise import noise_frame, noise_lines
+from workbench.report.parquet import read_settings, write_report
 from workbench.report.protocols import SamplesLike
 from workbench.report.rich import as_html
 from workbench.report.same import merged_fields
@@ -37,7 +38,7 @@ from workbench.report.terminal import as_text, isolation_line, too_far_apart
 from workbench.report.weights import weights_frame
 from workbench.report.where import matching
 
-__all__ = ["Report"]
+__all__ = ["Report", "read_report"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -328,6 +329,18 @@ class Report:
         """
         return higher_level("draw")(self, [graders] if isinstance(graders, str) else graders, figure)
 
+    def to_parquet(self, path: str | Path) -> Path:
+        """Write grades, labels and settings as one Parquet file, which `read_report` reads back and other tools can read.
+
+        Columns: sample (id), label, and for each grader "<grader>.status", score, passed, reasoning, error_kind, error,
+        metadata (JSON), seconds, tokens, cost, ungraded (why a score stands although nothing was graded) and graded_again.
+        The rows themselves stay where they are. Text is written as UTF-8: a lone surrogate becomes an escape.
+
+        Raises:
+            FormatError: The file cannot be written; an old one is untouched.
+        """
+        return write_report(self, path)
+
     def to_html(self, path: str | Path, **settings: Any) -> Path:
         """Write the report as one self-contained HTML file; see `workbench.html.write_html`."""
         written: Path = higher_level("write_html")(self, path, **settings)
@@ -349,3 +362,19 @@ class Report:
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
         return bundle(self)
+
+
+def read_report(path: str | Path, samples: Any = None) -> Report:
+    """The report that `Report.to_parquet` wrote.
+
+    It has the same grades, labels, settings and findings. How a suite's graders belong together is not in the file, so
+    that findings about the suite as a whole are left out; of a gate the verdict is there, and not which rows passed it.
+
+    Args:
+        path: The file.
+        samples: The rows that were graded, in the same order; by default they are read from the file that they came from.
+
+    Raises:
+        ReportError: No report, one of a newer release, or samples that are not there or not the ones that were graded.
+    """
+    return Report(**read_settings(path, samples))

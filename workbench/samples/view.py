@@ -244,6 +244,11 @@ class Samples:
         return data.series(str(name), self._rows)
 
     @property
+    def is_lazy(self) -> bool:
+        """Whether rows are read from their file as they are asked for."""
+        return self._table.data.is_lazy
+
+    @property
     def column_names(self) -> list[Any]:
         """The names of the columns of `frame`."""
         return list(self._table.data.names)

@@ -1,0 +1,152 @@
+"""Reports as Parquet: what is read back is what was written, over the rows that were graded."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+
+import workbench as wb
+from workbench.errors import FormatError, ReportError
+from workbench.grade import Grade, Skip
+from workbench.report import parquet
+
+ROWS = [
+    {"prompt": f"q{row // 3}", "completion": f"a{row % 5}", "answer": f"a{row % 2}", "good": row % 4 == 0}
+    for row in range(60)
+]
+
+
+def uneven(thread):
+    """A grade of each kind: a number, a note, a failure and a skip."""
+    number = int(thread.completion()[1])
+    if number == 3:
+        raise Skip("does not apply")
+    if number == 4:
+        raise ValueError("broken")
+    return Grade(
+        number / 2,
+        passed=number > 0,
+        reasoning=f"because {number}",
+        metadata={"n": [number]},
+        tokens=number,
+        cost=0.5,
+    )
+
+
+@pytest.fixture
+def report():
+    graders = [wb.ExactMatch(), wb.CustomGrader(uneven, name="own.grader"), wb.Length(maximum=1)]
+    suite = wb.Suite(graders, gate=wb.combine.SimpleGate(metric_key="exact-match", op="gte", value=0.1))
+    made = suite.run(wb.Samples(ROWS), labels="good", repeats=2, progress=False)
+    return made.diagnose(limits={"too-lenient": 0.3})
+
+
+def written_again(report, path):
+    return wb.read_report(report.to_parquet(path), report.samples)
+
+
+def test_the_report_comes_back(report, tmp_path, monkeypatch):
+    """Grades of every kind, repeats, labels, settings, notes and findings, in as many parts as it takes."""
+    monkeypatch.setattr(parquet, "_ROWS", 7)
+    back = written_again(report, tmp_path / "report.parquet")
+    pd.testing.assert_frame_equal(back.frame, report.frame)
+    pd.testing.assert_frame_equal(back.summary, report.summary)
+    pd.testing.assert_frame_equal(back.noise, report.noise)
+    settings = (
+        "preset",
+        "labels",
+        "pass_threshold",
+        "scale",
+        "limits",
+        "notes",
+        "sources",
+        "fingerprints",
+        "graders",
+    )
+    assert [getattr(back, name) for name in settings] == [getattr(report, name) for name in settings]
+    for name, grades in report.grades.items():
+        again = back.grades[name]
+        assert dict(again.reasoning) == dict(grades.reasoning)
+        assert dict(again.metadata) == {row: dict(note) for row, note in grades.metadata.items()}
+        assert again.graded_again == grades.graded_again
+        assert len(again.repeats) == len(grades.repeats)
+    assert (back.gate.passed, back.gate.message) == (report.gate.passed, report.gate.message)
+    about_graders = [str(finding) for finding in report.findings if finding.grader in report.graders]
+    assert [str(finding) for finding in back.findings if finding.grader in back.graders] == about_graders
+
+
+def test_other_tools_read_it(report, tmp_path):
+    """One line a row, with a column for each part of each grader's grade."""
+    frame = pd.read_parquet(report.to_parquet(tmp_path / "report.parquet"))
+    assert len(frame) == 60
+    assert frame["exact-match.score"].tolist() == report.scores["exact-match"].tolist()
+    assert set(frame["own.grader.status"]) == {"scored", "failed", "skipped"}
+    assert json.loads(frame["own.grader.metadata"][1]) == {"n": [1]}
+    assert frame["label"].tolist() == [row["good"] for row in ROWS]
+
+
+def test_rows_are_read_from_their_file(tmp_path, monkeypatch):
+    """Where samples came from a file, the report finds it again, some rows at a time where it was read so."""
+    path = tmp_path / "rows.parquet"
+    pd.DataFrame(ROWS).rename(columns={"completion": "out"}).to_parquet(path)
+    samples = wb.read_samples(str(path), columns={"completion": "out"}, lazy=True)
+    report = wb.ExactMatch().run(samples, progress=False)
+    back = wb.read_report(report.to_parquet(tmp_path / "report.parquet"))
+    assert back.samples.is_lazy
+    pd.testing.assert_frame_equal(back.rows(), report.rows())
+    path.unlink()
+    with pytest.raises(ReportError, match="does not hold the rows"):
+        wb.read_report(tmp_path / "report.parquet")
+
+
+def test_many_equal_reasons_stay_small(tmp_path):
+    """A reason that many rows share is one text in memory after reading, as it was before."""
+    report = wb.ExactMatch().run(wb.Samples(ROWS), progress=False)
+    back = written_again(report, tmp_path / "report.parquet")
+    assert back.grades["exact-match"].reasoning._own == {}
+    assert np.array_equal(back.grades["exact-match"].scores, report.grades["exact-match"].scores)
+
+
+def test_a_lone_surrogate_becomes_an_escape(tmp_path):
+    """Parquet is UTF-8, which cannot hold one."""
+    grader = wb.CustomGrader(lambda thread: Grade(1.0, reasoning="odd \ud800"), name="odd")
+    report = grader.run(wb.Samples(ROWS[:2]), progress=False)
+    assert written_again(report, tmp_path / "report.parquet").grades["odd"].reasoning[0] == "odd \\ud800"
+
+
+def test_an_empty_report(tmp_path):
+    """No rows and no labels are a report too."""
+    report = wb.ExactMatch().run(wb.Samples(pd.DataFrame({"completion": [], "answer": []})), progress=False)
+    assert len(written_again(report, tmp_path / "report.parquet")) == 0
+
+
+def test_refusals(report, tmp_path):
+    """Other rows, other files, a newer release, a folder that is not there; an old file stays as it was."""
+    path = report.to_parquet(tmp_path / "report.parquet")
+    with pytest.raises(ReportError, match="does not hold the rows"):
+        wb.read_report(path)
+    with pytest.raises(ReportError, match=r"(?s)other samples.*59 rows"):
+        wb.read_report(path, wb.Samples(ROWS[:-1]))
+    with pytest.raises(ReportError, match=r"(?s)other samples.*row 0 is"):
+        wb.read_report(path, wb.Samples([{**row, "id": f"x{at}"} for at, row in enumerate(ROWS)]))
+    with pytest.raises(ReportError, match="cannot be read"):
+        wb.read_report(tmp_path / "none.parquet", report.samples)
+    pd.DataFrame(ROWS).to_parquet(tmp_path / "rows.parquet")
+    with pytest.raises(ReportError, match="holds no report"):
+        wb.read_report(tmp_path / "rows.parquet", report.samples)
+    table = pq.read_table(path)
+    settings = json.loads(table.schema.metadata[b"grader-workbench"]) | {"version": 99}
+    pq.write_table(
+        table.replace_schema_metadata({b"grader-workbench": json.dumps(settings)}), tmp_path / "new.parquet"
+    )
+    with pytest.raises(ReportError, match="newer release"):
+        wb.read_report(tmp_path / "new.parquet", report.samples)
+    with pytest.raises(FormatError, match="no folder"):
+        report.to_parquet(tmp_path / "none" / "report.parquet")
+    assert sorted(file.name for file in tmp_path.iterdir()) == [
+        "new.parquet",
+        "report.parquet",
+        "rows.parquet",
+    ]

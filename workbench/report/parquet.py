@@ -1,0 +1,306 @@
+"""A report as a Parquet file: its grades as columns, and its settings beside them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from workbench.diagnostics.labels import read_labels
+from workbench.display_text import encodable
+from workbench.errors import ReportError, SamplesError
+from workbench.files import replaced
+from workbench.grade import ErrorKind, GradeError
+from workbench.graders.combine import GateResult
+from workbench.grades import Grades
+from workbench.row_notes import RowNotes
+from workbench.samples import Samples, as_samples, read_samples
+
+if TYPE_CHECKING:
+    from workbench.report.report import Report
+
+__all__ = ["read_settings", "write_report"]
+
+_FORMAT, _VERSION = "grader-workbench report", 1
+_KEY = b"grader-workbench"
+_ROWS = 65_536
+"""Rows that are written, and read, at a time."""
+_STATUSES = ("missing", "scored", "failed", "skipped")
+_GRADES: dict[str, pa.DataType] = {
+    "status": pa.dictionary(pa.int8(), pa.string()),
+    "score": pa.float64(),
+    "passed": pa.bool_(),
+    "reasoning": pa.string(),
+    "error_kind": pa.string(),
+    "error": pa.string(),
+    "metadata": pa.string(),
+    "seconds": pa.float64(),
+    "tokens": pa.float64(),
+    "cost": pa.float64(),
+    "ungraded": pa.string(),
+    "graded_again": pa.bool_(),
+}
+"""What is written of each grade, as column "<grader>.<name>"; metadata as JSON."""
+_WORDS = ("isolation", "code", "ended", "reduced", "unstable")
+"""What is said of all grades of a grader together."""
+
+
+def write_report(report: Report, path: str | Path) -> Path:
+    """See `Report.to_parquet`."""
+    import pyarrow.parquet as pq
+
+    target, tables = Path(path), _tables(report.grades)
+    labels = None if report.labels is None else read_labels(report.labels, len(report))
+    fields = [("sample", pa.string()), *([("label", pa.bool_())] if labels is not None else [])]
+    fields += [(f"{name}.{part}", kind) for name in tables for part, kind in _GRADES.items()]
+    schema = pa.schema(fields, metadata={_KEY: json.dumps(_settings(report)).encode()})
+    with replaced(target) as temporary, pq.ParquetWriter(temporary, schema) as writer:
+        for start in range(0, max(len(report), 1), _ROWS):
+            rows = slice(start, min(start + _ROWS, len(report)))
+            columns = _columns(report, rows, labels, tables)
+            writer.write_table(pa.table(columns, schema=schema))
+    return target
+
+
+def _tables(grades: Mapping[str, Grades]) -> dict[str, Grades]:
+    """Grades by the name under which they are written: each grader's, and those of its repeats."""
+    tables: dict[str, Grades] = {}
+    for name, own in grades.items():
+        tables[encodable(name)] = own
+        tables |= {f"{encodable(name)}/{number}": one for number, one in enumerate(own.repeats)}
+    return tables
+
+
+def _columns(
+    report: Report, rows: slice, labels: NDArray[np.int8] | None, tables: Mapping[str, Grades]
+) -> dict[str, pa.Array]:
+    samples: Any = report.samples
+    ids = samples.take(
+        np.arange(rows.start, rows.stop, dtype=np.intp)
+    ).ids  # a part: all of them would take memory
+    columns: dict[str, Any] = {"sample": pa.array([encodable(str(name)) for name in ids], pa.string())}
+    if labels is not None:
+        columns["label"] = pa.array(labels[rows] == 1, mask=labels[rows] < 0)
+    for name, grades in tables.items():
+        columns |= {f"{name}.{part}": column for part, column in _grade_columns(grades, rows).items()}
+    return columns
+
+
+def _grade_columns(grades: Grades, rows: slice) -> dict[str, pa.Array]:
+    errors = [grades.errors.get(row) for row in range(rows.start, rows.stop)]
+    statuses = pa.DictionaryArray.from_arrays(
+        pa.array(grades.codes[rows].astype(np.int8)), pa.array(_STATUSES)
+    )
+    passed = grades.passed[rows]
+    return {
+        "status": statuses,
+        **{part: _numbers(getattr(grades, column)[rows]) for part, column in (("score", "scores"), ("seconds", "seconds"), ("tokens", "tokens"), ("cost", "cost"))},
+        "passed": pa.array(passed == 1, mask=passed < 0),
+        "reasoning": _texts(grades.reasoning, rows),
+        "error_kind": pa.array([None if error is None else str(error.kind) for error in errors], pa.string()),
+        "error": pa.array([None if error is None else encodable(error.message) for error in errors], pa.string()),
+        "metadata": _texts(grades.metadata, rows, as_json=True),
+        "ungraded": _texts(grades.ungraded, rows),
+        "graded_again": pa.array([grades.graded_again.get(row) for row in range(rows.start, rows.stop)], pa.bool_()),
+    }  # fmt: skip
+
+
+def _numbers(values: NDArray[np.float64]) -> pa.Array:
+    return pa.array(values, mask=np.isnan(values))
+
+
+def _texts(notes: Mapping[int, Any], rows: slice, *, as_json: bool = False) -> pa.Array:
+    if not notes:
+        return pa.nulls(rows.stop - rows.start, pa.string())
+    found = (notes.get(row) for row in range(rows.start, rows.stop))
+    if as_json:
+        return pa.array(
+            [None if note is None else json.dumps(dict(note), default=str) for note in found], pa.string()
+        )
+    return pa.array([None if note is None else encodable(str(note)) for note in found], pa.string())
+
+
+def _settings(report: Report) -> dict[str, Any]:
+    samples = report.samples
+    gate = report.gate
+    return {
+        "format": _FORMAT,
+        "version": _VERSION,
+        "rows": len(report),
+        "graders": [
+            {"name": encodable(name), "repeats": len(own.repeats), **{word: getattr(own, word) for word in _WORDS}}
+            for name, own in report.grades.items()
+        ],
+        "preset": report.preset,
+        "pass_threshold": report.pass_threshold,
+        "scale": list(report.scale),
+        "limits": dict(report.limits),
+        "notes": [encodable(note) for note in report.notes],
+        "sources": {encodable(name): encodable(text) for name, text in report.sources.items()},
+        "fingerprints": {encodable(name): dict(own) for name, own in report.fingerprints.items()},
+        "gate": None if gate is None else {"passed": gate.passed, "value": gate.value, "averages": {name: dict(own) for name, own in gate.averages.items()}, "message": gate.message, "warnings": list(gate.warnings)},
+        "samples": {
+            "source": str(getattr(samples, "source", "")),
+            "columns": dict(samples.columns),
+            "lazy": bool(getattr(samples, "is_lazy", False)),
+        },
+    }  # fmt: skip
+
+
+def read_settings(path: str | Path, samples: Any = None) -> dict[str, Any]:
+    """The fields of the report in a file: what `Report(**fields)` takes.
+
+    Args:
+        path: A file of `Report.to_parquet`.
+        samples: The rows that were graded, as `Suite.run` takes them; the file that they were read from by default.
+
+    Raises:
+        ReportError: No such file, another kind of file, samples that are not there or not the ones that were graded.
+    """
+    import pyarrow.parquet as pq
+
+    try:
+        file = pq.ParquetFile(path)
+    except (OSError, pa.ArrowException) as error:
+        raise ReportError(
+            "the report cannot be read", where=str(path), found=str(error)[:200], expected="a file of report.to_parquet(...)"
+        ) from error  # fmt: skip
+    with file:
+        settings = _checked_settings(file, path)
+        rows = _samples(settings["samples"], samples, path)
+        if len(rows) != settings["rows"]:
+            raise _other_samples(path, f"{len(rows):,} rows", f"{settings['rows']:,} rows")
+        return _fields(file, settings, rows, path)
+
+
+def _checked_settings(file: Any, path: str | Path) -> dict[str, Any]:
+    try:
+        settings = json.loads((file.schema_arrow.metadata or {})[_KEY])
+        known = settings["format"] == _FORMAT
+    except (KeyError, ValueError, TypeError):
+        known = False
+    if not known:
+        raise ReportError(
+            "the Parquet file holds no report", where=str(path), found=f"columns {', '.join(file.schema_arrow.names[:8])}",
+            expected="a file of report.to_parquet(...)", hint="rows to be graded are read with wb.read_samples(...)",
+        )  # fmt: skip
+    if settings["version"] > _VERSION:
+        raise ReportError(
+            "the report was written by a newer release", where=str(path), found=f"version {settings['version']}", expected=f"at most {_VERSION}"
+        )  # fmt: skip
+    return dict(settings)
+
+
+def _samples(record: Mapping[str, Any], samples: Any, path: str | Path) -> Samples:
+    if samples is not None:
+        return as_samples(samples)
+    source = record["source"]
+    if not source or not Path(source).exists():
+        raise ReportError(
+            "the report does not hold the rows that were graded", where=str(path),
+            found=f"they were read from {source!r}, which is not there" if source else "they were not read from a file",
+            expected="the samples", hint=f"wb.read_report({str(path)!r}, samples)",
+        )  # fmt: skip
+    try:
+        return read_samples(source, columns=record["columns"], lazy=record["lazy"])
+    except SamplesError as error:
+        raise ReportError(
+            "the rows that were graded cannot be read", where=str(path), found=str(error), expected="the samples",
+            hint=f"wb.read_report({str(path)!r}, samples)",
+        ) from error  # fmt: skip
+
+
+def _other_samples(path: str | Path, found: str, expected: str) -> ReportError:
+    return ReportError(
+        "these are other samples than those that were graded", where=str(path), found=found, expected=expected,
+        hint="pass the same rows in the same order",
+    )  # fmt: skip
+
+
+def _fields(file: Any, settings: Mapping[str, Any], samples: Samples, path: str | Path) -> dict[str, Any]:
+    n = settings["rows"]
+    names = {
+        own["name"]: [own["name"], *(f"{own['name']}/{number}" for number in range(own["repeats"]))]
+        for own in settings["graders"]
+    }
+    tables = {table: Grades.empty(n) for each in names.values() for table in each}
+    labels: list[bool | None] = []
+    for start, part in _parts(file):
+        _check_ids(samples, start, part["sample"].to_pylist(), path)
+        labels += part["label"].to_pylist() if "label" in part else []
+        for table, grades in tables.items():
+            _fill(grades, start, {name: part[f"{table}.{name}"] for name in _GRADES})
+    for own in settings["graders"]:
+        grades = tables[own["name"]]
+        grades.repeats = tuple(tables[table] for table in names[own["name"]][1:])
+        for word in _WORDS:
+            setattr(grades, word, own[word])
+    gate = settings["gate"]
+    return {
+        "samples": samples,
+        "grades": {name: tables[name] for name in names},
+        "labels": labels if "label" in file.schema_arrow.names else None,
+        "preset": settings["preset"],
+        "pass_threshold": settings["pass_threshold"],
+        "scale": tuple(settings["scale"]),
+        "limits": settings["limits"],
+        "notes": tuple(settings["notes"]),
+        "sources": settings["sources"],
+        "fingerprints": settings["fingerprints"],
+        "gate": None if gate is None else GateResult(gate["passed"], gate["value"], None, gate["averages"], gate["message"], tuple(gate["warnings"])),
+    }  # fmt: skip
+
+
+def _parts(file: Any) -> Iterator[tuple[int, dict[str, pa.Array]]]:
+    start = 0
+    for batch in file.iter_batches(batch_size=_ROWS):
+        yield start, dict(zip(batch.schema.names, batch.columns, strict=True))
+        start += len(batch)
+
+
+def _check_ids(samples: Samples, start: int, ids: Sequence[str], path: str | Path) -> None:
+    own = samples[start : start + len(ids)].ids
+    for at, (name, expected) in enumerate(zip(own, ids, strict=True)):
+        if encodable(str(name)) != expected:
+            raise _other_samples(path, f"row {start + at} is {str(name)[:60]!r}", f"{expected[:60]!r}")
+
+
+def _fill(grades: Grades, start: int, part: Mapping[str, pa.Array]) -> None:
+    rows = slice(start, start + len(part["score"]))
+    for name, column in (
+        ("score", grades.scores),
+        ("seconds", grades.seconds),
+        ("tokens", grades.tokens),
+        ("cost", grades.cost),
+    ):
+        column[rows] = part[name].to_numpy(zero_copy_only=False)
+    grades.codes[rows] = [_STATUSES.index(status) for status in part["status"].to_pylist()]
+    grades.passed[rows] = [-1 if passed is None else passed for passed in part["passed"].to_pylist()]
+    _put_texts(grades.reasoning, start, part["reasoning"])
+    grades.ungraded.update(_present(start, part["ungraded"]))
+    grades.graded_again.update(_present(start, part["graded_again"]))
+    grades.metadata.update({row: json.loads(text) for row, text in _present(start, part["metadata"]).items()})
+    kinds = _present(start, part["error_kind"])
+    grades.errors.update({row: GradeError(ErrorKind(kinds[row]), message) for row, message in _present(start, part["error"]).items()})  # fmt: skip
+
+
+def _present(start: int, column: pa.Array) -> dict[int, Any]:
+    if column.null_count == len(column):
+        return {}
+    return {start + at: value for at, value in enumerate(column.to_pylist()) if value is not None}
+
+
+def _put_texts(notes: Any, start: int, column: pa.Array) -> None:
+    """Texts that repeat as a stretch, so that a million of two reasons take a megabyte."""
+    encoded = column.dictionary_encode()
+    texts = encoded.dictionary.to_pylist()
+    if isinstance(notes, RowNotes) and texts and len(texts) <= len(column) / 4:
+        codes = encoded.indices.fill_null(-1).to_numpy().astype(np.int32)
+        notes.put_stretch(start, codes, texts.__getitem__)
+    else:
+        notes.update(_present(start, column))
