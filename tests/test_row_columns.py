@@ -76,6 +76,18 @@ def test_threads_of_a_batch_are_those_of_its_rows(frame, asked):
             assert not hasattr(thread, "nothing")
 
 
+class Extended(wb.StringThread):
+    """A thread with an attribute of its own."""
+
+
+def test_copies_of_a_subclass_keep_its_attributes():
+    """By copy, deep copy and pickle."""
+    thread = Extended([("assistant", "a")], {"x": 1})
+    thread.extra = 5
+    for twin in (copy.copy(thread), copy.deepcopy(thread), pickle.loads(pickle.dumps(thread))):
+        assert (twin.extra, twin.completion(), twin.metadata) == (5, "a", {"x": 1})
+
+
 def test_what_a_grader_changes_stays_with_its_row():
     """Metadata and tools of a thread out of a batch are its own, and can be set."""
     data = wb.Samples([{"completion": "a", "x": 1}, {"completion": "b", "x": 2}])._encoding.encode(0, 2)

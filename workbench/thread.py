@@ -217,12 +217,11 @@ class StringThread:
         setattr(self, name, value)
         return value
 
-    def __getstate__(self) -> tuple[None, dict[str, Any]]:
+    def __getstate__(self) -> tuple[Any, dict[str, Any]]:
         """What a copy needs: everything but the batch."""
-        parts = {
-            name: getattr(self, name) for name in StringThread.__slots__ if name not in {"_batch", "_row"}
-        }
-        return None, {**parts, "_batch": None}
+        own: Any = object.__getstate__(self)  # a subclass may have attributes of its own
+        made = {name: getattr(self, name) for name in _MADE_LATER}
+        return own[0], {**own[1], **made, "_batch": None}
 
     def __dir__(self) -> list[str]:
         """What users need: without the form in which threads travel."""

@@ -73,7 +73,7 @@ class RuleGrader(Grader):
     To add one, write `grade_thread`. Rows are graded in one loop on a worker thread.
     """
 
-    hidden_from_dir = "gives_verdict grade_samples grade_texts grade_thread javascript_body needs_reference python_body reads_columns rule"
+    hidden_from_dir = "gives_verdict grade_samples grade_texts grade_thread has_own_rule javascript_body needs_reference python_body reads_columns rule"
 
     deterministic: ClassVar[bool] = True
     gives_verdict: ClassVar[bool] = True
@@ -96,7 +96,14 @@ class RuleGrader(Grader):
 
     def reads_columns(self, samples: Samples) -> bool:  # noqa: ARG002
         """Whether `grade_texts` may be asked about these samples."""
-        return self.grade_texts([], []) is not None
+        return self.has_own_rule and self.grade_texts([], []) is not None
+
+    @property
+    def has_own_rule(self) -> bool:
+        """Whether the form for columns belongs to this class's rule: a subclass that changes the rule is asked row by row."""
+        columns = _defined(type(self), ("grade_texts", "compare_texts", "passes"))
+        rule = _defined(type(self), ("compare", "text", "grade_text", "grade_thread"))
+        return columns <= rule
 
     @property
     def needs_reference(self) -> bool:
@@ -183,7 +190,10 @@ class RuleGrader(Grader):
         if not is_plain.all():
             places = np.flatnonzero(is_plain).tolist()
             texts, references = [texts[place] for place in places], [references[place] for place in places]
-        verdicts = self.grade_texts([text or "" for text in texts], references)
+        try:
+            verdicts = self.grade_texts([text or "" for text in texts], references)
+        except Exception:  # noqa: BLE001 (row by row, what cannot be graded fails by itself)
+            return rows
         if verdicts is None:
             return rows
         self._put_verdicts(verdicts, start, is_plain, grades, time.perf_counter() - begun)
@@ -295,6 +305,11 @@ class _Progress:
     def report(self) -> None:
         if self._control.on_rows and self._done:
             self._control.on_rows(self._done, self._failed)
+
+
+def _defined(kind: type, names: Sequence[str]) -> int:
+    """How near the nearest class is, among a class and its bases, that defines one of these methods itself."""
+    return next(at for at, base in enumerate(kind.__mro__) if any(name in vars(base) for name in names))
 
 
 def no_reference() -> Unscored:

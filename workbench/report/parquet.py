@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -18,11 +18,9 @@ from workbench.files import replaced
 from workbench.grade import ErrorKind, GradeError
 from workbench.graders.combine import GateResult
 from workbench.grades import Grades
+from workbench.report.protocols import ReportLike
 from workbench.row_notes import RowNotes
 from workbench.samples import Samples, as_samples, read_samples
-
-if TYPE_CHECKING:
-    from workbench.report.report import Report
 
 __all__ = ["read_settings", "write_report"]
 
@@ -50,7 +48,7 @@ _WORDS = ("isolation", "code", "ended", "reduced", "unstable")
 """What is said of all grades of a grader together."""
 
 
-def write_report(report: Report, path: str | Path) -> Path:
+def write_report(report: ReportLike, path: str | Path) -> Path:
     """See `Report.to_parquet`."""
     import pyarrow.parquet as pq
 
@@ -77,7 +75,7 @@ def _tables(grades: Mapping[str, Grades]) -> dict[str, Grades]:
 
 
 def _columns(
-    report: Report, rows: slice, labels: NDArray[np.int8] | None, tables: Mapping[str, Grades]
+    report: ReportLike, rows: slice, labels: NDArray[np.int8] | None, tables: Mapping[str, Grades]
 ) -> dict[str, pa.Array]:
     samples: Any = report.samples
     ids = samples.take(
@@ -125,7 +123,7 @@ def _texts(notes: Mapping[int, Any], rows: slice, *, as_json: bool = False) -> p
     return pa.array([None if note is None else encodable(str(note)) for note in found], pa.string())
 
 
-def _settings(report: Report) -> dict[str, Any]:
+def _settings(report: Any) -> dict[str, Any]:
     samples = report.samples
     gate = report.gate
     return {

@@ -305,7 +305,8 @@ class Table:
             wires = self._conversations(rows)
             return [turn[-1][1] if turn and turn[-1][0] == "assistant" else None for turn in wires]
         cells = self.cells(turns["completion"], rows) if "completion" in turns else [None] * count
-        texts = [None if cell != cell else cell for cell in cells] if None not in cells else cells  # noqa: PLR0124 (NaN)
+        # Missing cells are None, NaN or pd.NA, by the kind of the column; NA can be compared with nothing.
+        texts = [cell if type(cell) is str else None for cell in cells]
         for at in self.line_faults(rows):
             texts[at] = None
         return texts

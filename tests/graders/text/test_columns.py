@@ -5,6 +5,7 @@ import dataclasses
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -118,3 +119,43 @@ def test_a_run_by_columns_can_be_stopped():
     grades = asyncio.run(wb.ExactMatch().grade_all(samples, control))
     assert 0 < grades.n_scored < 50_000
     assert grades.n_scored + len(grades.cut_off) == 50_000
+
+
+@pytest.mark.parametrize("dtype", ["string[pyarrow]", "string[python]", pd.ArrowDtype(pa.string()), object])
+def test_missing_answers_of_every_kind_of_column(dtype):
+    """NaN, NA and None are no answer, whatever pandas holds the text in."""
+    frame = pd.DataFrame({"completion": pd.array(["a", None, "c"], dtype=dtype), "expected": ["a", "b", "c"]})
+    assert by_columns(wb.ExactMatch(), wb.Samples(frame)).scores.tolist() == [1.0, 0.0, 1.0]
+
+
+@pytest.mark.parametrize("odd", [b"b", {"x": b"y"}, 10**5000], ids=["bytes", "dict", "digits"])
+def test_a_reference_without_a_text_form_costs_its_own_row(odd):
+    """The others keep their grades."""
+    samples = wb.Samples([{"completion": "a", "expected": expected} for expected in ("a", odd, "a")])
+    grades = by_columns(wb.ExactMatch(), samples)
+    assert grades.scores[[0, 2]].tolist() == [1.0, 1.0]
+    assert list(grades.errors) == [1]
+
+
+def test_a_subclass_with_a_rule_of_its_own_is_asked():
+    """In a run as in a call."""
+
+    class Loose(wb.ExactMatch):
+        def compare(self, text, expected):
+            return (1.0, "near", {}) if text[:1] == expected[:1] else (0.0, "far", {})
+
+    class Tail(wb.Contains):
+        def text(self, thread):
+            return super().text(thread)[-1:]
+
+    class Never(wb.StringCheck):
+        def grade_thread(self, thread, reference):
+            return 0.0, "never", {}
+
+    class Same(wb.ExactMatch):
+        """Changes nothing."""
+
+    samples = wb.Samples([{"completion": "ab", "expected": "ac"}, {"completion": "ab", "expected": "ab"}])
+    for kind, scores in ((Loose, [1.0, 1.0]), (Tail, [0.0, 0.0]), (Never, [0.0, 0.0]), (Same, [0.0, 1.0])):
+        assert by_columns(kind(), samples).scores.tolist() == scores
+    assert Same().has_own_rule

@@ -63,6 +63,8 @@ class StringCheck(TemplatedGrader):
 
     def reads_columns(self, samples: Samples) -> bool:
         """See `RuleGrader.reads_columns`: templates that say no more than the answer and its reference, or a constant."""
+        if not self.has_own_rule:
+            return False
         constant = "{" not in self.reference
         if self.input != OUTPUT or not (constant or self.reference == REFERENCE):
             return False
