@@ -38,29 +38,9 @@ def write_atomically(path: str | os.PathLike[str], text: str) -> Path:
     Raises:
         FormatError: The folder is missing or cannot be written; the old file is untouched.
     """
-    check_writable(path)
-    target = Path(path)
-    temporary: Path | None = None
-    try:
-        # In the same folder, because a rename across file systems is a copy.
-        fd, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".tmp")
-        temporary = Path(name)
-        with os.fdopen(fd, "w", encoding="utf-8", newline="\n") as file:
-            file.write(text)
-            file.flush()
-            # Before the rename: a power cut could else leave the new name on a file without its text.
-            os.fsync(file.fileno())
-        _keep_mode(temporary, target)
-        temporary.replace(target)
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise FormatError(
-            "the file cannot be written", where=str(target), found=reason, hint=_HINT
-        ) from error
-    finally:
-        if temporary is not None:
-            temporary.unlink(missing_ok=True)
-    return target
+    with replaced(path) as temporary:
+        temporary.write_text(text, encoding="utf-8", newline="\n")
+    return Path(path)
 
 
 @contextmanager
@@ -79,7 +59,8 @@ def replaced(path: str | os.PathLike[str]) -> Iterator[Path]:
         temporary = Path(name)
         try:
             yield temporary
-            with temporary.open("rb") as file:
+            # Before the rename: a power cut could else leave the new name on a file without its content.
+            with temporary.open("r+b") as file:
                 os.fsync(file.fileno())
             _keep_mode(temporary, target)
             temporary.replace(target)

@@ -11,13 +11,12 @@ import itertools
 import marshal
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
 from types import NoneType
 from typing import Any
 
 from workbench.thread import StringThread
 
-__all__ = ["BATCH_BYTES", "BATCH_ROWS", "Packed", "Stream", "halved", "pack", "packed_ranges"]
+__all__ = ["BATCH_BYTES", "BATCH_ROWS", "Packed", "Stream", "pack", "packed_ranges"]
 
 BATCH_ROWS = 1000
 """Rows a batch: flat between 100 and 2,500 rows within noise; page faults cost more above 5,000."""
@@ -88,17 +87,26 @@ def packed_ranges(
     """
     batches: list[bytes] = []
     counts: list[int] = []
-    for start in range(0, rows, BATCH_ROWS):
-        for data, count in _encoded(encode, start, min(start + BATCH_ROWS, rows)):
-            batches.append(data)
-            counts.append(count)
-            most_bytes -= len(data)
+    for data, count in _batches(encode, rows, BATCH_ROWS):
+        batches.append(data)
+        counts.append(count)
+        most_bytes -= len(data)
         if most_bytes < 0:
             return None
     return Packed(tuple(batches), tuple(counts), extras)
 
 
+def _batches(encode: Callable[[int, int], bytes], rows: int, batch_rows: int) -> Iterator[tuple[bytes, int]]:
+    """All rows in batches of so many at most, with how many each holds."""
+    for start in range(0, rows, batch_rows):
+        yield from _encoded(encode, start, min(start + batch_rows, rows))
+
+
 def _encoded(encode: Callable[[int, int], bytes], start: int, stop: int) -> Iterator[tuple[bytes, int]]:
+    """Rows in parts that take at most `BATCH_BYTES` each, or hold one row, with how many each holds.
+
+    By halves until they fit: rows differ in size, so no number of rows would do.
+    """
     data = encode(start, stop)
     if len(data) <= BATCH_BYTES or stop - start == 1:
         yield data, stop - start
@@ -122,14 +130,9 @@ def pack(
     Raises:
         TypeError: A thread holds a value that `marshal` does not know; the row is named.
     """
-    batches: list[bytes] = []
-    counts: list[int] = []
-    rows = enumerate(threads)
-    while chunk := [_wire(row, index) for index, row in islice(rows, batch_rows)]:
-        for part in halved(chunk):
-            batches.append(marshal.dumps(part))
-            counts.append(len(part))
-    return Packed(tuple(batches), tuple(counts), extras)
+    wires = [_wire(row, index) for index, row in enumerate(threads)]
+    parts = list(_batches(lambda start, stop: marshal.dumps(wires[start:stop]), len(wires), batch_rows))
+    return Packed(tuple(data for data, _ in parts), tuple(count for _, count in parts), extras)
 
 
 def _wire(row: StringThread | Sequence[Any], index: int) -> Sequence[Any]:
@@ -156,14 +159,3 @@ def _check_plain(value: Any, index: int) -> None:
             f"row {index} holds a {kind.__module__}.{kind.__qualname__}, which is not plain data "
             "(text, number, list, dict)"
         )
-
-
-def halved(wires: list[Any]) -> list[list[Any]]:
-    """Wire tuples in parts that take at most `BATCH_BYTES` each, or hold one row.
-
-    By halves until they fit: rows differ in size, so no number of rows would do.
-    """
-    if len(wires) == 1 or len(marshal.dumps(wires)) <= BATCH_BYTES:
-        return [wires]
-    middle = len(wires) // 2
-    return [*halved(wires[:middle]), *halved(wires[middle:])]

@@ -53,9 +53,8 @@ def cells(column: Column) -> list[Any]:
     data, offsets, missing = column
     places = memoryview(offsets).cast("q").tolist()
     if data.isascii():
-        text = data.decode(
-            "ascii"
-        )  # then a character is a byte, and cutting text is cheaper than decoding pieces
+        # Then a character is a byte, and cutting text is cheaper than decoding pieces.
+        text = data.decode("ascii")
         values: list[Any] = [text[start:stop] for start, stop in pairwise(places)]
     else:
         values = [data[start:stop].decode("utf-8", "surrogatepass") for start, stop in pairwise(places)]
@@ -216,9 +215,11 @@ def _dict_maker(count: int) -> Any:
 
 def _extended(wires: list[tuple[Any, ...]], column: str, references: Column, ids: Column) -> list[Any]:
     rows = zip(wires, cells(references), cells(ids), strict=True)
-    return [
-        (*wire, reference, metadata_key(wire[1], reference, column), name) for wire, reference, name in rows
-    ]
+    return [_with_extras(wire, reference, name, column) for wire, reference, name in rows]
+
+
+def _with_extras(wire: tuple[Any, ...], reference: Any, name: str, column: str) -> tuple[Any, ...]:
+    return (*wire, reference, metadata_key(wire[1], reference, column), name)
 
 
 def row_wire(thread: Any, reference: Any, name: str, column: str = "") -> tuple[Any, ...]:
@@ -230,8 +231,7 @@ def row_wire(thread: Any, reference: Any, name: str, column: str = "") -> tuple[
         name: Its id.
         column: The column of the references; see `metadata_key`.
     """
-    wire = thread.to_wire()
-    return (*wire, reference, metadata_key(wire[1], reference, column), name)
+    return _with_extras(thread.to_wire(), reference, name, column)
 
 
 def metadata_key(metadata: Any, reference: Any, column: str = "") -> str:

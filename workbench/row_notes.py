@@ -84,9 +84,11 @@ class RowNotes(MutableMapping[int, T]):
         self._own[row] = note
 
     def __delitem__(self, row: int) -> None:
-        stretch, _ = self._found(row) if row not in self._own or self._is_in_stretch(row) else (None, 0)
+        if row not in self:
+            raise KeyError(row)
         self._own.pop(row, None)
-        if stretch is not None:
+        if self._is_in_stretch(row):
+            stretch, _ = self._found(row)
             stretch.codes[row - stretch.first] = -1
 
     def __contains__(self, row: object) -> bool:

@@ -82,6 +82,8 @@ def test_the_same_samples(path):
     assert contents(lazy.draw(9, seed=1, by="kind")) == contents(eager.draw(9, seed=1, by="kind"))
     limit = 30  # noqa: F841 (the queries read it)
     assert contents(lazy.where("n > @limit and good")) == contents(eager.where("n > @limit and good"))
+    for query in ("index < 5", "share == share.max()"):
+        assert contents(lazy.where(query)) == contents(eager.where(query))
     assert contents(lazy.where(lambda rows: rows["share"] > 3)) == contents(
         eager.where(lambda rows: rows["share"] > 3)
     )

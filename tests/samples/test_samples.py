@@ -529,3 +529,16 @@ def test_the_hint_about_a_missing_completion_names_a_free_column():
         raised.value.hint
         == "say which one it is, such as columns={'completion': 'model_out'} (--columns completion=model_out)"
     )
+
+
+def test_a_row_that_a_view_repeats_is_one_prompt():
+    """As its group says; rows without a prompt stay apart from each other."""
+    samples = wb.Samples([{"completion": "a"}, {"completion": "b"}])
+    assert samples.take([0, 0, 1, 0]).group_codes.tolist() == [0, 0, 1, 0]
+
+
+def test_empty_prompts_are_counted_in_the_view_itself():
+    """A view of as many rows as the data has is not the data."""
+    samples = wb.Samples(pd.DataFrame({"prompt": ["", "a", "b"], "completion": list("xyz")}))
+    assert samples.take([1, 1, 1]).notes == ()
+    assert "1 of 3 prompts are empty" in samples.notes[0]

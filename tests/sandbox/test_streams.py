@@ -92,3 +92,19 @@ def test_rows_that_cannot_be_read_fail(streamed):
     assert grades.scores[:5].tolist() == [3.0] * 5
     assert grades.errors[5].kind is ErrorKind.SAMPLE
     assert "role" in grades.errors[5].message
+
+
+def test_a_row_of_many_megabytes(streamed):
+    """It reaches its worker in time, and the rows around it are graded."""
+    texts = ["a"] * 5 + ["b" * 60_000_000] + ["c"] * 5
+    grades = scores(LENGTH, samples_of(texts), workers=1)
+    assert np.array_equal(grades.scores, [len(text) for text in texts])
+
+
+def test_who_stops_a_run_does_not_wait_for_the_rest(streamed, monkeypatch):
+    """Rows that were never sent are not read when the kinds of their columns say that they can be."""
+    samples = samples_of(["a"] * 30_000)
+    sent = samples._encoding.encode(0, 10)
+    assert sent
+    monkeypatch.setattr(encoding.Encoder, "encode", lambda *_, **__: pytest.fail("rows were read"))
+    assert samples.problems == {}

@@ -33,7 +33,7 @@ def read_samples(
         strict: Whether a broken line of a JSON Lines file is an error. If not, its row is kept, listed in
             `Samples.problems`, and fails in a run.
         lazy: Whether the rows of a Parquet file or folder are read as they are needed, a piece of a column at a time: for
-            data larger than memory. Results are the same; `samples.frame`, and conditions that are functions, read
+            data larger than memory. Results are the same; `samples.frame` and the conditions of `samples.where` read
             everything. Its notes are of the first 10,000 rows.
 
     Warns:

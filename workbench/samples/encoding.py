@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from workbench.packed import BATCH_ROWS, Packed, Stream, packed_ranges
 from workbench.row_columns import dumped, text_column
 from workbench.samples.cells import SPEAKERS, Fault, clean, conversations, metadata_of, plain_cells, rewritten
-from workbench.samples.plain import plain, text
+from workbench.samples.plain import text
 from workbench.samples.table import Rows, Table
 from workbench.thread import StringThread
 
@@ -63,24 +63,23 @@ class Encoder:
         return Stream(self._count, encode, extras) if kept is None else kept
 
     def faults(self) -> dict[int, Fault]:
-        """Row of the view to why it cannot be read, ascending; rows that no run has sent are read for it."""
+        """Row of the view to why it cannot be read, ascending."""
+        faults: dict[int, Fault] = {}
         for start in range(0, self._count, BATCH_ROWS):
-            if not self._seen[start : start + BATCH_ROWS].all():
-                self.encode(start, min(start + BATCH_ROWS, self._count))
-        return dict(sorted(self._faults.items()))
+            faults |= self.faults_at(start, min(start + BATCH_ROWS, self._count))
+        return faults
 
     def faults_at(self, start: int, stop: int) -> dict[int, Fault]:
-        """Row of the view to why it cannot be read, of the rows from `start` up to `stop`."""
+        """Row of the view to why it cannot be read, ascending, of the rows from `start` up to `stop`.
+
+        Rows that no run has sent are read for it, unless the kinds of their columns say that they can be.
+        """
         if not self._seen[start:stop].all():
             if self._change is None and self._table.reads_without_looking:
                 rows = slice(start, stop) if self._rows is None else self._rows[start:stop]
                 return {start + at: fault for at, fault in self._table.line_faults(rows).items()}
             self.encode(start, stop)
-        return (
-            {row: self._faults[row] for row in range(start, stop) if row in self._faults}
-            if self._faults
-            else {}
-        )
+        return {row: self._faults[row] for row in range(start, stop) if row in self._faults}
 
     def digest(self) -> str:
         """SHA-256 of turns, tools and metadata, 64 hexadecimal digits: the same for the same columns held in the same way."""
@@ -162,8 +161,7 @@ class Encoder:
         ids = self._table.ids_at(rows)
         if name and self._table.data.is_text(name):
             return name, self._text(name, rows), ids
-        references = self._table.references(rows)
-        return name, list(map(plain, references)), ids
+        return name, self._table.references(rows).tolist(), ids
 
 
 def _text_of(column: pa.ChunkedArray) -> Any:

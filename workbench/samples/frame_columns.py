@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -52,11 +52,8 @@ class ColumnData(Protocol):
     def is_number(self, column: str) -> bool:
         """Whether a column holds numbers or truth values, of numpy's kinds, and nothing else."""
 
-    def is_whole_with_gaps(self, column: str) -> bool:
-        """Whether floats are whole numbers that a gap made floats: pandas reads [3, None] as [3.0, NaN]."""
-
-    def is_whole(self, column: str) -> bool:
-        """Whether all cells are whole numbers held as floats, without a gap, and not all of them 0 or 1."""
+    def floats(self, column: str) -> Iterator[NDArray[Any]]:
+        """A column of numpy's floats in pieces, NaN where a cell is missing; nothing of a column of another kind."""
 
     def frame(self, rows: Rows | slice | None) -> pd.DataFrame:
         """All columns of some rows, as a copy."""
@@ -126,28 +123,11 @@ class FrameColumns:
         """See `ColumnData.is_number`."""
         return self._series(column).dtype.kind in "iufb"
 
-    def is_whole_with_gaps(self, column: str) -> bool:
-        """See `ColumnData.is_whole_with_gaps`."""
+    def floats(self, column: str) -> Iterator[NDArray[Any]]:
+        """See `ColumnData.floats`: in one piece."""
         series = self._series(column)
-        if series.dtype not in FLOATS:
-            return False
-        values = series.to_numpy()
-        present = values[~np.isnan(values)]
-        gaps = len(present) < len(values)
-        return bool(
-            gaps
-            and len(present)
-            and (np.abs(present) < FLOATS[values.dtype]).all()
-            and (present == np.floor(present)).all()
-        )
-
-    def is_whole(self, column: str) -> bool:
-        """See `ColumnData.is_whole`."""
-        series = self._series(column)
-        if series.dtype not in FLOATS or not len(series):
-            return False
-        values = series.to_numpy()
-        return bool((values == np.floor(values)).all() and ((values != 0) & (values != 1)).any())
+        if series.dtype in FLOATS:
+            yield series.to_numpy()
 
     def frame(self, rows: Rows | slice | None) -> pd.DataFrame:
         """See `ColumnData.frame`; lists and dicts inside cells are shared, as pandas does."""
@@ -185,7 +165,7 @@ def _with_index(data: pd.DataFrame, source: str) -> pd.DataFrame:
     """
     frame = data.copy()
     if isinstance(data.columns, pd.MultiIndex):
-        return frame  # `check_frame` refuses these columns
+        return frame  # `check_names` refuses these columns
     levels = data.index.nlevels
     for level, name in enumerate(data.index.names):
         if levels == 1 and name is None:

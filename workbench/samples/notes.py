@@ -25,10 +25,8 @@ _MOST = 2_000
 
 def dataset_notes(table: Table, rows: Rows) -> tuple[str, ...]:
     """What a person should know of some rows of a dataset, a sentence each; rows that cannot be read are left out."""
-    readable, reference = (
-        table.readable(rows[:_FIRST] if table.data.is_lazy else rows),
-        table.roles.get("reference", ""),
-    )
+    readable = table.readable(rows[:_FIRST] if table.data.is_lazy else rows)
+    reference = table.roles.get("reference", "")
     keys = () if "group" in table.roles else table.prompt_keys(readable[_evenly(len(readable))])
     prompt_notes = _prompt_notes(table.blank_prompts(readable), table.prompt_column, keys, len(readable))
     return (*prompt_notes, *_float_note(reference, is_float=table.reference_is_float))

@@ -15,7 +15,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from workbench.errors import SamplesError
-from workbench.samples.frame_columns import FLOATS, Rows, codes_of_texts, large_text
+from workbench.samples.frame_columns import FLOATS, Rows, large_text
 
 if TYPE_CHECKING:
     import pyarrow.dataset as ds
@@ -164,10 +164,10 @@ class ParquetColumns:
         hashes, missing = np.zeros(self._rows, np.int64), np.zeros(self._rows, np.bool_)
         for first, batch in self._batches(column):
             # Once for each text of a batch: rollouts of one prompt follow each other.
-            texts = pa.chunked_array([batch]).dictionary_encode().unify_dictionaries()
-            codes = codes_of_texts(pa.chunked_array([batch]))
-            own = np.array([hash(text) for text in texts.chunk(0).dictionary.to_pylist()] or [0], np.int64)
-            hashes[first : first + len(batch)], missing[first : first + len(batch)] = own[codes], codes < 0
+            texts, rows = batch.dictionary_encode(), slice(first, first + len(batch))
+            codes = texts.indices.fill_null(-1).to_numpy()
+            own = np.array([hash(text) for text in texts.dictionary.to_pylist()] or [0], np.int64)
+            hashes[rows], missing[rows] = own[codes], codes < 0
         found = pd.factorize(hashes)[0].astype(np.intp)
         return np.where(missing, -1, found)
 
@@ -176,27 +176,8 @@ class ParquetColumns:
         kind = self._schema.field(column).type
         return bool(pa.types.is_floating(kind) or pa.types.is_integer(kind) or pa.types.is_boolean(kind))
 
-    def is_whole_with_gaps(self, column: str) -> bool:
-        """See `ColumnData.is_whole_with_gaps`."""
-        gaps, present = False, 0
-        for values in self._floats(column):
-            numbers = values[~np.isnan(values)]
-            gaps, present = gaps or len(numbers) < len(values), present + len(numbers)
-            if not ((np.abs(numbers) < FLOATS[values.dtype]) & (numbers == np.floor(numbers))).all():
-                return False
-        return gaps and present > 0
-
-    def is_whole(self, column: str) -> bool:
-        """See `ColumnData.is_whole`."""
-        others = False
-        for values in self._floats(column):
-            if not (values == np.floor(values)).all():
-                return False
-            others = others or bool(((values != 0) & (values != 1)).any())
-        return others
-
-    def _floats(self, column: str) -> Iterator[NDArray[Any]]:
-        """A column of floats in pieces; nothing of another column."""
+    def floats(self, column: str) -> Iterator[NDArray[Any]]:
+        """See `ColumnData.floats`."""
         if not pa.types.is_floating(self._schema.field(column).type):
             return
         for _, batch in self._batches(column):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -17,14 +17,14 @@ from workbench.errors import SamplesError
 from workbench.samples.cells import EMPTY, SPEAKERS, Built, Fault, build, clean, conversations, prompt_key
 from workbench.samples.columns import check_names, metadata_columns, recognise
 from workbench.samples.envelopes import batch_roles, failed_request, unpacked
-from workbench.samples.frame_columns import ColumnData, FrameColumns, Rows, codes_of_texts
+from workbench.samples.frame_columns import FLOATS, ColumnData, FrameColumns, Rows, codes_of_texts
 from workbench.samples.plain import is_missing, plain, text
 from workbench.samples.roles import joined_prompts
 
 __all__ = ["Loaded", "Rows", "Table"]
 
 _SCAN = 512
-_PIECE = 16_384
+_TEXTS_AT_ONCE = 16_384
 """Rows of a column of text that are held at a time."""
 _TURNS = ("messages", "system", "instruction", "prompt", "completion", "tools")
 _OTHERS = ("metadata", "id", "group")
@@ -67,7 +67,7 @@ class Table:
         """The cells of one column, all rows or those asked for."""
         cells = self.data.cells(column, rows)
         if column not in self._whole:
-            self._whole[column] = self.data.is_whole_with_gaps(column)
+            self._whole[column] = _are_whole_with_gaps(self.data.floats(column))
         # NaN differs from itself.
         return [int(cell) if cell == cell else None for cell in cells] if self._whole[column] else cells  # noqa: PLR0124
 
@@ -105,7 +105,8 @@ class Table:
         """How many of these rows have no prompt, or one of white space; None where no column holds prompts."""
         name = self.roles.get("prompt", "")
         if name and "instruction" not in self.roles and self.data.is_text(name):
-            pieces = self._texts(name, None if len(rows) == len(self) else rows)
+            is_whole_table = len(rows) == len(self) and bool((np.diff(rows) == 1).all())
+            pieces = self._texts(name, None if is_whole_table else rows)
             return sum(int(piece.null_count + _blank(piece).sum()) for piece in pieces)
         prompts = self.prompts(rows)
         if prompts is None:
@@ -117,9 +118,7 @@ class Table:
     @property
     def reference_is_float(self) -> bool:
         """Whether all references are whole numbers in a column of floats, more than the 0.0 and 1.0 of labels."""
-        if "reference" not in self.roles:
-            return False
-        return self.data.is_whole(self.roles["reference"])
+        return "reference" in self.roles and _are_whole(self.data.floats(self.roles["reference"]))
 
     def prompt_keys(self, rows: Rows) -> Iterator[str | None]:
         """What the rollouts of one prompt share, row by row; threads are made some rows at a time."""
@@ -239,20 +238,21 @@ class Table:
         codes = np.full(count, -1, np.intp)
         if "group" in self.roles:
             codes = self._codes(self.roles["group"], rows)
+        numbers = np.arange(len(self))[rows if rows is not None else slice(None)]
         without = np.flatnonzero(codes < 0)
         if len(without):
-            numbers = np.arange(len(self))[rows if rows is not None else slice(None)][without]
-            prompts = self._prompt_codes(rows if len(without) == count else numbers)
+            prompts = self._prompt_codes(rows if len(without) == count else numbers[without])
             codes[without] = np.where(prompts < 0, -1, prompts + codes.max(initial=-1) + 1)
         without = np.flatnonzero(codes < 0)
-        codes[without] = codes.max(initial=-1) + 1 + np.arange(len(without))
+        # By their numbers: a row that a view repeats is one prompt.
+        codes[without] = codes.max(initial=-1) + 1 + pd.factorize(numbers[without])[0]
         return pd.factorize(codes)[0].astype(np.intp)
 
     def _codes(self, column: str, rows: Rows | slice | None) -> NDArray[np.intp]:
         """A number for each different text of a column (n,), -1 for a missing cell."""
         if not self.data.is_text(column):
             return pd.factorize(_objects(clean(self.cells(column, rows), text, "")))[0].astype(np.intp)
-        if rows is not None and self._count(rows) <= _SCAN:
+        if rows is not None and not self.data.is_lazy:
             return codes_of_texts(self.data.text(column, rows))
         codes = self.data.codes(column)
         return codes if rows is None else codes[rows]
@@ -266,9 +266,8 @@ class Table:
         codes = self._codes(turns["prompt"], rows) if "prompt" in turns else np.full(count, -1, np.intp)
         systems = self._codes(turns["system"], rows) if "system" in turns else np.full(count, -1, np.intp)
         if "prompt" in turns:
-            codes[
-                (systems < 0) & self._is_blank(turns["prompt"], rows)
-            ] = -1  # an empty prompt is none that rows could share
+            # An empty prompt is none that rows could share.
+            codes[(systems < 0) & self._is_blank(turns["prompt"], rows)] = -1
         both = codes + (systems + 1) * (codes.max(initial=-1) + 2)
         return np.where((codes < 0) & (systems < 0), -1, both + 1)
 
@@ -285,10 +284,11 @@ class Table:
         if rows is None or isinstance(rows, slice):
             whole = range(len(self))[rows or slice(None)]
             yield from (
-                slice(at, min(at + _PIECE, whole.stop)) for at in range(whole.start, whole.stop, _PIECE)
+                slice(at, min(at + _TEXTS_AT_ONCE, whole.stop))
+                for at in range(whole.start, whole.stop, _TEXTS_AT_ONCE)
             )
         else:
-            yield from (rows[at : at + _PIECE] for at in range(0, len(rows), _PIECE))
+            yield from (rows[at : at + _TEXTS_AT_ONCE] for at in range(0, len(rows), _TEXTS_AT_ONCE))
 
     def _codes_of_conversations(self, rows: Rows | slice | None) -> NDArray[np.intp]:
         numbers = np.arange(len(self))[rows if rows is not None else slice(None)]
@@ -381,6 +381,27 @@ class Table:
             expected=error.expected,
             hint=error.hint,
         )
+
+
+def _are_whole_with_gaps(pieces: Iterable[NDArray[Any]]) -> bool:
+    """Whether floats are whole numbers that a gap made floats: pandas reads [3, None] as [3.0, NaN]."""
+    gaps, present = False, 0
+    for values in pieces:
+        numbers = values[~np.isnan(values)]
+        gaps, present = gaps or len(numbers) < len(values), present + len(numbers)
+        if not ((np.abs(numbers) < FLOATS[values.dtype]) & (numbers == np.floor(numbers))).all():
+            return False
+    return gaps and present > 0
+
+
+def _are_whole(pieces: Iterable[NDArray[Any]]) -> bool:
+    """Whether floats are whole numbers without a gap, and not all of them 0 or 1."""
+    others = False
+    for values in pieces:
+        if not (values == np.floor(values)).all():
+            return False
+        others = others or bool(((values != 0) & (values != 1)).any())
+    return others
 
 
 def _blank(cells: pa.ChunkedArray) -> NDArray[np.bool_]:

@@ -27,9 +27,6 @@ from workbench.thread import StringThread
 
 __all__ = ["Sample", "Samples"]
 
-_PIECE = 65_536
-"""Rows that a query is asked about at a time, where rows are read as they are asked for."""
-
 
 class Samples:
     """Rows of a dataset as samples. Never changes; every choice of rows is a new view of the same data.
@@ -192,10 +189,7 @@ class Samples:
     def group_codes(self) -> NDArray[np.intp]:
         """`groups` as whole numbers (n,), from 0 in the order of the rows: many times faster, and the same rows together."""
         if self._codes is None:
-            if self._rewrite is None:
-                self._codes = self._table.group_codes(self._rows)
-            else:
-                self._codes = pd.factorize(self.groups)[0].astype(np.intp)
+            self._codes = self._table.group_codes(self._rows)
         return self._codes
 
     def completions(self, rows: Rows | slice | None = None) -> list[str | None]:
@@ -386,11 +380,6 @@ class Samples:
             SamplesError: A mask of another length, with another index, or of things that are no truth values;
                 a query that pandas cannot read.
         """
-        if isinstance(condition, str) and self._table.data.is_lazy:
-            masks = []
-            for start in range(0, len(self), _PIECE):  # no comprehension: in some Pythons it is a call more
-                masks.append(mask_of(condition, self[start : start + _PIECE].frame, self.source))  # noqa: PERF401
-            return self.take(np.flatnonzero(np.concatenate([np.zeros(0, bool), *masks])))
         if isinstance(condition, str):
             condition = mask_of(condition, self.frame, self.source)
         elif callable(condition):

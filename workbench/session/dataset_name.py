@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+import marshal
 from pathlib import Path
+from typing import Any
 
 from workbench.display_text import one_line
-from workbench.packed import BATCH_ROWS, halved
+from workbench.packed import BATCH_BYTES, BATCH_ROWS
 from workbench.samples import Samples
 
 __all__ = ["name_of"]
@@ -29,7 +31,15 @@ def _digest(samples: Samples) -> str:
     digest = hashlib.sha256()
     for start in range(0, len(samples), BATCH_ROWS):
         # In these very parts, as older stores have them.
-        for part in halved(samples[start : start + BATCH_ROWS]._build().wires):  # noqa: SLF001 (threads would take twice as long)
+        for part in _halved(samples[start : start + BATCH_ROWS]._build().wires):  # noqa: SLF001 (threads would take twice as long)
             turns = [wire[0] for wire in part]
             digest.update(repr(turns).encode("utf-8", "surrogatepass"))
     return digest.hexdigest()[:12]
+
+
+def _halved(wires: list[Any]) -> list[list[Any]]:
+    """Rows in parts of at most `BATCH_BYTES`, or of one row."""
+    if len(wires) == 1 or len(marshal.dumps(wires)) <= BATCH_BYTES:
+        return [wires]
+    middle = len(wires) // 2
+    return [*_halved(wires[:middle]), *_halved(wires[middle:])]

@@ -24,6 +24,7 @@ FAILED = 0x7FF8DEAD00000002
 """What a failed row's score is; why stands in the answer."""
 SKIPPED = 0x7FF8DEAD00000003
 """What the score is of a row the grader does not apply to; why may stand in its note."""
+_READ_BYTES = 1 << 20
 CAPACITY = 8192
 """Scores in one half of a worker's page: the most rows one command may ask for."""
 NOTED_ROWS = 1024
@@ -42,13 +43,14 @@ def receive() -> dict[str, Any] | None:
 
 
 def _read(size: int) -> bytes | None:
-    data = b""
+    data = bytearray()
     while len(data) < size:
-        part = os.read(READ_FD, size - len(data))
+        # Not all at once: for each read Python makes a buffer of the size it is asked for, and a pipe gives a fraction.
+        part = os.read(READ_FD, min(size - len(data), _READ_BYTES))
         if not part:
             return None
         data += part
-    return data
+    return bytes(data)
 
 
 def answer(seq: int, reply: dict[str, Any]) -> None:

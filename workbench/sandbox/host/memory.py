@@ -52,6 +52,9 @@ class RowBuffer:
         try:
             os.truncate(fd, self.nbytes)
             self._memory = mmap.mmap(fd, self.nbytes)
+        except BaseException:
+            os.close(self.fd)
+            raise
         finally:
             os.close(fd)
 
