@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from workbench import background
-from workbench.errors import WorkbenchError
+from workbench.errors import SamplesError, WorkbenchError
 from workbench.grade import ErrorKind, Grade
 from workbench.graders import Control
 from workbench.graders.combine import Entry, Outcome
@@ -27,6 +27,7 @@ from workbench.judges.asking.budget import Budget, check_priced
 from workbench.judges.asking.circuit_breaker import NOT_ASKED, UNRECOVERABLE
 from workbench.judges.asking.judge_run import JudgeRun, use_judge_run
 from workbench.judges.base import Judge
+from workbench.packed import BATCH_ROWS
 from workbench.progress import OnProgress, Progress
 from workbench.report import Report
 from workbench.samples import Samples
@@ -181,7 +182,7 @@ class Run:
             self._judge_run.spending.start_share(
                 sum(map(_asks_model, entries[at:])) if _asks_model(entry) else 1
             )
-            grades = await self._grade_all(entry, repeat)
+            grades = await self._safely(entry, repeat)
             self._passes.setdefault(entry.name, []).append(grades)
             self._now = (0, 0)
 
@@ -193,11 +194,22 @@ class Run:
             self._repeats[name] = min(self._repeats[name], len(self._passes[name]))
         return repeat < self._repeats[name]
 
+    async def _safely(self, entry: Entry, repeat: int) -> Grades:
+        """One pass, in which every row fails where the samples can no longer be read: what others graded is kept."""
+        try:
+            return await self._grade_all(entry, repeat)
+        except SamplesError as error:
+            grades = Grades.empty(len(self._samples))
+            grades.ended = f"not graded: {error.what}"
+            grades.finish(ErrorKind.SAMPLE, f"{error.what}; {error.where}, found {error.found}")
+            return grades
+
     async def _grade_all(self, entry: Entry, repeat: int) -> Grades:
         """One pass of a grader in the repeat's order of rows; the grades are in the samples' order again."""
         if repeat == 0:
             return await entry.grade_all(self._samples, self._control)
-        rows = shuffled_rows(len(self._samples), repeat)
+        block = BATCH_ROWS if self._samples.is_lazy else None
+        rows = shuffled_rows(len(self._samples), repeat, block)
         grades = await entry.grade_all(self._samples.take(rows), self._control)
         return grades.take(np.argsort(rows))
 

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import workbench as wb
 from workbench.errors import SamplesError
+from workbench.grade import ErrorKind
 from workbench.graders.base import Control
 from workbench.samples import encoding, parquet_columns
 
@@ -177,7 +178,15 @@ def test_only_what_is_asked_for_is_read(path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "index", [pd.RangeIndex(5), pd.Index([3, 1, 4, 1, 5]), pd.Index(list("abcde"), name="id")]
+    "index",
+    [
+        pd.RangeIndex(5),
+        pd.RangeIndex(2, 12, 2, name="n"),
+        pd.Index([3, 1, 4, 1, 5]),
+        pd.Index(list("abcde"), name="id"),
+        pd.MultiIndex.from_arrays([[1, 1, 2, 2, 3], list("abcde")]),
+        pd.MultiIndex.from_arrays([[1.5, 1, 2, 2, 3], list("abcde")], names=[None, "id"]),
+    ],
 )
 def test_the_index_of_a_frame(tmp_path, index):
     """An index that says something is a column, one without a name is not."""
@@ -186,7 +195,9 @@ def test_the_index_of_a_frame(tmp_path, index):
     eager, lazy = wb.read_samples(str(path)), wb.read_samples(str(path), lazy=True)
     assert lazy.columns == eager.columns
     assert list(lazy.ids) == list(eager.ids)
-    assert sorted(map(str, lazy.column_names)) == sorted(map(str, eager.column_names))
+    assert [str(name) for name in lazy.column_names] == [str(name) for name in eager.column_names]
+    assert contents(lazy) == contents(eager)
+    assert contents(lazy.take([3, 1])) == contents(eager.take([3, 1]))
 
 
 def test_refusals(tmp_path, path):
@@ -208,6 +219,68 @@ def test_refusals(tmp_path, path):
     os.truncate(path, 100)
     with pytest.raises(SamplesError, match="changed since it was opened"):
         samples.completions()
+
+
+GRADERS = [
+    wb.FunctionGrader.from_source(LENGTH, name="length"),
+    wb.ExactMatch(name="exact"),
+    wb.Length(minimum=1, name="length of text"),
+]
+
+
+@pytest.mark.parametrize("kept", [0, 10**6])
+def test_a_file_that_is_written_anew_while_it_is_graded(path, monkeypatch, kept):
+    """The rows that were not read any more fail and say why; what was graded is kept."""
+    monkeypatch.setattr(encoding, "KEPT_ROWS", kept)
+    samples = wb.read_samples(str(path), lazy=True)
+    samples[0:3].completions()
+    frame_of().assign(completion="another").to_parquet(path, row_group_size=25)
+    os.utime(path, (1, 1))
+    report = wb.Suite(GRADERS).run(samples, progress=False)
+    for grades in report.grades.values():
+        assert grades.n_failed >= ROWS - 7  # a batch that had been read is graded
+        assert {error.kind for error in grades.errors.values()} == {ErrorKind.SAMPLE}
+        assert "changed since it was opened" in grades.errors[ROWS - 1].message
+
+
+def test_a_file_of_which_a_part_cannot_be_read(tmp_path, small):
+    """Its rows fail, the rows before and behind it are graded by every kind of grader."""
+    path = tmp_path / "rows.parquet"
+    frame_of().to_parquet(path, row_group_size=20, compression="none")
+    samples = wb.read_samples(str(path), lazy=True)
+    group = pq.ParquetFile(path).metadata.row_group(1)
+    data = bytearray(path.read_bytes())
+    for at in range(group.num_columns):
+        column = group.column(at)
+        start = min(column.dictionary_page_offset or column.data_page_offset, column.data_page_offset)
+        data[start : start + 20] = b"\xff" * 20
+    times = path.stat()
+    path.write_bytes(data)
+    os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+    report = wb.Suite(GRADERS).run(samples, progress=False)
+    for grades in report.grades.values():
+        scored = np.flatnonzero(grades.statuses == "scored").tolist()
+        assert set(range(10)) <= set(scored)
+        assert set(range(48, 60)) <= set(scored)
+        assert all(grades.errors[row].kind is ErrorKind.SAMPLE for row in range(21, 38))
+
+
+def test_repeats_read_the_file_once_each(path, monkeypatch):
+    """Rows of a repeat are shuffled some at a time, so that reading goes on."""
+    read = []
+    before = parquet_columns.ParquetColumns._read
+
+    def note(self, group, column):
+        read.append((group.first, column))
+        return before(self, group, column)
+
+    monkeypatch.setattr(parquet_columns.ParquetColumns, "_read", note)
+    monkeypatch.setattr("workbench.suite_run.BATCH_ROWS", 5)
+    monkeypatch.setattr(encoding, "KEPT_ROWS", 0)
+    samples = wb.read_samples(str(path), lazy=True)
+    read.clear()
+    wb.Suite(GRADERS[0]).run(samples, progress=False, repeats=3, workers=1)
+    assert max(read.count(each) for each in set(read)) <= 8
 
 
 def test_a_column_of_hashes_is_as_good_as_one_of_texts(tmp_path):

@@ -64,7 +64,7 @@ def test_a_row_that_ends_its_worker_costs_itself(streamed):
 
 
 def test_rows_larger_than_the_buffer(streamed, monkeypatch):
-    """Commands ask for fewer rows where these are large; one that fits in no buffer comes with its command."""
+    """Commands ask for fewer rows where these are large; one that fits in none gets a worker with a larger one."""
     monkeypatch.setattr(run_module, "BUFFER_BYTES", 4_000)
     texts = ["a" * size for size in [10] * 50 + [3_000] * 20 + [50_000, 10, 90_000, 90_001] + [10] * 50]
     grades = scores(LENGTH, samples_of(texts), workers=1)
@@ -96,9 +96,21 @@ def test_rows_that_cannot_be_read_fail(streamed):
 
 def test_a_row_of_many_megabytes(streamed):
     """It reaches its worker in time, and the rows around it are graded."""
-    texts = ["a"] * 5 + ["b" * 60_000_000] + ["c"] * 5
+    texts = ["a"] * 5 + ["b" * 100_000_000 + "😀"] + ["c"] * 5
     grades = scores(LENGTH, samples_of(texts), workers=1)
     assert np.array_equal(grades.scores, [len(text) for text in texts])
+
+
+def test_a_large_row_that_ends_its_worker_costs_itself(streamed, monkeypatch):
+    """As a small one does: it is not asked again until the run gives up."""
+    monkeypatch.setattr(run_module, "BUFFER_BYTES", 4_000)
+    text = DIES.replace('text == "crash"', "len(text) > 5_000")
+    texts = ["a"] * 5 + ["b" * 6_000] + ["c"] * 5 + ["d" * 7_000]
+    grades = scores(text, samples_of(texts), workers=1)
+    assert {row: error.kind for row, error in grades.errors.items()} == {
+        5: ErrorKind.CRASH,
+        11: ErrorKind.CRASH,
+    }
 
 
 def test_who_stops_a_run_does_not_wait_for_the_rest(streamed, monkeypatch):

@@ -75,14 +75,20 @@ def is_deterministic(grader: Grader) -> bool:
     return all(map(is_deterministic, inner)) if inner else grader.deterministic
 
 
-def shuffled_rows(n: int, repeat: int) -> NDArray[np.intp]:
+def shuffled_rows(n: int, repeat: int, block: int | None = None) -> NDArray[np.intp]:
     """The order in which a repeat grades n rows, (n,): as given in the first (0), shuffled in all others.
+
+    In blocks of so many rows, where rows are read from a file as they are graded: it is read once a repeat.
 
     A grader that counts its calls or remembers what it saw repeats its scores exactly where it sees the rows in the
     same order again.
     """
     rows = np.arange(n, dtype=np.intp)
-    return rows if repeat == 0 else np.random.default_rng([_SEED, repeat]).permutation(rows)
+    if repeat == 0:
+        return rows
+    rng = np.random.default_rng([_SEED, repeat])
+    size = block or max(n, 1)
+    return np.concatenate([rows[:0], *(rng.permutation(rows[at : at + size]) for at in range(0, n, size))])
 
 
 def reduce_repeats(passes: Sequence[Grades], reduce: str = "first") -> Grades:

@@ -14,9 +14,8 @@ import numpy as np
 from workbench.grade import ErrorKind, Grade, GradeError
 from workbench.grades import Grades
 from workbench.samples import Sample, Samples
-from workbench.thread import StringThread
 
-__all__ = ["Control", "RowRun", "in_second_pass", "samples_of_rows", "second_pass"]
+__all__ = ["Control", "RowRun", "in_second_pass", "second_pass"]
 
 _ROWS_AT_ONCE = 256
 """Rows whose samples are made together: one alone costs as much as a hundred of them."""
@@ -223,19 +222,6 @@ class _Rows:
             part = range(self._at, min(self._at + _ROWS_AT_ONCE, len(self._samples)))
             if not part:
                 return self._at, None
-            samples = await asyncio.to_thread(samples_of_rows, self._samples, part)
+            samples = await asyncio.to_thread(self._samples[part.start : part.stop].read)
             self._at, self._ready = part.stop, zip(part, samples, strict=True)
             return next(self._ready)
-
-
-def samples_of_rows(samples: Samples, rows: range) -> list[Sample | str]:
-    """The samples of some rows, made together; for a row that cannot be read, why."""
-    part = samples[rows.start : rows.stop]
-    built = part._build()  # noqa: SLF001 (one pass for threads and faults; samples[i] builds a frame a row)
-    part._faults = built.faults  # noqa: SLF001 (else `problems` would build them again)
-    problems = part.problems
-    columns = zip(part.ids, built.wires, part.references, part.groups, strict=True)
-    return [
-        problems[at] if at in problems else Sample(name, StringThread.from_wire(wire), reference, group)
-        for at, (name, wire, reference, group) in enumerate(columns)
-    ]

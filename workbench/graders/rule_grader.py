@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from workbench.errors import SamplesError
 from workbench.grade import ErrorKind, Grade, GradeError, Skip
 from workbench.graders.base import Control, Grader, error_of
 from workbench.graders.portable.refusals import refusal
@@ -181,8 +182,11 @@ class RuleGrader(Grader):
     def _grade_columns(self, samples: Samples, rows: NDArray[np.intp], grades: Grades) -> NDArray[np.intp]:
         """Grade what can be graded by whole columns, of some rows that follow each other, and return the others."""
         begun, start, stop = time.perf_counter(), int(rows[0]), int(rows[-1]) + 1
-        texts = samples.completions(slice(start, stop))
-        references = samples.references_at(slice(start, stop)).tolist() if self.needs_reference else texts
+        try:
+            texts = samples.completions(slice(start, stop))
+            references = samples.references_at(slice(start, stop)).tolist() if self.needs_reference else texts
+        except SamplesError:
+            return rows  # a file that can no longer be read: the rows say so themselves
         faults = samples.faults_at(start, stop)
         # What is empty, missing or at fault is decided by rules of its own.
         is_plain = np.array([bool(text and reference is not None and reference != "") for text, reference in zip(texts, references, strict=True)], bool)  # fmt: skip
@@ -224,13 +228,10 @@ class RuleGrader(Grader):
         if not len(rows):
             return
         some = samples.take(rows)
-        built = some._build()  # noqa: SLF001 (one pass for threads and faults; samples[i] would take three)
-        some._faults = built.faults  # noqa: SLF001 (else `problems` would build them again)
-        problems = some.problems if built.faults else {}
+        wires, references = some.threads_and_references()
+        problems = some.problems
         begun = time.perf_counter()
-        for at, (row, wire, reference) in enumerate(
-            zip(rows.tolist(), built.wires, some.references, strict=True)
-        ):
+        for at, (row, wire, reference) in enumerate(zip(rows.tolist(), wires, references, strict=True)):
             if progress.stopped:
                 break
             if at in problems:

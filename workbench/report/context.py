@@ -50,18 +50,21 @@ _FIRST_ROWS = 1_000
 def few_valued_columns(samples: SamplesLike) -> list[str]:
     """Names of the columns beside prompt, answer and reference that have 2 to 50 values."""
     texts = {name for role, name in getattr(samples, "columns", {}).items() if role != "group"}
+    first: Any = samples.take(np.arange(min(len(samples), _FIRST_ROWS)))
     return [
         str(name)
         for name in samples.column_names
-        if name not in texts and 1 < _distinct(samples.column(name)) <= _MOST_VALUES
+        # Texts and numbers are told by few rows, so that a whole column is read where it is likely wanted alone.
+        if name not in texts
+        and _distinct(first.column(name)) <= _MOST_VALUES
+        and 1 < _distinct(samples.column(name)) <= _MOST_VALUES
     ]
 
 
 def _distinct(column: Any) -> int:
-    """Distinct values of a column, or of its first rows where these have too many; 0 for one of lists and dicts."""
+    """Distinct values of a column; 0 for one of lists and dicts."""
     try:
-        first = int(column.iloc[:_FIRST_ROWS].nunique())  # texts and numbers are told by few rows
-        return first if first > _MOST_VALUES else int(column.nunique())
+        return int(column.nunique())
     except TypeError:
         return 0
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from workbench.packed import BATCH_ROWS, Packed, Stream, packed_ranges
 from workbench.row_columns import dumped, text_column
 from workbench.samples.cells import SPEAKERS, Fault, clean, conversations, metadata_of, plain_cells, rewritten
+from workbench.samples.frame_columns import UnreadableRowsError
 from workbench.samples.plain import text
 from workbench.samples.table import Rows, Table
 from workbench.thread import StringThread
@@ -69,6 +70,10 @@ class Encoder:
             faults |= self.faults_at(start, min(start + BATCH_ROWS, self._count))
         return faults
 
+    def known_faults(self) -> dict[int, Fault]:
+        """`faults` of the rows that have been encoded: nothing is read for it."""
+        return dict(sorted(self._faults.items()))
+
     def faults_at(self, start: int, stop: int) -> dict[int, Fault]:
         """Row of the view to why it cannot be read, ascending, of the rows from `start` up to `stop`.
 
@@ -98,28 +103,41 @@ class Encoder:
         """
         rows = slice(start, stop) if self._rows is None else self._rows[start:stop]
         faults: dict[int, Fault] = {}
-        build = self._changed if self._change is not None else self._columns
-        turns, metadata, rest = build(rows, stop - start, faults)
-        data = dumped(
-            stop - start, turns, metadata, rest=rest, empty=sorted(faults),
-            extras=self._extras(rows) if extras else None,
-        )  # fmt: skip
+        try:
+            data = self._encoded(rows, stop - start, faults, extras=extras)
+        except UnreadableRowsError:
+            faults.clear()
+            data = self._encoded_by_row(rows, faults, extras=extras)
         self._faults.update({start + row: fault for row, fault in faults.items()})
         self._seen[start:stop] = True
         return data
 
-    def _changed(
-        self, rows: slice | Rows, _: int, faults: dict[int, Fault]
-    ) -> tuple[list[Any], list[Any], dict[int, Any]]:
-        assert self._change is not None
-        built = rewritten(self._table.build(rows), self._change)
+    def _encoded(self, rows: slice | Rows, count: int, faults: dict[int, Fault], *, extras: bool) -> bytes:
+        if self._change is not None:
+            return self._encoded_by_row(rows, faults, extras=extras)
+        turns, metadata, rest = self._columns(rows, count, faults)
+        return dumped(
+            count,
+            turns,
+            metadata,
+            rest=rest,
+            empty=sorted(faults),
+            extras=self._extras(rows) if extras else None,
+        )
+
+    def _encoded_by_row(self, rows: slice | Rows, faults: dict[int, Fault], *, extras: bool) -> bytes:
+        """By the threads of the rows, for changed ones, and for a file of which a part can no longer be read."""
+        built, references = self._table.read(rows, references=extras)
+        if self._change is not None:
+            built = rewritten(built, self._change)
         faults.update(built.faults)
-        rest = {
-            row: wire[2:]
-            for row, wire in enumerate(built.wires)
-            if any(part is not None for part in wire[2:])
-        }
-        return [wire[0] for wire in built.wires], [wire[1] for wire in built.wires], rest
+        wires = built.wires
+        rest = {row: wire[2:] for row, wire in enumerate(wires) if any(part is not None for part in wire[2:])}
+        name = self._table.roles.get("reference", "")
+        return dumped(
+            len(wires), [wire[0] for wire in wires], [wire[1] for wire in wires], rest=rest, empty=sorted(faults),
+            extras=(name, references.tolist(), self._table.ids_at(rows)) if extras else None,
+        )  # fmt: skip
 
     def _columns(self, rows: slice | Rows, count: int, faults: dict[int, Fault]) -> tuple[Any, Any, Any]:
         table = self._table

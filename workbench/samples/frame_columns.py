@@ -13,7 +13,15 @@ from numpy.typing import NDArray
 
 from workbench.errors import SamplesError
 
-__all__ = ["FLOATS", "ColumnData", "FrameColumns", "Rows", "codes_of_texts", "large_text"]
+__all__ = [
+    "FLOATS",
+    "ColumnData",
+    "FrameColumns",
+    "Rows",
+    "UnreadableRowsError",
+    "codes_of_texts",
+    "large_text",
+]
 
 Rows = NDArray[np.intp]
 
@@ -21,8 +29,21 @@ FLOATS = {np.dtype(np.float32): 2**24, np.dtype(np.float64): 2**53}
 """Below what each kind of float holds every whole number."""
 
 
+class UnreadableRowsError(SamplesError):
+    """Rows of a file that can no longer be read.
+
+    Attributes:
+        rows: Their positions.
+    """
+
+    rows = range(0)
+
+
 class ColumnData(Protocol):
-    """Columns of n rows each. Rows are positions (m,), a slice, or None for all."""
+    """Columns of n rows each. Rows are positions (m,), a slice, or None for all.
+
+    What reads rows raises `UnreadableRowsError` where a file was changed or damaged since it was opened.
+    """
 
     @property
     def names(self) -> Sequence[Any]:

@@ -1,4 +1,4 @@
-"""The columns of Parquet files, some rows at a time: no more is held than the pieces that are being read."""
+"""The columns of Parquet files, some rows at a time: no more is held than what is being read."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from workbench.display_text import one_line
 from workbench.errors import SamplesError
-from workbench.samples.frame_columns import FLOATS, Rows, large_text
+from workbench.samples.frame_columns import FLOATS, Rows, UnreadableRowsError, large_text
 
 if TYPE_CHECKING:
     import pyarrow.dataset as ds
@@ -23,11 +24,15 @@ if TYPE_CHECKING:
 __all__ = ["ParquetColumns", "parquet_dataset", "to_frame"]
 
 _BATCH = 8_192
-"""Rows that are decoded at a time."""
+"""Most rows that are decoded at a time."""
+_BATCH_BYTES = 16 * 1024 * 1024
+"""Bytes of their row group's columns, before compression, beyond which fewer are."""
 _BUFFER = 1 << 20
 """Bytes of a column that are read from the file at a time."""
 _CURSORS = 3
 """Places of one column at which reading may go on: where rows are sent, one that was sent again, and a reader's own."""
+_OPEN = 192
+"""Places of all columns together beyond which each column keeps its last one alone: each holds a file open."""
 
 
 def parquet_dataset(path: Path) -> ds.Dataset:
@@ -63,8 +68,8 @@ def to_frame(table: pa.Table) -> pd.DataFrame:
 
 
 @dataclass(frozen=True)
-class _Piece:
-    """A row group."""
+class _RowGroup:
+    """Rows that a file holds together."""
 
     fragment: Any
     first: int
@@ -74,12 +79,18 @@ class _Piece:
     def stop(self) -> int:
         return self.first + self.rows
 
+    @property
+    def batch_rows(self) -> int:
+        """Rows that are decoded at a time."""
+        size = int(self.fragment.row_groups[0].total_byte_size)
+        return max(1, min(_BATCH, _BATCH_BYTES * self.rows // max(size, 1)))
+
 
 @dataclass
 class _Cursor:
     """Where one column is being read: the batch that was read last, and those behind it in its row group."""
 
-    piece: _Piece
+    group: _RowGroup
     batches: Iterator[pa.Array]
     first: int
     batch: pa.Array = field(default_factory=lambda: pa.nulls(0))
@@ -111,20 +122,16 @@ class ParquetColumns:
                 for part in file.split_by_row_group()
             ]
         except (pa.ArrowException, OSError) as error:
-            raise self._unreadable(error) from error
+            raise self._unreadable(error, range(0)) from error
         firsts = accumulate((rows for _, rows in groups), initial=0)
-        self._pieces = [
-            _Piece(part, first, rows) for (part, rows), first in zip(groups, firsts, strict=False) if rows
+        self._groups = [
+            _RowGroup(part, first, rows) for (part, rows), first in zip(groups, firsts, strict=False) if rows
         ]
-        self._rows = sum(piece.rows for piece in self._pieces)
-        # By an empty table: how pandas names columns, and which of them make an index that says something.
-        empty = to_frame(self._schema.empty_table())
-        unnamed = [
-            name
-            for name in self._schema.names
-            if name.startswith("__index_level_") and name not in empty.columns
-        ]
-        self._names = [name for name in self._schema.names if name not in unnamed]
+        self._rows = sum(group.rows for group in self._groups)
+        self._fields = _fields(self._schema)
+        self._numbers = _numbers(self._schema, self._rows)
+        self._names = [*self._numbers, *self._fields]
+        self._versions = {path: _version(path) for path in {str(part.path) for part, _ in groups}}
         self._cursors: dict[str, list[_Cursor]] = {}
         self._lock = threading.RLock()  # a run, and whoever looks at rows meanwhile
 
@@ -138,10 +145,18 @@ class ParquetColumns:
 
     def series(self, column: str, rows: Rows | slice | None) -> pd.Series[Any]:
         """See `ColumnData.series`."""
-        arrays = self._arrays(column, rows)
-        schema = pa.schema([self._schema.field(column)], metadata=self._schema.metadata)
-        series = to_frame(pa.Table.from_arrays([arrays], schema=schema)).reset_index()[column]
         numbers = np.arange(self._rows)[rows] if isinstance(rows, slice) else rows
+        if column in self._numbers:
+            index = pd.RangeIndex(
+                self._numbers[column].start, self._numbers[column].stop, self._numbers[column].step
+            )
+            series = pd.Series(index if numbers is None else index[numbers], name=column)
+        else:
+            schema = pa.schema([self._fields[column]], metadata=self._schema.metadata)
+            frame = to_frame(pa.Table.from_arrays([self._arrays(column, rows)], schema=schema))
+            # A level of an index is one here, too.
+            series = frame.iloc[:, 0] if len(frame.columns) else frame.index.to_series()
+            series = series.reset_index(drop=True).rename(column)
         return series if numbers is None else series.set_axis(numbers)
 
     def cells(self, column: str, rows: Rows | slice | None) -> list[Any]:
@@ -150,8 +165,11 @@ class ParquetColumns:
 
     def is_text(self, column: str) -> bool:
         """See `ColumnData.is_text`."""
-        kind = self._schema.field(column).type
+        kind = self._kind(column)
         return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+
+    def _kind(self, column: str) -> pa.DataType:
+        return pa.int64() if column in self._numbers else self._fields[column].type
 
     def text(self, column: str, rows: Rows | slice | None) -> pa.ChunkedArray:
         """See `ColumnData.text`."""
@@ -173,12 +191,12 @@ class ParquetColumns:
 
     def is_number(self, column: str) -> bool:
         """See `ColumnData.is_number`."""
-        kind = self._schema.field(column).type
+        kind = self._kind(column)
         return bool(pa.types.is_floating(kind) or pa.types.is_integer(kind) or pa.types.is_boolean(kind))
 
     def floats(self, column: str) -> Iterator[NDArray[Any]]:
         """See `ColumnData.floats`."""
-        if not pa.types.is_floating(self._schema.field(column).type):
+        if not pa.types.is_floating(self._kind(column)):
             return
         for _, batch in self._batches(column):
             values = batch.to_numpy(zero_copy_only=False)
@@ -193,7 +211,6 @@ class ParquetColumns:
 
     def _arrays(self, column: str, rows: Rows | slice | None) -> pa.ChunkedArray:
         """Some rows of a column as the file holds them."""
-        kind = self._schema.field(column).type
         if isinstance(rows, np.ndarray):
             if not len(rows) or rows[-1] - rows[0] != len(rows) - 1 or (np.diff(rows) != 1).any():
                 return self._scattered(column, rows)
@@ -202,76 +219,123 @@ class ParquetColumns:
         if whole.step != 1:
             return self._scattered(column, np.array(whole))
         with self._lock:
-            return pa.chunked_array(list(self._between(column, whole.start, whole.stop)), type=kind)
+            return pa.chunked_array(
+                list(self._between(column, whole.start, whole.stop)), type=self._kind(column)
+            )
 
     def _scattered(self, column: str, rows: Rows) -> pa.ChunkedArray:
         """Rows in any order, read in the file's."""
         wanted, places = np.unique(rows, return_inverse=True)
         chunks, at = [], 0
         with self._lock:
-            for piece in self._pieces:
-                last = int(np.searchsorted(wanted, piece.stop))
+            for group in self._groups:
+                last = int(np.searchsorted(wanted, group.stop))
                 while at < last:
-                    cursor = self._cursor(column, piece, int(wanted[at]))
+                    cursor = self._cursor(column, group, int(wanted[at]))
                     end = min(int(np.searchsorted(wanted, cursor.stop)), last)
                     chunks.append(cursor.batch.take(pa.array(wanted[at:end] - cursor.first)))
                     at = end
-        found = pa.chunked_array(chunks, type=self._schema.field(column).type)
+        found = pa.chunked_array(chunks, type=self._kind(column))
         return found if np.array_equal(rows, wanted) else found.take(pa.array(places))
 
     def _between(self, column: str, start: int, stop: int) -> Iterator[pa.Array]:
-        for piece in self._pieces:
-            at = max(start, piece.first)
-            while at < min(stop, piece.stop):
-                cursor = self._cursor(column, piece, at)
+        for group in self._groups:
+            at = max(start, group.first)
+            while at < min(stop, group.stop):
+                cursor = self._cursor(column, group, at)
                 end = min(stop, cursor.stop)
                 yield cursor.batch.slice(at - cursor.first, end - at)
                 at = end
 
-    def _cursor(self, column: str, piece: _Piece, row: int) -> _Cursor:
+    def _cursor(self, column: str, group: _RowGroup, row: int) -> _Cursor:
         """A cursor whose batch holds a row: one that is there or before it, else one from the beginning of its row group."""
         cursors = self._cursors.setdefault(column, [])
-        near = [cursor for cursor in cursors if cursor.piece is piece and cursor.first <= row]
+        near = [cursor for cursor in cursors if cursor.group is group and cursor.first <= row]
         cursor = max(near, key=lambda one: one.first, default=None)
         if cursor is None:
-            cursor = _Cursor(piece, self._read(piece, column), piece.first)
+            cursor = _Cursor(group, self._read(group, column), group.first)
         else:
             cursors.remove(cursor)
         cursors.insert(0, cursor)
-        del cursors[_CURSORS:]
+        del cursors[_CURSORS if sum(map(len, self._cursors.values())) <= _OPEN else 1 :]
         try:
             while row >= cursor.stop:
                 cursor.first, cursor.batch = cursor.stop, next(cursor.batches)
         except (pa.ArrowException, OSError, StopIteration) as error:
             cursors.remove(cursor)
-            raise self._unreadable(error) from error
+            raise self._unreadable(error, range(cursor.stop, group.stop)) from error
         return cursor
 
     def _batches(self, column: str) -> Iterator[tuple[int, pa.Array]]:
-        """A whole column in pieces, apart from where others are reading, with the number of each piece's first row."""
+        """A whole column in batches, apart from where others are reading, with the number of each batch's first row."""
         try:
-            for piece in self._pieces:
-                first = piece.first
-                for batch in self._read(piece, column):
+            for group in self._groups:
+                first = group.first
+                for batch in self._read(group, column):
                     yield first, batch
                     first += len(batch)
         except (pa.ArrowException, OSError) as error:
-            raise self._unreadable(error) from error
+            raise self._unreadable(error, range(first, group.stop)) from error
 
-    def _read(self, piece: _Piece, column: str) -> Iterator[pa.Array]:
+    def _read(self, group: _RowGroup, column: str) -> Iterator[pa.Array]:
         import pyarrow.dataset as ds
 
         options = ds.ParquetFragmentScanOptions(
             use_buffered_stream=True, buffer_size=_BUFFER, pre_buffer=False
         )
-        batches = piece.fragment.to_batches(
-            schema=self._schema, columns=[column], batch_size=_BATCH, batch_readahead=1, fragment_readahead=1,
-            fragment_scan_options=options, use_threads=False,
+        batches = group.fragment.to_batches(
+            schema=self._schema, columns=[self._fields[column].name], batch_size=group.batch_rows, batch_readahead=1,
+            fragment_readahead=1, fragment_scan_options=options, use_threads=False,
         )  # fmt: skip
-        return (batch.column(0) for batch in batches if len(batch))
+        path = str(group.fragment.path)
+        for batch in batches:
+            if _version(path) != self._versions[path]:
+                raise OSError(f"{path} was written anew")
+            if len(batch):
+                yield batch.column(0)
 
-    def _unreadable(self, error: BaseException) -> SamplesError:
-        return SamplesError(
+    def _unreadable(self, error: BaseException, rows: range) -> UnreadableRowsError:
+        unreadable = UnreadableRowsError(
             "the file cannot be read, or was changed since it was opened",
-            where=str(self._path), found=str(error)[:200] or type(error).__name__, expected="the Parquet file as it was",
+            where=str(self._path), found=one_line(str(error))[:200] or type(error).__name__, expected="the Parquet file as it was",
+            hint="read the samples anew, or raise the limit of open files (ulimit -n) where there are too many",
         )  # fmt: skip
+        unreadable.rows = rows
+        return unreadable
+
+
+def _version(path: str) -> tuple[int, int]:
+    """What changes when a file is written: its size and time."""
+    found = Path(path).stat()
+    return found.st_size, found.st_mtime_ns
+
+
+def _fields(schema: pa.Schema) -> dict[str, pa.Field]:
+    """Name to field of the columns, those that pandas wrote as levels of an index first: as `FrameColumns` has them.
+
+    An index of one level without a name says nothing and is none of them.
+    """
+    described = schema.pandas_metadata or {}
+    stored = [level for level in described.get("index_columns", ()) if isinstance(level, str)]
+    names = {one.get("field_name"): one.get("name") for one in described.get("columns", ())}
+    levels: dict[str, pa.Field] = {}
+    for number, level in enumerate(stored):
+        name = names.get(level)
+        if level not in schema.names or (name is None and len(stored) == 1):
+            continue
+        levels[f"level_{number}" if name is None else str(name)] = schema.field(level)
+    columns = {name: schema.field(name) for name in schema.names if name not in stored}
+    return {**{name: level for name, level in levels.items() if name not in columns}, **columns}
+
+
+def _numbers(schema: pa.Schema, rows: int) -> dict[str, range]:
+    """Name to numbers of an index that pandas describes instead of writing it, if it has a name and is that of these rows."""
+    levels = (schema.pandas_metadata or {}).get("index_columns", ())
+    ranges = {
+        str(level["name"]): range(level["start"], level["stop"], level["step"])
+        for level in levels
+        if isinstance(level, dict) and level.get("name") is not None
+    }
+    return {
+        name: numbers for name, numbers in ranges.items() if len(numbers) == rows and name not in schema.names
+    }

@@ -17,7 +17,14 @@ from workbench.errors import SamplesError
 from workbench.samples.cells import EMPTY, SPEAKERS, Built, Fault, build, clean, conversations, prompt_key
 from workbench.samples.columns import check_names, metadata_columns, recognise
 from workbench.samples.envelopes import batch_roles, failed_request, unpacked
-from workbench.samples.frame_columns import FLOATS, ColumnData, FrameColumns, Rows, codes_of_texts
+from workbench.samples.frame_columns import (
+    FLOATS,
+    ColumnData,
+    FrameColumns,
+    Rows,
+    UnreadableRowsError,
+    codes_of_texts,
+)
 from workbench.samples.plain import is_missing, plain, text
 from workbench.samples.roles import joined_prompts
 
@@ -172,6 +179,45 @@ class Table:
 
     def build(self, rows: Rows | slice | None) -> Built:
         """The threads of some rows, and the faults among them."""
+        return self.read(rows)[0]
+
+    def read(
+        self, rows: Rows | slice | None, *, references: bool = False
+    ) -> tuple[Built, NDArray[np.object_]]:
+        """The threads of some rows, and their references where these are asked for (else None, like those of unreadable rows).
+
+        Rows in a part of a file that can no longer be read are at fault; the others are read.
+        """
+        try:
+            return self._built(rows), self._references(rows, wanted=references)
+        except UnreadableRowsError as error:
+            return self._read_rest(
+                np.arange(len(self))[rows if rows is not None else slice(None)], error, references
+            )
+
+    def _read_rest(
+        self, rows: Rows, error: UnreadableRowsError, references: bool
+    ) -> tuple[Built, NDArray[np.object_]]:
+        is_lost = (rows >= error.rows.start) & (rows < error.rows.stop)
+        if not is_lost.any():
+            is_lost[:] = True  # what is asked about a whole column cannot be answered without the lost ones
+        left = np.flatnonzero(~is_lost)
+        built, found = self.read(rows[left], references=references)
+        wires, answers = [EMPTY] * len(rows), np.full(len(rows), None, object)
+        for at, wire in zip(left.tolist(), built.wires, strict=True):
+            wires[at] = wire
+        answers[left] = found
+        fault = Fault("", f"{error.found} ({error.what})", error.expected)
+        faults = {
+            **dict.fromkeys(np.flatnonzero(is_lost).tolist(), fault),
+            **{int(left[at]): one for at, one in built.faults.items()},
+        }
+        return Built(wires, dict(sorted(faults.items()))), answers
+
+    def _references(self, rows: Rows | slice | None, *, wanted: bool) -> NDArray[np.object_]:
+        return self.references(rows) if wanted else np.full(self._count(rows), None, object)
+
+    def _built(self, rows: Rows | slice | None) -> Built:
         others = {role: self.cells(self.roles[role], rows) for role in _OTHERS if role in self.roles}
         metadata = {name: self.cells(name, rows) for name in self.metadata}
         cells = {**others, **self.conversation_cells(rows)}

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from workbench.errors import SamplesError
 from workbench.packed import BATCH_ROWS, Packed, Stream
-from workbench.samples.cells import Built, Fault, rewritten
+from workbench.samples.cells import Built, Fault, Wire, rewritten
 from workbench.samples.columns import require_completion
 from workbench.samples.display import as_html, as_line, as_markdown
 from workbench.samples.draw import draw_rows, strata
@@ -174,11 +174,7 @@ class Samples:
 
     def faults_at(self, start: int, stop: int) -> dict[int, str]:
         """`problems` of the rows from `start` up to `stop` alone, by their positions in this view."""
-        numbers = np.arange(start, stop) if self._rows is None else self._rows[start:stop]
-        return {
-            row: f"{self._table.place(int(numbers[row - start]))}: {fault}"
-            for row, fault in self._encoding.faults_at(start, stop).items()
-        }
+        return self._described(self._encoding.faults_at(start, stop))
 
     @property
     def groups(self) -> NDArray[np.object_]:
@@ -187,13 +183,16 @@ class Samples:
 
     @property
     def group_codes(self) -> NDArray[np.intp]:
-        """`groups` as whole numbers (n,), from 0 in the order of the rows: many times faster, and the same rows together."""
+        """`groups` as whole numbers (n,), from 0 in the order of the rows: many times faster, and the same rows together.
+
+        Rows that cannot be read, which have a group of their own in `groups`, may be with the others of their prompt here.
+        """
         if self._codes is None:
             self._codes = self._table.group_codes(self._rows)
         return self._codes
 
     def completions(self, rows: Rows | slice | None = None) -> list[str | None]:
-        """The text of each completion (n,), None where there is none or the row cannot be read.
+        """The text of each completion (n,), None where there is none or its line cannot be read.
 
         Args:
             rows: Positions in this view; all by default.
@@ -272,6 +271,11 @@ class Samples:
         return self._table.source
 
     @property
+    def known_problems(self) -> dict[int, str]:
+        """`problems` of the rows that have been sent to graders: no row is read for it."""
+        return self._described(self._encoding.known_faults())
+
+    @property
     def problems(self) -> dict[int, str]:
         """Row of this view to why it cannot be read. Empty for a healthy dataset.
 
@@ -279,10 +283,31 @@ class Samples:
         """
         if self._faults is None:
             self._faults = self._encoding.faults()
-        numbers = self.row_numbers
-        return {
-            row: f"{self._table.place(int(numbers[row]))}: {fault}" for row, fault in self._faults.items()
-        }
+        return self._described(self._faults)
+
+    def _described(self, faults: Mapping[int, Fault]) -> dict[int, str]:
+        numbers = self.row_numbers if faults else np.zeros(0, np.intp)
+        return {row: f"{self._table.place(int(numbers[row]))}: {fault}" for row, fault in faults.items()}
+
+    def threads_and_references(self) -> tuple[list[Wire], NDArray[np.object_]]:
+        """The threads of all rows as plain data and the references, in one pass that `problems` takes its answer from."""
+        built, references = self._table.read(self._rows, references=True)
+        if self._rewrite is not None:
+            built = rewritten(built, self._rewrite)
+        self._faults = built.faults
+        return built.wires, references
+
+    def read(self) -> list[Sample | str]:
+        """The samples (n,), made together; in place of one that cannot be read, why."""
+        wires, references = self.threads_and_references()
+        problems = self.problems
+        if len(problems) == len(self):
+            return [problems[row] for row in range(len(self))]
+        columns = zip(self.ids, wires, references, self.groups, strict=True)
+        return [
+            problems[at] if at in problems else Sample(name, StringThread.from_wire(wire), reference, group)
+            for at, (name, wire, reference, group) in enumerate(columns)
+        ]
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -412,11 +437,14 @@ class Samples:
             not in {
                 "content_digest",
                 "faults_at",
+                "known_problems",
                 "metadata_names",
                 "packed",
+                "read",
                 "references_at",
                 "require_completion",
                 "rewrite",
+                "threads_and_references",
             }
         ]
 

@@ -207,13 +207,16 @@ class SandboxedGrader(Grader):
         Where no sandbox starts, every row fails with kind *sandbox*: the other graders of a suite go on.
         """
         packed = await asyncio.to_thread(samples.packed, extras=self.takes_rows)
+        stopped = False
         try:
-            grades = (await asyncio.to_thread(self._run, packed, control)).grades
+            outcome = await asyncio.to_thread(self._run, packed, control)
+            grades, stopped = outcome.grades, bool(outcome.stopped)
         except StartError as error:
             grades = Grades.empty(len(samples))
             grades.ended = f"not graded: {error.message}"
             grades.finish(ErrorKind.SANDBOX, grades.ended)
-        for row, problem in samples.problems.items():
+        # Who stops a run does not wait until the rest is read.
+        for row, problem in (samples.known_problems if stopped else samples.problems).items():
             grades.fail(row, GradeError(ErrorKind.SAMPLE, problem))
         if control.looks_again and not control.cancel.is_set():
             await asyncio.to_thread(self._look_again, samples, grades, control)

@@ -196,8 +196,6 @@ class Rows:
 
     def of(self, command: dict[str, Any]) -> list[Any]:
         """The rows that a command asks for: of the dataset, or sent with it."""
-        if "data" in command:
-            return self._sent(command["data"])
         if "at" in command:
             assert self._blob is not None
             return self._sent(self._blob[command["at"] : command["at"] + command["size"]])

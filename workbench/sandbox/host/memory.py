@@ -12,7 +12,8 @@ from pathlib import Path
 __all__ = ["BUFFER_BYTES", "Blob", "RowBuffer", "anonymous_file"]
 
 BUFFER_BYTES = 8 * 1024 * 1024
-"""Bytes of rows that one command may send: two commands are under way, and each worker has a buffer of its own."""
+"""Bytes of rows that one command may send: two commands are under way, and each worker has a buffer of its own.
+A single row that is larger gets a worker whose buffer takes it."""
 
 
 class Blob:
@@ -44,10 +45,14 @@ class RowBuffer:
     """Memory through which one worker is sent its rows, two commands' worth: the host writes, the worker reads.
 
     As with a `Blob`, the worker's descriptor is read-only. It sees the rows that it is asked to grade and no others.
+
+    Args:
+        command_bytes: Bytes of rows that one command may send.
     """
 
-    def __init__(self) -> None:
-        self.nbytes = 2 * BUFFER_BYTES
+    def __init__(self, command_bytes: int = BUFFER_BYTES) -> None:
+        self.command_bytes = command_bytes
+        self.nbytes = 2 * command_bytes
         fd, self.fd = _written_and_read()
         try:
             os.truncate(fd, self.nbytes)
@@ -60,7 +65,7 @@ class RowBuffer:
 
     def write(self, half: int, data: bytes) -> int:
         """Put the rows of one command into a half; returns where they begin."""
-        at = half * BUFFER_BYTES
+        at = half * self.command_bytes
         self._memory[at : at + len(data)] = data
         return at
 

@@ -20,7 +20,7 @@ from workbench.sandbox.host import questions as ask
 from workbench.sandbox.host.interpreter import StartError
 from workbench.sandbox.host.janitor import Janitor
 from workbench.sandbox.host.limits import Limits, Program
-from workbench.sandbox.host.memory import BUFFER_BYTES, Blob
+from workbench.sandbox.host.memory import Blob
 from workbench.sandbox.host.questions import Checked
 from workbench.sandbox.host.run import Outcome, Run
 from workbench.sandbox.host.second_calls import second_calls
@@ -155,13 +155,15 @@ class Pool:
         spares = self._take_spares(packed, shards, program.limits)
         fresh = dict(shards)
 
-        def new_worker(first: int) -> Worker:
+        def new_worker(first: int, buffer_bytes: int) -> Worker:
             last = fresh.pop(first, None)
             if last is None:
                 # In the place of a lost worker, so it decodes what it is asked for and no more: else each crash
                 # would cost as much as all the rows that still wait.
-                return self._worker(program.limits, packed)
-            return spares.pop(first, None) or self._worker(program.limits, packed, (first, last))
+                return self._worker(program.limits, packed, buffer_bytes=buffer_bytes)
+            return spares.pop(first, None) or self._worker(
+                program.limits, packed, (first, last), buffer_bytes=buffer_bytes
+            )
 
         run = Run(
             program, packed.rows, new_worker=new_worker, on_progress=on_progress, cancel=cancel,
@@ -238,12 +240,16 @@ class Pool:
             worker.close()
 
     def _worker(
-        self, limits: Limits, packed: Packed | Stream | None = None, shard: tuple[int, int] = (0, 0)
+        self,
+        limits: Limits,
+        packed: Packed | Stream | None = None,
+        shard: tuple[int, int] = (0, 0),
+        buffer_bytes: int = 0,
     ) -> Worker:
         with self._lock:
             blob = self._blob(packed) if isinstance(packed, Packed) and packed.rows else None
             resident = shard if isinstance(packed, Packed) and packed.rows <= RESIDENT_ROWS else (0, 0)
-            worker = Worker.start(self._alive(), self._layout(limits, resident, packed), blob)
+            worker = Worker.start(self._alive(), self._layout(limits, resident, packed, buffer_bytes), blob)
         try:
             worker.await_ready()
         except Death as death:
@@ -260,16 +266,14 @@ class Pool:
         with self._lock:
             return Worker.start(self._alive(), self._layout(limits, (0, 0), None))
 
-    def _layout(self, limits: Limits, shard: tuple[int, int], packed: Packed | Stream | None) -> Layout:
-        memory = limits.memory_mb * 1024 * 1024
+    def _layout(
+        self, limits: Limits, shard: tuple[int, int], packed: Packed | Stream | None, buffer_bytes: int = 0
+    ) -> Layout:
         # Without a shard the worker decodes behind its locks, where that would take the grader's memory.
-        if isinstance(packed, Stream):
-            memory += _DECODED * BUFFER_BYTES
-        elif packed is not None and shard == (0, 0):
+        memory = limits.memory_mb * 1024 * 1024 + _DECODED * buffer_bytes
+        if isinstance(packed, Packed) and shard == (0, 0):
             memory += _DECODED * max(map(len, packed.batches), default=0)
-        return Layout(
-            self._layers, memory, shard, packed is not None and packed.extras, isinstance(packed, Stream)
-        )
+        return Layout(self._layers, memory, shard, packed is not None and packed.extras, buffer_bytes)
 
     def _blob(self, packed: Packed) -> Blob:
         blob = self._blobs.get(packed)

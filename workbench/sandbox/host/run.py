@@ -33,6 +33,8 @@ _TARGET_SECONDS = 0.05
 """Work in one command: long enough to hide the round trip, short enough for a live bar."""
 _SENT_BYTES = 1024 * 1024
 """Bytes of rows in one command: what fits a processor's cache is decoded and graded in half the time of 8 MB."""
+_DECODED_BYTES = 20_000_000
+"""Bytes of rows that a worker decodes in a second, at the least: a row's time begins when it is decoded."""
 _TICK_SECONDS = 0.05
 _GRACE_SECONDS = 0.3  # for ranges in work when a run is stopped
 
@@ -60,7 +62,8 @@ class Run:
     Args:
         program: What to load.
         rows: Rows in the dataset.
-        new_worker: Makes a ready worker for the rows from one on; called again when one is lost.
+        new_worker: Makes a ready worker for the rows from one on, to which a command can send so many bytes of rows (0
+            where none are sent); called again when one is lost, or when a row is larger.
         on_progress: Called with (rows done, rows failed), at most every 0.1 s and once at the end.
         cancel: Stops the run when set.
         discard: Takes a worker that is done with; it may end it later.
@@ -72,7 +75,7 @@ class Run:
         program: Program,
         rows: int,
         *,
-        new_worker: Callable[[int], Worker],
+        new_worker: Callable[[int, int], Worker],
         on_progress: Callable[[int, int], None] | None = None,
         cancel: threading.Event | None = None,
         discard: Callable[[Worker], object] = Worker.close,
@@ -100,6 +103,7 @@ class Run:
             self._unsent = WorkerSlot(deque([(shards[0][0], shards[-1][1])]))
             for slot in self._slots:
                 slot.ranges.clear()
+                slot.buffer_bytes = BUFFER_BYTES
         try:
             while self._busy() and not self._outcome.stopped:
                 self._step()
@@ -162,7 +166,7 @@ class Run:
         return largest.give(slot.batch_rows) if largest.left > 2 * slot.batch_rows else None
 
     def _start_worker(self, slot: WorkerSlot) -> None:
-        worker = slot.worker = self._new_worker(slot.ranges[0][0])
+        worker = slot.worker = self._new_worker(slot.ranges[0][0], slot.buffer_bytes)
         slot.loaded = False
         self._program.require(worker.level)
         self._grades.isolation = weakest(self._grades.isolation, worker.level)
@@ -210,8 +214,8 @@ class Run:
     ) -> tuple[tuple[int, int], dict[str, Any]] | None:
         """The rows that a command asks for, and what it says of where they are.
 
-        As many of `rows` as fit the worker's buffer, the others go back. None where a single row is larger than that and
-        the worker is at work: it comes with a command that an idle worker reads at once.
+        As many of `rows` as fit the worker's buffer, the others go back. None where a single row is larger than that: when
+        the worker has done what it is at, another one with a larger buffer takes its place.
         """
         if self._encode is None:
             return rows, {}
@@ -219,18 +223,19 @@ class Run:
         assert slot.worker.buffer is not None
         start, stop = rows
         data = self._encode(start, stop)
-        while len(data) > BUFFER_BYTES and stop - start > 1:
+        while len(data) > slot.buffer_bytes and stop - start > 1:
             middle = (start + stop) // 2
             slot.ranges.appendleft((middle, stop))
             stop = middle
             slot.batch_rows = stop - start
             data = self._encode(start, stop)
-        if len(data) <= BUFFER_BYTES:
+        if len(data) <= slot.buffer_bytes:
             return (start, stop), {"at": slot.worker.buffer.write(half, data), "size": len(data)}
-        if slot.requests:
-            slot.ranges.appendleft((start, stop))
-            return None
-        return (start, stop), {"data": data}
+        slot.ranges.appendleft((start, stop))
+        if not slot.requests:
+            self._discard(slot.worker)
+            slot.worker, slot.buffer_bytes = None, len(data)
+        return None
 
     def _collect(self, slot: WorkerSlot) -> None:
         """Take every complete answer: a second one may be in our buffer already, where `select` cannot see it."""
@@ -265,13 +270,14 @@ class Run:
         """End a worker whose current row has not moved for too long."""
         assert slot.worker is not None
         request, now = slot.requests[0], time.monotonic()
-        if now - slot.since > request.count * self._limits.hard_row_seconds + 1:
+        decoding = request.size / _DECODED_BYTES
+        if now - slot.since > request.count * self._limits.hard_row_seconds + decoding + 1:
             raise Death(TIMED_OUT)  # its mark moves, or is forged, but more slowly than the limit allows
         _, bits = page_of(slot, request)
         mark = int((bits != NOT_SCORED).sum())
         if mark != slot.mark:
             slot.mark, slot.since_mark = mark, now
-        elif now - slot.since_mark > self._limits.hard_row_seconds:
+        elif now - slot.since_mark > self._limits.hard_row_seconds + decoding:
             raise Death(TIMED_OUT)
 
     def _handle_death(self, slot: WorkerSlot, death: Death) -> None:

@@ -57,14 +57,14 @@ class Layout:
         memory_bytes: Address space beyond what the worker starts with.
         shard: First and one past the last row to decode beforehand.
         extras: The rows hold more than threads: the reference and the id as well.
-        is_sent_rows: Rows come with each command, through a buffer of its own.
+        buffer_bytes: Bytes of rows that a command may send through a buffer of the worker's own; 0 where none are sent.
     """
 
     layers: tuple[str, ...]
     memory_bytes: int
     shard: tuple[int, int] = (0, 0)
     extras: bool = False
-    is_sent_rows: bool = False
+    buffer_bytes: int = 0
 
 
 @dataclass(eq=False)
@@ -103,7 +103,7 @@ class Worker:
         worker.bits = np.frombuffer(worker._page, np.uint64)
         child_in, worker._in = os.pipe()
         worker._out, child_out = os.pipe()
-        worker.buffer = RowBuffer() if layout.is_sent_rows else None
+        worker.buffer = RowBuffer(layout.buffer_bytes) if layout.buffer_bytes else None
         rows = worker.buffer or blob
         fds = [child_in, child_out, page_fd, *([rows.fd] if rows else [])]
         try:

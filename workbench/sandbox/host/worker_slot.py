@@ -26,7 +26,7 @@ class Request:
 
 @dataclass(eq=False)
 class WorkerSlot:
-    """A worker with the rows that are its own, and whether it has loaded the program."""
+    """A worker with the rows that are its own, whether it has loaded the program, and the bytes of rows that it can be sent."""
 
     ranges: deque[tuple[int, int]]
     worker: Worker | None = None
@@ -36,6 +36,7 @@ class WorkerSlot:
     mark: int = -1
     since: float = 0.0
     since_mark: float = 0.0
+    buffer_bytes: int = 0
 
     @property
     def left(self) -> int:

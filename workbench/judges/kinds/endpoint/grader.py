@@ -16,7 +16,7 @@ from typing import Any, Self
 from workbench import background
 from workbench.errors import WorkbenchError
 from workbench.grade import ErrorKind, Grade
-from workbench.graders.base import Control, Grader, kind, samples_of_rows
+from workbench.graders.base import Control, Grader, kind
 from workbench.graders.settings import HANDLING, LIMIT
 from workbench.grades import Grades
 from workbench.judges.asking.settings import check_setting
@@ -248,7 +248,7 @@ class Endpoint(Grader):
 
     async def _grade_batch(self, samples: Samples, rows: range) -> dict[int, Grade]:
         # In a thread: building samples may take long, and the event loop serves other graders too.
-        outcomes = dict(zip(rows, await asyncio.to_thread(samples_of_rows, samples, rows), strict=True))
+        outcomes = dict(zip(rows, await asyncio.to_thread(samples[rows.start : rows.stop].read), strict=True))
         grades = {
             row: Grade.failed(ErrorKind.SAMPLE, outcome)
             for row, outcome in outcomes.items()
