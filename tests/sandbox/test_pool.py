@@ -602,6 +602,9 @@ def test_set_order_is_the_same_in_every_run():
     "body",
     [
         "import zoneinfo; return float(str(zoneinfo.ZoneInfo('Europe/Berlin')) == 'Europe/Berlin')",
+        "import datetime, zoneinfo\nzone = zoneinfo.ZoneInfo('America/New_York')\nnoon = datetime.datetime(2026, 7, 1, 12, tzinfo=zone)\nreturn float(noon.utcoffset() == datetime.timedelta(hours=-4))",
+        "import zoneinfo; return float(len([zoneinfo.ZoneInfo(key) for key in zoneinfo.available_timezones()]) > 300)",
+        "import zoneinfo\ntry:\n    zoneinfo.ZoneInfo('No/Where')\nexcept zoneinfo.ZoneInfoNotFoundError:\n    return 1.0",
         "import datetime; return float(datetime.datetime.strptime('2026-11-21', '%Y-%m-%d').year == 2026)",
         "return float('ä'.encode('cp1252') == b'\\xe4')",
         "return float('bücher.example'.encode('idna') == b'xn--bcher-kva.example')",

@@ -8,9 +8,11 @@ workers and itself.
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import importlib
 import importlib.util
+import io
 import json
 import os
 import signal
@@ -18,6 +20,8 @@ import socket
 import struct
 import sys
 import types
+from collections.abc import Iterator
+from typing import IO
 
 _HERE = os.path.dirname(os.path.abspath(__file__))
 
@@ -53,7 +57,7 @@ def preload() -> None:
         _import(f"encodings.{name}")
     # The None goes again: with it an import would fail with Python's words on sys.modules instead of ours.
     del sys.modules["ssl"]
-    _load_zones()
+    _keep_zones()
 
 
 def _import(name: str) -> None:
@@ -63,14 +67,34 @@ def _import(name: str) -> None:
         pass  # left out of this build of Python, or of this version
 
 
-def _load_zones() -> None:
+def _keep_zones() -> None:
+    """Hold the files of all time zones: a worker can open none, and few graders ask for one."""
     import zoneinfo
+    from zoneinfo import _common
 
-    keys = zoneinfo.available_timezones()
-    # The module keeps zones in a weak cache: somebody must hold them, or they cannot be had later.
-    # "posix/" repeats all zones, and "right/" counts leap seconds, which datetime does not know.
-    zones = {key: zoneinfo.ZoneInfo(key) for key in keys if not key.startswith(("posix/", "right/"))}
-    zoneinfo.available_timezones = lambda: set(zones)
+    files = {key: data for folder in reversed(zoneinfo.TZPATH) for key, data in _zone_files(folder)}
+    load_missing = _common.load_tzdata
+
+    def load_tzdata(key: str) -> IO[bytes]:
+        return io.BytesIO(files[key]) if key in files else load_missing(key)
+
+    # Without a path, zones come from where an installed `tzdata` would be asked.
+    zoneinfo.reset_tzpath(to=())
+    _common.load_tzdata = load_tzdata  # type: ignore[assignment]  # any file will do
+    zoneinfo.available_timezones = lambda: files.keys() - {"posixrules"}
+
+
+def _zone_files(folder: str) -> Iterator[tuple[str, bytes]]:
+    """Key and content of each zone in a folder of the system's."""
+    for place, folders, names in os.walk(folder):
+        if place == folder:
+            # "posix" repeats all zones, and "right" counts leap seconds, which datetime does not know.
+            folders[:] = [name for name in folders if name not in ("posix", "right")]
+        for name in names:
+            path = os.path.join(place, name)
+            with contextlib.suppress(OSError), open(path, "rb") as file:
+                if (magic := file.read(4)) == b"TZif":
+                    yield os.path.relpath(path, folder).replace(os.sep, "/"), magic + file.read()
 
 
 def load_file(name: str, *parts: str) -> types.ModuleType:
@@ -99,6 +123,7 @@ def load_engine(path: str) -> None:
 def main(control_fd: int, engine: str) -> None:
     """Serve requests until the host goes away."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    gc.disable()  # what is loaded here stays: there is no garbage to look for
     preload()
     if engine:
         load_engine(engine)
@@ -138,8 +163,8 @@ def main(control_fd: int, engine: str) -> None:
     sys.modules["_wb_probes"].note_processes()
     sys.modules["_wb_environ"].forget()
     # Before the first fork: objects that the collector leaves alone stay shared with the workers.
-    gc.collect()
     gc.freeze()
+    gc.enable()
     control = socket.socket(fileno=control_fd)
     children: set[int] = set()
     try:
