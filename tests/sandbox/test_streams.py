@@ -120,3 +120,24 @@ def test_who_stops_a_run_does_not_wait_for_the_rest(streamed, monkeypatch):
     assert sent
     monkeypatch.setattr(encoding.Encoder, "encode", lambda *_, **__: pytest.fail("rows were read"))
     assert samples.problems == {}
+
+
+def test_a_stopped_run_over_messages_reads_no_more(streamed, monkeypatch):
+    """Rows of lists have to be read to know their faults; those that were never sent are not."""
+    messages = [{"role": "user", "content": "q"}, {"role": "assistant", "content": "abc"}]
+    samples = wb.Samples([{"messages": messages}] * 150_000 + [{"messages": [{"content": "no role"}]}])
+    read = []
+    before = encoding.Encoder.encode
+
+    def note(self, start, stop, **settings):
+        read.append(stop)
+        return before(self, start, stop, **settings)
+
+    monkeypatch.setattr(encoding.Encoder, "encode", note)
+    grader = wb.FunctionGrader.from_source(LENGTH)
+    report = grader.run(samples, progress=lambda _: False)
+    cancelled = [
+        error for error in report.grades[grader.name].errors.values() if error.kind is ErrorKind.CANCELLED
+    ]
+    assert cancelled
+    assert max(read, default=0) < len(samples)
