@@ -6,6 +6,7 @@ WorkbenchError
 ├── ValidationError      (ValueError)    one of the five checks failed
 ├── NotValidatedError    (ValueError)    save or export of a grader that was never proved
 ├── SamplesError         (ValueError)    rows or columns that cannot be read
+│   └── UnreadableRowsError              in samples: rows of a file that was changed or damaged
 ├── FormatError          (ValueError)    a file that cannot be read or written
 ├── ReportError          (ValueError)    a question a report cannot answer
 ├── SandboxError         (RuntimeError)  the sandbox could not do its work

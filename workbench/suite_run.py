@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from workbench import background
-from workbench.errors import SamplesError, WorkbenchError
+from workbench.errors import WorkbenchError
 from workbench.grade import ErrorKind, Grade
 from workbench.graders import Control
 from workbench.graders.combine import Entry, Outcome
@@ -31,6 +31,7 @@ from workbench.packed import BATCH_ROWS
 from workbench.progress import OnProgress, Progress
 from workbench.report import Report
 from workbench.samples import Samples
+from workbench.samples.frame_columns import UnreadableRowsError
 from workbench.serialization import parts
 
 if TYPE_CHECKING:
@@ -198,7 +199,7 @@ class Run:
         """One pass, in which every row fails where the samples can no longer be read: what others graded is kept."""
         try:
             return await self._grade_all(entry, repeat)
-        except SamplesError as error:
+        except UnreadableRowsError as error:
             grades = Grades.empty(len(self._samples))
             grades.ended = f"not graded: {error.what}"
             grades.finish(ErrorKind.SAMPLE, f"{error.what}; {error.where}, found {error.found}")

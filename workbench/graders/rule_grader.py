@@ -12,7 +12,6 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.errors import SamplesError
 from workbench.grade import ErrorKind, Grade, GradeError, Skip
 from workbench.graders.base import Control, Grader, error_of
 from workbench.graders.portable.refusals import refusal
@@ -22,6 +21,7 @@ from workbench.grades import SCORED, Grades
 from workbench.row_notes import RowNotes
 from workbench.samples import Sample, Samples
 from workbench.samples.columns import ROLES
+from workbench.samples.frame_columns import UnreadableRowsError
 from workbench.thread import StringThread
 
 __all__ = ["ColumnVerdicts", "RuleGrader", "UngradedReason", "Unscored", "no_reference"]
@@ -185,7 +185,7 @@ class RuleGrader(Grader):
         try:
             texts = samples.completions(slice(start, stop))
             references = samples.references_at(slice(start, stop)).tolist() if self.needs_reference else texts
-        except SamplesError:
+        except UnreadableRowsError:
             return rows  # a file that can no longer be read: the rows say so themselves
         faults = samples.faults_at(start, stop)
         # What is empty, missing or at fault is decided by rules of its own.

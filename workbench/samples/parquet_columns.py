@@ -147,9 +147,7 @@ class ParquetColumns:
         """See `ColumnData.series`."""
         numbers = np.arange(self._rows)[rows] if isinstance(rows, slice) else rows
         if column in self._numbers:
-            index = pd.RangeIndex(
-                self._numbers[column].start, self._numbers[column].stop, self._numbers[column].step
-            )
+            index = self._numbers[column]
             series = pd.Series(index if numbers is None else index[numbers], name=column)
         else:
             schema = pa.schema([self._fields[column]], metadata=self._schema.metadata)
@@ -328,11 +326,11 @@ def _fields(schema: pa.Schema) -> dict[str, pa.Field]:
     return {**{name: level for name, level in levels.items() if name not in columns}, **columns}
 
 
-def _numbers(schema: pa.Schema, rows: int) -> dict[str, range]:
+def _numbers(schema: pa.Schema, rows: int) -> dict[str, pd.RangeIndex]:
     """Name to numbers of an index that pandas describes instead of writing it, if it has a name and is that of these rows."""
     levels = (schema.pandas_metadata or {}).get("index_columns", ())
     ranges = {
-        str(level["name"]): range(level["start"], level["stop"], level["step"])
+        str(level["name"]): pd.RangeIndex(level["start"], level["stop"], level["step"])
         for level in levels
         if isinstance(level, dict) and level.get("name") is not None
     }

@@ -286,7 +286,8 @@ class Samples:
         return self._described(self._faults)
 
     def _described(self, faults: Mapping[int, Fault]) -> dict[int, str]:
-        numbers = self.row_numbers if faults else np.zeros(0, np.intp)
+        # Without `row_numbers`, which are as many as there are rows.
+        numbers = range(len(self)) if self._rows is None else self._rows
         return {row: f"{self._table.place(int(numbers[row]))}: {fault}" for row, fault in faults.items()}
 
     def threads_and_references(self) -> tuple[list[Wire], NDArray[np.object_]]:

@@ -50,7 +50,7 @@ class RowBuffer:
         command_bytes: Bytes of rows that one command may send.
     """
 
-    def __init__(self, command_bytes: int = BUFFER_BYTES) -> None:
+    def __init__(self, command_bytes: int) -> None:
         self.command_bytes = command_bytes
         self.nbytes = 2 * command_bytes
         fd, self.fd = _written_and_read()
