@@ -35,3 +35,9 @@ def test_notes_are_a_dict(stretches, own, removed, taken):
     some = notes.take(np.array(taken, np.intp))
     assert some == {at: expected[row] for at, row in enumerate(taken) if row in expected}
     assert all(before.get(row) is not None for row in removed if row in before)
+    whole = RowNotes.joined([(notes, 45), (some, len(taken)), (before, 45)])
+    joined = [(expected, 45), (dict(some), len(taken)), (dict(before), 45)]
+    after = {0: 0, 1: 45, 2: 45 + len(taken)}
+    assert whole == {
+        after[at] + row: note for at, (part, _) in enumerate(joined) for row, note in part.items()
+    }

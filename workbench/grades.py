@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, MutableMapping
+from collections.abc import Iterator, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 from workbench.grade import ErrorKind, Grade, GradeError, Status
 from workbench.row_notes import RowNotes
 
-__all__ = ["FAILED", "SCORED", "Grades"]
+__all__ = ["FAILED", "MISSING", "SCORED", "Grades"]
 
 _MISSING, _SCORED, _FAILED, _SKIPPED = range(4)
-SCORED, FAILED = _SCORED, _FAILED
-"""The code of a scored row."""
+MISSING, SCORED, FAILED = _MISSING, _SCORED, _FAILED
+"""Codes of rows."""
 _COLUMNS = ("scores", "codes", "passed", "seconds", "tokens", "cost")
 _NOTES = ("errors", "reasoning", "metadata", "ungraded", "graded_again")
 _STATUS_NAMES = np.array(["missing", Status.SCORED, Status.FAILED, Status.SKIPPED], dtype=object)
@@ -113,6 +113,23 @@ class Grades:
         notes: dict[str, Any] = {name: _taken(getattr(self, name), rows, place) for name in _NOTES}
         repeats = tuple(each.take(rows) for each in self.repeats)
         return replace(self, **columns, **notes, repeats=repeats)
+
+    @classmethod
+    def joined(cls, parts: Sequence[tuple[NDArray[np.intp], Grades]]) -> Grades:
+        """The grades of parts of the rows, put together.
+
+        What is said of all grades together, such as `ended`, is taken of the last part.
+
+        Args:
+            parts: Row numbers (m,) and their m grades, each; every row from 0 on is in one part.
+        """
+        order = np.argsort(np.concatenate([rows for rows, _ in parts]))
+        grades = [part for _, part in parts]
+        columns: dict[str, Any] = {
+            name: np.concatenate([getattr(part, name) for part in grades]) for name in _COLUMNS
+        }
+        notes: dict[str, Any] = {name: _joined_notes(name, grades) for name in _NOTES}
+        return replace(grades[-1], **columns, **notes, repeats=()).take(order)
 
     def put(self, row: int, grade: Grade) -> None:
         """Store one grade."""
@@ -226,6 +243,17 @@ def _taken(notes: Any, rows: NDArray[np.intp], place: Mapping[int, int]) -> Any:
     if isinstance(notes, RowNotes):
         return notes.take(rows)
     return {place[row]: note for row, note in notes.items() if row in place}
+
+
+def _joined_notes(name: str, parts: Sequence[Grades]) -> Any:
+    notes = [(getattr(part, name), len(part)) for part in parts]
+    if all(isinstance(own, RowNotes) for own, _ in notes):
+        return RowNotes.joined(notes)
+    joined, first = {}, 0
+    for own, count in notes:
+        joined.update({first + row: note for row, note in own.items()})
+        first += count
+    return joined
 
 
 def _or_none(value: float) -> float | None:

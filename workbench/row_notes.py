@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, ItemsView, Iterator, MutableMapping
+from collections.abc import Callable, ItemsView, Iterator, MutableMapping, Sequence
 from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
@@ -57,16 +57,55 @@ class RowNotes(MutableMapping[int, T]):
             self._stretches.append(_Stretch(first, codes, note))
 
     def take(self, rows: NDArray[np.intp]) -> RowNotes[T]:
-        """The notes of some rows, numbered anew in this order."""
-        taken: RowNotes[T] = RowNotes()
-        if not self._stretches:
-            place = {int(row): at for at, row in enumerate(rows)}
-            taken._own = {place[row]: note for row, note in self._own.items() if row in place}
-            return taken
-        for at, row in enumerate(rows.tolist()):
-            if row in self:
-                taken._own[at] = self[row]
+        """The notes of some rows, numbered anew in this order; notes that many rows share stay shared."""
+        taken: RowNotes[T] = RowNotes(self.own(rows))
+        if self._stretches and len(rows):
+            codes, note = self.shared(rows)
+            if (codes >= 0).any():
+                taken.put_stretch(0, codes, note)
         return taken
+
+    def own(self, rows: NDArray[np.intp]) -> dict[int, T]:
+        """The notes that were put for some rows (m,) by themselves, by their places among these."""
+        if not self._own:
+            return {}
+        place = {int(row): at for at, row in enumerate(rows)}
+        return {place[row]: note for row, note in self._own.items() if row in place}
+
+    def shared(self, rows: NDArray[np.intp]) -> tuple[NDArray[np.int64], Callable[[int], T]]:
+        """The notes that some rows (m,) share with others, as if they were one stretch.
+
+        Returns:
+            Codes (m,), negative for a row without one, and from a code to its note; a row's own note goes before it.
+        """
+        numbers = np.searchsorted([stretch.first for stretch in self._stretches], rows, side="right") - 1
+        order = np.argsort(numbers, kind="stable")
+        bounds = np.searchsorted(numbers[order], np.arange(len(self._stretches) + 1))
+        codes = np.full(len(rows), -1, np.int64)
+        rules = {id(stretch.note): stretch.note for stretch in self._stretches}
+        ranks = {rule: rank for rank, rule in enumerate(rules)}
+        for stretch, start, stop in zip(self._stretches, bounds, bounds[1:], strict=False):
+            places = order[start:stop]
+            places = places[rows[places] - stretch.first < len(stretch.codes)]
+            own = stretch.codes[rows[places] - stretch.first].astype(np.int64)
+            # A code of its own for each pair of a rule and a code.
+            codes[places] = np.where(own < 0, -1, own * len(rules) + ranks[id(stretch.note)])
+        notes = list(rules.values())
+        return codes, lambda code: notes[code % len(notes)](code // len(notes))
+
+    @classmethod
+    def joined(cls, parts: Sequence[tuple[RowNotes[T], int]]) -> RowNotes[T]:
+        """The notes of parts that follow each other, of so many rows each, numbered through."""
+        whole: RowNotes[T] = cls()
+        first = 0
+        for notes, count in parts:
+            whole._append(notes.copy(), first)
+            first += count
+        return whole
+
+    def _append(self, notes: RowNotes[T], first: int) -> None:
+        self._own |= {first + row: note for row, note in notes._own.items()}
+        self._stretches += [stretch._replace(first=first + stretch.first) for stretch in notes._stretches]
 
     def copy(self) -> RowNotes[T]:
         """The same notes, which later changes of these do not touch."""

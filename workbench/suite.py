@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import KW_ONLY, dataclass, field, fields, replace
+from pathlib import Path
 from typing import Any, Self
 
 from workbench import background
@@ -32,6 +33,7 @@ from workbench.suite_run import (
     SuiteOutcome,
     check_ready,
     ending_notes_of,
+    open_run_file,
     open_run_store,
     store_summary,
 )
@@ -207,6 +209,7 @@ class Suite:
         repeats: int = 1,
         reduce: str = "first",
         dataset: str = "",
+        resume: str | Path | None = None,
     ) -> Report:
         """Grade every sample with every grader.
 
@@ -232,15 +235,22 @@ class Suite:
             reduce: The grade that the report has of a row: that of the "first" repeat, the "mean" or "median" of the
                 scores, or the "majority" of the verdicts; see `workbench.graders.repeats.reduce_repeats`.
             dataset: What the store calls the samples, beside the run's summary.
+            resume: A file such as "run.parquet", in which the report is at the end, as `Report.to_parquet` writes it.
+                Grades are kept beside it as they come, in "run.parquet.unfinished". Where an earlier run of the same
+                graders over the same rows was stopped or killed, this one goes on: no row is graded again that has a
+                grade there. Rows that failed for a reason that may be gone (stopped, budget spent, a server out of
+                reach, a sandbox that did not start, a row that could not be read) are graded again.
 
         Raises:
+            FormatError: The folder of `resume` is missing or cannot be written.
             SamplesError: The samples cannot be read.
             IsolationError: Imported source where the machine cannot confine it.
             StoreError: The store cannot be opened.
             BudgetError: A budget in money, and a judge's model without a price.
-            ReportError: Fewer than one worker or repeat, or no such way to reduce.
+            ReportError: Fewer than one worker or repeat, or no such way to reduce; `resume` is the file of another run,
+                of none, or in use.
         """
-        settings = RunSettings(workers, preset, labels, budget, store, repeats, reduce, dataset)
+        settings = RunSettings(workers, preset, labels, budget, store, repeats, reduce, dataset, resume)
         report = self._run_suite(samples, progress, settings)
         for note in report.notes if progress is not False else ():
             print(visible(note))  # noqa: T201 (a caller may discard the report and its notes)
@@ -260,7 +270,7 @@ class Suite:
             samples: As in `run`.
             progress: Called with each `Progress` on the job's thread; where it returns False the run stops.
             ended: Called with the job when it is over, on the job's thread.
-            settings: `workers`, `preset`, `labels`, `budget`, `store`, `repeats`, `reduce` and `dataset`, as in `run`.
+            settings: `workers`, `preset`, `labels`, `budget`, `store`, `repeats`, `reduce`, `dataset` and `resume`, as in `run`.
 
         Raises:
             TypeError: Another setting. Errors of `run` are raised by `job.report()`.
@@ -282,15 +292,17 @@ class Suite:
         for entry in self.entries:
             check_ready(entry, spending.budget)
         fingerprints = fingerprints_of(self)  # of what runs: a dict in a grader may be changed later
-        with open_run_store(settings.store) as run_store:
+        own = {entry.name: fingerprints.get(entry.name, {}) for entry in self.entries}
+        with open_run_store(settings.store) as run_store, open_run_file(settings.resume, data, own) as file:
             judge_run = JudgeRun(spending, None if run_store is None else run_store.replies)
-            run = Run(self.entries, data, settings, judge_run)
+            run = Run(self.entries, data, settings, judge_run, file)
             with Bar(run.total, show=progress is True) as bar:
                 grades, stopped = run.go(progress if callable(progress) else bar)
             report = self._report(data, grades, fingerprints=fingerprints, **shown)
             notes = store_summary(run_store, report, self.name, settings.dataset)
-        notes += ending_notes_of(run, judge_run, interrupted=stopped)
-        return replace(report, notes=(*notes, *run.notes))
+            notes += ending_notes_of(run, judge_run, interrupted=stopped)
+            report = replace(report, notes=(*notes, *run.notes))
+            return report if file is None else file.finish(report)
 
     def _report(self, data: Samples, grades: dict[str, Grades], **settings: Any) -> Report:
         gate = self._judge(grades)

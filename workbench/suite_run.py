@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,7 +23,7 @@ from workbench.graders.repeats import (
     reduce_repeats,
     shuffled_rows,
 )
-from workbench.grades import Grades
+from workbench.grades import MISSING, Grades
 from workbench.judges.asking.budget import Budget, check_priced
 from workbench.judges.asking.circuit_breaker import NOT_ASKED, UNRECOVERABLE
 from workbench.judges.asking.judge_run import JudgeRun, use_judge_run
@@ -35,9 +36,18 @@ from workbench.samples.frame_columns import UnreadableRowsError
 from workbench.serialization import parts
 
 if TYPE_CHECKING:
+    from workbench.run_file import RunFile
     from workbench.store import Store
 
-__all__ = ["Run", "RunSettings", "SuiteOutcome", "ending_notes_of", "open_run_store", "store_summary"]
+__all__ = [
+    "Run",
+    "RunSettings",
+    "SuiteOutcome",
+    "ending_notes_of",
+    "open_run_file",
+    "open_run_store",
+    "store_summary",
+]
 
 
 @dataclass(frozen=True)
@@ -83,6 +93,7 @@ class RunSettings:
     repeats: int = 1
     reduce: str = "first"
     dataset: str = ""
+    resume: str | Path | None = None
 
     def __post_init__(self) -> None:
         check_workers(self.workers)
@@ -97,6 +108,7 @@ class Run:
         samples: The rows.
         settings: How often every row is graded, and by how many sandbox processes.
         judge_run: What the judges share.
+        file: Where grades are kept as they come, and those of earlier runs are; None without.
 
     Attributes:
         planned: Grades to give when the run began.
@@ -108,8 +120,9 @@ class Run:
         samples: Samples,
         settings: RunSettings,
         judge_run: JudgeRun,
+        file: RunFile | None = None,
     ) -> None:
-        self._entries, self._samples, self._judge_run = entries, samples, judge_run
+        self._entries, self._samples, self._judge_run, self._file = entries, samples, judge_run, file
         self._listen: OnProgress = lambda _: None
         self._control = Control(self._note, workers=settings.workers)
         judge_run.stopped = self._control.cancel.is_set
@@ -123,6 +136,7 @@ class Run:
         ]
         self._passes: dict[str, list[Grades]] = {}
         self._current, self._now = "", (0, 0)
+        self._kept_now = self._kept = 0
         self._start = self._last_report = self._grader_start = time.monotonic()
 
     @property
@@ -138,7 +152,11 @@ class Run:
     @property
     def notes(self) -> list[str]:
         """Sentences about the graders' run that a person should read."""
-        return [*dict.fromkeys(self._control.notes), *self._graded_once]
+        of_file: list[str] = []
+        if self._file is not None:
+            kept = f"{self._kept:,} of {self.planned:,} grades were in {self._file.path}: these rows were not graded again."
+            of_file = [*([kept] if self._kept else []), *self._file.notes]
+        return [*of_file, *dict.fromkeys(self._control.notes), *self._graded_once]
 
     def go(self, listen: OnProgress) -> tuple[dict[str, Grades], bool]:
         """Grades by entry name, reduced from the repeats, and whether the run was interrupted.
@@ -183,9 +201,19 @@ class Run:
             self._judge_run.spending.start_share(
                 sum(map(_asks_model, entries[at:])) if _asks_model(entry) else 1
             )
+            self._open_checkpoint(entry.name, repeat)
             grades = await self._safely(entry, repeat)
             self._passes.setdefault(entry.name, []).append(grades)
             self._now = (0, 0)
+
+    def _open_checkpoint(self, name: str, repeat: int) -> None:
+        """Let the next pass leave out the rows that an earlier run graded, and keep those that it grades."""
+        if self._file is None:
+            return
+        checkpoint = self._file.of(name, repeat)
+        self._control.checkpoint = checkpoint
+        self._kept_now = int((checkpoint.kept(len(self._samples)).codes != MISSING).sum())
+        self._kept += self._kept_now
 
     def _has(self, name: str, repeat: int) -> bool:
         """Whether a grader grades the rows in this repeat; none that scored no row in the first begins another."""
@@ -211,6 +239,8 @@ class Run:
             return await entry.grade_all(self._samples, self._control)
         block = BATCH_ROWS if self._samples.is_lazy else None
         rows = shuffled_rows(len(self._samples), repeat, block)
+        if self._control.checkpoint is not None:
+            self._control.checkpoint = self._control.checkpoint.of_rows(rows)
         grades = await entry.grade_all(self._samples.take(rows), self._control)
         return grades.take(np.argsort(rows))
 
@@ -234,7 +264,7 @@ class Run:
             tokens=self._judge_run.spending.tokens,
             kept=self._judge_run.spending.from_store,
             waiting=self._judge_run.waiting,
-            rows=self._now[0],
+            rows=max(0, self._now[0] - self._kept_now),
             since=self._last_report - self._grader_start,
         )
         if self._listen(progress_now) is False and progress_now.done < progress_now.total:
@@ -259,6 +289,20 @@ def open_run_store(store: Any) -> Iterator[Store | None]:
         return
     with open_store(store) as opened_store:
         yield opened_store
+
+
+@contextmanager
+def open_run_file(
+    path: str | Path | None, samples: Samples, fingerprints: Mapping[str, Mapping[str, str]]
+) -> Iterator[RunFile | None]:
+    """The file of a run, or None without a path; see `RunFile`."""
+    if path is None:
+        yield None
+        return
+    from workbench.run_file import RunFile  # SQLite is loaded by those who use it
+
+    with closing(RunFile(path, samples, fingerprints)) as file:
+        yield file
 
 
 def store_summary(store: Store | None, report: Report, name: str, dataset: str) -> list[str]:

@@ -21,7 +21,8 @@ from workbench.discovery import refuse_taken
 from workbench.errors import FormatError, WorkbenchError
 from workbench.grade import ErrorKind, Grade, GradeError, Skip
 from workbench.graders.calls import with_call_help
-from workbench.graders.rows import Control, RowRun
+from workbench.graders.control import Control
+from workbench.graders.rows import RowRun
 from workbench.graders.rules.threads import reference_of
 from workbench.grades import Grades
 from workbench.higher_level import higher_level

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -12,10 +11,11 @@ from typing import Protocol
 import numpy as np
 
 from workbench.grade import ErrorKind, Grade, GradeError
+from workbench.graders.control import Control
 from workbench.grades import Grades
 from workbench.samples import Sample, Samples
 
-__all__ = ["Control", "RowRun", "in_second_pass", "second_pass"]
+__all__ = ["RowRun", "in_second_pass", "second_pass"]
 
 _ROWS_AT_ONCE = 256
 """Rows whose samples are made together: one alone costs as much as a hundred of them."""
@@ -45,34 +45,6 @@ def second_pass() -> Iterator[None]:
 def in_second_pass() -> bool:
     """Whether this task grades rows once more."""
     return _is_second_pass.get()
-
-
-class Control:
-    """How a run and whoever started it talk to each other: progress goes out, a stop comes in.
-
-    Args:
-        on_rows: Called with (rows done, rows failed) of the grader at work.
-        workers: Sandbox processes to use; None for the default.
-
-    Attributes:
-        notes: What a person should read of the run at its end.
-        looks_again: Whether code that may keep state between rows grades some of them once more.
-    """
-
-    def __init__(
-        self, on_rows: Callable[[int, int], None] | None = None, *, workers: int | None = None
-    ) -> None:
-        self.on_rows = on_rows
-        self.workers = workers
-        self.looks_again = True
-        self.cancel = threading.Event()
-        self.notes: list[str] = []
-
-    def part(self, on_rows: Callable[[int, int], None] | None = None) -> Control:
-        """A control for one part of a grader: it shares the stop and the notes, its progress goes to `on_rows` alone."""
-        part = Control(on_rows, workers=self.workers)
-        part.cancel, part.notes, part.looks_again = self.cancel, self.notes, self.looks_again
-        return part
 
 
 class RowGrader(Protocol):
@@ -198,8 +170,7 @@ class RowRun:
         """Count a row, and end the run where its grade says so."""
         self._end_error = self._end_error or self._ends_run(grade)
         self._done, self._failed = self._done + 1, self._failed + (grade.error is not None)
-        if self._control.on_rows:
-            self._control.on_rows(self._done, self._failed)
+        self._control.progress(self._done, self._failed, self._grades)
 
 
 class _Rows:

@@ -174,6 +174,7 @@ class RuleGrader(Grader):
                 rest = self._grade_columns(samples, rest, grades)
             progress.rows(stop - start - len(rest))
             self._grade_rest(samples, rest, grades, progress)
+            progress.keep(grades)
         progress.report()
         grades.finish()
         grades.code = True
@@ -304,8 +305,13 @@ class _Progress:
             self.report()
 
     def report(self) -> None:
-        if self._control.on_rows and self._done:
-            self._control.on_rows(self._done, self._failed)
+        if self._done:
+            self._control.progress(self._done, self._failed)
+
+    def keep(self, grades: Grades) -> None:
+        """Keep what was graded, where a run keeps it: to be called where the grades of whole rows are known."""
+        if self._control.checkpoint is not None:
+            self._control.progress(self._done, self._failed, grades)
 
 
 def _defined(kind: type, names: Sequence[str]) -> int:

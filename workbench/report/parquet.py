@@ -15,48 +15,37 @@ from workbench.diagnostics.labels import read_labels
 from workbench.display_text import encodable
 from workbench.errors import ReportError, SamplesError
 from workbench.files import replaced
-from workbench.grade import ErrorKind, GradeError
 from workbench.graders.combine import GateResult
 from workbench.grades import Grades
+from workbench.grades_table import GRADE_COLUMNS, WORDS, fill, grade_columns
 from workbench.report.protocols import ReportLike
-from workbench.row_notes import RowNotes
 from workbench.samples import Samples, as_samples, read_samples
 
-__all__ = ["read_settings", "write_report"]
+__all__ = ["read_marks", "read_settings", "write_report"]
 
 _FORMAT, _VERSION = "grader-workbench report", 1
 _KEY = b"grader-workbench"
 _ROWS = 65_536
 """Rows that are written, and read, at a time."""
-_STATUSES = ("missing", "scored", "failed", "skipped")
-_GRADES: dict[str, pa.DataType] = {
-    "status": pa.dictionary(pa.int8(), pa.string()),
-    "score": pa.float64(),
-    "passed": pa.bool_(),
-    "reasoning": pa.string(),
-    "error_kind": pa.string(),
-    "error": pa.string(),
-    "metadata": pa.string(),
-    "seconds": pa.float64(),
-    "tokens": pa.float64(),
-    "cost": pa.float64(),
-    "ungraded": pa.string(),
-    "graded_again": pa.bool_(),
-}
-"""What is written of each grade, as column "<grader>.<name>"; metadata as JSON."""
-_WORDS = ("isolation", "code", "ended", "reduced", "unstable")
-"""What is said of all grades of a grader together."""
 
 
-def write_report(report: ReportLike, path: str | Path) -> Path:
-    """See `Report.to_parquet`."""
+def write_report(report: ReportLike, path: str | Path, *, marks: Mapping[str, Any] | None = None) -> Path:
+    """See `Report.to_parquet`.
+
+    Args:
+        report: What is written.
+        path: Where.
+        marks: Plain data that is kept with the settings, for `read_marks`.
+    """
     import pyarrow.parquet as pq
 
     target, tables = Path(path), _tables(report.grades)
     labels = None if report.labels is None else read_labels(report.labels, len(report))
     fields = [("sample", pa.string()), *([("label", pa.bool_())] if labels is not None else [])]
-    fields += [(f"{name}.{part}", kind) for name in tables for part, kind in _GRADES.items()]
-    schema = pa.schema(fields, metadata={_KEY: json.dumps(_settings(report)).encode()})
+    fields += [(f"{name}.{part}", kind) for name in tables for part, kind in GRADE_COLUMNS.items()]
+    schema = pa.schema(
+        fields, metadata={_KEY: json.dumps({**_settings(report), "marks": dict(marks or {})}).encode()}
+    )
     with replaced(target) as temporary, pq.ParquetWriter(temporary, schema) as writer:
         for start in range(0, max(len(report), 1), _ROWS):
             rows = slice(start, min(start + _ROWS, len(report)))
@@ -85,42 +74,8 @@ def _columns(
     if labels is not None:
         columns["label"] = pa.array(labels[rows] == 1, mask=labels[rows] < 0)
     for name, grades in tables.items():
-        columns |= {f"{name}.{part}": column for part, column in _grade_columns(grades, rows).items()}
+        columns |= {f"{name}.{part}": column for part, column in grade_columns(grades, rows).items()}
     return columns
-
-
-def _grade_columns(grades: Grades, rows: slice) -> dict[str, pa.Array]:
-    errors = [grades.errors.get(row) for row in range(rows.start, rows.stop)]
-    statuses = pa.DictionaryArray.from_arrays(
-        pa.array(grades.codes[rows].astype(np.int8)), pa.array(_STATUSES)
-    )
-    passed = grades.passed[rows]
-    return {
-        "status": statuses,
-        **{part: _numbers(getattr(grades, column)[rows]) for part, column in (("score", "scores"), ("seconds", "seconds"), ("tokens", "tokens"), ("cost", "cost"))},
-        "passed": pa.array(passed == 1, mask=passed < 0),
-        "reasoning": _texts(grades.reasoning, rows),
-        "error_kind": pa.array([None if error is None else str(error.kind) for error in errors], pa.string()),
-        "error": pa.array([None if error is None else encodable(error.message) for error in errors], pa.string()),
-        "metadata": _texts(grades.metadata, rows, as_json=True),
-        "ungraded": _texts(grades.ungraded, rows),
-        "graded_again": pa.array([grades.graded_again.get(row) for row in range(rows.start, rows.stop)], pa.bool_()),
-    }  # fmt: skip
-
-
-def _numbers(values: NDArray[np.float64]) -> pa.Array:
-    return pa.array(values, mask=np.isnan(values))
-
-
-def _texts(notes: Mapping[int, Any], rows: slice, *, as_json: bool = False) -> pa.Array:
-    if not notes:
-        return pa.nulls(rows.stop - rows.start, pa.string())
-    found = (notes.get(row) for row in range(rows.start, rows.stop))
-    if as_json:
-        return pa.array(
-            [None if note is None else json.dumps(dict(note), default=str) for note in found], pa.string()
-        )
-    return pa.array([None if note is None else encodable(str(note)) for note in found], pa.string())
 
 
 def _settings(report: Any) -> dict[str, Any]:
@@ -131,7 +86,7 @@ def _settings(report: Any) -> dict[str, Any]:
         "version": _VERSION,
         "rows": len(report),
         "graders": [
-            {"name": encodable(name), "repeats": len(own.repeats), **{word: getattr(own, word) for word in _WORDS}}
+            {"name": encodable(name), "repeats": len(own.repeats), **{word: getattr(own, word) for word in WORDS}}
             for name, own in report.grades.items()
         ],
         "preset": report.preset,
@@ -160,20 +115,30 @@ def read_settings(path: str | Path, samples: Any = None) -> dict[str, Any]:
     Raises:
         ReportError: No such file, another kind of file, samples that are not there or not the ones that were graded.
     """
-    import pyarrow.parquet as pq
-
-    try:
-        file = pq.ParquetFile(path)
-    except (OSError, pa.ArrowException) as error:
-        raise ReportError(
-            "the report cannot be read", where=str(path), found=str(error)[:200], expected="a file of report.to_parquet(...)"
-        ) from error  # fmt: skip
-    with file:
+    with _opened(path) as file:
         settings = _checked_settings(file, path)
         rows = _samples(settings["samples"], samples, path)
         if len(rows) != settings["rows"]:
             raise _other_samples(path, f"{len(rows):,} rows", f"{settings['rows']:,} rows")
         return _fields(file, settings, rows, path)
+
+
+def read_marks(path: str | Path) -> Mapping[str, Any]:
+    """The marks that a report was written with; raises as `read_settings` does."""
+    with _opened(path) as file:
+        marks: Mapping[str, Any] = _checked_settings(file, path).get("marks", {})
+    return marks
+
+
+def _opened(path: str | Path) -> Any:
+    import pyarrow.parquet as pq
+
+    try:
+        return pq.ParquetFile(path)
+    except (OSError, pa.ArrowException) as error:
+        raise ReportError(
+            "the report cannot be read", where=str(path), found=str(error)[:200], expected="a file of report.to_parquet(...)"
+        ) from error  # fmt: skip
 
 
 def _checked_settings(file: Any, path: str | Path) -> dict[str, Any]:
@@ -232,11 +197,11 @@ def _fields(file: Any, settings: Mapping[str, Any], samples: Samples, path: str 
         _check_ids(samples, start, part["sample"].to_pylist(), path)
         labels += part["label"].to_pylist() if "label" in part else []
         for table, grades in tables.items():
-            _fill(grades, start, {name: part[f"{table}.{name}"] for name in _GRADES})
+            fill(grades, start, {name: part[f"{table}.{name}"] for name in GRADE_COLUMNS})
     for own in settings["graders"]:
         grades = tables[own["name"]]
         grades.repeats = tuple(tables[table] for table in names[own["name"]][1:])
-        for word in _WORDS:
+        for word in WORDS:
             setattr(grades, word, own[word])
     gate = settings["gate"]
     return {
@@ -266,39 +231,3 @@ def _check_ids(samples: Samples, start: int, ids: Sequence[str], path: str | Pat
     for at, (name, expected) in enumerate(zip(own, ids, strict=True)):
         if encodable(str(name)) != expected:
             raise _other_samples(path, f"row {start + at} is {str(name)[:60]!r}", f"{expected[:60]!r}")
-
-
-def _fill(grades: Grades, start: int, part: Mapping[str, pa.Array]) -> None:
-    rows = slice(start, start + len(part["score"]))
-    for name, column in (
-        ("score", grades.scores),
-        ("seconds", grades.seconds),
-        ("tokens", grades.tokens),
-        ("cost", grades.cost),
-    ):
-        column[rows] = part[name].to_numpy(zero_copy_only=False)
-    grades.codes[rows] = [_STATUSES.index(status) for status in part["status"].to_pylist()]
-    grades.passed[rows] = [-1 if passed is None else passed for passed in part["passed"].to_pylist()]
-    _put_texts(grades.reasoning, start, part["reasoning"])
-    grades.ungraded.update(_present(start, part["ungraded"]))
-    grades.graded_again.update(_present(start, part["graded_again"]))
-    grades.metadata.update({row: json.loads(text) for row, text in _present(start, part["metadata"]).items()})
-    kinds = _present(start, part["error_kind"])
-    grades.errors.update({row: GradeError(ErrorKind(kinds[row]), message) for row, message in _present(start, part["error"]).items()})  # fmt: skip
-
-
-def _present(start: int, column: pa.Array) -> dict[int, Any]:
-    if column.null_count == len(column):
-        return {}
-    return {start + at: value for at, value in enumerate(column.to_pylist()) if value is not None}
-
-
-def _put_texts(notes: Any, start: int, column: pa.Array) -> None:
-    """Texts that repeat as a stretch, so that a million of two reasons take a megabyte."""
-    encoded = column.dictionary_encode()
-    texts = encoded.dictionary.to_pylist()
-    if isinstance(notes, RowNotes) and texts and len(texts) <= len(column) / 4:
-        codes = encoded.indices.fill_null(-1).to_numpy().astype(np.int32)
-        notes.put_stretch(start, codes, texts.__getitem__)
-    else:
-        notes.update(_present(start, column))

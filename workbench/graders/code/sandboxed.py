@@ -6,6 +6,7 @@ import asyncio
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from workbench import background
@@ -209,7 +210,7 @@ class SandboxedGrader(Grader):
         packed = await asyncio.to_thread(samples.packed, extras=self.takes_rows)
         stopped = False
         try:
-            outcome = await asyncio.to_thread(self._run, packed, control)
+            outcome = await asyncio.to_thread(self._run, packed, control, samples)
             grades, stopped = outcome.grades, bool(outcome.stopped)
         except StartError as error:
             grades = Grades.empty(len(samples))
@@ -237,13 +238,21 @@ class SandboxedGrader(Grader):
         """Raise where what runs the text is not installed."""
         return  # a worker is a Python
 
-    def _run(self, packed: Packed | Stream, control: Control) -> Outcome:
+    def _run(self, packed: Packed | Stream, control: Control, samples: Samples | None = None) -> Outcome:
+        """Grade packed rows in the sandbox.
+
+        Args:
+            packed: The rows.
+            control: Of the run.
+            samples: The rows as they were read; those with a problem are graded as empty ones, and are not kept.
+        """
         self.require_engine()
+        without = dict if samples is None else lambda: samples.known_problems
         return pool().run(
             self.program,
             packed,
             workers=control.workers,
-            on_progress=control.on_rows,
+            on_progress=partial(control.progress, without=without),
             cancel=control.cancel,
         )
 

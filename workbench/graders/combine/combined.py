@@ -142,7 +142,8 @@ class Combined(Grader):
         """Grade every row with every part, one part after the other."""
         columns: dict[str, Grades] = {}
         for entry in self.entries:
-            part = control.part(self._news(control, columns, len(samples)))
+            checkpoint = control.checkpoint and control.checkpoint.of_part(entry.name)
+            part = control.part(self._news(control, columns, len(samples)), checkpoint)
             columns[entry.name] = await entry.grade_all(samples, part)
         return combine(self.entries, columns, self.combine)
 

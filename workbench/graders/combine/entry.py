@@ -22,6 +22,7 @@ from workbench.extractors import Extractor, as_extractor
 from workbench.grade import ErrorKind, Grade, GradeError, Skip
 from workbench.graders.base import Control, Grader, as_sample, from_spec, is_number
 from workbench.graders.calls import with_call_help
+from workbench.graders.control import grade_rest
 from workbench.grades import Grades
 from workbench.samples import Sample, Samples
 from workbench.thread import StringThread
@@ -139,9 +140,21 @@ class Entry:
             raise ValueError(f"pass_threshold must be a finite number, not {self.pass_threshold!r}")
 
     async def grade_all(self, samples: Samples, control: Control) -> Grades:
-        """The grader's grades on what the entry shows it, with threshold and negation applied."""
+        """The grader's grades on what the entry shows it, with threshold and negation applied.
+
+        Rows of which the control's checkpoint has grades are not graded again.
+        """
+        return await grade_rest(samples, control, self._grade_rows)
+
+    async def _grade_rows(self, samples: Samples, control: Control) -> Grades:
+        if control.checkpoint is not None:
+            applied = control.checkpoint.applied(self.apply)
+            control = control.part(control.on_rows, applied)
+        return self.apply(await self._grade_shown(samples, control))
+
+    async def _grade_shown(self, samples: Samples, control: Control) -> Grades:
         if self.extractor is None:
-            return self.apply(await self.grader.grade_all(samples, control))
+            return await self.grader.grade_all(samples, control)
 
         def show(thread: StringThread) -> StringThread:
             if control.cancel.is_set():  # a slow pattern must not hold a stopped run until the last row
@@ -155,7 +168,7 @@ class Entry:
         reasons: list[str] = []
         grades = await self.grader.grade_all(samples.rewrite(show), control)
         _take_back_marks(grades, reasons)
-        return self.apply(grades)
+        return grades
 
     def __dir__(self) -> list[str]:
         """What users need: without the steps of a run."""

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
+from workbench.grades import Grades
 from workbench.packed import Packed, Stream
 from workbench.sandbox.host import questions as ask
 from workbench.sandbox.host.interpreter import StartError
@@ -136,7 +137,7 @@ class Pool:
         packed: Packed | Stream,
         *,
         workers: int | None = None,
-        on_progress: Callable[[int, int], None] | None = None,
+        on_progress: Callable[[int, int, Grades], None] | None = None,
         cancel: threading.Event | None = None,
     ) -> Outcome:
         """Grade every row of a dataset.
@@ -145,7 +146,7 @@ class Pool:
             program: The grader.
             packed: The dataset; a `Stream` is encoded as it is sent.
             workers: Processes; all cores but one by default.
-            on_progress: Called with (rows done, rows failed), ten times a second at most.
+            on_progress: Called with (rows done, rows failed, the grades so far), ten times a second at most.
             cancel: Stops the run when set; what was graded is kept.
 
         Raises:

@@ -64,7 +64,7 @@ class Run:
         rows: Rows in the dataset.
         new_worker: Makes a ready worker for the rows from one on, to which a command can send so many bytes of rows (0
             where none are sent); called again when one is lost, or when a row is larger.
-        on_progress: Called with (rows done, rows failed), at most every 0.1 s and once at the end.
+        on_progress: Called with (rows done, rows failed, the grades so far), at most every 0.1 s and once at the end.
         cancel: Stops the run when set.
         discard: Takes a worker that is done with; it may end it later.
         encode: Makes the bytes of a range of rows, where workers do not have the rows already.
@@ -76,7 +76,7 @@ class Run:
         rows: int,
         *,
         new_worker: Callable[[int, int], Worker],
-        on_progress: Callable[[int, int], None] | None = None,
+        on_progress: Callable[[int, int, Grades], None] | None = None,
         cancel: threading.Event | None = None,
         discard: Callable[[Worker], object] = Worker.close,
         encode: Callable[[int, int], bytes] | None = None,
@@ -311,7 +311,7 @@ class Run:
         if self._on_progress and (force or now - self._reported_at >= 0.1):
             self._reported_at = now
             in_work = sum(max(slot.mark, 0) for slot in self._slots if slot.requests)
-            self._on_progress(self._results.done + in_work, self._results.failed)
+            self._on_progress(self._results.done + in_work, self._results.failed, self._grades)
 
     def _close(self) -> None:
         until = time.monotonic() + _GRACE_SECONDS

@@ -241,8 +241,7 @@ class Endpoint(Grader):
             for row, grade in (await self._grade_batch(samples, rows)).items():
                 grades.put(row, grade)
                 done, failed = done + 1, failed + (row in grades.errors)
-            if control.on_rows:
-                control.on_rows(done, failed)
+            control.progress(done, failed, grades)
         grades.finish()
         return grades
 

@@ -1,0 +1,155 @@
+"""How a run and whoever started it talk to each other, and where the grades of a run are kept as they come."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
+from typing import Protocol, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.grades import MISSING, Grades
+from workbench.samples import Samples
+from workbench.sandbox.host.limits import weakest
+
+__all__ = ["Checkpoint", "Control", "grade_rest"]
+
+
+class Checkpoint(Protocol):
+    """The grades of one grader that a file has, from earlier runs, and to which those of this run are added as they come."""
+
+    def kept(self, n: int) -> Grades:
+        """The grades of earlier runs, n rows; rows that they did not grade are missing."""
+        ...
+
+    def of_rows(self, rows: NDArray[np.intp]) -> Self:
+        """The same for a run over some of the rows (m,), which it numbers from 0 on."""
+        ...
+
+    def of_part(self, name: str) -> Self:
+        """The same for a grader inside this one."""
+        ...
+
+    def applied(self, apply: Callable[[Grades], Grades]) -> Self:
+        """The same for grades of which what a function makes of them, row by row, is to be kept."""
+        ...
+
+    def add(
+        self,
+        grades: Grades,
+        *,
+        without: Callable[[], Mapping[int, object]] = dict,
+        at_once: bool = False,
+    ) -> None:
+        """Keep the rows that were graded since the last call, unless that was a moment ago.
+
+        Args:
+            grades: All of this run; rows that are not graded yet are missing.
+            without: Rows that are not to be kept.
+            at_once: Whatever the time of the last call.
+        """
+        ...
+
+
+class Control:
+    """How a run and whoever started it talk to each other: progress goes out, a stop comes in.
+
+    Args:
+        on_rows: Called with (rows done, rows failed) of the grader at work.
+        workers: Sandbox processes to use; None for the default.
+        checkpoint: Where grades are kept as they come; None where they are not.
+
+    Attributes:
+        notes: What a person should read of the run at its end.
+        looks_again: Whether code that may keep state between rows grades some of them once more.
+    """
+
+    def __init__(
+        self,
+        on_rows: Callable[[int, int], None] | None = None,
+        *,
+        workers: int | None = None,
+        checkpoint: Checkpoint | None = None,
+    ) -> None:
+        self.on_rows = on_rows
+        self.workers = workers
+        self.checkpoint = checkpoint
+        self.looks_again = True
+        self.cancel = threading.Event()
+        self.notes: list[str] = []
+
+    def part(
+        self,
+        on_rows: Callable[[int, int], None] | None = None,
+        checkpoint: Checkpoint | None = None,
+    ) -> Control:
+        """A control for one part of a grader: it shares the stop and the notes, its progress goes to `on_rows` alone."""
+        part = Control(on_rows, workers=self.workers, checkpoint=checkpoint)
+        part.cancel, part.notes, part.looks_again = self.cancel, self.notes, self.looks_again
+        return part
+
+    def progress(
+        self,
+        done: int,
+        failed: int,
+        grades: Grades | None = None,
+        *,
+        without: Callable[[], Mapping[int, object]] = dict,
+    ) -> None:
+        """Say how far a grader is. To be called where no other thread changes its grades.
+
+        Args:
+            done: Rows with an outcome.
+            failed: Those of them that failed.
+            grades: All grades so far; None where they cannot be read yet.
+            without: Rows whose grades are not final.
+        """
+        if self.on_rows:
+            self.on_rows(done, failed)
+        if self.checkpoint is not None and grades is not None:
+            self.checkpoint.add(grades, without=without)
+
+
+async def grade_rest(
+    samples: Samples, control: Control, grade: Callable[[Samples, Control], Awaitable[Grades]]
+) -> Grades:
+    """Grade the rows of which the checkpoint has no grade, and put both together.
+
+    Args:
+        samples: All rows (n,).
+        control: Of the run, with or without a checkpoint.
+        grade: Grades rows.
+    """
+    if control.checkpoint is None:
+        return await grade(samples, control)
+    kept = control.checkpoint.kept(len(samples))
+    is_missing = kept.codes == MISSING
+    if is_missing.all():
+        return await _kept_as_graded(samples, control, grade)
+    before, rest = np.flatnonzero(~is_missing), np.flatnonzero(is_missing)
+    kept = replace(kept.take(before), ended="")
+    if not len(rest):
+        return kept
+
+    def count(done: int, failed: int) -> None:
+        if control.on_rows:
+            control.on_rows(len(kept) + done, kept.n_failed + failed)
+
+    part = control.part(count, control.checkpoint.of_rows(rest))
+    new = await _kept_as_graded(samples.take(rest), part, grade)
+    return replace(
+        Grades.joined([(before, kept), (rest, new)]),
+        isolation=weakest(*{kept.isolation, new.isolation} - {""}),
+        unstable=new.unstable or kept.unstable,
+    )
+
+
+async def _kept_as_graded(
+    samples: Samples, control: Control, grade: Callable[[Samples, Control], Awaitable[Grades]]
+) -> Grades:
+    grades = await grade(samples, control)
+    assert control.checkpoint is not None
+    control.checkpoint.add(grades, at_once=True)
+    return grades

@@ -1,0 +1,398 @@
+"""The file of a run that can go on after a kill: grades are kept there as they come, and the report at the end."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.certificates.digests import data_digest
+from workbench.errors import ReportError, WorkbenchError
+from workbench.files import check_writable
+from workbench.grade import ErrorKind
+from workbench.grades import FAILED, MISSING, Grades
+from workbench.samples import Samples
+
+if TYPE_CHECKING:
+    from workbench.report import Report
+
+__all__ = ["KeptGrades", "RunFile"]
+
+_SUFFIX = ".unfinished"
+_VERSION = 1
+_SECONDS, _SHARE = 0.25, 10.0
+"""Time between two writes: so many seconds, and so many times what a write takes, so that little of a run is writing."""
+_BATCH = 65_536
+"""Rows that are written together at most."""
+_FIRST, _LAST = 1000, 100
+"""Rows whose contents tell whether the rows are those of the earlier run; all of a large file would take minutes."""
+_MARK = "run"
+"""Under which name a report's file has the run that it is of."""
+_AFTER_GRADING = frozenset({"entry.weight", "entry.severity", "entry.on_error", "entry.negate_errors"})
+"""Settings of an entry that no grade hangs on."""
+_GRADED_AGAIN = frozenset(
+    {
+        *(ErrorKind.CANCELLED, ErrorKind.BUDGET, ErrorKind.STORE),  # never sent
+        *(
+            ErrorKind.LOAD,
+            ErrorKind.SANDBOX,
+            ErrorKind.SAMPLE,
+        ),  # the machine or the data may have been mended
+        *(ErrorKind.JUDGE_SERVER, ErrorKind.JUDGE_UNREACHABLE, ErrorKind.JUDGE_KEY, ErrorKind.JUDGE_LIMIT),
+        ErrorKind.ENDPOINT,
+    }
+)
+"""Failures that are neither the row's nor the grader's own: the next run grades these rows again."""
+
+Part = tuple[str | int, ...]
+"""Whose grades: the grader's name, the repeat, then the names of graders inside it."""
+
+
+class RunFile:
+    """The grades of a run in files: `run.parquet` has the report once the run has ended, `run.parquet.unfinished` has grades before.
+
+    The latter is an SQLite database, to which a thread of its own adds rows by transaction: whenever a run is killed,
+    what had been added is whole.
+
+    Args:
+        path: Of the report.
+        samples: The rows.
+        fingerprints: Of each grader, by its name: see `workbench.certificates.digests.fingerprint`.
+
+    Attributes:
+        notes: What a person should read of it at the end of the run.
+
+    Raises:
+        FormatError: The folder is missing or cannot be written.
+        ReportError: The files are of another run, of no run, or in use by another process.
+    """
+
+    def __init__(
+        self, path: str | Path, samples: Samples, fingerprints: Mapping[str, Mapping[str, str]]
+    ) -> None:
+        self.path = Path(path)
+        self.notes: list[str] = []
+        self._samples = samples
+        self._mark: dict[str, Any] = {
+            "version": _VERSION,
+            "rows": len(samples),
+            "data": _digest_of_ends(samples),
+            "graders": {name: _of_grades(own) for name, own in sorted(fingerprints.items())},
+        }
+        self._kept: dict[Part, Grades] = {}
+        self._added: dict[Part, NDArray[np.bool_]] = {}
+        self._writer = ThreadPoolExecutor(1, thread_name_prefix="workbench-run-file")
+        self._writing: Future[None] | None = None
+        self._next, self._lock = 0.0, threading.Lock()
+        check_writable(self.path)
+        self._read_report()
+        self._unfinished = self.path.with_name(self.path.name + _SUFFIX)
+        # The writer's thread uses it, and nobody at the same time.
+        self._database = sqlite3.connect(self._unfinished, timeout=0.0, check_same_thread=False)
+        try:
+            self._check_or_begin()
+            self._read_unfinished()
+        except BaseException:
+            self._database.close()
+            raise
+
+    def _read_report(self) -> None:
+        """Take the grades of the report that an earlier run ended with, stopped or not."""
+        if not self.path.exists():
+            return
+        from workbench.report.parquet import read_marks, read_settings
+
+        fields = read_settings(self.path, self._samples)
+        mark = read_marks(self.path).get(_MARK)
+        if mark is None:
+            # A report of `to_parquet`: its rows were compared by their ids.
+            known = {
+                name: own for name, own in fields["fingerprints"].items() if name in self._mark["graders"]
+            }
+            mark = {**self._mark, "graders": {name: _of_grades(own) for name, own in known.items()}}
+        self._check(mark, self.path)
+        for name, grades in fields["grades"].items():
+            for repeat, one in enumerate(grades.repeats or (grades,)):
+                self._keep((name, repeat), one)
+
+    def _check_or_begin(self) -> None:
+        """Compare the run that a database is of with this one; a new one becomes this run's."""
+        try:
+            with self._database as database:
+                database.execute("PRAGMA locking_mode = EXCLUSIVE")
+                database.execute("BEGIN EXCLUSIVE")  # two runs would each grade what the other has not
+                database.execute("CREATE TABLE IF NOT EXISTS run (mark TEXT NOT NULL)")
+                database.execute(
+                    "CREATE TABLE IF NOT EXISTS grades (part TEXT NOT NULL, words TEXT NOT NULL, rows BLOB NOT NULL)"
+                )
+                found = database.execute("SELECT mark FROM run").fetchone()
+                if found is None:
+                    database.execute("INSERT INTO run VALUES (?)", [json.dumps(self._mark)])
+        except sqlite3.Error as error:
+            raise self._unusable(error) from error
+        if found is not None:
+            self._check(json.loads(found[0]), self._unfinished)
+
+    def _unusable(self, error: Exception) -> ReportError:
+        if "locked" in str(error):
+            return ReportError(
+                "another run keeps its grades in this file", where=str(self._unfinished), found="a run that goes on",
+                expected="one run a file", hint="wait for it, stop it, or give resume= another name",
+            )  # fmt: skip
+        return ReportError(
+            "the grades of an unfinished run cannot be kept or read", where=str(self._unfinished), found=str(error),
+            expected="a file of run(..., resume=...)", hint="give resume= another name, or remove the file to grade all rows anew",
+        )  # fmt: skip
+
+    def _check(self, mark: Mapping[str, Any], path: Path) -> None:
+        """Refuse the file of another run: its grades and these must not be mixed."""
+        if mark["version"] > _VERSION:
+            raise ReportError(
+                "the unfinished run was written by a newer release", where=str(path), found=f"version {mark['version']}",
+                expected=f"at most {_VERSION}",
+            )  # fmt: skip
+        differences = [
+            *_different_graders(mark["graders"], self._mark["graders"]),
+            *([] if mark["rows"] == self._mark["rows"] else [f"{mark['rows']:,} rows"]),
+            *([] if mark["data"] == self._mark["data"] else ["rows with other contents"]),
+        ]
+        if differences:
+            raise ReportError(
+                "the file is of another run", where=str(path), found="; ".join(differences),
+                expected=f"{self._mark['rows']:,} rows and graders as they are now",
+                hint="give resume= another name, or remove it and the file beside it to grade all rows anew",
+            )  # fmt: skip
+
+    def _read_unfinished(self) -> None:
+        stored: dict[Part, list[tuple[NDArray[np.intp], Grades]]] = {}
+        try:
+            for part, words, data in self._database.execute("SELECT part, words, rows FROM grades"):
+                stored.setdefault(tuple(json.loads(part)), []).append(_grades_of(words, data))
+        except (sqlite3.Error, ValueError, KeyError) as error:  # Arrow's errors are of these, too
+            raise self._unusable(error) from error
+        for key, parts in stored.items():
+            rest = np.ones(len(self._samples), np.bool_)
+            for rows, _ in parts:
+                rest[rows] = False
+            missing = np.flatnonzero(rest)
+            earlier = self._kept.get(key, Grades.empty(len(self._samples))).take(missing)
+            self._keep(key, Grades.joined([(missing, earlier), *parts]))
+
+    def _keep(self, part: Part, grades: Grades) -> None:
+        """Take grades of an earlier run; rows that are to be graded again are missing."""
+        again = sorted(row for row, error in grades.errors.items() if error.kind in _GRADED_AGAIN)
+        if again:
+            rest = np.setdiff1d(np.arange(len(grades)), again)
+            empty = Grades.empty(len(again))
+            grades = Grades.joined([(np.array(again, np.intp), empty), (rest, grades.take(rest))])
+        self._kept[part] = replace(grades, repeats=(), reduced="")
+        self._added[part] = grades.codes != MISSING
+
+    def of(self, grader: str, repeat: int) -> KeptGrades:
+        """The grades of one pass of a grader."""
+        return KeptGrades(self, (grader, repeat))
+
+    def kept(self, part: Part) -> Grades | None:
+        """The grades of earlier runs, in the samples' order; rows to be graded are missing. None where there are none."""
+        return self._kept.get(part)
+
+    def add(
+        self,
+        part: Part,
+        rows: NDArray[np.intp] | None,
+        grades: Grades,
+        apply: Callable[[Grades], Grades],
+        without: Callable[[], Mapping[int, object]],
+        *,
+        at_once: bool,
+    ) -> None:
+        """Add grades that are new, on the thread that writes; see `Checkpoint.add`.
+
+        Args:
+            part: Whose.
+            rows: The grades' rows among all (m,); None for all.
+            grades: All so far (m,).
+            apply: What is kept of them.
+            without: Rows that are not kept.
+            at_once: Also where the last rows are still being written, or were a moment ago.
+        """
+        with self._lock:
+            is_busy = self._writing is not None and not self._writing.done()
+            if not at_once and (is_busy or time.monotonic() < self._next):
+                return
+            added = self._added.setdefault(part, np.zeros(len(self._samples), np.bool_))
+            is_new = grades.codes != MISSING
+            is_new &= ~(added if rows is None else added[rows])
+            failed = np.flatnonzero(grades.codes == FAILED).tolist()
+            is_new[[row for row in failed if grades.errors[row].kind in _GRADED_AGAIN]] = False
+            is_new[list(without())] = False
+            new = np.flatnonzero(is_new)
+            if not len(new) and not at_once:  # the last call tells what is said of all grades together
+                return
+            numbers = new if rows is None else rows[new]
+            added[numbers] = True
+            taken = grades.take(new) if at_once else apply(grades.take(new))
+            self._writing = self._writer.submit(self._write, part, numbers, taken)
+
+    def _write(self, part: Part, rows: NDArray[np.intp], grades: Grades) -> None:
+        begun = time.monotonic()
+        try:
+            with self._database as database:
+                database.executemany(
+                    "INSERT INTO grades VALUES (?, ?, ?)",
+                    ((json.dumps(part), *record) for record in _records(rows, grades)),
+                )
+        except (sqlite3.Error, OSError) as error:
+            if not self.notes:  # the run itself goes on: its report has all grades
+                self.notes.append(f"Grades could not be kept in {self._unfinished}: {error}.")
+        self._next = time.monotonic() + max(_SECONDS, _SHARE * (time.monotonic() - begun))
+
+    def finish(self, report: Report) -> Report:
+        """Write the report; what is kept beside it goes once no row is left to be graded.
+
+        Returns:
+            The report, with a note where it could not be written: nothing is lost of it.
+        """
+        from workbench.report.parquet import write_report
+
+        self._writer.shutdown(wait=True)
+        try:
+            write_report(report, self.path, marks={_MARK: self._mark})
+        except WorkbenchError as error:
+            self.notes.append(
+                f"The report could not be written, its grades are in {self._unfinished}: {error}"
+            )
+            return replace(report, notes=tuple(dict.fromkeys((*report.notes, *self.notes))))
+        columns = [one for grades in report.grades.values() for one in (grades.repeats or (grades,))]
+        if not any(error.kind in _GRADED_AGAIN for grades in columns for error in grades.errors.values()):
+            self._remove()
+        return report
+
+    def _remove(self) -> None:
+        self._database.close()
+        with suppress(OSError):
+            self._unfinished.unlink()
+
+    def close(self) -> None:
+        """Wait until everything is written."""
+        self._writer.shutdown(wait=True)
+        self._database.close()
+
+
+@dataclass(frozen=True)
+class KeptGrades:
+    """One grader's part of a run's file: the `Checkpoint` of its run.
+
+    Attributes:
+        file: The run's.
+        part: Whose grades.
+        rows: The rows among all that are graded (m,); None for all.
+        apply: What is kept of grades that are not final yet.
+    """
+
+    file: RunFile
+    part: Part
+    rows: NDArray[np.intp] | None = None
+    apply: Callable[[Grades], Grades] = lambda grades: grades
+
+    def kept(self, n: int) -> Grades:
+        """See `Checkpoint.kept`."""
+        grades = self.file.kept(self.part)
+        if grades is None:
+            return Grades.empty(n)
+        return grades if self.rows is None else grades.take(self.rows)
+
+    def of_rows(self, rows: NDArray[np.intp]) -> KeptGrades:
+        """See `Checkpoint.of_rows`."""
+        return replace(self, rows=rows if self.rows is None else self.rows[rows])
+
+    def of_part(self, name: str) -> KeptGrades:
+        """See `Checkpoint.of_part`."""
+        return KeptGrades(self.file, (*self.part, name), self.rows)
+
+    def applied(self, apply: Callable[[Grades], Grades]) -> KeptGrades:
+        """See `Checkpoint.applied`."""
+        return replace(self, apply=apply)
+
+    def add(
+        self,
+        grades: Grades,
+        *,
+        without: Callable[[], Mapping[int, object]] = dict,
+        at_once: bool = False,
+    ) -> None:
+        """See `Checkpoint.add`."""
+        self.file.add(self.part, self.rows, grades, self.apply, without, at_once=at_once)
+
+
+def _of_grades(fingerprint: Mapping[str, str]) -> dict[str, str]:
+    return {name: digest for name, digest in fingerprint.items() if name not in _AFTER_GRADING}
+
+
+def _digest_of_ends(samples: Samples) -> str:
+    rows = np.arange(len(samples))
+    ends = np.unique(np.concatenate([rows[:_FIRST], rows[-_LAST:]]))
+    try:
+        return data_digest(samples.take(ends))
+    except ReportError:
+        return ""  # contents of other kinds than plain data: the rows are compared by their number alone
+
+
+def _different_graders(earlier: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
+    for name in earlier.keys() | now.keys():
+        if name not in now:
+            yield f"a grader {name!r}, which is not in this run"
+        elif name not in earlier:
+            yield f"no grader {name!r}"
+        elif earlier[name] != now[name]:
+            fields = sorted(
+                field
+                for field in earlier[name].keys() | now[name].keys()
+                if earlier[name].get(field) != now[name].get(field)
+            )
+            yield f"another {name!r}: {', '.join(fields)}"
+
+
+def _records(rows: NDArray[np.intp], grades: Grades) -> Iterator[tuple[str, bytes]]:
+    """Words and Arrow bytes of grades, a stretch of rows each."""
+    import pyarrow as pa
+
+    from workbench.grades_table import GRADE_COLUMNS, WORDS, grade_columns
+
+    schema = pa.schema([("row", pa.int64()), *GRADE_COLUMNS.items()])
+    words = json.dumps({word: getattr(grades, word) for word in WORDS})
+    for start in range(0, max(len(rows), 1), _BATCH):
+        part = slice(start, min(start + _BATCH, len(rows)))
+        columns = {"row": pa.array(rows[part], pa.int64()), **grade_columns(grades, part)}
+        sink = pa.BufferOutputStream()
+        with pa.ipc.new_stream(sink, schema) as stream:
+            stream.write_batch(pa.record_batch(columns, schema=schema))
+        yield words, sink.getvalue().to_pybytes()
+
+
+def _grades_of(words: str, data: bytes) -> tuple[NDArray[np.intp], Grades]:
+    """The rows and grades of one record."""
+    import pyarrow as pa
+
+    from workbench.grades_table import WORDS, fill
+
+    with pa.ipc.open_stream(data) as stream:
+        batch = stream.read_next_batch()
+    columns = dict(zip(batch.schema.names, batch.columns, strict=True))
+    rows = columns.pop("row").to_numpy().astype(np.intp)
+    grades = Grades.empty(len(rows))
+    fill(grades, 0, columns)
+    known = json.loads(words)
+    for word in WORDS:
+        setattr(grades, word, known[word])
+    return rows, grades
