@@ -54,6 +54,15 @@ def test_repeats_are_told(files, capsys):
     assert "inconsistent" not in said
 
 
+def test_a_run_goes_on(files, capsys):
+    """The second command finds all rows graded."""
+    command = ["run", str(files / "g.py"), str(files / "s.jsonl"), "--resume", str(files / "run.parquet")]
+    assert main(command) == 0
+    assert "not graded again" not in capsys.readouterr().out
+    assert main(command) == 0
+    assert "these rows were not graded again" in capsys.readouterr().out
+
+
 def test_failed_validation_is_exit_one(files, capsys):
     """A cross is shown, nothing is written, and the exit code says so."""
     (files / "bad.py").write_text("def grade(t): return 1", "utf-8")

@@ -11,9 +11,10 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from workbench.certificates.digests import data_digest
@@ -21,10 +22,10 @@ from workbench.errors import ReportError, WorkbenchError
 from workbench.files import check_writable
 from workbench.grade import ErrorKind
 from workbench.grades import FAILED, MISSING, Grades
+from workbench.grades_table import GRADE_COLUMNS, WORDS, fill, grade_columns
+from workbench.report import Report
+from workbench.report.parquet import read_marks, read_settings, write_report
 from workbench.samples import Samples
-
-if TYPE_CHECKING:
-    from workbench.report import Report
 
 __all__ = ["KeptGrades", "RunFile"]
 
@@ -40,19 +41,22 @@ _MARK = "run"
 """Under which name a report's file has the run that it is of."""
 _AFTER_GRADING = frozenset({"entry.weight", "entry.severity", "entry.on_error", "entry.negate_errors"})
 """Settings of an entry that no grade hangs on."""
-_GRADED_AGAIN = frozenset(
-    {
-        *(ErrorKind.CANCELLED, ErrorKind.BUDGET, ErrorKind.STORE),  # never sent
-        *(
-            ErrorKind.LOAD,
-            ErrorKind.SANDBOX,
-            ErrorKind.SAMPLE,
-        ),  # the machine or the data may have been mended
-        *(ErrorKind.JUDGE_SERVER, ErrorKind.JUDGE_UNREACHABLE, ErrorKind.JUDGE_KEY, ErrorKind.JUDGE_LIMIT),
-        ErrorKind.ENDPOINT,
-    }
+_LEFT = frozenset(
+    [
+        "cancelled",
+        "budget",
+        "store",
+        "sandbox",
+        "judge_server",
+        "judge_unreachable",
+        "judge_key",
+        "judge_limit",
+        "endpoint",
+    ]
 )
-"""Failures that are neither the row's nor the grader's own: the next run grades these rows again."""
+"""Kinds of failures that leave a run unfinished: the row was not sent, or whatever was to grade it was away."""
+_GRADED_AGAIN = _LEFT | {ErrorKind.LOAD, ErrorKind.SAMPLE}
+"""Kinds of which the next run grades the rows again: of these, too, since modules and data may have been mended."""
 
 Part = tuple[str | int, ...]
 """Whose grades: the grader's name, the repeat, then the names of graders inside it."""
@@ -110,16 +114,16 @@ class RunFile:
         """Take the grades of the report that an earlier run ended with, stopped or not."""
         if not self.path.exists():
             return
-        from workbench.report.parquet import read_marks, read_settings
-
         fields = read_settings(self.path, self._samples)
         mark = read_marks(self.path).get(_MARK)
         if mark is None:
             # A report of `to_parquet`: its rows were compared by their ids.
             known = {
-                name: own for name, own in fields["fingerprints"].items() if name in self._mark["graders"]
+                name: _of_grades(fields["fingerprints"].get(name, {}))
+                for name in self._mark["graders"]
+                if name in fields["grades"]
             }
-            mark = {**self._mark, "graders": {name: _of_grades(own) for name, own in known.items()}}
+            mark = {**self._mark, "graders": known}
         self._check(mark, self.path)
         for name, grades in fields["grades"].items():
             for repeat, one in enumerate(grades.repeats or (grades,)):
@@ -261,20 +265,21 @@ class RunFile:
         """Write the report; what is kept beside it goes once no row is left to be graded.
 
         Returns:
-            The report, with a note where it could not be written: nothing is lost of it.
+            The report with notes on the file: whether rows are left, and what could not be written.
         """
-        from workbench.report.parquet import write_report
-
         self._writer.shutdown(wait=True)
+        columns = [one for grades in report.grades.values() for one in (grades.repeats or (grades,))]
+        is_over = not any(
+            error.kind in _GRADED_AGAIN for grades in columns for error in grades.errors.values()
+        )
+        notes = [] if is_over else [f"The same run with resume={str(self.path)!r} goes on from here."]
+        report = replace(report, notes=tuple(dict.fromkeys((*report.notes, *self.notes, *notes))))
         try:
             write_report(report, self.path, marks={_MARK: self._mark})
         except WorkbenchError as error:
-            self.notes.append(
-                f"The report could not be written, its grades are in {self._unfinished}: {error}"
-            )
-            return replace(report, notes=tuple(dict.fromkeys((*report.notes, *self.notes))))
-        columns = [one for grades in report.grades.values() for one in (grades.repeats or (grades,))]
-        if not any(error.kind in _GRADED_AGAIN for grades in columns for error in grades.errors.values()):
+            note = f"The report could not be written, its grades are in {self._unfinished}: {error}"
+            return replace(report, notes=(*report.notes, note))
+        if is_over:
             self._remove()
         return report
 
@@ -365,10 +370,6 @@ def _different_graders(earlier: Mapping[str, Any], now: Mapping[str, Any]) -> It
 
 def _records(rows: NDArray[np.intp], grades: Grades) -> Iterator[tuple[str, bytes]]:
     """Words and Arrow bytes of grades, a stretch of rows each."""
-    import pyarrow as pa
-
-    from workbench.grades_table import GRADE_COLUMNS, WORDS, grade_columns
-
     schema = pa.schema([("row", pa.int64()), *GRADE_COLUMNS.items()])
     words = json.dumps({word: getattr(grades, word) for word in WORDS})
     for start in range(0, max(len(rows), 1), _BATCH):
@@ -382,10 +383,6 @@ def _records(rows: NDArray[np.intp], grades: Grades) -> Iterator[tuple[str, byte
 
 def _grades_of(words: str, data: bytes) -> tuple[NDArray[np.intp], Grades]:
     """The rows and grades of one record."""
-    import pyarrow as pa
-
-    from workbench.grades_table import WORDS, fill
-
     with pa.ipc.open_stream(data) as stream:
         batch = stream.read_next_batch()
     columns = dict(zip(batch.schema.names, batch.columns, strict=True))

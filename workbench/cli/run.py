@@ -80,6 +80,11 @@ def _add_grading(run: argparse.ArgumentParser) -> None:
     run.add_argument(
         "--reduce", choices=REDUCERS, default="first", help="what a row's grade is made of its repeats"
     )
+    run.add_argument(
+        "--resume", type=Path, metavar="PARQUET",
+        help="keep grades beside this file as they come, and write the report there; the same command goes on "
+        "where it was stopped or killed",
+    )  # fmt: skip
 
 
 def _add_files(run: argparse.ArgumentParser) -> None:
@@ -106,7 +111,7 @@ def _run(options: argparse.Namespace) -> int:
         prove_all(graders, samples)
     report = graders.run(
         samples, workers=options.workers, labels=_labels(options.labels), budget=options.budget, store=options.store,
-        repeats=options.repeats, reduce=options.reduce,
+        repeats=options.repeats, reduce=options.reduce, resume=options.resume,
     )  # fmt: skip
     say(report)
     if options.report:
