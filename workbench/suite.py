@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import KW_ONLY, dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from workbench import background
 from workbench.certificates import Certificate, fingerprints_of
@@ -38,6 +38,9 @@ from workbench.suite_run import (
     store_summary,
 )
 from workbench.thread import StringThread
+
+if TYPE_CHECKING:
+    from workbench.scale.batches import BatchGrader
 
 __all__ = ["Suite", "SuiteOutcome", "run"]
 
@@ -281,6 +284,36 @@ class Suite:
             lambda listen: self._run_suite(samples, listen, RunSettings(**settings)),
             listen=progress,
             ended=ended,
+        )
+
+    def map_batches(
+        self,
+        *,
+        columns: Mapping[str, str | None] | None = None,
+        workers: int | None = 1,
+        store: str | None = None,
+    ) -> BatchGrader:
+        """A plain function that adds grades to batches of rows, for engines with a cluster of their own.
+
+        Ray Data's `Dataset.map_batches`, Spark's `DataFrame.mapInPandas` and Dask's `map_partitions` take it; so does a loop
+        over the batches of a file. It pickles as plain data, keys apart: each process reads its own environment. What a
+        judge's client limits, such as `concurrency`, it limits in each process.
+
+        Args:
+            columns: Role to column name, as `Samples` takes them.
+            workers: Sandbox processes of each call; 1 by default, as engines call it on each core. None: all cores but one.
+            store: The address of a store of judges' answers that each process can reach.
+
+        Example:
+            >>> import pandas as pd, workbench as wb
+            >>> grade = wb.Suite(wb.ExactMatch()).map_batches()
+            >>> grade(pd.DataFrame({"completion": ["4", "5"], "answer": ["4", "4"]}))["exact-match.score"].tolist()
+            [1.0, 0.0]
+        """
+        from workbench.scale.batches import BatchGrader  # pyarrow is loaded by those who use it
+
+        return BatchGrader(
+            self.entries, self.combine, self.column, columns=columns, workers=workers, store=store
         )
 
     def _run_suite(self, samples: Any, progress: bool | OnProgress, settings: RunSettings) -> Report:

@@ -43,6 +43,7 @@ __all__ = [
     "Run",
     "RunSettings",
     "SuiteOutcome",
+    "check_ready",
     "ending_notes_of",
     "open_run_file",
     "open_run_store",

@@ -14,6 +14,7 @@ import pandas as pd
 
 from workbench.errors import SamplesError
 from workbench.samples.cells import Fault
+from workbench.samples.dask_columns import DaskColumns, is_dask_frame
 from workbench.samples.parquet_columns import ParquetColumns, parquet_dataset, to_frame
 from workbench.samples.table import Loaded
 from workbench.thread import StringThread
@@ -25,7 +26,7 @@ def load(data: Any, source: str = "") -> Loaded:
     """In-memory rows as a frame.
 
     Args:
-        data: A DataFrame, a list of dicts, a list of StringThreads, or what `load_file` read.
+        data: A DataFrame of pandas or Dask, a list of dicts, a list of StringThreads, or what `load_file` read.
         source: For error messages.
 
     Raises:
@@ -35,13 +36,15 @@ def load(data: Any, source: str = "") -> Loaded:
         return data
     if isinstance(data, pd.DataFrame):
         return Loaded(data)
+    if is_dask_frame(data):
+        return Loaded(DaskColumns(data))
     if isinstance(data, Sequence) and not isinstance(data, str | bytes):
         return Loaded(_frame([_row(number, row, source) for number, row in enumerate(data)]))
     raise SamplesError(
         "these data cannot be read as samples",
         where=source,
         found=type(data).__name__,
-        expected="a DataFrame, a list of dicts, a list of StringThreads or a path",
+        expected="a DataFrame of pandas or Dask, a list of dicts, a list of StringThreads or a path",
         hint="a dict of columns or an iterator goes through pandas.DataFrame(...) or list(...) first",
     )
 

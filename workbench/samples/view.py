@@ -98,6 +98,11 @@ class Samples:
         view._set(table, rows)  # noqa: SLF001 (its own class)
         return view
 
+    @classmethod
+    def of_part(cls, data: Any, columns: Mapping[str, str | None] | None = None) -> Samples:
+        """Rows that are a part of more: here it is no error that none of them can be read."""
+        return cls._view(Table(load(data), columns, ""), None)
+
     def _set(self, table: Table, rows: Rows | None) -> None:
         self._table = table
         self._rows = rows
@@ -440,6 +445,7 @@ class Samples:
                 "faults_at",
                 "known_problems",
                 "metadata_names",
+                "of_part",
                 "packed",
                 "read",
                 "references_at",

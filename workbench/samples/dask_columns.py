@@ -1,0 +1,194 @@
+"""The columns of a Dask DataFrame: computed a partition at a time, on whatever scheduler is configured."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from workbench.display_text import one_line
+from workbench.errors import SamplesError
+from workbench.samples.frame_columns import FLOATS, FrameColumns, Rows, UnreadableRowsError
+
+__all__ = ["DaskColumns", "is_dask_frame"]
+
+_KEPT = 2
+"""Partitions that are kept: the one that is being graded, and one that is looked at."""
+
+
+def is_dask_frame(data: Any) -> bool:
+    """Whether this is a Dask DataFrame; Dask is not loaded to find out."""
+    kind = type(data)
+    return kind.__name__ == "DataFrame" and kind.__module__.partition(".")[0] in {"dask", "dask_expr"}
+
+
+class DaskColumns:
+    """The columns of a Dask DataFrame, whose rows stay in their partitions until they are read.
+
+    Args:
+        frame: A Dask DataFrame; an index with a name is a column.
+
+    Attributes:
+        dask: It.
+        bounds: The first row of each partition, and the number of rows behind the last, (p + 1,).
+
+    Raises:
+        SamplesError: The partitions cannot be computed.
+    """
+
+    is_lazy = True
+
+    def __init__(self, frame: Any) -> None:
+        named = getattr(frame.index, "name", None) is not None and frame.index.name not in frame.columns
+        self.dask = frame.reset_index() if named else frame
+        self._kinds = FrameColumns(self.dask._meta.reset_index(drop=True))  # noqa: SLF001 (Dask's documented empty frame)
+        try:
+            first = self.dask[[self.dask.columns[0]]] if len(self.dask.columns) else self.dask
+            lengths = first.map_partitions(len, meta=(None, np.int64)).compute()
+        except Exception as error:  # whatever a user's own graph raises
+            raise SamplesError(
+                "the Dask DataFrame cannot be computed", found=one_line(f"{type(error).__name__}: {error}")[:300],
+                expected="a DataFrame whose partitions can be computed", hint="frame.head() shows the same error",
+            ) from error  # fmt: skip
+        self.bounds = np.concatenate([[0], np.cumsum(np.asarray(lengths, np.intp))]).astype(np.intp)
+        self._parts = self.dask.to_delayed()
+        self._pieces: OrderedDict[int, FrameColumns] = OrderedDict()
+        self._lock = threading.RLock()  # a run, and whoever looks at rows meanwhile
+
+    @property
+    def names(self) -> Sequence[Any]:
+        """See `ColumnData.names`."""
+        return list(self.dask.columns)
+
+    def __len__(self) -> int:
+        return int(self.bounds[-1])
+
+    def _piece(self, partition: int) -> FrameColumns:
+        """One partition."""
+        with self._lock:
+            if partition not in self._pieces:
+                self._pieces[partition] = self._computed(partition)
+            self._pieces.move_to_end(partition)
+            while len(self._pieces) > _KEPT:
+                self._pieces.popitem(last=False)
+            return self._pieces[partition]
+
+    def _computed(self, partition: int) -> FrameColumns:
+        try:
+            found = self._parts[partition].compute()
+        except Exception as error:  # whatever a user's own graph raises
+            raise self._unreadable(partition, error) from error
+        if len(found) != self.bounds[partition + 1] - self.bounds[partition]:
+            raise self._unreadable(partition, f"{len(found):,} rows, where there were others before")
+        return FrameColumns(found.reset_index(drop=True))
+
+    def _unreadable(self, partition: int, error: BaseException | str) -> UnreadableRowsError:
+        found = error if isinstance(error, str) else f"{type(error).__name__}: {error}"
+        unreadable = UnreadableRowsError(
+            "a partition of the Dask DataFrame cannot be computed", where=f"partition {partition}",
+            found=one_line(found)[:300], expected="the rows as they were", hint="frame.persist() keeps partitions that are not computed alike each time",
+        )  # fmt: skip
+        unreadable.rows = range(int(self.bounds[partition]), int(self.bounds[partition + 1]))
+        return unreadable
+
+    def _places(self, rows: Rows | slice | None) -> Iterator[tuple[int, Rows | slice]]:
+        """The partitions of some rows, in the rows' order, and the rows' places in each."""
+        if rows is None or isinstance(rows, slice):
+            whole = range(len(self))[rows or slice(None)]
+            if whole.step == 1:
+                yield from self._stretches(whole.start, whole.stop)
+                return
+            rows = np.array(whole, np.intp)
+        numbers = np.searchsorted(self.bounds, rows, side="right") - 1
+        cuts = np.flatnonzero(np.diff(numbers)) + 1
+        for part in np.split(np.arange(len(rows)), cuts):
+            if len(part):
+                partition = int(numbers[part[0]])
+                yield partition, rows[part] - self.bounds[partition]
+
+    def _stretches(self, start: int, stop: int) -> Iterator[tuple[int, slice]]:
+        for partition, (first, last) in enumerate(zip(self.bounds, self.bounds[1:], strict=False)):
+            if max(start, first) < min(stop, last):
+                yield partition, slice(int(max(start, first) - first), int(min(stop, last) - first))
+
+    def _ordered(self, rows: Rows | slice | None) -> tuple[Rows | slice | None, Rows | None]:
+        """Rows in the partitions' order, so that each is computed once, and from there to the order that was asked for."""
+        if not isinstance(rows, np.ndarray) or len(rows) < 2 or (np.diff(rows) >= 0).all():
+            return rows, None
+        order = np.argsort(rows, kind="stable")
+        back = np.empty_like(order)
+        back[order] = np.arange(len(order))
+        return rows[order], back
+
+    def series(self, column: str, rows: Rows | slice | None) -> pd.Series[Any]:
+        """See `ColumnData.series`."""
+        ordered, back = self._ordered(rows)
+        pieces = [self._piece(partition).series(column, own) for partition, own in self._places(ordered)]
+        series = pd.concat(pieces) if pieces else self._kinds.series(column, None)
+        numbers = np.arange(len(self))[rows] if isinstance(rows, slice) else rows
+        series = series if back is None else series.iloc[back]
+        return series.set_axis(np.arange(len(series)) if numbers is None else numbers)
+
+    def cells(self, column: str, rows: Rows | slice | None) -> list[Any]:
+        """See `ColumnData.cells`."""
+        ordered, back = self._ordered(rows)
+        found = [
+            cell
+            for partition, own in self._places(ordered)
+            for cell in self._piece(partition).cells(column, own)
+        ]
+        return found if back is None else [found[place] for place in back.tolist()]
+
+    def is_text(self, column: str) -> bool:
+        """See `ColumnData.is_text`: by the kind that Dask has for the column."""
+        return pd.api.types.is_string_dtype(self._dtype(column)) and self._dtype(column) is not np.dtype(
+            object
+        )
+
+    def _dtype(self, column: str) -> Any:
+        return self._kinds.series(column, None).dtype
+
+    def text(self, column: str, rows: Rows | slice | None) -> pa.ChunkedArray:
+        """See `ColumnData.text`."""
+        ordered, back = self._ordered(rows)
+        chunks = [
+            chunk
+            for partition, own in self._places(ordered)
+            for chunk in self._piece(partition).text(column, own).chunks
+        ]
+        found = pa.chunked_array(chunks, type=pa.large_string())
+        return found if back is None else found.take(pa.array(back))
+
+    def codes(self, column: str) -> NDArray[np.intp]:
+        """See `ColumnData.codes`: by a hash of 64 bits for each text, since the texts themselves may not fit."""
+        hashes, missing = np.zeros(len(self), np.int64), np.zeros(len(self), np.bool_)
+        for partition, (first, last) in enumerate(zip(self.bounds, self.bounds[1:], strict=False)):
+            if first == last:
+                continue
+            texts = self._piece(partition).text(column, None).combine_chunks().dictionary_encode()
+            codes = texts.indices.fill_null(-1).to_numpy()
+            own = np.array([hash(text) for text in texts.dictionary.to_pylist()] or [0], np.int64)
+            hashes[first:last], missing[first:last] = own[codes], codes < 0
+        found = pd.factorize(hashes)[0].astype(np.intp)
+        return np.where(missing, -1, found)
+
+    def is_number(self, column: str) -> bool:
+        """See `ColumnData.is_number`."""
+        return getattr(self._dtype(column), "kind", "O") in "iufb"
+
+    def floats(self, column: str) -> Iterator[NDArray[Any]]:
+        """See `ColumnData.floats`."""
+        if self._dtype(column) not in FLOATS:
+            return
+        for partition, own in self._places(None):
+            yield self._piece(partition).series(column, own).to_numpy()
+
+    def frame(self, rows: Rows | slice | None) -> pd.DataFrame:
+        """See `ColumnData.frame`."""
+        return pd.DataFrame({name: self.series(str(name), rows) for name in self.names})

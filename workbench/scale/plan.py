@@ -1,0 +1,87 @@
+"""What another process needs to grade: the entries as plain data, rebuilt there."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields, is_dataclass, replace
+from functools import lru_cache
+from typing import Any
+
+from workbench.errors import WorkbenchError
+from workbench.graders import Grader
+from workbench.graders.combine import Entry
+from workbench.judges.base import Judge
+from workbench.judges.client.openai import OpenAIClient
+from workbench.serialization import parts
+
+__all__ = ["Plan", "with_concurrency"]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The entries of a suite on their way to another process.
+
+    Attributes:
+        spec: Them as JSON; "" where one has no such form.
+        entries: Themselves where one has no such form, such as a judge with a client of somebody's own: they are pickled.
+    """
+
+    spec: str
+    entries: tuple[Entry, ...] = ()
+
+    @classmethod
+    def of(cls, entries: Sequence[Entry]) -> Plan:
+        """The plan for some entries; keys are in none, each process reads its own environment."""
+        entries = tuple(entries)
+        if any(
+            isinstance(part, Judge) and part.client is not None
+            for entry in entries
+            for part in parts(entry.grader)
+        ):
+            return cls("", entries)  # a client is in no spec
+        try:
+            spec = json.dumps([entry.spec() for entry in entries])
+            if _built(spec) == entries:
+                return cls(spec)
+        except (WorkbenchError, TypeError, ValueError):
+            pass
+        return cls("", entries)
+
+    def built(self) -> tuple[Entry, ...]:
+        """The entries; built once a process from their spec."""
+        return _built(self.spec) if self.spec else self.entries
+
+
+@lru_cache(maxsize=8)
+def _built(spec: str) -> tuple[Entry, ...]:
+    return tuple(Entry.build(entry) for entry in json.loads(spec))
+
+
+def with_concurrency(entries: Sequence[Entry], share: Callable[[int], int]) -> tuple[Entry, ...]:
+    """Entries whose judges have another number of questions under way.
+
+    Args:
+        entries: Graders, with judges anywhere inside them.
+        share: From a client's `concurrency` to the new one.
+    """
+    return tuple(_changed(entry, share) for entry in entries)
+
+
+def _changed(value: Any, share: Callable[[int], int]) -> Any:
+    if isinstance(value, tuple):
+        changed = tuple(_changed(item, share) for item in value)
+        return value if all(new is old for new, old in zip(changed, value, strict=True)) else changed
+    if not isinstance(value, Entry | Grader) or not is_dataclass(value):
+        return value
+    changes: dict[str, Any] = {}
+    for f in fields(value):
+        old = getattr(value, f.name)
+        new = _changed(old, share) if f.init else old
+        if new is not old:
+            changes[f.name] = new
+    if isinstance(value, Judge):
+        client = value.chat_client()
+        if isinstance(client, OpenAIClient):
+            changes["client"] = replace(client, concurrency=share(client.concurrency))
+    return replace(value, **changes) if changes else value
