@@ -369,7 +369,7 @@ def test_a_full_disk_loses_no_grade(tmp_path, monkeypatch):
     def no_room(*_, **__):
         raise FormatError("the file cannot be written", found="No space left on device")
 
-    monkeypatch.setattr(run_file, "_records", full)
+    monkeypatch.setattr(run_file, "records", full)
     monkeypatch.setattr(run_file, "write_report", no_room)
     report = wb.Suite([code(1.0)]).run(ROWS, resume=tmp_path / "run.parquet", progress=False)
     assert report.grades["code"].n_scored == N

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,10 @@ from workbench.grade import ErrorKind, GradeError
 from workbench.grades import Grades
 from workbench.row_notes import RowNotes
 
-__all__ = ["GRADE_COLUMNS", "WORDS", "fill", "grade_columns"]
+__all__ = ["GRADE_COLUMNS", "WORDS", "fill", "grade_columns", "grades_of_record", "records"]
+
+_BATCH = 65_536
+"""Rows of a record at most."""
 
 _STATUSES = ("missing", "scored", "failed", "skipped")
 GRADE_COLUMNS: dict[str, pa.DataType] = {
@@ -136,3 +139,35 @@ def _put_texts(notes: Any, start: int, column: pa.Array, read: Callable[[str], A
         return
     places = encoded.indices.to_pylist()
     notes.update({start + at: texts[place] for at, place in enumerate(places) if place is not None})
+
+
+def records(rows: NDArray[np.intp], grades: Grades) -> Iterator[tuple[str, bytes]]:
+    """Grades as plain data: what is said of all of them as JSON and Arrow's bytes, of some thousand rows each.
+
+    Args:
+        rows: Their row numbers (m,).
+        grades: Them (m,).
+    """
+    schema = pa.schema([("row", pa.int64()), *GRADE_COLUMNS.items()])
+    words = json.dumps({word: getattr(grades, word) for word in WORDS})
+    for start in range(0, max(len(rows), 1), _BATCH):
+        part = slice(start, min(start + _BATCH, len(rows)))
+        columns = {"row": pa.array(rows[part], pa.int64()), **grade_columns(grades, part)}
+        sink = pa.BufferOutputStream()
+        with pa.ipc.new_stream(sink, schema) as stream:
+            stream.write_batch(pa.record_batch(columns, schema=schema))
+        yield words, sink.getvalue().to_pybytes()
+
+
+def grades_of_record(words: str, data: bytes) -> tuple[NDArray[np.intp], Grades]:
+    """The row numbers and grades of one of `records`."""
+    with pa.ipc.open_stream(data) as stream:
+        batch = stream.read_next_batch()
+    columns = dict(zip(batch.schema.names, batch.columns, strict=True))
+    rows = columns.pop("row").to_numpy().astype(np.intp)
+    grades = Grades.empty(len(rows))
+    fill(grades, 0, columns)
+    known = json.loads(words)
+    for word in WORDS:
+        setattr(grades, word, known[word])
+    return rows, grades

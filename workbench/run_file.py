@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from workbench.certificates.digests import data_digest
@@ -22,7 +21,7 @@ from workbench.errors import ReportError, WorkbenchError
 from workbench.files import check_writable
 from workbench.grade import ErrorKind
 from workbench.grades import FAILED, MISSING, Grades
-from workbench.grades_table import GRADE_COLUMNS, WORDS, fill, grade_columns
+from workbench.grades_table import grades_of_record, records
 from workbench.report import Report
 from workbench.report.parquet import read_marks, read_settings, write_report
 from workbench.samples import Samples
@@ -33,8 +32,6 @@ _SUFFIX = ".unfinished"
 _VERSION = 1
 _SECONDS, _SHARE = 0.25, 10.0
 """Time between two writes: so many seconds, and so many times what a write takes, so that little of a run is writing."""
-_BATCH = 65_536
-"""Rows that are written together at most."""
 _FIRST, _LAST = 1000, 100
 """Rows whose contents tell whether the rows are those of the earlier run; all of a large file would take minutes."""
 _MARK = "run"
@@ -181,7 +178,7 @@ class RunFile:
         stored: dict[Part, list[tuple[NDArray[np.intp], Grades]]] = {}
         try:
             for part, words, data in self._database.execute("SELECT part, words, rows FROM grades"):
-                stored.setdefault(tuple(json.loads(part)), []).append(_grades_of(words, data))
+                stored.setdefault(tuple(json.loads(part)), []).append(grades_of_record(words, data))
         except (sqlite3.Error, ValueError, KeyError) as error:  # Arrow's errors are of these, too
             raise self._unusable(error) from error
         for key, parts in stored.items():
@@ -254,7 +251,7 @@ class RunFile:
             with self._database as database:
                 database.executemany(
                     "INSERT INTO grades VALUES (?, ?, ?)",
-                    ((json.dumps(part), *record) for record in _records(rows, grades)),
+                    ((json.dumps(part), *record) for record in records(rows, grades)),
                 )
         except (sqlite3.Error, OSError) as error:
             if not self.notes:  # the run itself goes on: its report has all grades
@@ -366,30 +363,3 @@ def _different_graders(earlier: Mapping[str, Any], now: Mapping[str, Any]) -> It
                 if earlier[name].get(field) != now[name].get(field)
             )
             yield f"another {name!r}: {', '.join(fields)}"
-
-
-def _records(rows: NDArray[np.intp], grades: Grades) -> Iterator[tuple[str, bytes]]:
-    """Words and Arrow bytes of grades, a stretch of rows each."""
-    schema = pa.schema([("row", pa.int64()), *GRADE_COLUMNS.items()])
-    words = json.dumps({word: getattr(grades, word) for word in WORDS})
-    for start in range(0, max(len(rows), 1), _BATCH):
-        part = slice(start, min(start + _BATCH, len(rows)))
-        columns = {"row": pa.array(rows[part], pa.int64()), **grade_columns(grades, part)}
-        sink = pa.BufferOutputStream()
-        with pa.ipc.new_stream(sink, schema) as stream:
-            stream.write_batch(pa.record_batch(columns, schema=schema))
-        yield words, sink.getvalue().to_pybytes()
-
-
-def _grades_of(words: str, data: bytes) -> tuple[NDArray[np.intp], Grades]:
-    """The rows and grades of one record."""
-    with pa.ipc.open_stream(data) as stream:
-        batch = stream.read_next_batch()
-    columns = dict(zip(batch.schema.names, batch.columns, strict=True))
-    rows = columns.pop("row").to_numpy().astype(np.intp)
-    grades = Grades.empty(len(rows))
-    fill(grades, 0, columns)
-    known = json.loads(words)
-    for word in WORDS:
-        setattr(grades, word, known[word])
-    return rows, grades

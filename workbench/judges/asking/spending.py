@@ -59,6 +59,18 @@ class Spending:
         self._cheapest_refused: Amount | None = None
         self.share_spent = self.any_share_spent = False
 
+    def add(self, calls: int, tokens: float, money: float, from_store: int = 0) -> None:
+        """Count what was spent elsewhere, such as in a worker of a cluster.
+
+        Args:
+            calls: Questions asked.
+            tokens: Paid for.
+            money: US dollars.
+            from_store: Answers that came from the store.
+        """
+        self._spent = self._spent.plus(Amount(calls, tokens, money))
+        self.from_store += from_store
+
     def start_share(self, shares: int) -> None:
         """Begin the next judge's share: from now on one of so many equal parts of what is left may be spent."""
         self._shares, self._spent_before_share = max(1, shares), self._spent

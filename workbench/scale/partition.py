@@ -1,0 +1,97 @@
+"""One partition, graded in a worker of a cluster; and its grades on their way back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from workbench.grades import Grades
+from workbench.grades_table import grades_of_record, records
+from workbench.judges.asking.budget import Budget
+from workbench.judges.asking.judge_run import JudgeRun
+from workbench.judges.asking.spending import Spending
+from workbench.samples import Samples
+from workbench.scale.plan import Plan, with_concurrency
+from workbench.suite_run import Run, RunSettings, open_run_store
+
+__all__ = ["PartitionGrades", "PartitionTask", "grade_partition"]
+
+
+@dataclass(frozen=True)
+class PartitionTask:
+    """How a partition is graded.
+
+    Attributes:
+        plan: The graders.
+        columns: Role to column name, of every role.
+        tasks: Partitions that are graded at the same time, which share what a client may have under way.
+        workers: Sandbox processes.
+        repeats: How often every row is graded.
+        budget: This partition's part of the budget.
+        store: The address of the store of answers.
+        rows: Positions of the rows to grade; None for all.
+    """
+
+    plan: Plan
+    columns: dict[str, str | None]
+    tasks: int
+    workers: int
+    repeats: int
+    budget: Budget | None = None
+    store: str | None = None
+    rows: Any = None
+
+
+@dataclass(frozen=True)
+class PartitionGrades:
+    """What came of a partition: plain data.
+
+    Attributes:
+        passes: By the grader's name, the records of its grades for each repeat; see `records`.
+        notes: What a person should read of it.
+        spent: Calls, tokens, US dollars and answers out of the store.
+        share_spent: Whether its part of the budget was spent.
+        store_errors: Why answers could not be stored.
+    """
+
+    passes: dict[str, list[list[tuple[str, bytes]]]]
+    notes: list[str] = field(default_factory=list)
+    spent: tuple[int, float, float, int] = (0, 0.0, 0.0, 0)
+    share_spent: bool = False
+    store_errors: list[str] = field(default_factory=list)
+
+    def grades(self) -> dict[str, list[Grades]]:
+        """The grades by the grader's name, one a repeat, in the rows' order."""
+        return {
+            name: [Grades.joined([grades_of_record(*one) for one in each]) for each in passes]
+            for name, passes in self.passes.items()
+        }
+
+
+def grade_partition(frame: pd.DataFrame, task: PartitionTask) -> PartitionGrades:
+    """Grade a partition here, with this process's sandbox, event loop and environment."""
+    samples = Samples.of_part(frame.reset_index(drop=True), task.columns)
+    if task.rows is not None:
+        samples = samples.take(np.asarray(task.rows, np.intp))
+    entries = with_concurrency(task.plan.built(), _share(task.tasks))
+    settings = RunSettings(workers=task.workers, repeats=task.repeats)
+    with open_run_store(task.store) as store:
+        judge_run = JudgeRun(Spending(task.budget), None if store is None else store.replies)
+        run = Run(entries, samples, settings, judge_run)
+        run.go(lambda _: None)
+    spending, rows = judge_run.spending, np.arange(len(samples), dtype=np.intp)
+    return PartitionGrades(
+        {name: [list(records(rows, grades)) for grades in passes] for name, passes in run.passes.items()},
+        [*run.notes, *judge_run.notes()],
+        (spending.calls, spending.tokens, spending.money, spending.from_store),
+        spending.any_share_spent,
+        list(judge_run.store_errors),
+    )
+
+
+def _share(tasks: int) -> Callable[[int], int]:
+    return lambda concurrency: max(1, concurrency // tasks)
