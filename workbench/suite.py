@@ -40,7 +40,9 @@ from workbench.suite_run import (
 from workbench.thread import StringThread
 
 if TYPE_CHECKING:
+    from workbench.run_file import RunFile
     from workbench.scale.batches import BatchGrader
+    from workbench.scale.cluster import ClusterRun
 
 __all__ = ["Suite", "SuiteOutcome", "run"]
 
@@ -328,7 +330,7 @@ class Suite:
         own = {entry.name: fingerprints.get(entry.name, {}) for entry in self.entries}
         with open_run_store(settings.store) as run_store, open_run_file(settings.resume, data, own) as file:
             judge_run = JudgeRun(spending, None if run_store is None else run_store.replies)
-            run = Run(self.entries, data, settings, judge_run, file)
+            run = self._new_run(data, settings, judge_run, file)
             with Bar(run.total, show=progress is True) as bar:
                 grades, stopped = run.go(progress if callable(progress) else bar)
             report = self._report(data, grades, fingerprints=fingerprints, **shown)
@@ -336,6 +338,17 @@ class Suite:
             notes += ending_notes_of(run, judge_run, interrupted=stopped)
             report = replace(report, notes=(*notes, *run.notes))
             return report if file is None else file.finish(report)
+
+    def _new_run(
+        self, data: Samples, settings: RunSettings, judge_run: JudgeRun, file: RunFile | None
+    ) -> Run | ClusterRun:
+        """The run, on Dask's cluster where the rows are a Dask frame and there is one."""
+        if data.dask_columns is not None:
+            from workbench.scale.cluster import ClusterRun, cluster_of
+
+            if (client := cluster_of(data)) is not None:
+                return ClusterRun(client, self.entries, data, settings, judge_run, file)
+        return Run(self.entries, data, settings, judge_run, file)
 
     def _report(self, data: Samples, grades: dict[str, Grades], **settings: Any) -> Report:
         gate = self._judge(grades)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -317,7 +317,17 @@ def store_summary(store: Store | None, report: Report, name: str, dataset: str) 
     return []
 
 
-def ending_notes_of(run: Run, judge_run: JudgeRun, *, interrupted: bool) -> Iterator[str]:
+class GradedRun(Protocol):
+    """A run that is over: `Run`, or one on a cluster."""
+
+    @property
+    def planned(self) -> int: ...
+
+    @property
+    def passes(self) -> Mapping[str, list[Grades]]: ...
+
+
+def ending_notes_of(run: GradedRun, judge_run: JudgeRun, *, interrupted: bool) -> Iterator[str]:
     """Notes on why a run ended early or incomplete: an interrupt, a spent budget, a grader or judge that gave up."""
     columns = [grades for passes in run.passes.values() for grades in passes]
     errors = (error for grades in columns for error in grades.errors.values())

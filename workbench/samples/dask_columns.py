@@ -61,6 +61,10 @@ class DaskColumns:
         self._pieces: OrderedDict[int, FrameColumns] = OrderedDict()
         self._lock = threading.RLock()  # a run, and whoever looks at rows meanwhile
 
+    def part(self, partition: int) -> Any:
+        """One partition, to be computed: a `dask.delayed.Delayed` of a DataFrame."""
+        return self._parts[partition]
+
     @property
     def names(self) -> Sequence[Any]:
         """See `ColumnData.names`."""

@@ -13,6 +13,7 @@ from workbench.errors import SamplesError
 from workbench.packed import BATCH_ROWS, Packed, Stream
 from workbench.samples.cells import Built, Fault, Wire, rewritten
 from workbench.samples.columns import require_completion
+from workbench.samples.dask_columns import DaskColumns
 from workbench.samples.display import as_html, as_line, as_markdown
 from workbench.samples.draw import draw_rows, strata
 from workbench.samples.encoding import Encoder
@@ -276,6 +277,13 @@ class Samples:
         return self._table.source
 
     @property
+    def dask_columns(self) -> DaskColumns | None:
+        """The data of a whole Dask DataFrame; None for other data, and for some rows of one."""
+        data = self._table.data
+        whole = self._rows is None and self._rewrite is None
+        return data if whole and isinstance(data, DaskColumns) else None
+
+    @property
     def known_problems(self) -> dict[int, str]:
         """`problems` of the rows that have been sent to graders: no row is read for it."""
         return self._described(self._encoding.known_faults())
@@ -442,6 +450,7 @@ class Samples:
             if name
             not in {
                 "content_digest",
+                "dask_columns",
                 "faults_at",
                 "known_problems",
                 "metadata_names",
