@@ -21,6 +21,7 @@ REQUIRED = [
     for text in PROJECT["dependencies"]
     + PROJECT["optional-dependencies"]["postgres"]
     + PROJECT["optional-dependencies"]["serve"]
+    + PROJECT["optional-dependencies"]["scale"]
 ]
 
 

@@ -18,8 +18,8 @@ from workbench.samples.frame_columns import FLOATS, FrameColumns, Rows, Unreadab
 
 __all__ = ["DaskColumns", "is_dask_frame"]
 
-_KEPT = 2
-"""Partitions that are kept: the one that is being graded, and one that is looked at."""
+_KEPT, _KEPT_BYTES = 2, 64 * 1024 * 1024
+"""Partitions that are kept: the one that is being graded, and one that is looked at; more where they are small."""
 
 
 def is_dask_frame(data: Any) -> bool:
@@ -58,7 +58,7 @@ class DaskColumns:
             ) from error  # fmt: skip
         self.bounds = np.concatenate([[0], np.cumsum(np.asarray(lengths, np.intp))]).astype(np.intp)
         self._parts = self.dask.to_delayed()
-        self._pieces: OrderedDict[int, FrameColumns] = OrderedDict()
+        self._pieces: OrderedDict[int, tuple[FrameColumns, int]] = OrderedDict()
         self._lock = threading.RLock()  # a run, and whoever looks at rows meanwhile
 
     def part(self, partition: int) -> Any:
@@ -79,18 +79,19 @@ class DaskColumns:
             if partition not in self._pieces:
                 self._pieces[partition] = self._computed(partition)
             self._pieces.move_to_end(partition)
-            while len(self._pieces) > _KEPT:
+            while len(self._pieces) > _KEPT and sum(size for _, size in self._pieces.values()) > _KEPT_BYTES:
                 self._pieces.popitem(last=False)
-            return self._pieces[partition]
+            return self._pieces[partition][0]
 
-    def _computed(self, partition: int) -> FrameColumns:
+    def _computed(self, partition: int) -> tuple[FrameColumns, int]:
+        """A partition, and the bytes it takes."""
         try:
             found = self._parts[partition].compute()
         except Exception as error:  # whatever a user's own graph raises
             raise self._unreadable(partition, error) from error
         if len(found) != self.bounds[partition + 1] - self.bounds[partition]:
             raise self._unreadable(partition, f"{len(found):,} rows, where there were others before")
-        return FrameColumns(found.reset_index(drop=True))
+        return FrameColumns(found.reset_index(drop=True)), int(found.memory_usage(deep=True).sum())
 
     def _unreadable(self, partition: int, error: BaseException | str) -> UnreadableRowsError:
         found = error if isinstance(error, str) else f"{type(error).__name__}: {error}"

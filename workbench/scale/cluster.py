@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import time
+import uuid
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
@@ -40,6 +42,8 @@ __all__ = ["ClusterRun", "cluster_of"]
 _TICK_SECONDS = 0.1
 _AHEAD = 2
 """Partitions for each thread of the cluster that are sent at a time where no model is asked: one to grade, one to come."""
+_END_SECONDS = 10.0
+"""Seconds that partitions under way have to hand in what they have graded once the run is to stop."""
 _NOTHING = 1e-9
 """What is left of a spent budget: too little for any question, where 0 would be no limit."""
 
@@ -79,8 +83,8 @@ class ClusterRun:
     """One run on a cluster; it answers as `Run` does.
 
     A worker grades a whole partition by all graders, with one sandbox process and one event loop; what a judge's client may have
-    under way is divided among the partitions that are graded at the same time, and each gets a part of the budget by its
-    rows, of which what it leaves goes to those after it. A partition whose worker dies is graded once more elsewhere.
+    under way is divided among the partitions that are graded at the same time, and each gets a part of the budget, of
+    which what it leaves goes to those after it. A partition whose worker dies is graded once more elsewhere.
 
     Args:
         client: Of the cluster.
@@ -128,6 +132,7 @@ class ClusterRun:
             settings.workers or 1,
             settings.repeats,
             store=_address(settings.store),
+            stop=f"workbench-stop-{uuid.uuid4()}",
         )
         self._new: dict[tuple[str, int], list[tuple[NDArray[np.intp], Grades]]] = {}
 
@@ -149,15 +154,13 @@ class ClusterRun:
         """See `Run.go`."""
         self._listen = listen
         waiting = deque(self._partitions())
-        left = sum(len(rows) for _, rows in waiting)
         sent: dict[Any, _Sent] = {}
         stopped = False
         try:
             while waiting or sent:
                 while waiting and len(sent) < self._tasks:
                     number, rows = waiting.popleft()
-                    budget = self._part_of_budget(len(rows) / left, sent.values())
-                    left -= len(rows)
+                    budget = self._part_of_budget(sent.values())
                     sent[self._send(number, rows, budget)] = _Sent(number, rows, budget)
                 for future in self._ended(sent):
                     self._take(sent.pop(future), future)
@@ -167,7 +170,7 @@ class ClusterRun:
         except KeyboardInterrupt:
             stopped = True
         with background.uninterrupted():
-            self._client.cancel(list(sent))
+            self._end(sent)
             self._join()
         grades = {name: reduce_repeats(passes, self._settings.reduce) for name, passes in self.passes.items()}
         return grades, stopped
@@ -201,8 +204,8 @@ class ClusterRun:
     def _checkpoint(self, name: str, repeat: int) -> KeptGrades | None:
         return None if self._file is None else self._file.of(name, repeat)
 
-    def _part_of_budget(self, share: float, sent: Any) -> Budget | None:
-        """A part of what is neither spent nor given to partitions under way, by the share of the rows to come."""
+    def _part_of_budget(self, sent: Collection[_Sent]) -> Budget | None:
+        """An equal part, for each partition that may yet begin beside those under way, of what is neither spent nor given."""
         if self._budget is None:
             return None
         spending = self._judge_run.spending
@@ -212,9 +215,9 @@ class ClusterRun:
             limit = getattr(self._budget, name)
             if limit is None:
                 continue
-            given = sum(getattr(other.budget, name) or 0 for other in sent if other.budget is not None)
-            part = max(limit - spent - given, 0) * min(share, 1.0)
-            limits[name] = max(part if name == "money" else round(part), _NOTHING)
+            given = sum(getattr(other.budget, name) for other in sent if other.budget is not None)
+            part = max(limit - spent - given, 0) / (self._tasks - len(sent))
+            limits[name] = max(part if name == "money" else math.ceil(part), _NOTHING)
         return Budget(**limits)
 
     def _send(self, number: int, rows: NDArray[np.intp], budget: Budget | None) -> Any:
@@ -226,6 +229,20 @@ class ClusterRun:
             self._data.part(number), replace(self._task, budget=budget, rows=wanted)
         )
         return self._client.compute(graded, retries=1)
+
+    def _end(self, sent: dict[Any, _Sent]) -> None:
+        """Stop partitions that are under way, and take what they have graded."""
+        if not sent:
+            return
+        from distributed import Event
+
+        event: Any = Event
+        event(self._task.stop, client=self._client).set()
+        until = time.monotonic() + _END_SECONDS
+        while sent and time.monotonic() < until:
+            for future in self._ended(sent):
+                self._take(sent.pop(future), future)
+        self._client.cancel(list(sent))
 
     def _ended(self, sent: Mapping[Any, _Sent]) -> list[Any]:
         """Partitions that are graded, or failed; none where that takes longer than a moment."""

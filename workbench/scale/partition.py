@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,11 +15,15 @@ from workbench.grades_table import grades_of_record, records
 from workbench.judges.asking.budget import Budget
 from workbench.judges.asking.judge_run import JudgeRun
 from workbench.judges.asking.spending import Spending
+from workbench.progress import Progress
 from workbench.samples import Samples
 from workbench.scale.plan import Plan, with_concurrency
 from workbench.suite_run import Run, RunSettings, open_run_store
 
 __all__ = ["PartitionGrades", "PartitionTask", "grade_partition"]
+
+_STOP_SECONDS = 0.5
+"""Seconds between two looks whether the run is to stop: each asks the scheduler."""
 
 
 @dataclass(frozen=True)
@@ -33,6 +38,7 @@ class PartitionTask:
         repeats: How often every row is graded.
         budget: This partition's part of the budget.
         store: The address of the store of answers.
+        stop: The name of the `distributed.Event` that says that the run is to stop.
         rows: Positions of the rows to grade; None for all.
     """
 
@@ -43,6 +49,7 @@ class PartitionTask:
     repeats: int
     budget: Budget | None = None
     store: str | None = None
+    stop: str = ""
     rows: Any = None
 
 
@@ -82,7 +89,7 @@ def grade_partition(frame: pd.DataFrame, task: PartitionTask) -> PartitionGrades
     with open_run_store(task.store) as store:
         judge_run = JudgeRun(Spending(task.budget), None if store is None else store.replies)
         run = Run(entries, samples, settings, judge_run)
-        run.go(lambda _: None)
+        run.go(_Stop(task.stop))
     spending, rows = judge_run.spending, np.arange(len(samples), dtype=np.intp)
     return PartitionGrades(
         {name: [list(records(rows, grades)) for grades in passes] for name, passes in run.passes.items()},
@@ -91,6 +98,22 @@ def grade_partition(frame: pd.DataFrame, task: PartitionTask) -> PartitionGrades
         spending.any_share_spent,
         list(judge_run.store_errors),
     )
+
+
+class _Stop:
+    """Listens to a run's progress, and stops it once the event is set: Dask itself cannot end a task that has begun."""
+
+    def __init__(self, name: str) -> None:
+        from distributed import Event
+
+        event: Any = Event
+        self._event, self._next = event(name), time.monotonic() + _STOP_SECONDS
+
+    def __call__(self, _: Progress) -> bool:
+        if time.monotonic() < self._next:
+            return True
+        self._next = time.monotonic() + _STOP_SECONDS
+        return not self._event.is_set()
 
 
 def _share(tasks: int) -> Callable[[int], int]:
