@@ -18,7 +18,7 @@ GROUPS = {
     "Write a grader": "grader Grade Skip capture validate Grader",
     "Your rows": "read_samples Samples Sample StringThread demo_samples",
     "Several graders and how they combine": "Suite Entry",
-    "What came out": "Report read_report agreement compare forecast plot_scores probe certificate",
+    "What came out": "Report read_report agreement compare forecast forecast_cost plot_scores probe certificate",
     "Ask a model": "ScriptedClient Budget",
     "Files and other platforms": "save load loads dumps export convert",
     "Keep things": "open_store",

@@ -51,6 +51,7 @@ from .report import Report as Report
 from .report import read_report as read_report
 from .report.agreement import agreement as agreement
 from .report.compare import compare as compare
+from .report.cost_forecast import forecast_cost as forecast_cost
 from .report.forecast import forecast as forecast
 from .rewards import reward as reward
 from .samples import Sample as Sample

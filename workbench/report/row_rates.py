@@ -7,10 +7,11 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from workbench.grades import Grades
 
-__all__ = ["row_cost", "row_seconds"]
+__all__ = ["asked_rows", "row_cost", "row_seconds"]
 
 
 def row_seconds(columns: Iterable[Grades]) -> float:
@@ -32,13 +33,18 @@ def row_cost(columns: Iterable[Grades]) -> float:
 
 
 def _mean_cost(grades: Grades) -> float:
-    is_paid = ~np.isnan(grades.tokens)
-    is_asked = is_paid.copy()
-    is_asked[[row for row, metadata in grades.metadata.items() if _has_reply(metadata)]] = True
+    is_paid, is_asked = ~np.isnan(grades.tokens), asked_rows(grades)
     if not is_asked.any():
         return 0.0
     # NaN where no row was paid for, or one of them has no price.
     return float(grades.cost[is_paid].mean() * is_asked.mean()) if is_paid.any() else math.nan
+
+
+def asked_rows(grades: Grades) -> NDArray[np.bool_]:
+    """Rows (n,) for which a model's reply was paid, or came out of the store."""
+    is_asked = ~np.isnan(grades.tokens)
+    is_asked[[row for row, metadata in grades.metadata.items() if _has_reply(metadata)]] = True
+    return is_asked
 
 
 def _has_reply(metadata: Mapping[str, Any]) -> bool:
