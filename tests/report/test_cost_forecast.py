@@ -27,7 +27,8 @@ def report_of(**columns):
 def test_code_takes_cores():
     """Rows times seconds over cores; the machines' own number by default."""
     forecast = wb.forecast_cost(report_of(code=True), 1_000_000, cores=10)
-    assert forecast.seconds == pytest.approx(50_000)
+    assert forecast.table.loc["g", "time"] == pytest.approx(50_000)
+    assert forecast.seconds == pytest.approx(50_000 + forecast.table.loc["(reading rows)", "time"])
     assert forecast.table.loc["g", "rate"] == pytest.approx(2)
     assert forecast.cost == 0.0
     assert forecast.sentences[0] == "1,000,000 rows take about 13.9 h on 10 cores, as far as 100 rows tell."
@@ -35,9 +36,11 @@ def test_code_takes_cores():
 
 def test_a_rule_is_graded_once_whatever_the_repeats():
     """It gives the same grade always; code in the sandbox may not."""
-    assert wb.forecast_cost(report_of(code=True), 1000, cores=1, repeats=3).seconds == pytest.approx(500)
+    assert wb.forecast_cost(report_of(code=True), 1000, cores=1, repeats=3).table.loc[
+        "g", "time"
+    ] == pytest.approx(500)
     confined = report_of(code=True, isolation="kernel")
-    assert wb.forecast_cost(confined, 1000, cores=1, repeats=3).seconds == pytest.approx(1500)
+    assert wb.forecast_cost(confined, 1000, cores=1, repeats=3).table.loc["g", "time"] == pytest.approx(1500)
 
 
 def test_judges_take_questions_under_way():
@@ -48,7 +51,7 @@ def test_judges_take_questions_under_way():
     forecast = wb.forecast_cost(report_of(tokens=tokens, cost=cost, metadata=kept), 1_000_000, cores=1, concurrency=100)  # fmt: skip
     line = forecast.table.loc["g"]
     assert (line["waits"], line["questions"]) == (True, 1_000_000)
-    assert forecast.seconds == pytest.approx(5_000)
+    assert line["time"] == pytest.approx(5_000)
     assert line["tokens"] == pytest.approx(400e6)
     assert forecast.cost == pytest.approx(2_000)
     assert line["cost_lo"] == line["cost_hi"] == pytest.approx(2_000)  # each prompt has one of both prices
@@ -88,9 +91,9 @@ def test_a_suite_counts_each_grader_once():
     judge = wb.BinaryJudge(criteria="x", model="m", client=wb.ScriptedClient(Reply('{"reasoning": "r", "score": "PASS"}', usage)))  # fmt: skip
     report = wb.Suite([wb.ExactMatch(), judge], combine=wb.combine.Mean()).run(ROWS, progress=False)
     forecast = wb.forecast_cost(report, 10_000, cores=2)
-    assert list(forecast.table.index) == ["exact-match", "binary-judge"]
+    assert list(forecast.table.index) == ["exact-match", "binary-judge", "(reading rows)"]
     assert forecast.cost == pytest.approx(20.0)
-    assert list(forecast.table["questions"]) == [0, 10_000]
+    assert list(forecast.table["questions"]) == [0, 10_000, 0]
     assert "<table" in forecast._repr_html_()
     assert "binary-judge" in forecast._repr_markdown_()
     assert repr(forecast).startswith("CostForecast(10,000 rows")

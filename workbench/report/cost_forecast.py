@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -29,6 +30,10 @@ __all__ = ["CostForecast", "forecast_cost"]
 _HEADS = ("grader", "rows/s", "time", "questions", "tokens", "cost", "95 % interval", "grades")
 _READ = 1_000
 """Rows whose bytes are measured."""
+_TIMED = 10_000
+"""Rows for which reading is timed."""
+READING = "(reading rows)"
+"""Name of the line that is of no grader."""
 _UNITS = ("B", "kB", "MB", "GB", "TB", "PB")
 MIN_ROWS = 20
 """Rows that a forecast rests on at least; ours: with fewer the interval of a mean says nothing."""
@@ -43,7 +48,7 @@ class CostForecast:
         measured: Rows of the report that it rests on.
         cores: Processor cores, on all machines together.
         concurrency: Questions under way at once, on all machines together.
-        table: One line for each grader (index): waits (whether it waits for a server rather than for a core), seconds (of a
+        table: One line for each grader (index), and one for reading rows and encoding them: waits (whether it waits for a server rather than for a core), seconds (of a
             row), rate (rows a second: of one core, or of all questions under way), time (seconds for all rows on all cores,
             or with all questions under way), questions (rows for which a model is asked, once or more), tokens, cost (US
             dollars), cost_lo and cost_hi (95 % interval of the mean, the rows of a prompt taken together), bytes (of its grades, in
@@ -126,7 +131,7 @@ def forecast_cost(
 
     Rows are taken to be like those of the report: grade a random draw, such as one in a hundred. Code and rules scale with the
     cores; what waits for a server scales with the questions under way, as long as the server keeps up with them. Starting
-    workers, reading the data and findings come on top.
+    workers and findings come on top; reading rows is timed now, on rows that follow each other.
 
     Args:
         report: Of at least 20 rows. Answers out of a store count at the price of the others.
@@ -161,6 +166,7 @@ def forecast_cost(
         name: _line(report.grades[name], report.prompt_codes, (rows, cores, concurrency, repeats))
         for name in names
     }
+    lines[READING] = _reading(report, rows, cores)
     return CostForecast(
         rows,
         measured,
@@ -194,6 +200,25 @@ def _line(grades: Grades, groups: Any, plan: tuple[int, int, int, int]) -> dict[
         "cost_lo": lo * times,
         "cost_hi": hi * times,
         "bytes": _grade_bytes(grades) * times,
+    }
+
+
+def _reading(report: Report, rows: int, cores: int) -> dict[str, Any]:
+    """The line of what is no grader's: reading rows that follow each other and encoding them, measured now."""
+    samples: Any = report.samples
+    some = samples.take(np.arange(min(len(report), _TIMED), dtype=np.intp))
+    begun = time.perf_counter()
+    packed = some.packed(extras=True)
+    if not isinstance(packed, Packed):
+        packed.encode(0, packed.rows)
+    seconds = (time.perf_counter() - begun) / len(some)
+    nothing = {"questions": 0, "tokens": 0.0, "cost": 0.0, "cost_lo": 0.0, "cost_hi": 0.0, "bytes": 0.0}
+    return {
+        "waits": False,
+        "seconds": seconds,
+        "rate": 1 / seconds,
+        "time": seconds * rows / cores,
+        **nothing,
     }
 
 

@@ -48,18 +48,32 @@ class DaskColumns:
         named = getattr(frame.index, "name", None) is not None and frame.index.name not in frame.columns
         self.dask = frame.reset_index() if named else frame
         self._kinds = FrameColumns(self.dask._meta.reset_index(drop=True))  # noqa: SLF001 (Dask's documented empty frame)
+        self._parts = self.dask.to_delayed()
         try:
-            first = self.dask[[self.dask.columns[0]]] if len(self.dask.columns) else self.dask
-            lengths = first.map_partitions(len, meta=(None, np.int64)).compute()
+            lengths = self._lengths()
         except Exception as error:  # whatever a user's own graph raises
             raise SamplesError(
                 "the Dask DataFrame cannot be computed", found=one_line(f"{type(error).__name__}: {error}")[:300],
                 expected="a DataFrame whose partitions can be computed", hint="frame.head() shows the same error",
             ) from error  # fmt: skip
         self.bounds = np.concatenate([[0], np.cumsum(np.asarray(lengths, np.intp))]).astype(np.intp)
-        self._parts = self.dask.to_delayed()
         self._pieces: OrderedDict[int, tuple[FrameColumns, int]] = OrderedDict()
         self._lock = threading.RLock()  # a run, and whoever looks at rows meanwhile
+
+    def _lengths(self) -> Sequence[int]:
+        """Rows of each partition; of one column where that is enough to tell."""
+        import dask.base
+        from dask.delayed import delayed
+
+        first = self.dask[[self.dask.columns[0]]] if len(self.dask.columns) else self.dask
+        # Dask reads small pieces of Parquet together where few columns are asked for: these would be other partitions.
+        with dask.config.set({"dataframe.parquet.minimum-partition-size": 1}):
+            lengths: Sequence[int] = first.map_partitions(len, meta=(None, np.int64)).compute()
+        if len(lengths) == len(self._parts):
+            return lengths
+        compute: Any = dask.base.compute  # has no types
+        counted: Sequence[int] = compute(*(delayed(len)(part) for part in self._parts))
+        return counted
 
     def part(self, partition: int) -> Any:
         """One partition, to be computed: a `dask.delayed.Delayed` of a DataFrame."""

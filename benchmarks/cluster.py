@@ -1,0 +1,139 @@
+"""What many rows take: a file larger than the memory allowed, in one process and on a cluster, and the forecast of it.
+
+Run it with `python benchmarks/cluster.py [--rows 2000000] [--limit 300]`; it needs the extra `scale`.
+
+Rows of 700 bytes that do not compress go to a folder of Parquet files. Each way to grade them runs in a process of its own,
+whose most memory is measured; the *forecast* is made from the first hundredth of the rows, graded before by one core.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+import workbench as wb
+
+FILE_ROWS = 100_000
+CODE = "async def grade(thread):\n    return float(len(thread.completion()) % 2)\n"
+
+
+def write(folder: Path, rows: int) -> int:
+    """A folder of files; how many bytes it takes."""
+    for start in range(0, rows, FILE_ROWS):
+        numbers = np.arange(start, min(start + FILE_ROWS, rows))
+        columns = {
+            "prompt": [f"question {number // 4} {os.urandom(100).hex()}" for number in numbers],
+            "completion": [f"answer {number % 7} {os.urandom(240).hex()}" for number in numbers],
+            "answer": [f"answer {number % 5}" for number in numbers],
+        }
+        table = pa.table({name: pa.array(column) for name, column in columns.items()})
+        pq.write_table(table, folder / f"{start:012}.parquet", row_group_size=20_000, compression="none")
+    return sum(file.stat().st_size for file in folder.iterdir())
+
+
+def suite() -> wb.Suite:
+    """A rule and code."""
+    return wb.Suite([wb.ExactMatch(), wb.FunctionGrader.from_source(CODE, name="code")])
+
+
+def peak() -> float:
+    """Most memory of this process so far, in MB."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def lazily(folder: Path) -> dict[str, float]:
+    """In one process, by row groups, with two sandbox processes."""
+    samples = wb.read_samples(folder, lazy=True)
+    wb.ExactMatch().run(samples.head(1000), progress=False)
+    before, begun = peak(), time.perf_counter()
+    report = suite().run(samples, progress=False, workers=2)
+    return measured(report, before, begun)
+
+
+def measured(report: wb.Report, before: float, begun: float) -> dict[str, float]:
+    """Seconds of the run and of findings, memory beside what the process had, rows with a score."""
+    ran = time.perf_counter()
+    findings = len(report.findings)
+    return {
+        "run": ran - begun,
+        "findings": time.perf_counter() - ran,
+        "memory": peak() - before,
+        "scored": float(report.summary["scored"].min()),
+        "found": float(findings),
+    }
+
+
+def on_cluster(folder: Path, limit: str) -> dict[str, float]:
+    """On two worker processes whose memory is limited."""
+    import dask.dataframe as dd
+    from distributed import Client, LocalCluster
+
+    with (
+        LocalCluster(
+            n_workers=2, threads_per_worker=1, dashboard_address=None, memory_limit=f"{limit}MB"
+        ) as cluster,
+        Client(cluster) as client,
+    ):
+        frame = dd.read_parquet(folder, split_row_groups=1)
+        suite().run(frame.partitions[:2], progress=False)  # workers import the package once
+        before, begun = peak(), time.perf_counter()
+        report = suite().run(frame, progress=False)
+        found = measured(report, before, begun)
+        found["workers"] = max(client.run(peak).values())
+        return found
+
+
+def forecast(folder: Path) -> dict[str, float]:
+    """Seconds of the whole, from the first hundredth of the rows and one core."""
+    samples = wb.read_samples(folder, lazy=True)
+    report = suite().run(samples.head(len(samples) // 100), progress=False, workers=1)
+    return {"run": wb.forecast_cost(report, len(samples), cores=2).seconds}
+
+
+def in_process(name: str, folder: Path, limit: str) -> dict[str, float]:
+    """One of the ways in a process of its own."""
+    command = [sys.executable, __file__, "--way", name, "--folder", str(folder), "--limit", limit]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    found: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
+    return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--rows", type=int, default=2_000_000)
+    parser.add_argument("--limit", default="300", help="MB of memory of each worker")
+    parser.add_argument("--way", help=argparse.SUPPRESS)
+    parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.way:
+        ways = {
+            "lazily": lazily,
+            "forecast": forecast,
+            "cluster": lambda folder: on_cluster(folder, options.limit),
+        }
+        print(json.dumps(ways[options.way](options.folder)))
+        return
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        size = write(folder, options.rows)
+        print(f"{options.rows:,} rows, {size / 1e6:,.0f} MB of Parquet, workers of {options.limit} MB")
+        foreseen = in_process("forecast", folder, options.limit)["run"]
+        for way in ("lazily", "cluster"):
+            found = in_process(way, folder, options.limit)
+            words = ", ".join(f"{key} {value:,.1f}" for key, value in found.items())
+            print(f"{way}: {words}; forecast {foreseen:,.1f} s, measured {found['run'] / foreseen:.2f} x")
+
+
+if __name__ == "__main__":
+    main()
