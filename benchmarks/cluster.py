@@ -98,7 +98,10 @@ def forecast(folder: Path) -> dict[str, float]:
     """Seconds of the whole, from the first hundredth of the rows and one core."""
     samples = wb.read_samples(folder, lazy=True)
     report = suite().run(samples.head(len(samples) // 100), progress=False, workers=1)
-    return {"run": wb.forecast_cost(report, len(samples), cores=2).seconds}
+    one, two = (
+        wb.forecast_cost(report, len(samples), cores=2, readers=readers).seconds for readers in (1, 2)
+    )
+    return {"lazily": one, "cluster": two}
 
 
 def in_process(name: str, folder: Path, limit: str) -> dict[str, float]:
@@ -128,11 +131,13 @@ def main() -> None:
         folder = Path(name)
         size = write(folder, options.rows)
         print(f"{options.rows:,} rows, {size / 1e6:,.0f} MB of Parquet, workers of {options.limit} MB")
-        foreseen = in_process("forecast", folder, options.limit)["run"]
+        forecasts = in_process("forecast", folder, options.limit)
         for way in ("lazily", "cluster"):
             found = in_process(way, folder, options.limit)
             words = ", ".join(f"{key} {value:,.1f}" for key, value in found.items())
-            print(f"{way}: {words}; forecast {foreseen:,.1f} s, measured {found['run'] / foreseen:.2f} x")
+            print(
+                f"{way}: {words}; forecast {forecasts[way]:,.1f} s, measured {found['run'] / forecasts[way]:.2f} x"
+            )
 
 
 if __name__ == "__main__":

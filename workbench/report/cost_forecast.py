@@ -125,19 +125,26 @@ class CostForecast:
 
 
 def forecast_cost(
-    report: Report, rows: int, *, cores: int | None = None, concurrency: int = 64, repeats: int = 1
+    report: Report,
+    rows: int,
+    *,
+    cores: int | None = None,
+    concurrency: int = 64,
+    readers: int = 1,
+    repeats: int = 1,
 ) -> CostForecast:
     """Forecast the time, questions, tokens, money and bytes of grading many rows, from a report of some of them.
 
     Rows are taken to be like those of the report: grade a random draw, such as one in a hundred. Code and rules scale with the
     cores; what waits for a server scales with the questions under way, as long as the server keeps up with them. Starting
-    workers and findings come on top; reading rows is timed now, on rows that follow each other.
+    workers and findings come on top; reading rows, once for each grader, is timed now, on rows that follow each other.
 
     Args:
         report: Of at least 20 rows. Answers out of a store count at the price of the others.
         rows: To be graded.
         cores: Processor cores on all machines together; those of this one by default.
         concurrency: Questions under way at once, on all machines together.
+        readers: Processes that read rows: 1 on one machine, the workers of a cluster.
         repeats: How often every row is graded by what may give it different grades.
 
     Raises:
@@ -150,7 +157,13 @@ def forecast_cost(
         0.0
     """
     cores = cores or os.cpu_count() or 1
-    for name, value in (("rows", rows), ("cores", cores), ("concurrency", concurrency), ("repeats", repeats)):
+    for name, value in (
+        ("rows", rows),
+        ("cores", cores),
+        ("concurrency", concurrency),
+        ("readers", readers),
+        ("repeats", repeats),
+    ):
         if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
             raise ReportError(f"{name} must be a whole number of 1 or more", found=repr(value)[:40])
     names = [name for name in report.graders if report.suite is None or name != report.suite.column]
@@ -166,7 +179,7 @@ def forecast_cost(
         name: _line(report.grades[name], report.prompt_codes, (rows, cores, concurrency, repeats))
         for name in names
     }
-    lines[READING] = _reading(report, rows, cores)
+    lines[READING] = _reading(report, rows * len(names), readers)
     return CostForecast(
         rows,
         measured,
@@ -203,8 +216,8 @@ def _line(grades: Grades, groups: Any, plan: tuple[int, int, int, int]) -> dict[
     }
 
 
-def _reading(report: Report, rows: int, cores: int) -> dict[str, Any]:
-    """The line of what is no grader's: reading rows that follow each other and encoding them, measured now."""
+def _reading(report: Report, rows: int, readers: int) -> dict[str, Any]:
+    """The line of what is no grader's: reading rows that follow each other and encoding them, once a grader, timed now."""
     samples: Any = report.samples
     some = samples.take(np.arange(min(len(report), _TIMED), dtype=np.intp))
     begun = time.perf_counter()
@@ -217,7 +230,7 @@ def _reading(report: Report, rows: int, cores: int) -> dict[str, Any]:
         "waits": False,
         "seconds": seconds,
         "rate": 1 / seconds,
-        "time": seconds * rows / cores,
+        "time": seconds * rows / readers,
         **nothing,
     }
 
