@@ -16,6 +16,7 @@ from typing import NoReturn
 import pytest
 
 from tests.browser.lab import wait_until
+from tests.installing import NO_NETWORK
 
 ROOT = Path(__file__).resolve().parents[1]
 BINDER = ROOT / "binder"
@@ -23,7 +24,6 @@ LIMIT = 2 * 1024**3
 """Bytes that Binder gives."""
 NOBODY = 65534
 GROUPS = Path("/sys/fs/cgroup/memory")
-NO_NETWORK = ("name resolution", "NewConnectionError", "Connection refused", "ProxyError", "ConnectTimeout")
 
 ENTER = """
 import os, resource, sys

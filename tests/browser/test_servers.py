@@ -57,7 +57,7 @@ def test_notebook_7_answers_a_click(browser, notebook7):
 
 
 def test_voila_answers_a_click(browser, voila):
-    """The app of a notebook works without code in view; its known request to a CDN is refused."""
+    """The app of a notebook works without code in view; its known request to a CDN finds nobody."""
     server = voila("tiny.ipynb", cells=CELLS)
     with app.opened(browser, server) as page:
         press(page)
@@ -83,6 +83,23 @@ def test_jupyterlab_serves_the_app(browser, lab):
         assert page.errors() == []
         assert page.page.evaluate("() => document.body.dataset.jpThemeLight") == "false"
         page.picture("voila-tiny-dark")
+
+
+@pytest.mark.parametrize("host", ["elsewhere.example", "192.0.2.1", "localhost:20001"])
+def test_other_hosts_are_noted_and_not_found(browser, host):
+    """Whatever a page asks of another host is a stranger, and it gets nothing from there."""
+    from tests.browser.page import View
+
+    context = browser.new_context()
+    view = View(context.new_page(), "nowhere")
+    failed = []
+    view.page.on("requestfailed", lambda request: failed.append(request.failure))
+    view.page.set_content(f"<img src='http://{host}/picture.png'>")
+    view.page.wait_for_function("() => document.images[0].complete")
+    wait_until(lambda: view.page.evaluate("1") and failed, what="the request fails")
+    assert view.trouble.strangers == [f"http://{host}/picture.png"]
+    assert failed == ["net::ERR_NAME_NOT_RESOLVED"]
+    context.close()
 
 
 def test_sound_refuses_an_empty_picture(browser):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+
 import pytest
 
 from tests.browser import look
@@ -47,18 +49,32 @@ app
 """
 
 
-@pytest.fixture(params=["light", "dark"])
-def walk(request, browser):
-    """The app, graded, in JupyterLab's light or dark theme, with the list of files folded away."""
+@pytest.fixture(scope="module", params=["light", "dark"])
+def shown(request, browser):
+    """The app, graded, in JupyterLab's light or dark theme, with the list of files folded away; once for all tests."""
     server = request.getfixturevalue("lab" if request.param == "light" else "dark_lab")
-    with opened(browser, server, NAME, height=1000, fresh=True) as notebook:
-        notebook.command("application:toggle-left-area")
+    with opened(browser, server, NAME, height=1000) as notebook, folded(notebook):
         notebook.run_all()
         made = Walk(notebook, request.param)
         made.graded()
         assert made.app.get_attribute("data-theme") == request.param
         yield made
-        made.quiet()
+
+
+@pytest.fixture
+def walk(shown):
+    """The app as a test finds it: its first mode is open."""
+    shown.open("Grade")
+    yield shown
+    shown.quiet()
+
+
+@contextlib.contextmanager
+def folded(notebook):
+    """The list of files is folded away, and there again for the next one who uses the page."""
+    notebook.command("application:toggle-left-area")
+    yield
+    notebook.command("application:toggle-left-area")
 
 
 def test_fits_at_each_width(walk):
@@ -107,8 +123,7 @@ def test_pictures_for_the_documentation(request, browser, theme):
     """At 1,280 pixels: the rows behind "too lenient"; in the light also after an edit, and a card to label."""
     server = request.getfixturevalue("lab" if theme == "light" else "dark_lab")
     name = server.write("pictures.ipynb", [GRADERS, APP])
-    with opened(browser, server, name, height=1000, fresh=True) as notebook:
-        notebook.command("application:toggle-left-area")
+    with opened(browser, server, name, height=1000) as notebook, folded(notebook):
         notebook.run_all()
         walk = Walk(notebook, theme)
         walk.graded()

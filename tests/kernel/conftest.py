@@ -20,7 +20,7 @@ FETCHED = {"oldest", "threaded"}
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests on a kernel that pip must fetch first are marked."""
+    """Tests on a kernel that must be fetched first are marked."""
     for item in items:
         if FETCHED & set(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.install)
@@ -36,15 +36,15 @@ def _cache(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 
 
 def _made(make: Callable[[Path], Any], cache: Path) -> Any:
-    """What pip makes; without a network, a skip that says so. On a build server that is a failure."""
+    """What is installed; without a network, a skip that says so. On a build server that is a failure."""
     from tests.kernel.starting import CannotInstall
 
     try:
         return make(cache)
     except CannotInstall as error:
         if os.environ.get("CI", "").lower() == "true":
-            pytest.fail(f"pip cannot make this kernel's environment, and CI=true:\n{error}", pytrace=False)
-        pytest.skip(f"pip cannot make this kernel's environment: {str(error).strip().splitlines()[-1]}")
+            pytest.fail(f"this kernel's environment cannot be made, and CI=true:\n{error}", pytrace=False)
+        pytest.skip(f"this kernel's environment cannot be made: {str(error).strip().splitlines()[-1]}")
 
 
 @pytest.fixture(scope="session")

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import workbench
+from tests.installing import NO_NETWORK, install
 from tests.kernel.harness import SECONDS, Kernel
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -32,11 +33,8 @@ THREADED = "ipykernel==7.3.*"
 """The last kernels that always ran a widget's callback in a thread of a subshell, under JupyterLab 4.4 and later."""
 
 
-NO_NETWORK = ("name resolution", "NewConnectionError", "Connection refused", "ProxyError", "ConnectTimeout")
-
-
 class CannotInstall(Exception):
-    """pip could not make the environment: there is no network."""
+    """The environment could not be made: there is no network."""
 
 
 @contextlib.contextmanager
@@ -175,7 +173,7 @@ def oldest_python(cache: Path) -> str:
     Raises:
         CannotInstall: There is no network.
     """
-    made = _once(cache, "oldest", lowest(), lambda folder, pins: _pip(_venv(folder), pins))
+    made = _once(cache, "oldest", lowest(), lambda folder, pins: _install(_venv(folder), pins))
     return str(made / "bin" / "python")
 
 
@@ -187,7 +185,7 @@ def threaded_path(cache: Path) -> Path:
     """
 
     def make(folder: Path, pins: list[str]) -> None:
-        _pip(sys.executable, ["--no-deps", "--target", str(folder), *pins])
+        _install(sys.executable, ["--no-deps", "--target", str(folder), *pins])
 
     return _once(cache, "threaded", [THREADED], make)
 
@@ -214,20 +212,8 @@ def _once(cache: Path, name: str, pins: list[str], make: Callable[[Path, list[st
     return made
 
 
-def _pip(python: str, words: list[str]) -> None:
-    command = [
-        sys.executable,
-        "-m",
-        "pip",
-        "--python",
-        python,
-        "install",
-        "--quiet",
-        "--no-compile",  # most of it is never imported
-        "--only-binary",
-        ":all:",
-    ]
-    done = subprocess.run([*command, *words], capture_output=True, text=True)
+def _install(python: str, words: list[str]) -> None:
+    done = install(python, "--only-binary", ":all:", *words)
     if done.returncode and any(piece in done.stderr for piece in NO_NETWORK):
         raise CannotInstall(done.stderr[-3000:])
     assert done.returncode == 0, f"{' '.join(words)}\n{done.stderr[-3000:]}"

@@ -19,6 +19,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.installing import install
+
 HERE = Path(__file__).parent
 
 REQUIREMENTS = HERE / "requirements"
@@ -65,7 +67,7 @@ def python_of(environment: str) -> Path:
         The path of a Python that has the environment's packages and not the workbench.
 
     Raises:
-        subprocess.CalledProcessError: pip failed; its message is shown.
+        subprocess.CalledProcessError: They could not be installed; the message is shown.
     """
     size = MEGABYTES[environment]
     if not wanted():
@@ -122,11 +124,9 @@ def _alone(name: str) -> Iterator[None]:
 
 
 def _install(place: Path, requirements: Path) -> None:
-    """Makes an environment. Every package is pinned, so that pip has nothing to resolve, which takes it a minute."""
+    """Makes an environment. Every package is pinned, so that there is nothing to resolve."""
     _run([sys.executable, "-m", "venv", "--without-pip", str(place)])
-    python = str(place / "bin" / "python")
-    options = ["-q", "--no-compile", "--disable-pip-version-check", "--no-deps", "-r", str(requirements)]
-    _run([sys.executable, "-m", "pip", "--python", python, "install", *options])
+    _check(install(place / "bin" / "python", "--no-deps", "-r", str(requirements)))
 
 
 def _pack(place: Path) -> None:
@@ -150,7 +150,10 @@ def _need_npm() -> None:
 
 def _run(command: list[str]) -> None:
     """Runs a program, and shows what it said if it failed."""
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    _check(subprocess.run(command, capture_output=True, text=True, check=False))
+
+
+def _check(done: subprocess.CompletedProcess[str]) -> None:
     if done.returncode:
         print(done.stdout[-4000:], done.stderr[-4000:], sep="\n")
     done.check_returncode()
