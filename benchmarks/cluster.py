@@ -81,7 +81,7 @@ def on_cluster(folder: Path, limit: str) -> dict[str, float]:
 
     with (
         LocalCluster(
-            n_workers=2, threads_per_worker=1, dashboard_address=None, memory_limit=f"{limit}MB"
+            n_workers=2, threads_per_worker=1, dashboard_address=":0", memory_limit=f"{limit}MB"
         ) as cluster,
         Client(cluster) as client,
     ):

@@ -247,12 +247,45 @@ def test_a_report_of_to_parquet_goes_on(tmp_path):
     """A stopped run whose report was written by hand."""
     counting = Counting()
     suite = wb.Suite([wb.CustomGrader(counting, name="own")])
-    samples = wb.Samples(ROWS)
+    samples = wb.Samples([{**row, "id": f"r{number}"} for number, row in enumerate(ROWS)])
     suite.run(samples, progress=until(100)).to_parquet(tmp_path / "run.parquet")
     before = counting.rows.total()
     suite.run(samples, resume=tmp_path / "run.parquet", progress=False)
     assert counting.rows.total() - before <= N - before + 1
     assert len(counting.rows) == N
+
+
+def test_a_report_of_to_parquet_without_ids_is_refused(tmp_path):
+    """Places of rows do not tell whose they are."""
+    wb.ExactMatch().run(ROWS, progress=False).to_parquet(tmp_path / "run.parquet")
+    with pytest.raises(ReportError, match="does not say which rows"):
+        wb.ExactMatch().run(ROWS[::-1], resume=tmp_path / "run.parquet", progress=False)
+    assert [path.name for path in tmp_path.iterdir()] == ["run.parquet"]
+
+
+def test_fewer_repeats_are_refused(tmp_path):
+    """The report at the end would not hold the others."""
+    grader = wb.CustomGrader(Counting(), name="own")
+    grader.run(ROWS[:9], resume=tmp_path / "run.parquet", progress=False, repeats=2)
+    with pytest.raises(ReportError, match="more repeats"):
+        grader.run(ROWS[:9], resume=tmp_path / "run.parquet", progress=False)
+
+
+def test_metadata_that_json_cannot_hold(tmp_path):
+    """Its text is kept; no run ends because of it."""
+    loop = {"n": 1}
+    loop["self"] = loop
+    grader = wb.CustomGrader(lambda thread: Grade(0.5, metadata={(1, 2): 3, "loop": loop}), name="odd")
+    report = grader.run(ROWS[:3], resume=tmp_path / "run.parquet", progress=False)
+    assert report.grades["odd"].n_scored == 3
+    assert wb.read_report(tmp_path / "run.parquet", ROWS[:3]).grades["odd"].metadata[0]["(1, 2)"] == "3"
+
+
+def test_a_folder_in_the_place_of_the_file(tmp_path):
+    """A clear error."""
+    (tmp_path / "run.parquet.unfinished").mkdir()
+    with pytest.raises(ReportError, match="cannot be kept or read"):
+        wb.ExactMatch().run(ROWS[:3], resume=tmp_path / "run.parquet", progress=False)
 
 
 def code(number):

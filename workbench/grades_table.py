@@ -17,6 +17,8 @@ from workbench.row_notes import RowNotes
 
 __all__ = ["GRADE_COLUMNS", "WORDS", "fill", "grade_columns", "grades_of_record", "records"]
 
+_LONGEST = 10_000
+"""Characters of a value that is written as text since JSON cannot hold it."""
 _BATCH = 65_536
 """Rows of a record at most."""
 
@@ -98,7 +100,11 @@ def _written(note: Any, write: Callable[[Any], str]) -> str | None:
 
 
 def _json(note: Mapping[str, Any]) -> str:
-    return json.dumps(dict(note), default=str)
+    """Metadata as JSON; of what JSON cannot hold, its text."""
+    try:
+        return json.dumps(dict(note), default=str)
+    except (TypeError, ValueError, RecursionError):  # keys of other kinds, a value that holds itself
+        return json.dumps({str(key): repr(value)[:_LONGEST] for key, value in note.items()})
 
 
 def fill(grades: Grades, start: int, part: Mapping[str, pa.Array]) -> None:

@@ -17,9 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.certificates.digests import data_digest
-from workbench.errors import ReportError, WorkbenchError
+from workbench.errors import ReportError
 from workbench.files import check_writable
 from workbench.grade import ErrorKind
+from workbench.graders.control import put_together
 from workbench.grades import FAILED, MISSING, Grades
 from workbench.grades_table import grades_of_record, records
 from workbench.report import Report
@@ -39,18 +40,11 @@ _MARK = "run"
 _AFTER_GRADING = frozenset({"entry.weight", "entry.severity", "entry.on_error", "entry.negate_errors"})
 """Settings of an entry that no grade hangs on."""
 _LEFT = frozenset(
-    [
-        "cancelled",
-        "budget",
-        "store",
-        "sandbox",
-        "judge_server",
-        "judge_unreachable",
-        "judge_key",
-        "judge_limit",
-        "endpoint",
-    ]
-)
+    map(
+        ErrorKind,
+        ("cancelled", "budget", "store", "sandbox", "judge_server", "judge_unreachable", "judge_key", "judge_limit", "endpoint"),
+    )
+)  # fmt: skip
 """Kinds of failures that leave a run unfinished: the row was not sent, or whatever was to grade it was away."""
 _GRADED_AGAIN = _LEFT | {ErrorKind.LOAD, ErrorKind.SAMPLE}
 """Kinds of which the next run grades the rows again: of these, too, since modules and data may have been mended."""
@@ -96,14 +90,19 @@ class RunFile:
         self._writing: Future[None] | None = None
         self._next, self._lock = 0.0, threading.Lock()
         check_writable(self.path)
-        self._read_report()
         self._unfinished = self.path.with_name(self.path.name + _SUFFIX)
-        # The writer's thread uses it, and nobody at the same time.
-        self._database = sqlite3.connect(self._unfinished, timeout=0.0, check_same_thread=False)
+        is_new = not self._unfinished.exists()
+        self._database = self._connected()
         try:
-            self._check_or_begin()
+            # The lock first: a run that ends meanwhile would leave neither its rows nor its report to this one.
+            found = self._mark_or_begin()
+            self._read_report()
+            if found is not None:
+                self._check(found, self._unfinished)
             self._read_unfinished()
         except BaseException:
+            if is_new:
+                self._remove()
             self._database.close()
             raise
 
@@ -114,7 +113,12 @@ class RunFile:
         fields = read_settings(self.path, self._samples)
         mark = read_marks(self.path).get(_MARK)
         if mark is None:
-            # A report of `to_parquet`: its rows were compared by their ids.
+            # A report of `to_parquet`: its rows were compared by their ids, which are their places where they have no others.
+            if "id" not in self._samples.columns:
+                raise ReportError(
+                    "the report does not say which rows it is of", where=str(self.path), found="a file of report.to_parquet(...), and rows without ids",
+                    expected="a file of run(..., resume=...), or rows with a column of ids", hint="give resume= another name to grade all rows anew",
+                )  # fmt: skip
             known = {
                 name: _of_grades(fields["fingerprints"].get(name, {}))
                 for name in self._mark["graders"]
@@ -126,8 +130,14 @@ class RunFile:
             for repeat, one in enumerate(grades.repeats or (grades,)):
                 self._keep((name, repeat), one)
 
-    def _check_or_begin(self) -> None:
-        """Compare the run that a database is of with this one; a new one becomes this run's."""
+    def _connected(self) -> sqlite3.Connection:
+        try:  # The writer's thread uses it, and nobody at the same time.
+            return sqlite3.connect(self._unfinished, timeout=0.0, check_same_thread=False)
+        except sqlite3.Error as error:
+            raise self._unusable(error) from error
+
+    def _mark_or_begin(self) -> dict[str, Any] | None:
+        """Lock the database, and say what run it is of; a new one becomes this run's, and None is returned."""
         try:
             with self._database as database:
                 database.execute("PRAGMA locking_mode = EXCLUSIVE")
@@ -139,10 +149,12 @@ class RunFile:
                 found = database.execute("SELECT mark FROM run").fetchone()
                 if found is None:
                     database.execute("INSERT INTO run VALUES (?)", [json.dumps(self._mark)])
-        except sqlite3.Error as error:
+            mark: dict[str, Any] | None = None if found is None else json.loads(found[0])
+            if mark is not None:
+                mark = {field: mark[field] for field in self._mark}
+        except (sqlite3.Error, ValueError, TypeError, KeyError) as error:
             raise self._unusable(error) from error
-        if found is not None:
-            self._check(json.loads(found[0]), self._unfinished)
+        return mark
 
     def _unusable(self, error: Exception) -> ReportError:
         if "locked" in str(error):
@@ -187,7 +199,7 @@ class RunFile:
                 rest[rows] = False
             missing = np.flatnonzero(rest)
             earlier = self._kept.get(key, Grades.empty(len(self._samples))).take(missing)
-            self._keep(key, Grades.joined([(missing, earlier), *parts]))
+            self._keep(key, put_together([(missing, earlier), *parts]))
 
     def _keep(self, part: Part, grades: Grades) -> None:
         """Take grades of an earlier run; rows that are to be graded again are missing."""
@@ -198,6 +210,19 @@ class RunFile:
             grades = Grades.joined([(np.array(again, np.intp), empty), (rest, grades.take(rest))])
         self._kept[part] = replace(grades, repeats=(), reduced="")
         self._added[part] = grades.codes != MISSING
+
+    def require_repeats(self, repeats: int) -> None:
+        """Refuse to go on with fewer repeats than the file has: the report at the end would not hold the others.
+
+        Raises:
+            ReportError: With the number of repeats.
+        """
+        of_file = 1 + max((int(repeat) for _, repeat, *_ in self._kept), default=0)
+        if of_file > repeats:
+            raise ReportError(
+                "the file has more repeats than this run", where=str(self.path), found=f"repeats={repeats}", expected=f"repeats={of_file} or more",
+                hint="give resume= another name for a run with fewer",
+            )  # fmt: skip
 
     def of(self, grader: str, repeat: int) -> KeptGrades:
         """The grades of one pass of a grader."""
@@ -253,7 +278,7 @@ class RunFile:
                     "INSERT INTO grades VALUES (?, ?, ?)",
                     ((json.dumps(part), *record) for record in records(rows, grades)),
                 )
-        except (sqlite3.Error, OSError) as error:
+        except Exception as error:  # noqa: BLE001 (nobody waits for this thread: whatever it is has to be said)
             if not self.notes:  # the run itself goes on: its report has all grades
                 self.notes.append(f"Grades could not be kept in {self._unfinished}: {error}.")
         self._next = time.monotonic() + max(_SECONDS, _SHARE * (time.monotonic() - begun))
@@ -273,7 +298,7 @@ class RunFile:
         report = replace(report, notes=tuple(dict.fromkeys((*report.notes, *self.notes, *notes))))
         try:
             write_report(report, self.path, marks={_MARK: self._mark})
-        except WorkbenchError as error:
+        except Exception as error:  # noqa: BLE001 (the report must not be lost with its file)
             note = f"The report could not be written, its grades are in {self._unfinished}: {error}"
             return replace(report, notes=(*report.notes, note))
         if is_over:
@@ -281,9 +306,9 @@ class RunFile:
         return report
 
     def _remove(self) -> None:
-        self._database.close()
         with suppress(OSError):
-            self._unfinished.unlink()
+            self._unfinished.unlink()  # before the lock is given up
+        self._database.close()
 
     def close(self) -> None:
         """Wait until everything is written."""

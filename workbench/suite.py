@@ -329,6 +329,8 @@ class Suite:
         fingerprints = fingerprints_of(self)  # of what runs: a dict in a grader may be changed later
         own = {entry.name: fingerprints.get(entry.name, {}) for entry in self.entries}
         with open_run_store(settings.store) as run_store, open_run_file(settings.resume, data, own) as file:
+            if file is not None:
+                file.require_repeats(settings.repeats)
             judge_run = JudgeRun(spending, None if run_store is None else run_store.replies)
             run = self._new_run(data, settings, judge_run, file)
             with Bar(run.total, show=progress is True) as bar:

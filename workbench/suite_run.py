@@ -110,6 +110,7 @@ class Run:
         settings: How often every row is graded, and by how many sandbox processes.
         judge_run: What the judges share.
         file: Where grades are kept as they come, and those of earlier runs are; None without.
+        is_part: Whether the rows are a part of more: then repeats are begun although no row of these was scored.
 
     Attributes:
         planned: Grades to give when the run began.
@@ -122,7 +123,10 @@ class Run:
         settings: RunSettings,
         judge_run: JudgeRun,
         file: RunFile | None = None,
+        *,
+        is_part: bool = False,
     ) -> None:
+        self._is_part = is_part
         self._entries, self._samples, self._judge_run, self._file = entries, samples, judge_run, file
         self._listen: OnProgress = lambda _: None
         self._control = Control(self._note, workers=settings.workers)
@@ -220,7 +224,7 @@ class Run:
         """Whether a grader grades the rows in this repeat; none that scored no row in the first begins another."""
         if repeat == 0:
             return True
-        if self._control.cancel.is_set() or not self._passes[name][0].n_scored:
+        if self._control.cancel.is_set() or not (self._is_part or self._passes[name][0].n_scored):
             self._repeats[name] = min(self._repeats[name], len(self._passes[name]))
         return repeat < self._repeats[name]
 

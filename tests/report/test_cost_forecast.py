@@ -7,6 +7,7 @@ import pytest
 
 import workbench as wb
 from workbench.errors import ReportError
+from workbench.graders.repeats import reduce_repeats
 from workbench.grades import Grades
 from workbench.judges import Reply
 from workbench.judges.protocol import Usage
@@ -70,6 +71,15 @@ def test_the_interval_holds_the_truth_as_often_as_it_says():
     )  # a skewed price: the t interval is a little short
 
 
+def test_repeats_are_counted_once():
+    """What a row took in all its repeats is their sum, and one of them is what a row takes."""
+    report = report_of(isolation="kernel")
+    once = report.grades["g"]
+    repeated = reduce_repeats([once, once, once], "mean")
+    line = wb.forecast_cost(wb.Report(report.samples, {"g": repeated}), 1000, cores=1).table.loc["g"]
+    assert line["time"] == pytest.approx(500)
+
+
 def test_an_unknown_price_is_said():
     """It is no price of 0."""
     forecast = wb.forecast_cost(report_of(tokens=np.full(100, 9.0)), 1000, cores=1)
@@ -100,7 +110,7 @@ def test_a_suite_counts_each_grader_once():
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"rows": 0}, {"cores": -1}, {"concurrency": 0}, {"repeats": True}, {"rows": 1.5}]
+    "wrong", [{"rows": 0}, {"cores": 0}, {"cores": -1}, {"concurrency": 0}, {"repeats": True}, {"rows": 1.5}]
 )
 def test_impossible_numbers_are_refused(wrong):
     """With the number found."""

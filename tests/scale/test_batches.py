@@ -81,6 +81,22 @@ def test_arrays(whole):
     assert all(isinstance(column, np.ndarray) for column in found.values())
 
 
+def test_no_rows_and_rows_that_are_graded_again():
+    """An empty batch has the columns, and columns that are there are replaced."""
+    table = pa.Table.from_pandas(FRAME, preserve_index=False)
+    grade = SUITE.map_batches()
+    (batch,) = table.slice(0, 1).to_batches()
+    assert grade(batch.slice(0, 0)).schema.names == [*FRAME, *grade.added]
+    assert grade(grade(table)).schema.names == [*FRAME, *grade.added]
+
+
+def test_an_interrupt_ends_a_loop(monkeypatch):
+    """A run that was stopped is no batch that was graded."""
+    monkeypatch.setattr("workbench.suite_run.Run.go", lambda run, listen: ({}, True))
+    with pytest.raises(KeyboardInterrupt):
+        SUITE.map_batches()(FRAME)
+
+
 def test_an_iterator_of_frames(whole):
     """As Spark's `mapInPandas` calls it, which needs the columns' kinds in its words."""
     grade = SUITE.map_batches()

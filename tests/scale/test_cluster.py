@@ -5,6 +5,7 @@ import signal
 import threading
 import time
 from collections import Counter
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,7 @@ import workbench as wb
 from tests.judges.servers import server
 from tests.judges.test_client import completion
 from workbench.errors import ReportError, SamplesError
+from workbench.judges.protocol import JudgeServerError
 
 dask = pytest.importorskip("dask")
 dd = pytest.importorskip("dask.dataframe")
@@ -47,7 +49,7 @@ PASS = completion('{"reasoning": "yes", "score": "PASS"}') | {"usage": USAGE}
 @pytest.fixture(scope="module")
 def cluster():
     """Two workers, each a process of its own."""
-    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as made:
+    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as made:
         yield made
 
 
@@ -138,6 +140,24 @@ def test_repeats(client):
     np.testing.assert_allclose(report.grades["chance"].scores, (first.scores + second.scores) / 2)
 
 
+def test_a_stop_invents_no_repeats(client, tmp_path):
+    """A partition that never began its second repeat has none, and gets it when the run goes on."""
+    text = "import random\nasync def grade(thread):\n    return random.random() + 0 * sum(range(200_000))"
+    grader = wb.FunctionGrader.from_source(text, name="chance")
+    path = tmp_path / "run.parquet"
+    first = grader.run(frame_of_dask(), progress=lambda now: now.done < 1, repeats=3, resume=path)
+    passes = first.grades["chance"].repeats
+    for one, other in pairwise(passes):
+        same = (one.codes == 1) & (other.codes == 1)
+        assert (one.scores[same] != other.scores[same]).all()
+    second = grader.run(frame_of_dask(), progress=False, repeats=3, resume=path)
+    assert [one.n_scored for one in second.grades["chance"].repeats] == [N] * 3
+    for one, other in pairwise(second.grades["chance"].repeats):
+        assert (one.scores != other.scores).all()
+    with pytest.raises(ReportError, match="more repeats"):
+        grader.run(frame_of_dask(), progress=False, resume=path)
+
+
 class Judging:
     """A judge's server that counts what it is asked, and how many questions are under way."""
 
@@ -198,6 +218,65 @@ def test_a_budget_is_shared(client, limits):
         assert spent["calls"] == limit
 
 
+def test_a_spent_budget_asks_nothing_more(client):
+    """Not even one question of each partition, whose judges have no limit for an answer."""
+    counting = Judging()
+    with server(counting) as (address, _):
+        judge = wb.BinaryJudge(
+            criteria="is polite", model="gpt-4o-mini", client=wb.judges.OpenAIClient(base_url=address)
+        )
+        rows = FRAME.head(200).assign(completion=[f"answer {row}" for row in range(200)])
+        suite = wb.Suite([judge, wb.Length(maximum=99)])
+        report = suite.run(
+            dd.from_pandas(rows, npartitions=20), progress=False, budget=wb.Budget(tokens=1200)
+        )
+    assert counting.asked.total() <= 6
+    assert report.grades["length"].n_scored == 200
+    assert {str(error.kind) for error in report.grades["binary-judge"].errors.values()} == {"budget"}
+
+
+def test_what_is_said_of_all_rows_hangs_on_no_partition(client, expected):
+    """A lost partition does not make a judge of a rule."""
+    frame = frame_of_dask()
+    samples = wb.Samples(frame)
+    samples.dask_columns._parts = frame.map_partitions(broken_at_the_end, meta=frame._meta).to_delayed()
+    report = wb.ExactMatch().run(samples, progress=False)
+    assert report.grades["exact-match"].code
+    assert "no such bucket" in report.grades["exact-match"].ended
+
+
+def broken_at_the_end(frame):
+    if len(frame) and frame["n"].iloc[-1] == N - 1:
+        raise RuntimeError("no such bucket")
+    return frame
+
+
+def test_kept_grades_stay_where_another_grader_lacks_some(client, tmp_path):
+    """Only what is missing is graded: the other grader's score is the first one."""
+    away = tmp_path / "away"
+    away.touch()
+    flaky = wb.BinaryJudge(criteria="is polite", client=wb.ScriptedClient(Away(str(away))))
+    chance = wb.FunctionGrader.from_source("import random\nasync def grade(thread):\n    return random.random()", name="chance")  # fmt: skip
+    suite = wb.Suite([chance, flaky])
+    first = suite.run(unlike(40), progress=False, resume=tmp_path / "run.parquet")
+    away.unlink()
+    second = suite.run(unlike(40), progress=False, resume=tmp_path / "run.parquet")
+    assert second.grades["binary-judge"].n_scored == 40
+    np.testing.assert_array_equal(first.grades["chance"].scores, second.grades["chance"].scores)
+
+
+class Away:
+    """Answers unless a file is there; a class, since it travels to the workers."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def __call__(self, messages):
+        if Path(self.path).exists():
+            raise JudgeServerError("the server is away")
+        return '{"reasoning": "yes", "score": "PASS"}'
+
+
 def test_answers_are_stored_by_each_worker(client, tmp_path):
     """A second run asks nothing, also where no cluster is."""
     counting, store = Judging(), f"sqlite:///{tmp_path}/answers.db"
@@ -213,6 +292,9 @@ def test_an_open_store_is_refused(client):
     """Workers need its address."""
     with wb.open_store("sqlite://") as store, pytest.raises(ReportError, match="open the store themselves"):
         wb.ExactMatch().run(frame_of_dask(), progress=False, store=store)
+    with pytest.raises(ReportError, match="must not carry its password") as error:
+        wb.Suite(wb.ExactMatch()).map_batches(store="postgresql://me:secret@host/db")
+    assert "secret" not in str(error.value)
 
 
 def killing(frame, log):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Protocol, Self
 
@@ -14,7 +14,7 @@ from workbench.grades import MISSING, Grades
 from workbench.samples import Samples
 from workbench.sandbox.host.limits import weakest
 
-__all__ = ["Checkpoint", "Control", "grade_rest"]
+__all__ = ["Checkpoint", "Control", "grade_rest", "put_together"]
 
 
 class Checkpoint(Protocol):
@@ -139,10 +139,22 @@ async def grade_rest(
 
     part = control.part(count, control.checkpoint.of_rows(rest))
     new = await _kept_as_graded(samples.take(rest), part, grade)
+    return put_together([(before, kept), (rest, new)])
+
+
+def put_together(parts: Sequence[tuple[NDArray[np.intp], Grades]]) -> Grades:
+    """One grader's grades of parts of the rows, as `Grades.joined`, with what is said of all of them together.
+
+    The weakest isolation of any part counts; it is code where any part says so (one that was not graded cannot tell), unstable
+    where any is, and ended by the first reason.
+    """
+    graded = [grades for _, grades in parts]
     return replace(
-        Grades.joined([(before, kept), (rest, new)]),
-        isolation=weakest(*{kept.isolation, new.isolation} - {""}),
-        unstable=new.unstable or kept.unstable,
+        Grades.joined(parts),
+        isolation=weakest(*{grades.isolation for grades in graded} - {""}),
+        code=any(grades.code for grades in graded),
+        unstable=next((grades.unstable for grades in graded if grades.unstable), ""),
+        ended=next((grades.ended for grades in graded if grades.ended), ""),
     )
 
 

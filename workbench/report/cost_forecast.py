@@ -156,7 +156,7 @@ def forecast_cost(
         >>> wb.forecast_cost(wb.ExactMatch().run(rows, progress=False), 1_000_000, cores=4).cost
         0.0
     """
-    cores = cores or os.cpu_count() or 1
+    cores = os.cpu_count() or 1 if cores is None else cores
     for name, value in (
         ("rows", rows),
         ("cores", cores),
@@ -176,7 +176,7 @@ def forecast_cost(
             hint="grade a random draw: suite.run(samples.draw(200, seed=1))",
         )  # fmt: skip
     lines = {
-        name: _line(report.grades[name], report.prompt_codes, (rows, cores, concurrency, repeats))
+        name: _line(_once(report.grades[name]), report.prompt_codes, (rows, cores, concurrency, repeats))
         for name in names
     }
     lines[READING] = _reading(report, rows * len(names), readers)
@@ -188,6 +188,11 @@ def forecast_cost(
         pd.DataFrame.from_dict(lines, orient="index"),
         _data_bytes(report) * rows,
     )
+
+
+def _once(grades: Grades) -> Grades:
+    """The first repeat: what a row took is the sum of all in the grades that were made of them."""
+    return grades.repeats[0] if grades.repeats else grades
 
 
 def _line(grades: Grades, groups: Any, plan: tuple[int, int, int, int]) -> dict[str, Any]:

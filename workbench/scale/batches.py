@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -17,8 +18,8 @@ from workbench.grades_table import GRADE_COLUMNS, grade_columns
 from workbench.judges.asking.judge_run import JudgeRun
 from workbench.samples import Samples
 from workbench.samples.parquet_columns import to_frame
-from workbench.scale.plan import Plan
-from workbench.suite_run import Run, RunSettings, check_ready, open_run_store
+from workbench.scale.plan import Plan, shared_address
+from workbench.suite_run import Run, RunSettings, check_ready, ending_notes_of, open_run_store
 
 __all__ = ["BatchGrader"]
 
@@ -62,7 +63,7 @@ class BatchGrader:
     ) -> None:
         self._plan, self._rule, self._column = Plan.of(entries), rule, column
         self._columns = None if columns is None else dict(columns)
-        self._settings = RunSettings(workers=workers, store=store)
+        self._settings = RunSettings(workers=workers, store=shared_address(store))
         names = [entry.name for entry in entries] + ([column] if rule is not None else [])
         self.added: dict[str, pa.DataType] = {
             f"{name}.{part}": pa.string() if part == "status" else GRADE_COLUMNS[part]
@@ -90,7 +91,8 @@ class BatchGrader:
         if isinstance(batch, pa.Table):
             return self._with_grades(batch)
         if isinstance(batch, pa.RecordBatch):
-            return self._with_grades(pa.Table.from_batches([batch])).combine_chunks().to_batches()[0]
+            table = self._with_grades(pa.Table.from_batches([batch])).combine_chunks()
+            return pa.RecordBatch.from_arrays([_one(column) for column in table.columns], schema=table.schema)
         if isinstance(batch, Mapping):
             frame = pd.DataFrame({name: _cells(column) for name, column in batch.items()})
             return {**batch, **{name: _array(series) for name, series in self._series(frame).items()}}
@@ -101,7 +103,8 @@ class BatchGrader:
 
     def _with_grades(self, table: pa.Table) -> pa.Table:
         for name, column in self._graded(to_frame(table)).items():
-            table = table.append_column(name, column)
+            place = table.schema.get_field_index(name)
+            table = table.append_column(name, column) if place < 0 else table.set_column(place, name, column)
         return table
 
     def _series(self, frame: pd.DataFrame) -> dict[str, pd.Series[Any]]:
@@ -131,10 +134,19 @@ class BatchGrader:
             check_ready(entry, None)
         with open_run_store(self._settings.store) as store:
             judge_run = JudgeRun(replies=None if store is None else store.replies)
-            grades, _ = Run(entries, samples, self._settings, judge_run).go(lambda _: None)
+            run = Run(entries, samples, self._settings, judge_run)
+            grades, is_stopped = run.go(lambda _: None)
+        if is_stopped:  # `go` returned what was graded; whoever calls this in a loop wants to stop
+            raise KeyboardInterrupt
+        for note in ending_notes_of(run, judge_run, interrupted=False):
+            warnings.warn(note, stacklevel=2)
         if self._rule is not None:
             grades[self._column] = combine_repeats(entries, grades, self._rule)
         return grades
+
+
+def _one(column: pa.ChunkedArray) -> pa.Array:
+    return column.chunk(0) if column.num_chunks else pa.array([], column.type)
 
 
 def _cells(column: Any) -> Any:

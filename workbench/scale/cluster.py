@@ -10,7 +10,6 @@ from collections import deque
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,9 +17,9 @@ from numpy.typing import NDArray
 
 from workbench import background
 from workbench.display_text import one_line
-from workbench.errors import ReportError
 from workbench.grade import ErrorKind
 from workbench.graders.combine import Entry
+from workbench.graders.control import put_together
 from workbench.graders.repeats import is_deterministic, reduce_repeats
 from workbench.grades import MISSING, Grades
 from workbench.judges.asking.budget import Budget
@@ -33,7 +32,7 @@ from workbench.samples import Samples
 from workbench.samples.columns import ROLES
 from workbench.samples.dask_columns import DaskColumns
 from workbench.scale.partition import PartitionGrades, PartitionTask, grade_partition
-from workbench.scale.plan import Plan
+from workbench.scale.plan import Plan, shared_address
 from workbench.serialization import parts
 from workbench.suite_run import RunSettings
 
@@ -70,12 +69,12 @@ class _Sent:
 
     Attributes:
         number: Of the partition.
-        rows: Numbers among all rows of those that are graded (m,).
+        rows: By the grader's name, numbers among all rows of those that are graded (m,).
         budget: Its part of the budget.
     """
 
     number: int
-    rows: NDArray[np.intp]
+    rows: Mapping[str, NDArray[np.intp]]
     budget: Budget | None
 
 
@@ -100,7 +99,7 @@ class ClusterRun:
         notes: Sentences about the graders' run that a person should read.
 
     Raises:
-        ReportError: A store that workers cannot open.
+        ReportError: A store that workers cannot open, or an address with a password.
     """
 
     def __init__(
@@ -131,7 +130,7 @@ class ClusterRun:
             self._tasks if self._asks_models else 1,
             settings.workers or 1,
             settings.repeats,
-            store=_address(settings.store),
+            store=shared_address(settings.store),
             stop=f"workbench-stop-{uuid.uuid4()}",
         )
         self._new: dict[tuple[str, int], list[tuple[NDArray[np.intp], Grades]]] = {}
@@ -159,9 +158,14 @@ class ClusterRun:
         try:
             while waiting or sent:
                 while waiting and len(sent) < self._tasks:
-                    number, rows = waiting.popleft()
                     budget = self._part_of_budget(sent.values())
-                    sent[self._send(number, rows, budget)] = _Sent(number, rows, budget)
+                    is_spent = budget is not None and _is_spent(budget)
+                    if is_spent and sent:
+                        break  # what those under way leave is for the next
+                    number, rows = waiting.popleft()
+                    rows = self._without_judges(rows) if is_spent else rows
+                    if rows:
+                        sent[self._send(number, rows, budget)] = _Sent(number, rows, budget)
                 for future in self._ended(sent):
                     self._take(sent.pop(future), future)
                 if self._report_progress() is False and (waiting or sent):
@@ -175,21 +179,21 @@ class ClusterRun:
         grades = {name: reduce_repeats(passes, self._settings.reduce) for name, passes in self.passes.items()}
         return grades, stopped
 
-    def _partitions(self) -> Iterator[tuple[int, NDArray[np.intp]]]:
-        """Partitions with the numbers of their rows that an earlier run has not graded."""
-        missing = np.zeros(len(self._samples), np.bool_)
-        for entry, repeat in self._all_passes():
-            kept = self._kept(entry, repeat)
-            missing |= kept.codes == MISSING
-            self._done += int((kept.codes != MISSING).sum())
+    def _partitions(self) -> Iterator[tuple[int, dict[str, NDArray[np.intp]]]]:
+        """Partitions with the numbers of the rows, by grader, that an earlier run has not graded in each repeat."""
+        missing = {entry.name: np.zeros(len(self._samples), np.bool_) for entry in self._entries}
+        for name, repeat in self._all_passes():
+            is_kept = self._kept(name, repeat).codes != MISSING
+            missing[name] |= ~is_kept
+            self._done += int(is_kept.sum())
         if self._file is not None and self._done:
             self.notes.append(
                 f"{self._done:,} of {self.planned:,} grades were in {self._file.path}: these rows were not graded again."
             )
         for number, (first, last) in enumerate(pairwise(self._data.bounds)):
-            rows = first + np.flatnonzero(missing[first:last])
-            if len(rows):
-                yield number, rows
+            rows = {name: first + np.flatnonzero(own[first:last]) for name, own in missing.items()}
+            if any(map(len, rows.values())):
+                yield number, {name: own for name, own in rows.items() if len(own)}
 
     def _all_passes(self) -> Iterator[tuple[str, int]]:
         for entry in self._entries:
@@ -220,11 +224,23 @@ class ClusterRun:
             limits[name] = max(part if name == "money" else math.ceil(part), _NOTHING)
         return Budget(**limits)
 
-    def _send(self, number: int, rows: NDArray[np.intp], budget: Budget | None) -> Any:
-        first, last = int(self._data.bounds[number]), int(self._data.bounds[number + 1])
-        wanted = None if len(rows) == last - first else rows - first
+    def _without_judges(self, rows: Mapping[str, NDArray[np.intp]]) -> dict[str, NDArray[np.intp]]:
+        """The rows of graders that ask no model; those of the others fail, since the budget is spent."""
+        self._judge_run.spending.any_share_spent = True
+        judges = {e.name for e in self._entries if any(isinstance(part, Judge) for part in parts(e.grader))}
+        for name in judges & rows.keys():
+            for repeat in range(self._repeats[name]):
+                grades = Grades.empty(len(rows[name]))
+                grades.finish(ErrorKind.BUDGET, "the budget is spent")
+                self._put(name, repeat, rows[name], grades)
+        return {name: own for name, own in rows.items() if name not in judges}
+
+    def _send(self, number: int, rows: Mapping[str, NDArray[np.intp]], budget: Budget | None) -> Any:
         from dask.delayed import delayed
 
+        first, last = int(self._data.bounds[number]), int(self._data.bounds[number + 1])
+        is_whole = len(rows) == len(self._entries) and all(len(own) == last - first for own in rows.values())
+        wanted = None if is_whole else {name: own - first for name, own in rows.items()}
         graded = delayed(grade_partition, pure=False)(
             self._data.part(number), replace(self._task, budget=budget, rows=wanted)
         )
@@ -246,6 +262,8 @@ class ClusterRun:
 
     def _ended(self, sent: Mapping[Any, _Sent]) -> list[Any]:
         """Partitions that are graded, or failed; none where that takes longer than a moment."""
+        if not sent:
+            return []
         import distributed
 
         wait: Any = distributed.wait  # has no types
@@ -262,16 +280,22 @@ class ClusterRun:
             self._count(graded)
             found = graded.grades()
         else:
-            found = {entry.name: [_lost(len(sent.rows), sent.number, error)] for entry in self._entries}
+            found = {name: [_lost(len(rows), sent.number, error)] for name, rows in sent.rows.items()}
         future.release()
-        for name, repeat in self._all_passes():
-            # A partition in which no row was scored begins no other repeat.
-            grades = found[name][min(repeat, len(found[name]) - 1)]
-            self._new.setdefault((name, repeat), []).append((sent.rows, grades))
-            self._done += len(grades)
-            self._failed += grades.n_failed
-            if (checkpoint := self._checkpoint(name, repeat)) is not None:
-                checkpoint.of_rows(sent.rows).add(grades, at_once=True)
+        for name, passes in found.items():
+            for repeat, grades in enumerate(passes):
+                self._put(name, repeat, sent.rows[name], grades)
+
+    def _put(self, name: str, repeat: int, rows: NDArray[np.intp], grades: Grades) -> None:
+        """Take new grades of rows of which there are none; a row that lacks a repeat may have been graded in others, too."""
+        if self._file is not None:
+            is_new = self._kept(name, repeat).codes[rows] == MISSING
+            rows, grades = rows[is_new], grades.take(np.flatnonzero(is_new))
+        self._new.setdefault((name, repeat), []).append((rows, grades))
+        self._done += len(grades)
+        self._failed += grades.n_failed
+        if (checkpoint := self._checkpoint(name, repeat)) is not None:
+            checkpoint.of_rows(rows).add(grades, at_once=True)
 
     def _count(self, graded: PartitionGrades) -> None:
         spending = self._judge_run.spending
@@ -281,14 +305,17 @@ class ClusterRun:
         self.notes += [note for note in graded.notes if note not in self.notes]
 
     def _join(self) -> None:
-        """All grades in the samples' order; rows that were not reached are failed."""
+        """All grades in the samples' order; rows that were not reached are failed, and repeats that nobody began left out."""
         for name, repeat in self._all_passes():
             new = self._new.get((name, repeat), [])
+            kept = self._kept(name, repeat)
+            if repeat and not new and not (kept.codes != MISSING).any():
+                continue
             rest = np.ones(len(self._samples), np.bool_)
             for rows, _ in new:
                 rest[rows] = False
             others = np.flatnonzero(rest)
-            grades = Grades.joined([(others, self._kept(name, repeat).take(others)), *new])
+            grades = put_together([(others, kept.take(others)), *new])
             grades.finish()
             self.passes.setdefault(name, []).append(grades)
 
@@ -307,25 +334,15 @@ class ClusterRun:
         return self._listen(progress)
 
 
+def _is_spent(budget: Budget) -> bool:
+    return any(
+        limit is not None and limit <= _NOTHING for limit in (budget.money, budget.tokens, budget.calls)
+    )
+
+
 def _lost(rows: int, partition: int, error: BaseException) -> Grades:
     grades = Grades.empty(rows)
     found = one_line(f"{type(error).__name__}: {error}")[:300]
     grades.ended = f"partition {partition} was not graded: {found}"
     grades.finish(ErrorKind.SANDBOX, grades.ended)
     return grades
-
-
-def _address(store: Any) -> str | None:
-    """The address of a store, which each worker opens for itself.
-
-    Raises:
-        ReportError: A store that is open here: its password, if it has one, is in no address that it shows.
-    """
-    if store is None or isinstance(store, str):
-        return store
-    if isinstance(store, Path):
-        return str(store)
-    raise ReportError(
-        "workers of a cluster open the store themselves", found=f"store={type(store).__name__}",
-        expected="its address", hint='store="postgresql://..." or a file that all of them reach',
-    )  # fmt: skip

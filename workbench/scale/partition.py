@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
+from workbench.graders.combine import Entry
 from workbench.grades import Grades
 from workbench.grades_table import grades_of_record, records
 from workbench.judges.asking.budget import Budget
@@ -39,7 +41,7 @@ class PartitionTask:
         budget: This partition's part of the budget.
         store: The address of the store of answers.
         stop: The name of the `distributed.Event` that says that the run is to stop.
-        rows: Positions of the rows to grade; None for all.
+        rows: By the grader's name, positions of the rows to grade; None for all rows by all graders.
     """
 
     plan: Plan
@@ -50,7 +52,7 @@ class PartitionTask:
     budget: Budget | None = None
     store: str | None = None
     stop: str = ""
-    rows: Any = None
+    rows: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -72,7 +74,7 @@ class PartitionGrades:
     store_errors: list[str] = field(default_factory=list)
 
     def grades(self) -> dict[str, list[Grades]]:
-        """The grades by the grader's name, one a repeat, in the rows' order."""
+        """The grades by the grader's name, one a repeat that was begun, in the order of its rows."""
         return {
             name: [Grades.joined([grades_of_record(*one) for one in each]) for each in passes]
             for name, passes in self.passes.items()
@@ -82,22 +84,44 @@ class PartitionGrades:
 def grade_partition(frame: pd.DataFrame, task: PartitionTask) -> PartitionGrades:
     """Grade a partition here, with this process's sandbox, event loop and environment."""
     samples = Samples.of_part(frame.reset_index(drop=True), task.columns)
-    if task.rows is not None:
-        samples = samples.take(np.asarray(task.rows, np.intp))
     entries = with_concurrency(task.plan.built(), _share(task.tasks))
     settings = RunSettings(workers=task.workers, repeats=task.repeats)
+    stop, notes = _Stop(task.stop), list[str]()
+    passes: dict[str, list[list[tuple[str, bytes]]]] = {}
     with open_run_store(task.store) as store:
         judge_run = JudgeRun(Spending(task.budget), None if store is None else store.replies)
-        run = Run(entries, samples, settings, judge_run)
-        run.go(_Stop(task.stop))
-    spending, rows = judge_run.spending, np.arange(len(samples), dtype=np.intp)
+        for some, rows in _together(entries, task.rows, len(samples)):
+            run = Run(some, samples.take(rows), settings, judge_run, is_part=True)
+            run.go(stop)
+            notes += run.notes
+            numbers = np.arange(len(rows), dtype=np.intp)
+            passes |= {
+                name: [list(records(numbers, one)) for one in each] for name, each in run.passes.items()
+            }
+    spending = judge_run.spending
     return PartitionGrades(
-        {name: [list(records(rows, grades)) for grades in passes] for name, passes in run.passes.items()},
-        [*run.notes, *judge_run.notes()],
+        passes,
+        [*notes, *judge_run.notes()],
         (spending.calls, spending.tokens, spending.money, spending.from_store),
         spending.any_share_spent,
         list(judge_run.store_errors),
     )
+
+
+def _together(
+    entries: Sequence[Entry], rows: Mapping[str, Any] | None, count: int
+) -> Iterator[tuple[tuple[Entry, ...], NDArray[np.intp]]]:
+    """Entries that grade the same rows, and these."""
+    if rows is None:
+        yield tuple(entries), np.arange(count, dtype=np.intp)
+        return
+    groups: dict[bytes, list[Entry]] = {}
+    numbers = {name: np.asarray(own, np.intp) for name, own in rows.items()}
+    for entry in entries:
+        if entry.name in numbers:
+            groups.setdefault(numbers[entry.name].tobytes(), []).append(entry)
+    for key, some in groups.items():
+        yield tuple(some), np.frombuffer(key, np.intp)
 
 
 class _Stop:

@@ -6,16 +6,18 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
-from workbench.errors import WorkbenchError
+from workbench.errors import ReportError, WorkbenchError
 from workbench.graders import Grader
 from workbench.graders.combine import Entry
 from workbench.judges.base import Judge
 from workbench.judges.client.openai import OpenAIClient
 from workbench.serialization import parts
 
-__all__ = ["Plan", "with_concurrency"]
+__all__ = ["Plan", "shared_address", "with_concurrency"]
 
 
 @dataclass(frozen=True)
@@ -56,6 +58,27 @@ class Plan:
 @lru_cache(maxsize=8)
 def _built(spec: str) -> tuple[Entry, ...]:
     return tuple(Entry.build(entry) for entry in json.loads(spec))
+
+
+def shared_address(store: Any) -> str | None:
+    """The address of a store, which each process opens for itself.
+
+    Raises:
+        ReportError: A store that is open here, or an address with a password: it would travel, and stand in logs.
+    """
+    if store is None:
+        return None
+    if not isinstance(store, str | Path):
+        raise ReportError(
+            "other processes open the store themselves", found=f"store={type(store).__name__}",
+            expected="its address", hint='store="postgresql://user@host/database", or a file that all of them reach',
+        )  # fmt: skip
+    if urlsplit(str(store)).password:
+        raise ReportError(
+            "the address of a store must not carry its password to other processes", found="an address with a password",
+            expected="postgresql://user@host/database", hint="set PGPASSWORD, or a .pgpass file, where each of them runs",
+        )  # fmt: skip
+    return str(store)
 
 
 def with_concurrency(entries: Sequence[Entry], share: Callable[[int], int]) -> tuple[Entry, ...]:
