@@ -217,6 +217,32 @@ def test_failures_that_may_be_mended_are_graded_again(tmp_path):
     assert second.grades["binary-judge"].n_scored == 5
 
 
+def test_a_failure_inside_that_may_be_mended_is_no_final_score(tmp_path):
+    """An outage counts as 0.0 in the whole, by the entry's own setting; it is graded again all the same."""
+    away, asked = True, []
+
+    def reply(messages):
+        asked.append(messages)
+        if away:
+            raise JudgeServerError("the server is away")
+        return '{"reasoning": "yes", "score": "PASS"}'
+
+    judge = wb.BinaryJudge(criteria="is polite", client=wb.judges.ScriptedClient(reply))
+    counting = Counting()
+    rule = wb.CustomGrader(counting, name="own")
+    whole = Combined([wb.Entry(judge, on_error="zero"), wb.Entry(rule, on_error="skip")], combine=Mean())
+    path, rows = tmp_path / "run.parquet", [ROWS[row] for row in (0, 1, 2, 5, 6, 7)]
+    first = whole.run(rows, resume=path, progress=False)
+    assert len(list(tmp_path.iterdir())) == 2
+    away = False
+    second = whole.run(rows, resume=path, progress=False)
+    expected = whole.run(rows, progress=False)
+    np.testing.assert_array_equal(second.grades["combined"].scores, expected.grades["combined"].scores)
+    assert (first.grades["combined"].scores < second.grades["combined"].scores).all()
+    assert set(counting.rows.values()) == {2}  # of the first run and of the one without a file
+    assert [file.name for file in tmp_path.iterdir()] == ["run.parquet"]
+
+
 def test_rows_that_cannot_be_read_are_not_kept_as_empty_ones(tmp_path):
     """The sandbox is sent an empty thread for them; stopped or not, they fail by what is wrong with them."""
     rows = [

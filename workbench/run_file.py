@@ -51,6 +51,8 @@ _GRADED_AGAIN = _LEFT | {ErrorKind.LOAD, ErrorKind.SAMPLE}
 
 Part = tuple[str | int, ...]
 """Whose grades: the grader's name, the repeat, then the names of graders inside it."""
+_OF_WHOLE = 2
+"""Length of a part that is no grader inside another."""
 
 
 class RunFile:
@@ -89,6 +91,7 @@ class RunFile:
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="workbench-run-file")
         self._writing: Future[None] | None = None
         self._next, self._lock = 0.0, threading.Lock()
+        self._is_left = False  # whether a failure inside a grader may be mended
         check_writable(self.path)
         self._unfinished = self.path.with_name(self.path.name + _SUFFIX)
         is_new = not self._unfinished.exists()
@@ -200,16 +203,27 @@ class RunFile:
             missing = np.flatnonzero(rest)
             earlier = self._kept.get(key, Grades.empty(len(self._samples))).take(missing)
             self._keep(key, put_together([(missing, earlier), *parts]))
+        for part in list(self._kept):
+            if (inside := self._inside(part)) is not None:
+                self._keep(part, _without(self._kept[part], ~inside))
 
     def _keep(self, part: Part, grades: Grades) -> None:
         """Take grades of an earlier run; rows that are to be graded again are missing."""
-        again = sorted(row for row, error in grades.errors.items() if error.kind in _GRADED_AGAIN)
-        if again:
-            rest = np.setdiff1d(np.arange(len(grades)), again)
-            empty = Grades.empty(len(again))
-            grades = Grades.joined([(np.array(again, np.intp), empty), (rest, grades.take(rest))])
+        again = np.zeros(len(grades), np.bool_)
+        again[[row for row, error in grades.errors.items() if error.kind in _GRADED_AGAIN]] = True
+        grades = _without(grades, again)
         self._kept[part] = replace(grades, repeats=(), reduced="")
         self._added[part] = grades.codes != MISSING
+
+    def _inside(self, part: Part) -> NDArray[np.bool_] | None:
+        """Which rows all graders inside a grader have grades of that stand, (n,); None where there is none inside.
+
+        A failure that may be mended can count as a number in the whole: such a whole does not stand.
+        """
+        inside = [
+            own for other, own in self._added.items() if len(other) > len(part) and other[: len(part)] == part
+        ]
+        return np.logical_and.reduce(inside) if inside else None
 
     def require_repeats(self, repeats: int) -> None:
         """Refuse to go on with fewer repeats than the file has: the report at the end would not hold the others.
@@ -262,6 +276,10 @@ class RunFile:
             failed = np.flatnonzero(grades.codes == FAILED).tolist()
             is_new[[row for row in failed if grades.errors[row].kind in _GRADED_AGAIN]] = False
             is_new[list(without())] = False
+            if (inside := self._inside(part)) is not None:
+                is_new &= inside if rows is None else inside[rows]
+            if at_once and len(part) > _OF_WHOLE:
+                self._is_left |= any(error.kind in _LEFT for error in grades.errors.values())
             new = np.flatnonzero(is_new)
             if not len(new) and not at_once:  # the last call tells what is said of all grades together
                 return
@@ -291,17 +309,17 @@ class RunFile:
         """
         self._writer.shutdown(wait=True)
         columns = [one for grades in report.grades.values() for one in (grades.repeats or (grades,))]
-        is_over = not any(
-            error.kind in _GRADED_AGAIN for grades in columns for error in grades.errors.values()
+        is_left = self._is_left or any(
+            error.kind in _LEFT for grades in columns for error in grades.errors.values()
         )
-        notes = [] if is_over else [f"The same run with resume={str(self.path)!r} goes on from here."]
+        notes = [] if not is_left else [f"The same run with resume={str(self.path)!r} goes on from here."]
         report = replace(report, notes=tuple(dict.fromkeys((*report.notes, *self.notes, *notes))))
         try:
             write_report(report, self.path, marks={_MARK: self._mark})
         except Exception as error:  # noqa: BLE001 (the report must not be lost with its file)
             note = f"The report could not be written, its grades are in {self._unfinished}: {error}"
             return replace(report, notes=(*report.notes, note))
-        if is_over:
+        if not is_left:
             self._remove()
         return report
 
@@ -364,6 +382,14 @@ class KeptGrades:
 
 def _of_grades(fingerprint: Mapping[str, str]) -> dict[str, str]:
     return {name: digest for name, digest in fingerprint.items() if name not in _AFTER_GRADING}
+
+
+def _without(grades: Grades, again: NDArray[np.bool_]) -> Grades:
+    """Grades in which some rows (n,) are missing, to be graded again."""
+    if not again.any():
+        return grades
+    rest, rows = np.flatnonzero(~again), np.flatnonzero(again)
+    return put_together([(rows, Grades.empty(len(rows))), (rest, grades.take(rest))])
 
 
 def _digest_of_ends(samples: Samples) -> str:
