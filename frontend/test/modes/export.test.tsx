@@ -164,7 +164,7 @@ describe("the files", () => {
   it.each(['"""'.repeat(20_000), '"'.repeat(50_000), "`".repeat(50_001), "a(".repeat(30_000), "/*".repeat(30_000)])("are coloured quickly whatever they hold", (text) => {
     const start = performance.now();
     for (const language of ["python", "javascript", "json", "yaml", "toml"]) highlight(text, language);
-    expect(performance.now() - start).toBeLessThan(2_000);
+    expect(performance.now() - start).toBeLessThan(20_000); // what looks again from each character takes minutes, a busy machine seconds
   });
 });
 
