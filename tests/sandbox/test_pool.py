@@ -378,7 +378,7 @@ def test_cancel_keeps_what_was_graded():
         "import time; time.sleep(0.002)\nreturn 0.5",
         5000,
         cancel=stop,
-        on_progress=lambda done, failed: done > 50 and stop.set(),
+        on_progress=lambda done, failed, grades: done > 50 and stop.set(),
     )
     assert 50 < outcome.grades.n_scored < 5000
     assert outcome.grades.n_scored + outcome.grades.n_failed == 5000
@@ -481,7 +481,7 @@ def test_commands_nobody_reads_do_not_block_the_host():
     body = "signal.setitimer(signal.ITIMER_REAL, 0)\nseq = command()['seq']\nwhile True:\n    forge({}, seq); seq += 1; time.sleep(0.01)"
     seen = []
 
-    def look(done, failed):
+    def look(done, failed, grades):
         seen.append(done)
         if len(seen) > 3:
             stop.set()
@@ -568,7 +568,7 @@ def test_cancel_keeps_rows_of_the_range_in_work():
     stop = threading.Event()
     seen = []
 
-    def look(done, failed):
+    def look(done, failed, grades):
         seen.append(done)
         if done >= 3:
             stop.set()
@@ -581,7 +581,7 @@ def test_cancel_keeps_rows_of_the_range_in_work():
 def test_progress_ends_at_the_last_row():
     """The last news is always sent."""
     seen = []
-    run("return 0.5 if i else None", 100, on_progress=lambda done, failed: seen.append((done, failed)))
+    run("return 0.5 if i else None", 100, on_progress=lambda done, failed, grades: seen.append((done, failed)))
     assert seen[-1] == (100, 1)
 
 
@@ -657,7 +657,7 @@ def test_a_zygote_killed_in_mid_run_loses_nothing_scored():
     own = Pool()
     killed = []
 
-    def kill(done, failed):
+    def kill(done, failed, grades):
         if done > 40 and not killed:
             killed.append(done)
             own._zygote._process.kill()
