@@ -106,6 +106,11 @@ def test_an_exception_shows_no_key(answer, monkeypatch):
     text = "".join(traceback.format_exception(error)) + repr(error) + repr(client)
     assert SECRET not in text
     assert SECRET.encode() not in pickle.dumps((error, client))
+    # Dask's pickles hold contexts, too: an error of the package's would have the request, and the key in its headers.
+    context = error.__context__
+    while context is not None:
+        assert type(context).__module__.startswith("workbench"), context
+        context = context.__context__
 
 
 def test_an_answer_that_repeats_the_key_is_cleaned(monkeypatch):

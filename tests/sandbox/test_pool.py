@@ -581,7 +581,9 @@ def test_cancel_keeps_rows_of_the_range_in_work():
 def test_progress_ends_at_the_last_row():
     """The last news is always sent."""
     seen = []
-    run("return 0.5 if i else None", 100, on_progress=lambda done, failed, grades: seen.append((done, failed)))
+    run(
+        "return 0.5 if i else None", 100, on_progress=lambda done, failed, grades: seen.append((done, failed))
+    )
     assert seen[-1] == (100, 1)
 
 

@@ -202,16 +202,23 @@ class ChatRequest:
 
     async def _send_once(self, sent: Mapping[str, Any]) -> Reply:
         start = time.perf_counter()
+        answer = await self._answer_or_fault(sent)
+        if isinstance(answer, Fault):
+            # Not where it was caught: the package's error would be its context, and holds the request with the key. Some
+            # programs pickle contexts, too, such as Dask's.
+            raise RequestFailedError(answer)
+        return read_completion(answer, self.target, time.perf_counter() - start)
+
+    async def _answer_or_fault(self, sent: Mapping[str, Any]) -> Any:
         try:
             # The package's own timeout limits the wait for the next bytes: a slow drip would never end.
             async with asyncio.timeout(self.timeout):
                 # Not `chat.completions.create`: its validation of both bodies takes longer than the request.
-                answer = await self.connection.client.post(
+                return await self.connection.client.post(
                     "/chat/completions", body=dict(sent), cast_to=object, options=self._options()
                 )
         except Exception as error:  # noqa: BLE001 (the package's transports raise exceptions of their own)
-            raise RequestFailedError(fault_of(error, self.target)) from None
-        return read_completion(answer, self.target, time.perf_counter() - start)
+            return fault_of(error, self.target)
 
     def _options(self) -> dict[str, Any]:
         # No retries of the package's: it knows nothing of budgets and of a run that is stopped.
