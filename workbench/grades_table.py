@@ -161,7 +161,9 @@ def records(rows: NDArray[np.intp], grades: Grades) -> Iterator[tuple[str, bytes
         columns = {"row": pa.array(rows[part], pa.int64()), **grade_columns(grades, part)}
         sink = pa.BufferOutputStream()
         with pa.ipc.new_stream(sink, schema) as stream:
-            stream.write_batch(pa.record_batch(columns, schema=schema))
+            stream.write_batch(
+                pa.RecordBatch.from_arrays([columns[name] for name in schema.names], schema=schema)
+            )
         yield words, sink.getvalue().to_pybytes()
 
 
