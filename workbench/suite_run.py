@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -43,10 +43,12 @@ __all__ = [
     "Run",
     "RunSettings",
     "SuiteOutcome",
+    "asks_model",
     "check_ready",
     "ending_notes_of",
     "open_run_file",
     "open_run_store",
+    "repeats_of",
     "store_summary",
 ]
 
@@ -132,7 +134,7 @@ class Run:
         self._control = Control(self._note, workers=settings.workers)
         judge_run.stopped = self._control.cancel.is_set
         repeats, self._reduce = settings.repeats, settings.reduce
-        self._repeats = {entry.name: 1 if is_deterministic(entry.grader) else repeats for entry in entries}
+        self._repeats = repeats_of(entries, repeats)
         self.planned = self.total
         self._graded_once = [
             f"{entry.name}: graded once, not {repeats} times: it gives a row the same grade always."
@@ -204,7 +206,7 @@ class Run:
             self._current, self._grader_start = entry.name, time.monotonic()
             # The budget that is left is shared by the judges still to come; code takes nothing of it.
             self._judge_run.spending.start_share(
-                sum(map(_asks_model, entries[at:])) if _asks_model(entry) else 1
+                sum(map(asks_model, entries[at:])) if asks_model(entry) else 1
             )
             self._open_checkpoint(entry.name, repeat)
             grades = await self._safely(entry, repeat)
@@ -276,7 +278,12 @@ class Run:
             self._control.cancel.set()
 
 
-def _asks_model(entry: Entry) -> bool:
+def repeats_of(entries: Sequence[Entry], repeats: int) -> dict[str, int]:
+    """By name how often each grader grades a row: what gives the same grade always does so once."""
+    return {entry.name: 1 if is_deterministic(entry.grader) else repeats for entry in entries}
+
+
+def asks_model(entry: Entry) -> bool:
     """Whether the entry's grader, or one inside it, is a judge."""
     return any(isinstance(part, Judge) for part in parts(entry.grader))
 

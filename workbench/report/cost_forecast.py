@@ -20,7 +20,7 @@ from workbench.grades import MISSING, Grades
 from workbench.grades_table import grade_columns
 from workbench.markup import html_block, html_table, markdown_lines, markdown_table, markdown_text, paragraph
 from workbench.packed import Packed
-from workbench.report.forecast_result import duration
+from workbench.report.forecast_result import duration, table_lines
 from workbench.report.report import Report
 from workbench.report.row_rates import asked_rows
 from workbench.report.spending import money
@@ -99,12 +99,7 @@ class CostForecast:
 
     def __str__(self) -> str:
         """The sentences and the table."""
-        rows = [_HEADS, *self._cells()]
-        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        lines = [
-            "  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in rows
-        ]
-        return "\n".join([*self.sentences, *(f"  {line}".rstrip() for line in lines)])
+        return "\n".join([*self.sentences, *table_lines(_HEADS, self._cells())])
 
     def __repr__(self) -> str:
         return f"CostForecast({self.rows:,} rows, {duration(self.seconds)}, {money(self.cost)})"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -137,12 +138,7 @@ class Forecast:
 
     def __str__(self) -> str:
         """The sentences and the table."""
-        rows = [_HEADS, *self._cells()]
-        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        lines = [
-            "  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in rows
-        ]
-        return "\n".join([*self.sentences, *(f"  {line}".rstrip() for line in lines)])
+        return "\n".join([*self.sentences, *table_lines(_HEADS, self._cells())])
 
     def __repr__(self) -> str:
         return (
@@ -176,6 +172,14 @@ def _line_cells(line: Line, *, is_best: bool) -> tuple[str, ...]:
         "-" if math.isnan(line.seconds) else duration(line.seconds),
         "-" if math.isnan(line.cost) else money(line.cost),
     )
+
+
+def table_lines(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    """A table as text, its cells to the right, a line a row, two spaces in."""
+    table = [heads, *rows]
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    lines = ("  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in table)
+    return [f"  {line}".rstrip() for line in lines]
 
 
 def duration(seconds: float) -> str:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from workbench.display_text import one_line
 from workbench.errors import SamplesError
-from workbench.samples.frame_columns import FLOATS, FrameColumns, Rows, UnreadableRowsError
+from workbench.samples.frame_columns import FLOATS, FrameColumns, Rows, UnreadableRowsError, codes_of_pieces
 
 __all__ = ["DaskColumns", "is_dask_frame"]
 
@@ -185,17 +185,12 @@ class DaskColumns:
         return found if back is None else found.take(pa.array(back))
 
     def codes(self, column: str) -> NDArray[np.intp]:
-        """See `ColumnData.codes`: by a hash of 64 bits for each text, since the texts themselves may not fit."""
-        hashes, missing = np.zeros(len(self), np.int64), np.zeros(len(self), np.bool_)
-        for partition, (first, last) in enumerate(zip(self.bounds, self.bounds[1:], strict=False)):
-            if first == last:
-                continue
-            texts = self._piece(partition).text(column, None).combine_chunks().dictionary_encode()
-            codes = texts.indices.fill_null(-1).to_numpy()
-            own = np.array([hash(text) for text in texts.dictionary.to_pylist()] or [0], np.int64)
-            hashes[first:last], missing[first:last] = own[codes], codes < 0
-        found = pd.factorize(hashes)[0].astype(np.intp)
-        return np.where(missing, -1, found)
+        """See `ColumnData.codes`."""
+        pieces = (
+            (int(first), self._piece(partition).text(column, None).combine_chunks())
+            for partition, first in enumerate(self.bounds[:-1])
+        )
+        return codes_of_pieces(pieces, len(self))
 
     def is_number(self, column: str) -> bool:
         """See `ColumnData.is_number`."""

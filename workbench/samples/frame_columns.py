@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -19,6 +19,7 @@ __all__ = [
     "FrameColumns",
     "Rows",
     "UnreadableRowsError",
+    "codes_of_pieces",
     "codes_of_texts",
     "large_text",
 ]
@@ -153,6 +154,24 @@ class FrameColumns:
     def frame(self, rows: Rows | slice | None) -> pd.DataFrame:
         """See `ColumnData.frame`; lists and dicts inside cells are shared, as pandas does."""
         return self._frame.copy() if rows is None else self._frame.iloc[rows].copy()
+
+
+def codes_of_pieces(pieces: Iterable[tuple[int, pa.Array]], rows: int) -> NDArray[np.intp]:
+    """`ColumnData.codes` of a column in pieces, by a hash of 64 bits for each text: the texts themselves may not fit.
+
+    Args:
+        pieces: The number of the first row and the texts of each piece.
+        rows: Of the whole column.
+    """
+    hashes, missing = np.zeros(rows, np.int64), np.zeros(rows, np.bool_)
+    for first, piece in pieces:
+        # Once for each text of a piece: rollouts of one prompt follow each other.
+        texts, part = piece.dictionary_encode(), slice(first, first + len(piece))
+        codes = texts.indices.fill_null(-1).to_numpy()
+        own = np.array([hash(text) for text in texts.dictionary.to_pylist()] or [0], np.int64)
+        hashes[part], missing[part] = own[codes], codes < 0
+    found = pd.factorize(hashes)[0].astype(np.intp)
+    return np.where(missing, -1, found)
 
 
 def codes_of_texts(texts: pa.ChunkedArray) -> NDArray[np.intp]:

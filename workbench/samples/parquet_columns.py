@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from workbench.display_text import one_line
 from workbench.errors import SamplesError
-from workbench.samples.frame_columns import FLOATS, Rows, UnreadableRowsError, large_text
+from workbench.samples.frame_columns import FLOATS, Rows, UnreadableRowsError, codes_of_pieces, large_text
 
 if TYPE_CHECKING:
     import pyarrow.dataset as ds
@@ -176,16 +176,8 @@ class ParquetColumns:
         return text
 
     def codes(self, column: str) -> NDArray[np.intp]:
-        """See `ColumnData.codes`: by a hash of 64 bits for each text, since the texts themselves may not fit."""
-        hashes, missing = np.zeros(self._rows, np.int64), np.zeros(self._rows, np.bool_)
-        for first, batch in self._batches(column):
-            # Once for each text of a batch: rollouts of one prompt follow each other.
-            texts, rows = batch.dictionary_encode(), slice(first, first + len(batch))
-            codes = texts.indices.fill_null(-1).to_numpy()
-            own = np.array([hash(text) for text in texts.dictionary.to_pylist()] or [0], np.int64)
-            hashes[rows], missing[rows] = own[codes], codes < 0
-        found = pd.factorize(hashes)[0].astype(np.intp)
-        return np.where(missing, -1, found)
+        """See `ColumnData.codes`."""
+        return codes_of_pieces(self._batches(column), self._rows)
 
     def is_number(self, column: str) -> bool:
         """See `ColumnData.is_number`."""

@@ -20,7 +20,7 @@ from workbench.display_text import one_line
 from workbench.grade import ErrorKind
 from workbench.graders.combine import Entry
 from workbench.graders.control import put_together
-from workbench.graders.repeats import is_deterministic, reduce_repeats
+from workbench.graders.repeats import reduce_repeats
 from workbench.grades import MISSING, Grades
 from workbench.judges.asking.budget import Budget
 from workbench.judges.asking.judge_run import JudgeRun
@@ -34,7 +34,7 @@ from workbench.samples.dask_columns import DaskColumns
 from workbench.scale.partition import PartitionGrades, PartitionTask, grade_partition
 from workbench.scale.plan import Plan, shared_address
 from workbench.serialization import parts
-from workbench.suite_run import RunSettings
+from workbench.suite_run import RunSettings, asks_model, repeats_of
 
 __all__ = ["ClusterRun", "cluster_of"]
 
@@ -116,7 +116,8 @@ class ClusterRun:
         self._client, self._entries, self._samples, self._file = client, entries, samples, file
         self._data: DaskColumns = data
         self._settings, self._judge_run = settings, judge_run
-        self._repeats = {e.name: 1 if is_deterministic(e.grader) else settings.repeats for e in entries}
+        self._repeats = repeats_of(entries, settings.repeats)
+        self._judges = {entry.name for entry in entries if asks_model(entry)}
         self.total = self.planned = len(samples) * sum(self._repeats.values())
         self.passes: dict[str, list[Grades]] = {}
         self.notes: list[str] = []
@@ -127,7 +128,7 @@ class ClusterRun:
         self._task = PartitionTask(
             Plan.of(entries),
             {role: samples.columns.get(role) for role in ROLES},
-            self._tasks if self._asks_models else 1,
+            self._tasks if self._judges else 1,
             settings.workers or 1,
             settings.repeats,
             store=shared_address(settings.store),
@@ -135,14 +136,10 @@ class ClusterRun:
         )
         self._new: dict[tuple[str, int], list[tuple[NDArray[np.intp], Grades]]] = {}
 
-    @property
-    def _asks_models(self) -> bool:
-        return any(isinstance(part, Judge) for entry in self._entries for part in parts(entry.grader))
-
     def _tasks_at_once(self) -> int:
         """Partitions under way: as many as the cluster has threads, and as a client may have questions."""
         threads = sum(self._client.nthreads().values()) or 1
-        if not self._asks_models:
+        if not self._judges:
             return int(_AHEAD * threads)
         graders = [part for entry in self._entries for part in parts(entry.grader)]
         clients = [part.chat_client() for part in graders if isinstance(part, Judge)]
@@ -227,13 +224,12 @@ class ClusterRun:
     def _without_judges(self, rows: Mapping[str, NDArray[np.intp]]) -> dict[str, NDArray[np.intp]]:
         """The rows of graders that ask no model; those of the others fail, since the budget is spent."""
         self._judge_run.spending.any_share_spent = True
-        judges = {e.name for e in self._entries if any(isinstance(part, Judge) for part in parts(e.grader))}
-        for name in judges & rows.keys():
+        for name in self._judges & rows.keys():
             for repeat in range(self._repeats[name]):
                 grades = Grades.empty(len(rows[name]))
                 grades.finish(ErrorKind.BUDGET, "the budget is spent")
                 self._put(name, repeat, rows[name], grades)
-        return {name: own for name, own in rows.items() if name not in judges}
+        return {name: own for name, own in rows.items() if name not in self._judges}
 
     def _send(self, number: int, rows: Mapping[str, NDArray[np.intp]], budget: Budget | None) -> Any:
         from dask.delayed import delayed
