@@ -1,17 +1,22 @@
 """A key is in the environment and in the request's header, and nowhere else: every file and every line is searched."""
 
+import asyncio
 import os
 import pickle
 import subprocess
 import sys
+import threading
 import traceback
 
 import pytest
 
 import workbench as wb
+from tests.judges.servers import server
 from tests.judges.test_faults import ERROR, FAULTS, chat_answer, faulty_server, http_answer, judge
 from workbench import background
+from workbench.errors import WorkbenchError
 from workbench.judges import JudgeServerError, OpenAIClient
+from workbench.judges.kinds.endpoint import connection
 
 SECRET = "sk-proj-Tm90QVJlYWxLZXkx_-abcdef0123456789"
 SESSION = """
@@ -111,6 +116,32 @@ def test_an_exception_shows_no_key(answer, monkeypatch):
     while context is not None:
         assert type(context).__module__.startswith("workbench"), context
         context = context.__context__
+
+
+@pytest.mark.parametrize("fault", ["refused", "slow", "hung up", "no JSON", 400, 503])
+def test_an_error_of_an_endpoint_holds_no_request(fault, monkeypatch):
+    """The error of the package beneath has the request, and with it the headers; Dask's pickles would carry it."""
+    monkeypatch.setenv("SERVICE_KEY", SECRET)
+    answers = {"hung up": None, "no JSON": (200, {}, b"<p>"), 400: (400, {}, {}), 503: (503, {}, {})}
+    asked = threading.Event()
+
+    def answer(path, body, headers):
+        if fault == "slow":
+            asked.wait(10)
+        return answers.get(fault)
+
+    async def ask(address):
+        async with connection.open_connection() as opened:
+            policy = connection.RequestPolicy(timeout=0.5, max_tries=1)
+            await opened.ask("POST", f"{address}/score", body={}, headers={"x-key": SECRET}, policy=policy)
+
+    with server(answer) as (address, _), pytest.raises((WorkbenchError, TimeoutError)) as caught:
+        try:
+            asyncio.run(ask("http://127.0.0.1:9" if fault == "refused" else address))
+        finally:
+            asked.set()
+    assert caught.value.__context__ is None
+    assert SECRET not in "".join(traceback.format_exception(caught.value))
 
 
 def test_an_answer_that_repeats_the_key_is_cleaned(monkeypatch):

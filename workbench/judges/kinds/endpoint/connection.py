@@ -138,6 +138,11 @@ class RewardServerConnection:
             if self._stopped.is_set() and not (caller and caller.cancelling()):
                 raise RunStoppedError from None
             raise
+        except (WorkbenchError, TimeoutError) as error:
+            # httpx's error stands there, and holds the request with its headers. Some programs pickle contexts, too, such as
+            # Dask's.
+            error.__context__ = None
+            raise
         finally:
             self._tasks.discard(task)
 
