@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass
+from functools import lru_cache
 
 from workbench.capturing.statements import parsed
 from workbench.python_text import parse
@@ -37,6 +38,8 @@ class ColumnsRead:
         return self.needed | self.optional
 
 
+# One text is written for many platforms, and each looks at it.
+@lru_cache(maxsize=256)
 def columns_read(text: str, signature: str = "thread") -> ColumnsRead:
     """The columns that a grader's module reads by name; keys that are computed are not seen.
 

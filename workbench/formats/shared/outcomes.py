@@ -11,6 +11,7 @@
 from __future__ import annotations
 
 import ast
+from functools import lru_cache
 
 from workbench.capturing.statements import parsed
 from workbench.formats.shared.base import Losses
@@ -85,15 +86,17 @@ _OSMOSIS_SKIP = """            try:
 _KEPT = {"letta": {"reasoning"}, "osmosis": {"skip"}, "openai": set[str](), "adaptive": set[str]()}
 
 
-def outcomes_in(text: str) -> set[str]:
+# One text is written for many platforms, and each looks at it.
+@lru_cache(maxsize=256)
+def outcomes_in(text: str) -> frozenset[str]:
     """Which of `Grade` and `Skip` a grader's text names."""
     nodes = ast.walk(parsed(text) or ast.Module([], []))
-    return {
+    return frozenset(
         name
         for node in nodes
         for name in (getattr(node, "attr", ""), getattr(node, "id", ""))
         if name in _CLASSES
-    }
+    )
 
 
 def note_outcomes(text: str, platform: str, losses: Losses, name: str) -> bool:

@@ -11,6 +11,7 @@ import ast
 import io
 import tokenize
 from collections.abc import Iterator
+from functools import lru_cache
 
 from workbench.capturing.modules import GIVEN
 from workbench.capturing.statements import parsed
@@ -30,6 +31,8 @@ _BLANK = frozenset({tokenize.NL, tokenize.COMMENT, tokenize.INDENT, tokenize.DED
 _Import = ast.Import | ast.ImportFrom
 
 
+# One text is written for many platforms.
+@lru_cache(maxsize=256)
 def with_own_names(text: str) -> str:
     """The text with every import of ours as a comment, and an assignment in its place.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Collection
+from functools import lru_cache
 from typing import Any
 
 from workbench.capturing.statements import parsed
@@ -69,10 +70,16 @@ def check_reads(
 
 def reads_beyond(text: str, known: Collection[str]) -> list[str]:
     """The members of a thread that a text reads, does not ask for with `hasattr` first, and that are not known."""
+    return sorted(_members_needed(text) - set(known))
+
+
+# One text is written for many platforms, and each looks at it.
+@lru_cache(maxsize=256)
+def _members_needed(text: str) -> frozenset[str]:
     nodes = list(ast.walk(parsed(text) or ast.Module([], [])))
     # Whose attribute it is cannot be told from the text, so that all of these names count.
     read = {node.attr for node in nodes if isinstance(node, ast.Attribute)} & _THREAD_NAMES
-    return sorted(read - set(known) - _optional(nodes))
+    return frozenset(read - _optional(nodes))
 
 
 def _optional(nodes: list[ast.AST]) -> set[str]:

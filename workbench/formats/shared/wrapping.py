@@ -10,6 +10,7 @@ import ast
 import hashlib
 import re
 from collections.abc import Collection
+from functools import lru_cache
 
 from workbench.capturing.statements import parsed
 from workbench.errors import FormatError
@@ -244,11 +245,13 @@ def check_free(text: str, reserved: Collection[str]) -> None:
         )  # fmt: skip
 
 
-def names_in(text: str) -> set[str]:
+# One text is written for many platforms, and each looks at it.
+@lru_cache(maxsize=256)
+def names_in(text: str) -> frozenset[str]:
     """Every name that a text binds or reads."""
     nodes = ast.walk(parsed(text) or ast.Module([], []))
     found = (getattr(node, field, None) for node in nodes for field in ("id", "name", "asname", "arg"))
-    return {name for name in found if isinstance(name, str)}
+    return frozenset(name for name in found if isinstance(name, str))
 
 
 def wrapped(text: str, platform: str, entry: str, losses: Losses, *, name: str = "grade") -> str | None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 import builtins
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
 from symtable import Symbol, SymbolTable, symtable
 
 from workbench.capturing.statements import parsed
@@ -24,12 +26,12 @@ def stand_apart(texts: Sequence[str], taken: Iterable[str] = ()) -> list[bool]:
         texts: The modules, in the order of the file.
         taken: Names that the file binds for its target.
     """
-    trees = [parsed(text) or ast.Module([], []) for text in texts]
-    changed = set().union(*map(_changeable_names, trees))
+    modules = list(map(_module_names, texts))
+    changed = set().union(*(module.changeable for module in modules))
     file_names, shared, read = set(taken), dict[str, str](), set[str]()
     apart = []
-    for tree, text in zip(trees, texts, strict=True):
-        own, names = dict(_bound(tree)), read_names(text)
+    for module in modules:
+        own, names = module.bound, module.read
         clashes = {
             name for name in own.keys() & shared.keys() if own[name] != shared[name] or name in changed
         }
@@ -41,6 +43,28 @@ def stand_apart(texts: Sequence[str], taken: Iterable[str] = ()) -> list[bool]:
             shared |= own
             read |= names
     return apart
+
+
+@dataclass(frozen=True)
+class _ModuleNames:
+    """What a grader's module does with names.
+
+    Attributes:
+        bound: Names that its top binds, each with what it is bound to; `grade` left out.
+        read: See `read_names`.
+        changeable: See `_changeable_names`.
+    """
+
+    bound: dict[str, str]
+    read: frozenset[str]
+    changeable: frozenset[str]
+
+
+# One text is written for many targets.
+@lru_cache(maxsize=256)
+def _module_names(text: str) -> _ModuleNames:
+    tree = parsed(text) or ast.Module([], [])
+    return _ModuleNames(dict(_bound(tree)), frozenset(read_names(text)), frozenset(_changeable_names(tree)))
 
 
 def quoted_block(text: str) -> tuple[str, str]:

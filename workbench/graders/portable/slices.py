@@ -20,7 +20,8 @@ _SHIMS = {"_assistant_messages": ("threads", "_assistant_messages"), "Pattern": 
 """What extractors use here and other platforms lack, to what stands in for it."""
 
 
-@dataclass(frozen=True)
+# Compared by identity, so that what was made of its pieces can be kept.
+@dataclass(frozen=True, eq=False)
 class _File:
     """A parsed source file: its top-level pieces, its imports by the name they bind: module, name, name in this file."""
 
@@ -28,26 +29,29 @@ class _File:
     pieces: dict[str, ast.stmt]
     imports: dict[str, tuple[str, str, str]]
 
-    def text(self, name: str, *, plain: bool = False) -> str:
-        """A piece as written; decorators of ours left out, others kept.
 
-        Args:
-            name: The piece's.
-            plain: Whether functions' annotations and all but the first lines of docstrings are left out.
-        """
-        node = self.pieces[name]
-        first_line = node.lineno
-        decorators = getattr(node, "decorator_list", [])
-        if decorators and not _is_ours(decorators[0]):
-            first_line = decorators[0].lineno
-        lines: list[str | None] = list(self.lines)
-        notes = _annotated(node) if plain else []
-        for note in sorted(notes, key=lambda one: (one.lineno, one.col_offset), reverse=True):
-            _cut(lines, note)
-        for text in _docstrings(node) if plain else ():
-            _shorten(lines, text)
-        kept = (line for line in lines[first_line - 1 : node.end_lineno] if line is not None)
-        return textwrap.dedent("\n".join(kept))
+@lru_cache(maxsize=1024)
+def _text(file: _File, name: str, *, plain: bool) -> str:
+    """A piece as written; decorators of ours left out, others kept.
+
+    Args:
+        file: Where it stands.
+        name: The piece's.
+        plain: Whether functions' annotations and all but the first lines of docstrings are left out.
+    """
+    node = file.pieces[name]
+    first_line = node.lineno
+    decorators = getattr(node, "decorator_list", [])
+    if decorators and not _is_ours(decorators[0]):
+        first_line = decorators[0].lineno
+    lines: list[str | None] = list(file.lines)
+    notes = _annotated(node) if plain else []
+    for note in sorted(notes, key=lambda one: (one.lineno, one.col_offset), reverse=True):
+        _cut(lines, note)
+    for text in _docstrings(node) if plain else ():
+        _shorten(lines, text)
+    kept = (line for line in lines[first_line - 1 : node.end_lineno] if line is not None)
+    return textwrap.dedent("\n".join(kept))
 
 
 def _annotated(node: ast.stmt) -> list[ast.expr]:
@@ -147,12 +151,12 @@ class _Taken:
         if name not in file.pieces:
             raise ValueError(f"{module} has no function {name!r}, which a grader names as its rule")
         self.done[name] = ("", "")  # its place is kept: functions may call each other in rings
-        for used in _names(file.pieces[name], plain=self.plain):
+        for used in _names(file, name, plain=self.plain):
             if used not in self.given:
                 self._follow(file, module, name, used)
         # Put in anew, so that it stands behind everything it uses.
         del self.done[name]
-        self.done[name] = (module, file.text(name, plain=self.plain))
+        self.done[name] = (module, _text(file, name, plain=self.plain))
 
     def _follow(self, file: _File, module: str, name: str, used: str) -> None:
         if module.startswith("workbench.extractors.builtin.") and used in _SHIMS:
@@ -172,8 +176,10 @@ class _Taken:
             self.imports.add(f"from {origin} import {name}{renamed}" if origin else f"import {name}{renamed}")
 
 
-def _names(node: ast.stmt, *, plain: bool) -> list[str]:
+@lru_cache(maxsize=1024)
+def _names(file: _File, name: str, *, plain: bool) -> tuple[str, ...]:
     """The names a piece reads from its module: not its arguments and locals, not a decorator of ours."""
+    node = file.pieces[name]
     if isinstance(node, ast.FunctionDef) and node.decorator_list and _is_ours(node.decorator_list[0]):
         node.decorator_list = []
     nodes = list(ast.walk(node))
@@ -181,4 +187,4 @@ def _names(node: ast.stmt, *, plain: bool) -> list[str]:
     names = [child for child in nodes if isinstance(child, ast.Name) and id(child) not in left_out]
     bound = {child.arg for child in nodes if isinstance(child, ast.arg)}
     bound |= {child.id for child in names if not isinstance(child.ctx, ast.Load)}
-    return list(dict.fromkeys(child.id for child in names if child.id not in bound))
+    return tuple(dict.fromkeys(child.id for child in names if child.id not in bound))
