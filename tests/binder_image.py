@@ -16,7 +16,7 @@ from typing import NoReturn
 import pytest
 
 from tests.browser.lab import wait_until
-from tests.installing import NO_NETWORK
+from tests.installing import NO_NETWORK, command
 
 ROOT = Path(__file__).resolve().parents[1]
 BINDER = ROOT / "binder"
@@ -139,9 +139,10 @@ def memory_group() -> Path | None:
 def install(venv: Path, python: str) -> None:
     """A fresh environment with pip and the pinned requirements; nothing of ours."""
     subprocess.run([python, "-m", "venv", "--without-pip", str(venv)], check=True)
-    target = str(venv / "bin" / "python")
-    command = [sys.executable, "-m", "pip", "--python", target, "install", "--quiet", "--no-compile", "pip"]
-    done = subprocess.run([*command, "-r", str(BINDER / "requirements.txt")], capture_output=True, text=True)
+    line, environment = command(venv / "bin" / "python", ["pip", "-r", str(BINDER / "requirements.txt")])
+    # Copies: the files are given to the plain user, and links would give away those that are kept for others.
+    environment = {**environment, "UV_LINK_MODE": "copy"}
+    done = subprocess.run(line, env=environment, capture_output=True, text=True)
     if done.returncode and any(piece in done.stderr for piece in NO_NETWORK):
         missing("a network for pip")
     assert done.returncode == 0, done.stderr[-3000:]

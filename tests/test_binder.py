@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import json
 import os
@@ -36,6 +37,9 @@ from tests.binder_image import (
 from tests.browser.lab import end_group, free_port, wait_until
 
 NOTEBOOKS = sorted(path.name for path in (ROOT / "notebooks").glob("*.ipynb"))
+RUN_HERE = ["03_judges.ipynb", "07_scale.ipynb"]
+"""Notebooks that ask for more than the package: clients of judges, Dask. The first and the app's are run by the server below,
+and all of them in the tests' own environment."""
 
 RUN_NOTEBOOK = """
 import json, sys
@@ -129,7 +133,28 @@ def test_package_is_installed_apart_from_the_checkout(image):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", NOTEBOOKS)
+def test_all_that_notebooks_import_is_installed(image):
+    """Each of their imports works in the pinned environment."""
+    cells = [
+        cell
+        for name in NOTEBOOKS
+        for cell in json.loads((ROOT / "notebooks" / name).read_text("utf-8"))["cells"]
+        if cell["cell_type"] == "code"
+    ]
+    code = ["".join(cell["source"]) for cell in cells if not cell["source"][0].startswith("%%")]
+    trees = [ast.parse(re.sub(r"^[%!].*", "", text, flags=re.MULTILINE)) for text in code]
+    found = {
+        ast.unparse(node)
+        for tree in trees
+        for node in tree.body
+        if isinstance(node, ast.Import | ast.ImportFrom)
+    }
+    assert "import workbench as wb" in found
+    image.run("python", "-P", "-c", "\n".join(sorted(found)))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", RUN_HERE)
 def test_plain_user_runs_the_notebook(image, record_property, name):
     """It runs to its end within the limit, without an error or a word on stderr, and shows something."""
     start = time.monotonic()

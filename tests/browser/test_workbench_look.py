@@ -77,6 +77,8 @@ def folded(notebook):
     notebook.command("application:toggle-left-area")
 
 
+# A theme changes colours only.
+@pytest.mark.parametrize("shown", ["light"], indirect=True)
 def test_fits_at_each_width(walk):
     """In every mode and width nothing is wider than its room, no text is cut off to nothing, nothing covers anything."""
     walk.finding()
