@@ -77,6 +77,17 @@ def test_the_report_comes_back(report, tmp_path, monkeypatch):
     assert [str(finding) for finding in back.findings if finding.grader in back.graders] == about_graders
 
 
+def test_a_grader_called_like_another_ones_repeat(tmp_path):
+    """A grader `g/0` beside a `g` with repeats: both come back with their own grades."""
+    graders = [wb.ExactMatch(name="g"), wb.Length(maximum=1, name="g/0"), wb.Contains(name="g/0'")]
+    report = wb.Suite(graders).run(wb.Samples(ROWS), repeats=2, progress=False)
+    back = written_again(report, tmp_path / "report.parquet")
+    pd.testing.assert_frame_equal(back.frame, report.frame)
+    for name, grades in report.grades.items():
+        for one, again in zip(grades.repeats, back.grades[name].repeats, strict=True):
+            assert list(again.scores) == list(one.scores)
+
+
 def test_other_tools_read_it(report, tmp_path):
     """One line a row, with a column for each part of each grader's grade."""
     frame = pd.read_parquet(report.to_parquet(tmp_path / "report.parquet"))

@@ -56,11 +56,31 @@ def write_report(report: ReportLike, path: str | Path, *, marks: Mapping[str, An
 
 def _tables(grades: Mapping[str, Grades]) -> dict[str, Grades]:
     """Grades by the name under which they are written: each grader's, and those of its repeats."""
-    tables: dict[str, Grades] = {}
-    for name, own in grades.items():
-        tables[encodable(name)] = own
-        tables |= {f"{encodable(name)}/{number}": one for number, one in enumerate(own.repeats)}
-    return tables
+    names = _table_names([(encodable(name), len(own.repeats)) for name, own in grades.items()])
+    written = ((own, *own.repeats) for own in grades.values())
+    return {
+        table: one
+        for tables, each in zip(names.values(), written, strict=True)
+        for table, one in zip(tables, each, strict=True)
+    }
+
+
+def _table_names(graders: Sequence[tuple[str, int]]) -> dict[str, list[str]]:
+    """By each grader's name the names under which its grades and those of its repeats are written.
+
+    Args:
+        graders: Each one's name and number of repeats, in the report's order.
+    """
+    names, taken = dict[str, list[str]](), {name for name, _ in graders}
+    for name, repeats in graders:
+        names[name] = [name]
+        for number in range(repeats):
+            table = f"{name}/{number}"
+            while table in taken:  # another grader may be called like that
+                table += "'"
+            taken.add(table)
+            names[name].append(table)
+    return names
 
 
 def _columns(
@@ -187,10 +207,7 @@ def _other_samples(path: str | Path, found: str, expected: str) -> ReportError:
 
 def _fields(file: Any, settings: Mapping[str, Any], samples: Samples, path: str | Path) -> dict[str, Any]:
     n = settings["rows"]
-    names = {
-        own["name"]: [own["name"], *(f"{own['name']}/{number}" for number in range(own["repeats"]))]
-        for own in settings["graders"]
-    }
+    names = _table_names([(own["name"], own["repeats"]) for own in settings["graders"]])
     tables = {table: Grades.empty(n) for each in names.values() for table in each}
     labels: list[bool | None] = []
     for start, part in _parts(file):
