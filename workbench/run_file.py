@@ -254,7 +254,7 @@ class RunFile:
         apply: Callable[[Grades], Grades],
         without: Callable[[], Mapping[int, object]],
         *,
-        at_once: bool,
+        final: bool,
     ) -> None:
         """Add grades that are new, on the thread that writes; see `Checkpoint.add`.
 
@@ -264,11 +264,11 @@ class RunFile:
             grades: All so far (m,).
             apply: What is kept of them.
             without: Rows that are not kept.
-            at_once: Also where the last rows are still being written, or were a moment ago.
+            final: They stay as they are: see `Checkpoint.add`.
         """
         with self._lock:
             is_busy = self._writing is not None and not self._writing.done()
-            if not at_once and (is_busy or time.monotonic() < self._next):
+            if not final and (is_busy or time.monotonic() < self._next):
                 return
             added = self._added.setdefault(part, np.zeros(len(self._samples), np.bool_))
             is_new = grades.codes != MISSING
@@ -278,14 +278,14 @@ class RunFile:
             is_new[list(without())] = False
             if (inside := self._inside(part)) is not None:
                 is_new &= inside if rows is None else inside[rows]
-            if at_once and len(part) > _OF_WHOLE:
+            if final and len(part) > _OF_WHOLE:
                 self._is_left |= any(error.kind in _LEFT for error in grades.errors.values())
             new = np.flatnonzero(is_new)
-            if not len(new) and not at_once:  # the last call tells what is said of all grades together
+            if not len(new) and not final:  # the last call tells what is said of all grades together
                 return
             numbers = new if rows is None else rows[new]
             added[numbers] = True
-            taken = grades.take(new) if at_once else apply(grades.take(new))
+            taken = grades.take(new) if final else apply(grades.take(new))
             self._writing = self._writer.submit(self._write, part, numbers, taken)
 
     def _write(self, part: Part, rows: NDArray[np.intp], grades: Grades) -> None:
@@ -374,10 +374,10 @@ class KeptGrades:
         grades: Grades,
         *,
         without: Callable[[], Mapping[int, object]] = dict,
-        at_once: bool = False,
+        final: bool = False,
     ) -> None:
         """See `Checkpoint.add`."""
-        self.file.add(self.part, self.rows, grades, self.apply, without, at_once=at_once)
+        self.file.add(self.part, self.rows, grades, self.apply, without, final=final)
 
 
 def _of_grades(fingerprint: Mapping[str, str]) -> dict[str, str]:

@@ -41,14 +41,15 @@ class Checkpoint(Protocol):
         grades: Grades,
         *,
         without: Callable[[], Mapping[int, object]] = dict,
-        at_once: bool = False,
+        final: bool = False,
     ) -> None:
         """Keep the rows that were graded since the last call, unless that was a moment ago.
 
         Args:
             grades: All of this run; rows that are not graded yet are missing.
             without: Rows that are not to be kept.
-            at_once: Whatever the time of the last call.
+            final: They stay as they are, so that they are written whatever the time of the last call, with what is said of all
+                together, and `applied` has nothing left to do.
         """
         ...
 
@@ -163,5 +164,5 @@ async def _kept_as_graded(
 ) -> Grades:
     grades = await grade(samples, control)
     assert control.checkpoint is not None
-    control.checkpoint.add(grades, at_once=True)
+    control.checkpoint.add(grades, final=True)
     return grades

@@ -291,7 +291,7 @@ class ClusterRun:
         self._done += len(grades)
         self._failed += grades.n_failed
         if (checkpoint := self._checkpoint(name, repeat)) is not None:
-            checkpoint.of_rows(rows).add(grades, at_once=True)
+            checkpoint.of_rows(rows).add(grades, final=True)
 
     def _count(self, graded: PartitionGrades) -> None:
         spending = self._judge_run.spending
