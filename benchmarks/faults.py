@@ -19,10 +19,37 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from benchmarks.fault_parts.common import Line
+from benchmarks.fault_parts.documents import documents
+from benchmarks.fault_parts.forking import fork
 from benchmarks.fault_parts.kernel import kernel
+from benchmarks.fault_parts.soak import soak
+from benchmarks.fault_parts.storing import store
+from benchmarks.fault_parts.threads import threads
+from benchmarks.fault_parts.two_processes import clock, two_processes
+from benchmarks.fault_parts.workers import workers
 
-PARTS: dict[str, Callable[..., list[Line]]] = {"kernel": kernel}
-SMALL: dict[str, dict[str, Any]] = {"kernel": {"rows": 300, "kills": 3}}
+PARTS: dict[str, Callable[..., list[Line]]] = {
+    "workers": workers,
+    "kernel": kernel,
+    "store": store,
+    "two_processes": two_processes,
+    "clock": clock,
+    "fork": fork,
+    "documents": documents,
+    "threads": threads,
+    "soak": soak,
+}
+SMALL: dict[str, dict[str, Any]] = {
+    "workers": {"rows": 1_000, "outside": 3},
+    "kernel": {"rows": 300, "kills": 3},
+    "store": {"rows": 200},
+    "two_processes": {"rows": 300},
+    "clock": {"rows": 200},
+    "fork": {"rows": 300, "forks": 4},
+    "documents": {"count": 100},
+    "threads": {"count": 100},
+    "soak": {"rows": 20_000, "runs": 20},
+}
 """Sizes that take some seconds, to try the program out."""
 
 
@@ -50,7 +77,8 @@ def run_part(name: str, seed: int, sizes: dict[str, Any]) -> list[Line]:
     print(f"\n{name} ({time.perf_counter() - start:.0f} s)", flush=True)
     for line in lines:
         verdict = "kept" if line.kept else "BROKEN"
-        print(f"  {verdict:<7}{line.injected}: {line.found} (allowed: {line.allowed})", flush=True)
+        text = f"  {verdict:<7}{line.injected}: {line.found} (allowed: {line.allowed})"
+        print(text.encode("ascii", "backslashreplace").decode(), flush=True)
     return lines
 
 

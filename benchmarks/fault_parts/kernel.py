@@ -72,8 +72,10 @@ def kernel(*, seed: int, rows: int = 3_000, kills: int = 20, at_once: int = 32) 
     with tempfile.TemporaryDirectory() as folder, serve(SLOWEST, seed) as server:
         store = f"sqlite:///{Path(folder) / 'answers.db'}"
         words = (server.address, store, rows, at_once)
-        for point in points:
-            done.append(_run_and_kill(server, words, max(point, server.sent + 1), chance.uniform(0, SLOWEST)))
+        done += [
+            _run_and_kill(server, words, max(point, server.sent + 1), chance.uniform(0, SLOWEST))
+            for point in points
+        ]
         server.on_answer = lambda _: None
         scored = output_of(start_child("judge_run", *words)).strip()
     starts = [0.0, *(kill.at for kill in done)]

@@ -3,6 +3,7 @@
 import asyncio
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 
@@ -83,6 +84,36 @@ def test_a_closed_store_holds_no_claims(shared_url):
         with open_store(shared_url) as first:
             assert claim(first)
         assert claim(second)
+
+
+def test_a_claim_that_could_not_be_given_back(tmp_path):
+    """A store that failed at it tries again with the next call: nobody waits for the lease's end."""
+    with open_store(tmp_path / "w.db", timeout=0.05) as store:
+        assert claim(store)
+        raw = sqlite3.connect(tmp_path / "w.db", isolation_level=None)
+        raw.execute("BEGIN IMMEDIATE")
+
+        async def given_back():
+            store.replies.release("k")
+            await asyncio.gather(*store.replies._claims._releasing, return_exceptions=True)
+
+        background.run(given_back())
+        raw.execute("ROLLBACK")
+        raw.close()
+        assert claim(store)
+
+
+def test_a_store_closed_while_its_file_was_locked(tmp_path):
+    """What it could not take back is void all the same: the process knows that it is closed."""
+    first = open_store(tmp_path / "w.db", timeout=0.05)
+    assert claim(first)
+    raw = sqlite3.connect(tmp_path / "w.db", isolation_level=None)
+    raw.execute("BEGIN IMMEDIATE")
+    first.close()
+    raw.execute("ROLLBACK")
+    raw.close()
+    with open_store(tmp_path / "w.db") as second:
+        assert [claim(second), claim(second)] == [False, True]
 
 
 def test_equal_keys_of_one_call_are_claimed_once(store):

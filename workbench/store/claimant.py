@@ -7,19 +7,31 @@ import uuid
 from functools import cache
 from pathlib import Path
 
-__all__ = ["is_gone", "new_claimant"]
+__all__ = ["is_gone", "new_claimant", "retire"]
+
+_OPEN: set[str] = set()
+"""Names of this process that are in use."""
 
 
 def new_claimant() -> str:
     """A new name of this process: its machine, its number there, when it started, and 12 random digits."""
-    return f"{_machine()}:{os.getpid()}:{_started(os.getpid())}:{uuid.uuid4().hex[:12]}"
+    name = f"{_machine()}:{os.getpid()}:{_started(os.getpid())}:{uuid.uuid4().hex[:12]}"
+    _OPEN.add(name)
+    return name
+
+
+def retire(claimant: str) -> None:
+    """Use a name no longer: its store is closed."""
+    _OPEN.discard(claimant)
 
 
 def is_gone(claimant: str) -> bool:
-    """Whether the process is known to have ended; False also where nobody here can know, as of another machine's."""
+    """Whether it is known to claim nothing any more; False also where nobody here can know, as of another machine's."""
     machine, number, started, _ = (*claimant.split(":"), "", "", "", "")[:4]
     if not machine or machine != _machine() or not number.isdecimal():
         return False
+    if int(number) == os.getpid() and started == _started(os.getpid()):
+        return claimant not in _OPEN
     # Numbers are given again, so the time of the start has to agree, too.
     return _started(int(number)) != started
 

@@ -20,7 +20,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from workbench.store.batches import Batches
-from workbench.store.claimant import is_gone, new_claimant
+from workbench.store.claimant import is_gone, new_claimant, retire
 from workbench.store.database import Database
 from workbench.store.errors import StoreError
 from workbench.store.schema import claimants, claims, replies
@@ -47,7 +47,8 @@ class Claims:
     def __init__(self, database: Database, clock: Callable[[], float] = time.monotonic) -> None:
         self._database, self._clock = database, clock
         self._numbers = itertools.count()
-        self._held: set[str] = set()
+        self._held: dict[str, int] = {}
+        self._left: dict[str, int] = {}
         self._releasing: set[asyncio.Future[None]] = set()
         self._beating: weakref.WeakSet[asyncio.AbstractEventLoop] = weakref.WeakSet()
         self._seen: dict[str, tuple[int, float]] = {}
@@ -69,25 +70,20 @@ class Claims:
         except asyncio.CancelledError:
             claiming.add_done_callback(lambda done: self._give_back(done, key))
             raise
-        if granted:
-            self._hold(loop, key)
-        return granted
-
-    def _hold(self, loop: asyncio.AbstractEventLoop, key: str) -> None:
-        self._held.add(key)
-        if loop not in self._beating:
+        if granted and loop not in self._beating:
             self._beating.add(loop)
             loop.call_later(BEAT_SECONDS, self._beat_on, loop)
+        return granted
 
     def _give_back(self, claiming: asyncio.Task[bool], key: str) -> None:
         if not claiming.cancelled() and claiming.exception() is None and claiming.result():
-            self._held.add(key)
             self.release(key)
 
     def release(self, key: str) -> None:
-        """Give a claim back whose question got no answer. It is not waited for: at worst the lease ends."""
-        if key in self._held:
-            self._held.discard(key)
+        """Give a claim back whose question got no answer. It is not waited for; a store that fails is tried again."""
+        number = self._held.pop(key, None)
+        if number is not None:
+            self._left[key] = number
             releasing = asyncio.ensure_future(self._releases.add(key))
             self._releasing.add(releasing)  # asyncio itself keeps no task alive
             releasing.add_done_callback(self._released)
@@ -99,6 +95,7 @@ class Claims:
 
     def close(self) -> None:
         """Leave the list of claimants, so that nobody waits for claims that are left."""
+        retire(self._name)
         if not self._entered or self._process != os.getpid():
             return
         with contextlib.suppress(StoreError), self._database.writing() as connection:
@@ -107,22 +104,23 @@ class Claims:
 
     def settle(self, connection: Connection, keys: Sequence[str]) -> None:
         """Take away the claims of answers, in the transaction that writes these."""
-        _delete(connection, self._held.intersection(keys))
+        _delete(connection, self._held.keys() & set(keys))
 
     def settled(self, keys: Sequence[str]) -> None:
         """Hold these no longer: the transaction of `settle` is committed."""
-        self._held.difference_update(keys)
+        for key in keys:
+            self._held.pop(key, None)
 
     def _own_name(self) -> str:
         if self._process != os.getpid():
             # In a fork what is held is the parent's.
             self._name, self._process, self._entered = new_claimant(), os.getpid(), False
-            self._held, self._beating = set(), weakref.WeakSet()
+            self._held, self._left, self._beating = {}, {}, weakref.WeakSet()
         return self._name
 
     def _beat_on(self, loop: asyncio.AbstractEventLoop) -> None:
         try:
-            if self._held:
+            if self._held or self._left:
                 self._database.submit(self._beat)
                 loop.call_later(BEAT_SECONDS, self._beat_on, loop)
                 return
@@ -137,10 +135,12 @@ class Claims:
             _enter(connection, name)  # again: it may have been struck off, by a process that saw no beat
             raised = claimants.update().where(claimants.c.name == name).values(beat=claimants.c.beat + 1)
             connection.execute(raised)
+        self._delete_left()
 
     def _claim(self, keys: Sequence[str]) -> Sequence[bool]:
         if self._database.engine.dialect.name not in _DATABASES:
             return [True] * len(keys)
+        self._delete_left()
         # In one order everywhere, or two processes could wait for each other.
         unique = sorted(set(keys))
         own, number = self._own_name(), next(self._numbers)
@@ -154,6 +154,7 @@ class Claims:
             _delete(connection, mine & answered)
             self._strike_off(connection, {row.claimant for row in rows} - {own})
         self._entered = True
+        self._held.update(dict.fromkeys(mine - answered, number))
         # Of equal keys in one batch the first gets it.
         granted = {key: place for place, key in reversed(list(enumerate(keys))) if key in mine - answered}
         return [granted.get(key) == place for place, key in enumerate(keys)]
@@ -178,9 +179,22 @@ class Claims:
         return now - since > LEASE_SECONDS
 
     def _release(self, keys: Sequence[str]) -> Sequence[None]:
-        with self._database.writing() as connection:
-            _delete(connection, set(keys))
+        self._delete_left()
         return [None] * len(keys)
+
+    def _delete_left(self) -> None:
+        """Take away what was given back, also where the store failed at it earlier."""
+        if not self._left:
+            return
+        # In a transaction of its own: one that also inserts could wait for a process that waits for it.
+        left = dict(self._left)
+        rows = [{"done": key, "count": number} for key, number in sorted(left.items())]
+        own = (claims.c.claimant == self._own_name(), claims.c.number == sa.bindparam("count"))
+        with self._database.writing() as connection:
+            connection.execute(claims.delete().where(claims.c.key == sa.bindparam("done"), *own), rows)
+        for key, number in left.items():
+            if self._left.get(key) == number:
+                del self._left[key]
 
 
 def _enter(connection: Connection, name: str) -> None:
