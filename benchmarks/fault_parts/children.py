@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import gc
 import json
 import os
@@ -10,6 +9,7 @@ import random
 import sys
 import threading
 import time
+import traceback
 from pathlib import Path
 from typing import Any
 
@@ -68,14 +68,16 @@ def forks(address: str, url: str, rows: str, count: str, seed: str) -> None:
 
 def _work_of_child(store: wb.store.Store, number: int) -> int:
     """Grade by code and store an answer; 0 where both worked."""
-    with contextlib.suppress(BaseException):
+    try:
         rows = [{"prompt": "p", "completion": "c"}] * 20
         report = wb.FunctionGrader.from_source(_HALF, name="half").run(rows, progress=False)
         background.run(store.replies.put(f"child-{number}", wb.judges.Reply("x"), model="m"))
         stored = background.run(store.replies.get(f"child-{number}"))
         right = report.summary["scored"].iloc[0] == 20 and stored is not None
-        return 0 if right else 2
-    return 1
+    except BaseException:  # noqa: BLE001 (a child that goes on would be a second parent)
+        traceback.print_exc()
+        return 1
+    return 0 if right else 2
 
 
 def soak(rows: str, runs: str) -> None:
@@ -100,7 +102,7 @@ def soak(rows: str, runs: str) -> None:
         del report, data, graders
         gc.collect()
         memory.append(_megabytes())
-        if number == 0:
+        if number == int(runs) // 10:  # by then all threads that a pool starts when it needs them are there
             before = _held()
     after = _held()
     late = np.array(memory[len(memory) // 4 :])

@@ -109,7 +109,7 @@ def _run(server: QuestionServer, address: str, rows: int, at_once: int) -> tuple
 @contextlib.contextmanager
 def _full_disk(folder: Path) -> Iterator[tuple[str, _Fault]]:
     done = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", str(folder)], capture_output=True, check=False
+        ["mount", "-t", "tmpfs", "-o", "size=24m", "tmpfs", str(folder)], capture_output=True, check=False
     )
     if done.returncode:
         raise _MissingError("no right to mount a small disk")

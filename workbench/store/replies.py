@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Sequence
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
+from workbench.cached import cached_property
 from workbench.judges.protocol import Reply, Usage
 from workbench.store.batches import Batches
 from workbench.store.claims import Claims
