@@ -262,10 +262,11 @@ def test_an_older_store_is_brought_up_to_date(shared_url, monkeypatch):
     assert done == [3]
 
 
+NO_CLAIMS = ("DROP TABLE workbench_claims", "DROP TABLE workbench_claimants")
 OLDER = {
-    1: ["DROP TABLE workbench_views", "DROP INDEX workbench_labels_by_text", "ALTER TABLE workbench_labels DROP COLUMN digest",
+    1: [*NO_CLAIMS, "DROP TABLE workbench_views", "DROP INDEX workbench_labels_by_text", "ALTER TABLE workbench_labels DROP COLUMN digest",
         "ALTER TABLE workbench_labels DROP COLUMN drawn"],
-    2: ["DROP TABLE workbench_views", "DROP INDEX workbench_labels_by_text", "ALTER TABLE workbench_labels DROP COLUMN digest"],
+    2: [*NO_CLAIMS, "DROP TABLE workbench_views", "DROP INDEX workbench_labels_by_text", "ALTER TABLE workbench_labels DROP COLUMN digest"],
 }  # fmt: skip
 """What makes today's tables those of an older version."""
 OLD_INDEX = "CREATE INDEX workbench_labels_by_sample ON workbench_labels (dataset, labeller, sample_key, id)"

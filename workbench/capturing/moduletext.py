@@ -20,7 +20,7 @@ from workbench.capturing.edits import replaced_name
 from workbench.capturing.foreign import candidates
 from workbench.capturing.items import Scope
 from workbench.capturing.library import library_values, refuse_library_state
-from workbench.capturing.names import chains_in, names_in
+from workbench.capturing.names import chains_in, has_scopes, names_in
 from workbench.capturing.prove import Fingerprint, prove
 from workbench.capturing.render import FUTURE, arranged, assembled, import_lines
 from workbench.capturing.resolve import Resolver
@@ -87,7 +87,7 @@ def _without_unread(text: str, tree: ast.Module) -> str:
 def _safely_parsed(text: str) -> ast.Module | None:
     tree = parsed(text)
     # symtable and unparse recurse in Python; a tree deeper than this is no grader.
-    return tree if tree is not None and _depth_at_most(tree, 150) else None
+    return tree if tree is not None and _depth_at_most(tree, 150) and has_scopes(text) else None
 
 
 def _depth_at_most(tree: ast.AST, limit: int) -> bool:

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from workbench.python_text import parse
 
-__all__ = ["Names", "chains_in", "dotted", "names_in"]
+__all__ = ["Names", "chains_in", "dotted", "has_scopes", "names_in"]
 
 _COMPREHENSIONS = frozenset({"listcomp", "setcomp", "dictcomp", "genexpr"})
 _Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
@@ -89,6 +89,15 @@ def dotted(node: ast.AST) -> tuple[str, ...]:
         head = dotted(node.value)
         return (*head, node.attr) if head else ()
     return ()
+
+
+def has_scopes(text: str) -> bool:
+    """Whether the compiler can tell the names of a text that parses: not where two arguments have one name, for example."""
+    try:
+        _scopes(text)
+    except SyntaxError:
+        return False
+    return True
 
 
 def _scopes(text: str) -> symtable.SymbolTable:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import copy
+import threading
 import weakref
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
@@ -21,16 +22,20 @@ class Batches(Generic[Item, Result]):
     """Gathers the items that coroutines hand in, and works on them a batch at a time.
 
     What is handed in within one turn of the event loop makes one batch; what comes while a batch is at work
-    makes the next. Each event loop has batches of its own, forgotten with it.
+    makes the next, which does not wait for the loop. Each event loop has batches of its own, forgotten with it.
 
     Args:
         work: Makes a result of each item, in order; runs on another thread. An exception among the results is
             raised where that item was handed in, one that is raised wherever any of the batch was.
         submit: Runs a function there.
+        at_once: Do not wait for the end of the loop's turn, which may be long where many answers came together: work on
+            what there is as soon as a thread is free, in more and smaller batches.
     """
 
-    def __init__(self, work: Work[Item, Result], submit: Callable[..., Future[Any]]) -> None:
-        self._work, self._submit = work, submit
+    def __init__(
+        self, work: Work[Item, Result], submit: Callable[..., Future[Any]], *, at_once: bool = False
+    ) -> None:
+        self._work, self._submit, self._at_once = work, submit, at_once
         self._queues: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, _Queue[Item, Result]]
         self._queues = weakref.WeakKeyDictionary()
 
@@ -39,64 +44,74 @@ class Batches(Generic[Item, Result]):
         loop = asyncio.get_running_loop()
         queue = self._queues.get(loop)
         if queue is None:
-            queue = self._queues[loop] = _Queue(self._work, self._submit)
+            queue = self._queues[loop] = _Queue(self._work, self._submit, at_once=self._at_once)
         return await queue.add(loop, item)
 
 
 class _Queue(Generic[Item, Result]):
     """The batches of one event loop. It does not hold the loop, which is the key it is found by."""
 
-    def __init__(self, work: Work[Item, Result], submit: Callable[..., Future[Any]]) -> None:
-        self._work, self._submit = work, submit
+    def __init__(
+        self, work: Work[Item, Result], submit: Callable[..., Future[Any]], *, at_once: bool
+    ) -> None:
+        self._work, self._submit, self._at_once = work, submit, at_once
+        self._lock = threading.Lock()  # over the three below, which the loop and one thread share
         self._items: list[Item] = []
         self._waiting: list[asyncio.Future[Result]] = []
         self._busy = False
 
     def add(self, loop: asyncio.AbstractEventLoop, item: Item) -> asyncio.Future[Result]:
         future: asyncio.Future[Result] = loop.create_future()
-        self._items.append(item)
-        self._waiting.append(future)
-        if len(self._items) == 1 and not self._busy:
-            # Not at once: what other coroutines hand in during this turn of the loop joins the batch.
+        with self._lock:
+            self._items.append(item)
+            self._waiting.append(future)
+            is_first, self._busy = not self._busy, True
+        if is_first and self._at_once:
+            self._start(loop)
+        elif is_first:
+            # What other coroutines hand in during this turn of the loop joins the batch.
             loop.call_soon(self._start, loop)
         return future
 
     def _start(self, loop: asyncio.AbstractEventLoop) -> None:
-        items, waiting = self._items, self._waiting
-        self._items, self._waiting, self._busy = [], [], True
         try:
-            self._submit(self._run, loop, items, waiting)
+            self._submit(self._run, loop)
         except Exception as error:  # noqa: BLE001 (handed to those who wait)
-            self._deliver(loop, waiting, error)
+            _, waiting = self._take()
+            with self._lock:
+                self._busy = False
+            _deliver(waiting, error)
 
-    def _run(
-        self,
-        loop: asyncio.AbstractEventLoop,
-        items: Sequence[Item],
-        waiting: Sequence[asyncio.Future[Result]],
-    ) -> None:
-        outcome: Sequence[Result | Exception] | BaseException
-        try:
-            outcome = self._work(items)
-        except BaseException as error:  # noqa: BLE001 (handed to those who wait)
-            outcome = error
-        with contextlib.suppress(RuntimeError):  # the loop was closed meanwhile: nobody waits
-            loop.call_soon_threadsafe(self._deliver, loop, waiting, outcome)
+    def _take(self) -> tuple[list[Item], list[asyncio.Future[Result]]]:
+        """What was handed in meanwhile; the queue is no longer busy where that is nothing."""
+        with self._lock:
+            items, waiting = self._items, self._waiting
+            self._items, self._waiting, self._busy = [], [], bool(items)
+        return items, waiting
 
-    def _deliver(
-        self,
-        loop: asyncio.AbstractEventLoop,
-        waiting: Sequence[asyncio.Future[Result]],
-        outcome: Sequence[Result | Exception] | BaseException,
-    ) -> None:
-        self._busy = False
-        results = [outcome] * len(waiting) if isinstance(outcome, BaseException) else outcome
-        for future, result in zip(waiting, results, strict=True):
-            if future.done():
-                continue  # its caller was cancelled
-            if isinstance(result, BaseException):
-                future.set_exception(copy.copy(result))  # one traceback each
-            else:
-                future.set_result(result)
-        if self._items:
-            self._start(loop)
+    def _run(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Work batch after batch until there is none left."""
+        while True:
+            items, waiting = self._take()
+            if not items:
+                return
+            outcome: Sequence[Result | Exception] | BaseException
+            try:
+                outcome = self._work(items)
+            except BaseException as error:  # noqa: BLE001 (handed to those who wait)
+                outcome = error
+            with contextlib.suppress(RuntimeError):  # the loop was closed meanwhile: nobody waits
+                loop.call_soon_threadsafe(_deliver, waiting, outcome)
+
+
+def _deliver(
+    waiting: Sequence[asyncio.Future[Result]], outcome: Sequence[Result | Exception] | BaseException
+) -> None:
+    results = [outcome] * len(waiting) if isinstance(outcome, BaseException) else outcome
+    for future, result in zip(waiting, results, strict=True):
+        if future.done():
+            continue  # its caller was cancelled
+        if isinstance(result, BaseException):
+            future.set_exception(copy.copy(result))  # one traceback each
+        else:
+            future.set_result(result)

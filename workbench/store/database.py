@@ -20,6 +20,7 @@ from sqlalchemy.pool import QueuePool, StaticPool
 from workbench.store import schema
 from workbench.store.address import Address
 from workbench.store.errors import StoreError, place_problem, translated
+from workbench.store.forking import transaction
 
 __all__ = ["Database"]
 
@@ -158,7 +159,7 @@ class Database:
         """A connection for reads that belong together."""
         with translated(self.address, "the store cannot be read"):
             engine = self.engine  # first: a fork takes new locks along with it
-            with self._turn, engine.connect() as connection:
+            with self._turn, transaction(), engine.connect() as connection:
                 yield connection
 
     @contextlib.contextmanager
@@ -166,7 +167,7 @@ class Database:
         """A transaction, committed at the end of the block; nothing of it remains when the block raises."""
         with translated(self.address, "the store cannot be written"):
             engine = self.engine.execution_options(**{_WRITE: True})
-            with self._turn, engine.begin() as connection:
+            with self._turn, transaction(), engine.begin() as connection:
                 yield connection
 
     def submit(self, work: Callable[..., Any], *arguments: Any) -> Future[Any]:

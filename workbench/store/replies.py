@@ -5,14 +5,15 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Sequence
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
+from workbench.cached import cached_property
 from workbench.judges.protocol import Reply, Usage
 from workbench.store.batches import Batches
+from workbench.store.claims import Claims
 from workbench.store.database import Database
 from workbench.store.errors import StoreError
 from workbench.store.schema import count_or_none, now, replies
@@ -32,16 +33,17 @@ class _Row(NamedTuple):
 
 
 class Replies:
-    """Answers kept in a database: `get` and `put` for judges, the rest for people.
+    """Answers kept in a database: `get`, `put`, `claim` and `release` for judges, the rest for people.
 
-    `get` and `put` belong on an event loop, any one; calls made together become one statement or one transaction
+    Those four belong on an event loop, any one; calls made together become one statement or one transaction
     on a thread of the store's.
     """
 
     def __init__(self, database: Database) -> None:
         self._database = database
+        self._claims = Claims(database)
         self._gets: Batches[str, Reply | None] = Batches(self._read, database.submit)
-        self._puts: Batches[_Row, None] = Batches(self._write, database.submit)
+        self._puts: Batches[_Row, None] = Batches(self._write, database.submit, at_once=True)
 
     async def get(self, key: str) -> Reply | None:
         """The answer under a key, None where there is none.
@@ -62,6 +64,26 @@ class Replies:
         """
         _check_key(key)
         await self._puts.add(_Row(key, _values(key, reply, model)))
+
+    async def claim(self, key: str) -> bool:
+        """Whether the caller is to ask for this answer: it is not there, and no process on this store asks for it.
+
+        False: get it, and where it is still not there, claim it again a little later. A claim ends with `put`, with
+        `release`, or when its process gave no sign of life for 30 seconds.
+
+        Raises:
+            StoreError: The database failed, or this is no key.
+        """
+        _check_key(key)
+        return await self._claims.claim(key)
+
+    def release(self, key: str) -> None:
+        """Give a claim back whose question got no answer; nothing where there is none. Belongs on the event loop."""
+        self._claims.release(key)
+
+    def leave(self) -> None:
+        """Give all claims back, as the store is being closed."""
+        self._claims.close()
 
     def count(self, model: str | None = None) -> int:
         """How many answers are kept, of one model or of all."""
@@ -118,6 +140,8 @@ class Replies:
         values = [last[key] for key in sorted(last)]
         with self._database.writing() as connection:
             _upsert(connection, values)
+            self._claims.settle(connection, sorted(last))
+        self._claims.settled(sorted(last))
         return [None] * len(rows)
 
 

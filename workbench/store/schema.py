@@ -18,6 +18,8 @@ from workbench.store.errors import StoreError
 __all__ = [
     "STEPS",
     "VERSION",
+    "claimants",
+    "claims",
     "count_or_none",
     "graders",
     "history",
@@ -30,7 +32,7 @@ __all__ = [
     "views",
 ]
 
-VERSION = 4
+VERSION = 5
 
 _ADVISORY_LOCK = 0x67726164
 """PostgreSQL: two processes that prepare one database do it one after the other. The number is ours ("grad")."""
@@ -84,6 +86,21 @@ replies = sa.Table(
     sa.Column("at", _TIME, nullable=False),
 )
 """`rest` is JSON [raw, usage]; tokens and cost repeat the usage for sums."""
+claimants = sa.Table(
+    "workbench_claimants",
+    metadata,
+    sa.Column("name", _KEY, primary_key=True),
+    sa.Column("beat", sa.BigInteger, nullable=False),
+)
+"""Who asks questions; `beat` is counted up as a sign of life."""
+claims = sa.Table(
+    "workbench_claims",
+    metadata,
+    sa.Column("key", _KEY, primary_key=True),
+    sa.Column("claimant", _KEY, nullable=False),
+    sa.Column("number", sa.BigInteger, nullable=False),
+)
+"""Questions being asked, by the key of their answer; `number` counts the claimant's calls."""
 labels = sa.Table(
     "workbench_labels",
     metadata,
@@ -148,7 +165,18 @@ def _add_views(connection: Connection) -> None:
     views.create(connection)
 
 
-STEPS: dict[int, Callable[[Connection], None]] = {2: _add_drawn, 3: _add_digest, 4: _add_views}
+def _add_claims(connection: Connection) -> None:
+    """Version 5: who asks which question."""
+    claimants.create(connection)
+    claims.create(connection)
+
+
+STEPS: dict[int, Callable[[Connection], None]] = {
+    2: _add_drawn,
+    3: _add_digest,
+    4: _add_views,
+    5: _add_claims,
+}
 """Version reached to what makes it out of the one before."""
 
 _MOST = 10**15  # sums of thousands of these still fit a column

@@ -87,6 +87,7 @@ class Store:
 
     def close(self) -> None:
         """Finish what is being written, and close. A second call does nothing."""
+        self.replies.leave()
         self._database.close()
 
     def __enter__(self) -> Self:

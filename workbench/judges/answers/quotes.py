@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from functools import cached_property
 from typing import Any
 
+from workbench.cached import cached_property
 from workbench.judges.answers.verdicts import json_spans
 from workbench.judges.protocol import Messages
 from workbench.samples import Sample

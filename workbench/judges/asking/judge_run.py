@@ -15,7 +15,7 @@ from workbench.errors import WorkbenchError
 from workbench.judges.asking.billing import QuestionBill, current_bill, plausible_usage, with_cost
 from workbench.judges.asking.budget import check_priced
 from workbench.judges.asking.prices import old_prices_note
-from workbench.judges.asking.reply_store import ReplyStore, content_key
+from workbench.judges.asking.reply_store import ClaimingReplyStore, ReplyStore, content_key
 from workbench.judges.asking.requests import pending_question
 from workbench.judges.asking.server_state import ServerState
 from workbench.judges.asking.spending import Spending
@@ -43,6 +43,9 @@ __all__ = [
 
 _DEFAULT_CONCURRENCY = 64
 """Questions asked at once of a client that has no `concurrency`: as many as `OpenAIClient` asks by default."""
+
+_CLAIM_INTERVAL = 0.25
+"""Seconds between two looks at a question that another process asks. Ours: short beside an answer of a judge."""
 
 
 @dataclass(frozen=True)
@@ -139,26 +142,55 @@ class JudgeRun:
         self, key: str, client: ChatClient, messages: Messages, settings: dict[str, Any]
     ) -> tuple[Reply, UnstoredAnswerLimit | None]:
         """The stored answer and None; or a new one, and the limit it counts against until it is stored."""
+        concurrency = int(getattr(client, "concurrency", 0)) or _DEFAULT_CONCURRENCY
+        unstored_limit = self._unstored_limits.setdefault(id(client), UnstoredAnswerLimit(concurrency))
+        while (stored := await self._stored(key)) is None:
+            await unstored_limit.acquire()
+            try:
+                self._check_store()  # again: it may have failed while this question waited
+                # The place is given back with the answer, and taken again in `confirm`: between the two a judge of
+                # several steps asks its next question, which must not wait for its own earlier one.
+                if await self._claimed(key):
+                    return await self._ask_claimed(key, client, messages, settings), unstored_limit
+            finally:
+                unstored_limit.release()
+            self.check_running()
+            await asyncio.sleep(_CLAIM_INTERVAL)
+        self._answer_waiters(key, stored)
+        return self._from_store(stored), None
+
+    async def _stored(self, key: str) -> Reply | None:
         assert self.replies is not None
         try:
-            stored = await self.replies.get(key)
+            return await self.replies.get(key)
         except WorkbenchError as error:
             raise ReplyStoreError(
                 "the store could not be read, so nothing was asked", found=str(error)
             ) from None
-        if stored is not None:
-            self._answer_waiters(key, stored)
-            return self._from_store(stored), None
-        concurrency = int(getattr(client, "concurrency", 0)) or _DEFAULT_CONCURRENCY
-        unstored_limit = self._unstored_limits.setdefault(id(client), UnstoredAnswerLimit(concurrency))
-        await unstored_limit.acquire()
+
+    async def _claimed(self, key: str) -> bool:
+        """Whether to ask: False where another process asks the same at this moment."""
+        if not isinstance(self.replies, ClaimingReplyStore):
+            return True
         try:
-            self._check_store()  # again: it may have failed while this question waited
-            # The place is given back with the answer, and taken again in `confirm`: between the two a judge of several
-            # steps asks its next question, which must not wait for its own earlier one.
-            return await self._ask_client(client, messages, settings), unstored_limit
-        finally:
-            unstored_limit.release()
+            return await self.replies.claim(key)
+        except WorkbenchError as error:
+            raise ReplyStoreError(
+                "the store could not be written, so nothing was asked", found=str(error)
+            ) from None
+
+    def _release(self, key: str) -> None:
+        if isinstance(self.replies, ClaimingReplyStore):
+            self.replies.release(key)
+
+    async def _ask_claimed(
+        self, key: str, client: ChatClient, messages: Messages, settings: dict[str, Any]
+    ) -> Reply:
+        try:
+            return await self._ask_client(client, messages, settings)
+        except BaseException:
+            self._release(key)
+            raise
 
     def _next_repeat(self, question_key: str) -> int:
         """The number of the next repeat of a question: the lowest that was returned, else a new one."""
@@ -188,6 +220,7 @@ class JudgeRun:
                         await self.replies.put(unconfirmed.answer_key, reply, model=unconfirmed.model)
                 except WorkbenchError as error:
                     self.store_errors.append(str(error))
+                    self._release(unconfirmed.answer_key)
                 finally:
                     self._answer_waiters(unconfirmed.answer_key, reply)
 
@@ -195,6 +228,7 @@ class JudgeRun:
         """Forget answers that were not confirmed; rows that wait for them ask for themselves."""
         for reply in replies:
             if (unconfirmed := self._unconfirmed.pop(id(reply), None)) is not None:
+                self._release(unconfirmed.answer_key)
                 self._answer_waiters(unconfirmed.answer_key, None)
                 self._return_repeat(unconfirmed.question_key, unconfirmed.repeat)
 

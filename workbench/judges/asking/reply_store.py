@@ -9,7 +9,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from workbench.judges.protocol import Messages, Reply
 
-__all__ = ["ReplyStore", "content_key"]
+__all__ = ["ClaimingReplyStore", "ReplyStore", "content_key"]
 
 _CHUNK = 2_000
 """Bytes hashed at a time. From 2,048 on hashlib releases the interpreter lock (HASHLIB_GIL_MINSIZE), and getting it
@@ -28,6 +28,19 @@ class ReplyStore(Protocol):
 
     async def put(self, key: str, reply: Reply, *, model: str) -> None:
         """Store an answer; returns when it would survive the end of the process."""
+        ...
+
+
+@runtime_checkable
+class ClaimingReplyStore(ReplyStore, Protocol):
+    """A store that several processes share, and that lets only one of them ask a question at a time."""
+
+    async def claim(self, key: str) -> bool:
+        """Whether the caller is to ask; where not, somebody else does, or the answer is there by now."""
+        ...
+
+    def release(self, key: str) -> None:
+        """Give a claim back whose question got no answer to store."""
         ...
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
+from workbench.cached import cached_property
 from workbench.grade import ErrorKind, Grade
 from workbench.graders.base import kind
 from workbench.judges.answers.verdicts import AnswerError, verdict_object

@@ -6,10 +6,10 @@ import os
 import re
 from collections.abc import Mapping
 from dataclasses import InitVar, dataclass, field
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from workbench.cached import cached_property
 from workbench.errors import FormatError
 from workbench.grade import ErrorKind, Grade
 from workbench.graders.base import is_number, kind

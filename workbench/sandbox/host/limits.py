@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import Any
 
+from workbench.cached import cached_property
 from workbench.errors import IsolationError
 
 __all__ = [

@@ -6,10 +6,10 @@ import json
 import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
+from workbench.cached import cached_property
 from workbench.errors import FormatError, SandboxError
 from workbench.grade import ErrorKind, Grade
 from workbench.graders.base import kind

@@ -13,9 +13,9 @@ import json
 import types
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
+from workbench.cached import cached_property
 from workbench.capturing import capture
 from workbench.capturing.source import MAX_BYTES, Source
 from workbench.errors import FormatError
