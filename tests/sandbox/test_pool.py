@@ -97,12 +97,12 @@ def test_empty_dataset():
         ("__import__('decimal').Decimal(1)", "return_type", "Decimal"),
         (
             "__import__('struct').unpack('d', (0x7FF8DEAD00000001).to_bytes(8, 'little'))[0]",
-            "sandbox",
+            "runtime",
             "no score",
         ),
         (
             "__import__('struct').unpack('d', (0x7FF8DEAD00000002).to_bytes(8, 'little'))[0]",
-            "sandbox",
+            "runtime",
             "no score",
         ),
     ],
