@@ -97,12 +97,12 @@ def test_empty_dataset():
         ("__import__('decimal').Decimal(1)", "return_type", "Decimal"),
         (
             "__import__('struct').unpack('d', (0x7FF8DEAD00000001).to_bytes(8, 'little'))[0]",
-            "sandbox",
+            "runtime",
             "no score",
         ),
         (
             "__import__('struct').unpack('d', (0x7FF8DEAD00000002).to_bytes(8, 'little'))[0]",
-            "sandbox",
+            "runtime",
             "no score",
         ),
     ],
@@ -418,7 +418,8 @@ def page():
         "{}", "[]", "3", '{"checks": 5}', '{"checks": [[1]]}', '{"checks": []}',
         '{"checks": [["evil", true, "m", 0.0]]}', '{"checks": [["execution", 1, "m", 0.0]]}',
         '{"checks": [["execution", true, "m", "x"]]}', '{"checks": [["execution", true, 3, 0.0]]}',
-        '{"checks": [["execution", true, "m", 1e999]]}', "[" * 60000, "{", "\\xff",
+        '{"checks": [["execution", true, "m", 1e999]]}', '{"checks": [["execution", true, "m", 1]]}',
+        '{"checks": [["execution", true, "m", 1' + "0" * 400 + "]]}", "[" * 60000, "{", "\\xff",
     ],
 )  # fmt: skip
 def test_forged_check_answers_are_a_cross(reply):
@@ -460,7 +461,7 @@ _OWN = {"timeout", "memory", "runtime", "return_type", "not_finite", "out_of_ran
 
 @pytest.mark.parametrize("kind", list(ErrorKind))
 def test_only_a_workers_kinds_come_out_of_it(kind):
-    """A grader that writes or raises an error kind of the host's, such as a spent budget, gets *sandbox*."""
+    """A grader that writes or raises an error kind of the host's, such as a spent budget, counts as failing by itself."""
     forged = f"forge({{'errors': [[0, '{kind}', 0]], 'texts': ['mine']}}, command()['seq'])\nwhile True: pass"
     body = (
         "if i == 0:\n    frame = sys._getframe()\n"
@@ -469,7 +470,7 @@ def test_only_a_workers_kinds_come_out_of_it(kind):
     )
     written = run("struct.pack_into('Q', page(), 0, 0x7FF8DEAD00000002)\n" + forged, 1, module=FORGE + _PAGE)
     raised = run(body + "\nreturn 0.5", 3, module=FORGE)
-    expected = kind if kind in _OWN else ErrorKind.SANDBOX
+    expected = kind if kind in _OWN else ErrorKind.RUNTIME
     assert kinds(written) == {0: expected}
     assert kinds(raised) == {0: expected}
     assert "mine" in raised.grades.errors[0].message
@@ -688,6 +689,31 @@ def test_descriptors_above_a_thousand_work():
         for fd in opened:
             os.close(fd)
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="counts descriptors in /proc")
+def test_a_worker_has_its_pipes_alone():
+    """Nothing else is open in a worker, also where the host's numbers are above all that are closed in one go."""
+    import resource
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if hard < 4300:
+        pytest.skip("this machine allows fewer than 4,300 descriptors")
+    resource.setrlimit(resource.RLIMIT_NOFILE, (4300, hard))
+    opened = [os.open("/dev/null", os.O_RDONLY) for _ in range(4100)]
+    try:
+        bare = Pool(())
+        text = (
+            "import os\nasync def grade(t):\n    return float(sum(map(int, os.listdir('/proc/self/fd'))))\n"
+        )
+        found = bare.run(Program(text, FAST), rows(1)).grades
+        bare.close()
+    finally:
+        for fd in opened:
+            os.close(fd)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    # 0 to 4, and the descriptor of the folder that is read.
+    assert found.scores.tolist() == [0 + 1 + 2 + 3 + 4 + 5]
 
 
 @pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="counts descriptors in /proc")

@@ -277,6 +277,21 @@ def test_a_forged_answer_costs_its_sender(forged):
     assert grades.n_scored + grades.n_failed == 6
 
 
+@pytest.mark.parametrize("seconds", [1e308, 3e9, float("inf"), -5.0, float("nan")])
+def test_seconds_that_cannot_be_are_not_believed(seconds):
+    """A worker that says a row took longer than its whole command says nothing, and nothing is reckoned from it."""
+    text = (
+        "import sys\nasync def grade(thread):\n    frame = sys._getframe()\n"
+        "    while 'threads' not in frame.f_locals:\n        frame = frame.f_back\n"
+        "    rows = frame.f_locals['threads']\n    seconds = rows._seconds\n"
+        "    def forge(self):\n        for i in range(len(self)):\n"
+        f"            seconds[i] = float('{seconds}')\n    type(rows).stop_clock = forge\n    return 1.0\n"
+    )
+    grades = lent(text, map(str, range(100)), workers=1)
+    assert np.isnan(grades.seconds).all()
+    assert grades.n_scored == 100
+
+
 def test_a_module_that_does_not_load_fails_its_rows():
     """With kind *load* and the check's words; nobody waits for ever."""
     grades = lent("raise ValueError('no')\nasync def grade(thread):\n    return 1.0\n", ["a", "b"])
@@ -349,6 +364,9 @@ def test_what_waits_goes_together_in_the_next_command(monkeypatch):
         ("import json", "json.n = getattr(json, 'n', 0) + 1; return json.n"),
         ("import decimal", "decimal.getcontext().prec -= 1; return 28 - decimal.getcontext().prec"),
         ("import random\nrandom.seed(1)", "return float(random.random() == 0.13436424411240122)"),
+        ("from json import loads", "g = getattr(loads, '__glo' + 'bals__'); g['n'] = g.get('n', 0) + 1; return g['n']"),
+        ("from json import loads\nfrom operator import attrgetter", "g = attrgetter('__globals__')(loads); g['n'] = g.get('n', 0) + 1; return g['n']"),
+        ("def f():\n    yield F.gi_frame.f_back.f_back.f_globals\nF = f()", "g = next(F); g['n'] = g.get('n', 0) + 1; return g['n']"),
     ],
 )  # fmt: skip
 def test_a_single_call_sees_nothing_of_earlier_ones(module_text, body):
@@ -417,6 +435,15 @@ def test_a_single_call_prints_as_before():
         ),
         ("from datetime import datetime\nprint(datetime.now().year, datetime.min.year)\n", True),
         ("from json import nothing\n", False),
+        ("async def grade(t):\n    return getattr(t, 'metadata', None)\n", True),
+        ("from json import loads\nx = getattr(loads, '__glo' + 'bals__')\n", False),
+        ("from json import loads\nx = getattr(loads, '__globals__')\n", False),
+        ("look = getattr\n", False),
+        ("import operator\nlook = operator.attrgetter('x')\n", False),
+        ("from operator import methodcaller as m\n", False),
+        ("def f():\n    yield\nx = f().gi_frame\n", False),
+        ("from json import loads\nmatch loads:\n    case object(__globals__=x):\n        pass\n", False),
+        ("import typing\ndef f(x: 'print()'): ...\ntyping.get_type_hints(f)\n", False),
     ],
 )
 def test_which_texts_keep_to_themselves(text, contained):

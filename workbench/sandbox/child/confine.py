@@ -155,12 +155,13 @@ def _libc() -> ctypes.CDLL:
 
 def _drop_root() -> None:
     """Give up root where we have it. The seccomp filter does not need this; it is a second lock."""
-    if not hasattr(os, "setresuid") or os.geteuid() != 0:
+    if not hasattr(os, "geteuid") or os.geteuid() != 0:
         return
     try:
         os.setgroups([])
-        os.setresgid(65534, 65534, 65534)
-        os.setresuid(65534, 65534, 65534)
+        # For root these change the saved ids as well, as `setresuid` does, which macOS does not have.
+        os.setgid(65534)
+        os.setuid(65534)
     except OSError:
         pass  # a container that does not allow it; the self-test still decides
 

@@ -22,13 +22,17 @@ _SETTERS = frozenset("getcontext setcontext localcontext register_dialect unregi
 _REACHING = frozenset(
     "setattr delattr globals vars locals exec eval compile open __import__ __builtins__ breakpoint input".split()
 )
+_READING = frozenset("attrgetter methodcaller get_type_hints ForwardRef".split())
+"""Names under which the standard library looks up, or evaluates, what a text spells."""
+_FRAMES = frozenset("gi_frame cr_frame ag_frame tb_frame f_back f_globals f_locals f_builtins".split())
+"""Attributes that lead from a generator, a coroutine or a traceback to the worker's own names."""
 _PRIVATE = frozenset("__init__ __post_init__ __name__ __class__ __doc__ __qualname__ __len__ __eq__".split())
 
 
 def is_self_contained(tree: ast.Module) -> bool:
     """Whether no row can leave anything behind but in the module's own names and objects."""
     foreign = _imported(tree)
-    if foreign is None or any(_reaches_out(node) for node in ast.walk(tree)):
+    if foreign is None or any(_reaches_out(node) for node in ast.walk(tree)) or _looks_up(tree):
         return False
     reading = _Reading(foreign)
     reading.visit(tree)
@@ -118,11 +122,27 @@ def _reaches_out(node: ast.AST) -> bool:
         return node.id in _REACHING
     if isinstance(node, ast.Attribute):
         return _is_odd(node.attr) or (isinstance(node.ctx, ast.Store | ast.Del) and not _is_own(node))
-    return isinstance(node, ast.alias) and (_is_odd(node.name) or node.name in _SETTERS)
+    if isinstance(node, ast.MatchClass):
+        return any(map(_is_odd, node.kwd_attrs))
+    return isinstance(node, ast.alias) and _is_odd(node.name)
 
 
 def _is_odd(name: str) -> bool:
-    return name in _SETTERS or (name.startswith("__") and name not in _PRIVATE)
+    if name in _SETTERS or name in _READING or name in _FRAMES:
+        return True
+    return name.startswith("__") and name not in _PRIVATE
+
+
+def _looks_up(tree: ast.Module) -> bool:
+    """Whether `getattr` is called with a name that the text does not spell out or that is odd, or is passed on."""
+    used = [node for node in ast.walk(tree) if isinstance(node, ast.Name) and node.id == "getattr"]
+    plain = [node.func for node in ast.walk(tree) if isinstance(node, ast.Call) and _is_plain(node.args)]
+    return not set(used) <= set(plain)
+
+
+def _is_plain(args: list[ast.expr]) -> bool:
+    name = args[1] if len(args) > 1 else None
+    return isinstance(name, ast.Constant) and isinstance(name.value, str) and not _is_odd(name.value)
 
 
 def _is_own(node: ast.Attribute) -> bool:

@@ -229,7 +229,8 @@ def _fork(control: socket.socket, message: dict[str, object], fds: list[int], ch
         pid = os.fork()
         if pid == 0:
             try:
-                control.detach()
+                # Closed here, since its number may be above those that the worker closes in one go.
+                control.close()
                 sys.modules["_wb_worker"].main(message, fds)
             finally:
                 # Never by returning: the worker would run the zygote's loop on, and its clean-up, which kills

@@ -45,7 +45,8 @@ WORKER_KINDS = frozenset(
     }
 )
 """Kinds that our own code in a worker gives. All others say what happened outside of it, such as a spent budget or
-a stopped run, and decide there whether a row counts: a grader must not be able to choose one."""
+a stopped run, and decide there whether a row counts: a grader must not be able to choose one. *sandbox* is one of them:
+what a grader forges, or leaves out, counts as a failure of its own."""
 MAX_REASONING = 20_000
 """Characters of a row's reasoning that are kept."""
 MAX_DEPTH = 50
@@ -76,9 +77,10 @@ def _check(entry: Any, expected: str) -> CheckResult:
         raise Death("it broke the protocol")
     name, passed, message, seconds = entry
     well_formed = name == expected and isinstance(passed, bool) and isinstance(message, str)
-    if not well_formed or not isinstance(seconds, int | float) or not 0 <= seconds < math.inf:
+    # Exactly a float, as an honest worker's clock gives: an int may have more digits than a float can hold.
+    if not well_formed or type(seconds) is not float or not 0 <= seconds < math.inf:
         raise Death("it broke the protocol")
-    return (expected, passed, clean(message), float(seconds))
+    return (expected, passed, clean(message), seconds)
 
 
 def read_texts(reply: Mapping[str, Any], key: str) -> list[str]:
@@ -90,7 +92,7 @@ def read_texts(reply: Mapping[str, Any], key: str) -> list[str]:
 def read_errors(reply: Mapping[str, Any], limit: int = 2000) -> dict[int, GradeError]:
     """The error table of a range of rows, each text cut to `limit` characters.
 
-    Forged entries are left out, and their rows say so; a kind that no worker may give becomes *sandbox*.
+    Forged entries are left out, and their rows say so; a kind that no worker may give becomes *runtime*.
     """
     texts, entries = reply.get("texts"), reply.get("errors")
     if not isinstance(texts, list) or not isinstance(entries, list):
@@ -114,7 +116,7 @@ def read_errors(reply: Mapping[str, Any], limit: int = 2000) -> dict[int, GradeE
 def _error(kind: ErrorKind, message: str) -> GradeError:
     if kind in WORKER_KINDS:
         return GradeError(kind, message)
-    return GradeError(ErrorKind.SANDBOX, f"the worker called it {kind}, which is not its to say: {message}")
+    return GradeError(ErrorKind.RUNTIME, f"the worker called it {kind}, which is not its to say: {message}")
 
 
 def read_notes(reply: Mapping[str, Any], count: int) -> dict[int, dict[str, Any]]:
@@ -181,7 +183,7 @@ def read_done(reply: Mapping[str, Any], count: int) -> int:
 def unscored(score: np.float64, bits: np.uint64) -> GradeError:
     """Why a row has no score when the worker gave no reason."""
     if bits in (NOT_SCORED, FAILED):
-        return GradeError(ErrorKind.SANDBOX, "the worker gave no score and no reason")
+        return GradeError(ErrorKind.RUNTIME, "the worker gave no score and no reason")
     return GradeError(ErrorKind.NOT_FINITE, f"grade returned {float(score)!r}, which is not finite")
 
 

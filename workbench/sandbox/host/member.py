@@ -155,9 +155,10 @@ class Member(WorkerSlot):
         return back
 
     def _seconds(self, count: int) -> NDArray[np.float64]:
-        """Seconds of the first rows of its command as it tells them, NaN where it does not."""
-        seconds = self.running.scores[CAPACITY : CAPACITY + count].copy()
-        return np.where(np.isfinite(seconds) & (seconds >= 0), seconds, np.nan)
+        """Seconds of the first rows of its command as it tells them, NaN where it does not, or tells what cannot be."""
+        seconds, most = self.running.scores[CAPACITY : CAPACITY + count].copy(), time.monotonic() - self.since
+        # More than all of them took together is forged: the size of the next command is reckoned from it.
+        return np.where(np.isfinite(seconds) & (seconds >= 0) & (seconds <= most), seconds, np.nan)
 
     def _keep(self, count: int) -> list[Piece]:
         """Leave it the first rows of its command, and return the others."""
@@ -193,7 +194,7 @@ class Member(WorkerSlot):
 
     def _take_printed(self, reply: Mapping[str, Any]) -> None:
         told = reply.get("printed")
-        printed = [str(text) for text in told] if isinstance(told, list) else []
+        printed = [text if isinstance(text, str) else "" for text in told] if isinstance(told, list) else []
         printed = [self.printed + "".join(printed[:1]), *printed[1:]]
         self.printed = ""
         rows = [(piece.batch, row) for piece in self.pieces for row in range(piece.first, piece.stop)]

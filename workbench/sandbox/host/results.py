@@ -109,7 +109,7 @@ class Results:
             verdict: What its loss means for the row it was at.
 
         Returns:
-            Whether any row was kept.
+            Whether it graded any row, kept or to be graded again.
         """
         scores, bits = page
         open_rows = np.flatnonzero(bits == NOT_SCORED)
@@ -120,10 +120,10 @@ class Results:
         if self._noted:
             # Their notes are lost with the worker, so all rows before it are graded again.
             ranges = [(0, blamed)] if blamed else []
-            any_kept = False
+            any_graded = bool((bits[:blamed] != FAILED).any())
         else:
             ranges = [(int(offset), int(offset) + 1) for offset in np.flatnonzero(bits[:blamed] == FAILED)]
-            any_kept = self.keep(request, (scores[:blamed], bits[:blamed]))
+            any_graded = self.keep(request, (scores[:blamed], bits[:blamed]))
         if blamed < request.count:
             self.grades.fail(request.first + blamed, verdict)
             self.done, self.failed = self.done + 1, self.failed + 1
@@ -132,7 +132,7 @@ class Results:
         # The messages of failed rows before it were lost with the worker: these rows are graded again.
         for start, stop in reversed(ranges):
             slot.ranges.appendleft((request.first + start, request.first + stop))
-        return any_kept
+        return any_graded
 
 
 def page_of(slot: WorkerSlot, request: Request) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
