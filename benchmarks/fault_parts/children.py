@@ -104,7 +104,7 @@ def soak(rows: str, runs: str) -> None:
         memory.append(_megabytes())
         if number == int(runs) // 10:  # by then all threads that a pool starts when it needs them are there
             before = _held()
-    after = _held()
+    after = _settled(before)
     late = np.array(memory[len(memory) // 4 :])
     slope = float(np.polyfit(np.arange(len(late)), late, 1)[0]) if len(late) > 1 else 0.0
     counts = {name: (before[name], after[name]) for name in after}
@@ -116,6 +116,16 @@ def _megabytes() -> float:
     """Resident memory of this process."""
     pages = int(Path("/proc/self/statm").read_text().split()[1])
     return pages * os.sysconf("SC_PAGE_SIZE") / 2**20
+
+
+def _settled(before: dict[str, int], seconds: float = 10.0) -> dict[str, int]:
+    """What is held once the last run's workers have ended, which is not waited for by the run; a leak does not end."""
+    end = time.monotonic() + seconds
+    while (held := _held()) and time.monotonic() < end:
+        if all(held[name] <= before[name] for name in held if name != "threads"):
+            break
+        time.sleep(0.05)
+    return held
 
 
 def _held() -> dict[str, int]:
