@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.certificates.digests import data_digest
 from workbench.errors import ReportError
 from workbench.files import check_writable
 from workbench.grade import ErrorKind
@@ -24,7 +23,8 @@ from workbench.graders.control import put_together
 from workbench.grades import FAILED, MISSING, Grades
 from workbench.grades_table import grades_of_record, records
 from workbench.report import Report
-from workbench.report.parquet import read_marks, read_settings, write_report
+from workbench.report.parquet import read_marks, read_settings, require_own_file, write_report
+from workbench.report.same import digest_of_ends
 from workbench.samples import Samples
 
 __all__ = ["KeptGrades", "RunFile"]
@@ -33,8 +33,6 @@ _SUFFIX = ".unfinished"
 _VERSION = 1
 _SECONDS, _SHARE = 0.25, 10.0
 """Time between two writes: so many seconds, and so many times what a write takes, so that little of a run is writing."""
-_FIRST, _LAST = 1000, 100
-"""Rows whose contents tell whether the rows are those of the earlier run; all of a large file would take minutes."""
 _MARK = "run"
 """Under which name a report's file has the run that it is of."""
 _AFTER_GRADING = frozenset({"entry.weight", "entry.severity", "entry.on_error", "entry.negate_errors"})
@@ -83,7 +81,7 @@ class RunFile:
         self._mark: dict[str, Any] = {
             "version": _VERSION,
             "rows": len(samples),
-            "data": _digest_of_ends(samples),
+            "data": digest_of_ends(samples),
             "graders": {name: _of_grades(own) for name, own in sorted(fingerprints.items())},
         }
         self._kept: dict[Part, Grades] = {}
@@ -93,6 +91,7 @@ class RunFile:
         self._next, self._lock = 0.0, threading.Lock()
         self._is_left = False  # whether a failure inside a grader may be mended
         check_writable(self.path)
+        require_own_file(self.path, samples)
         self._unfinished = self.path.with_name(self.path.name + _SUFFIX)
         is_new = not self._unfinished.exists()
         self._database = self._connected()
@@ -113,8 +112,10 @@ class RunFile:
         """Take the grades of the report that an earlier run ended with, stopped or not."""
         if not self.path.exists():
             return
-        fields = read_settings(self.path, self._samples)
         mark = read_marks(self.path).get(_MARK)
+        if mark is not None:
+            self._check(mark, self.path)
+        fields = read_settings(self.path, self._samples)
         if mark is None:
             # A report of `to_parquet`: its rows were compared by their ids, which are their places where they have no others.
             if "id" not in self._samples.columns:
@@ -127,8 +128,7 @@ class RunFile:
                 for name in self._mark["graders"]
                 if name in fields["grades"]
             }
-            mark = {**self._mark, "graders": known}
-        self._check(mark, self.path)
+            self._check({**self._mark, "graders": known}, self.path)
         for name, grades in fields["grades"].items():
             for repeat, one in enumerate(grades.repeats or (grades,)):
                 self._keep((name, repeat), one)
@@ -390,15 +390,6 @@ def _without(grades: Grades, again: NDArray[np.bool_]) -> Grades:
         return grades
     rest, rows = np.flatnonzero(~again), np.flatnonzero(again)
     return put_together([(rows, Grades.empty(len(rows))), (rest, grades.take(rest))])
-
-
-def _digest_of_ends(samples: Samples) -> str:
-    rows = np.arange(len(samples))
-    ends = np.unique(np.concatenate([rows[:_FIRST], rows[-_LAST:]]))
-    try:
-        return data_digest(samples.take(ends))
-    except ReportError:
-        return ""  # contents of other kinds than plain data: the rows are compared by their number alone
 
 
 def _different_graders(earlier: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:

@@ -35,6 +35,24 @@ def test_code_takes_cores():
     assert forecast.sentences[0] == "1,000,000 rows take about 13.9 h on 10 cores, as far as 100 rows tell."
 
 
+def test_reading_is_told_where_it_takes_much():
+    """It is not divided by the cores, but by the processes that read."""
+    forecast = wb.forecast_cost(wb.ExactMatch().run(ROWS, progress=False), 10**9, cores=64, readers=3)
+    assert any("with reading rows in 3 processes" in sentence for sentence in forecast.sentences)
+    assert not any("reading" in sentence for sentence in wb.forecast_cost(report_of(), 100).sentences)
+
+
+def test_the_time_of_answers_out_of_the_store_is_nobodys():
+    """A new row is asked; where all came from the store the time is not known."""
+    seconds = np.full(100, 0.5)
+    seconds[:50] = 0.0001
+    stored = {row: {"kept": True} for row in range(50)}
+    forecast = wb.forecast_cost(report_of(seconds=seconds, metadata=stored), 1000, concurrency=10)
+    assert forecast.table.loc["g", "time"] == pytest.approx(50)
+    all_stored = {row: {"kept": True} for row in range(100)}
+    assert math.isnan(wb.forecast_cost(report_of(metadata=all_stored), 1000).seconds)
+
+
 def test_a_rule_is_graded_once_whatever_the_repeats():
     """It gives the same grade always; code in the sandbox may not."""
     assert wb.forecast_cost(report_of(code=True), 1000, cores=1, repeats=3).table.loc[

@@ -88,6 +88,65 @@ def test_a_grader_called_like_another_ones_repeat(tmp_path):
             assert list(again.scores) == list(one.scores)
 
 
+@pytest.mark.parametrize("changed", ["reversed", "one row"])
+def test_rows_with_other_contents_are_refused(tmp_path, changed):
+    """Row numbers are the ids of rows without any: the contents tell that these are others."""
+    file, path = tmp_path / "rows.parquet", tmp_path / "grades.parquet"
+    pd.DataFrame(ROWS).to_parquet(file)
+    wb.Length(maximum=1).run(wb.read_samples(file, lazy=True), progress=False).to_parquet(path)
+    assert len(wb.read_report(path)) == len(ROWS)
+    others = ROWS[::-1] if changed == "reversed" else [{**ROWS[0], "completion": "other"}, *ROWS[1:]]
+    pd.DataFrame(others).to_parquet(file)
+    with pytest.raises(ReportError, match="other contents"):
+        wb.read_report(path)
+    with pytest.raises(ReportError, match="other contents"):
+        wb.read_report(path, others)
+
+
+def test_the_data_are_not_overwritten(tmp_path):
+    """Neither their file, nor is a report put among the files of a folder, which would be rows of it from then on."""
+    folder = tmp_path / "data"
+    folder.mkdir()
+    file = folder / "rows.parquet"
+    pd.DataFrame(ROWS).to_parquet(file)
+    before = file.read_bytes()
+    for data in (wb.read_samples(file), wb.read_samples(folder, lazy=True)):
+        report = wb.Length(maximum=1).run(data, progress=False)
+        with pytest.raises(ReportError, match="not written where its data are") as error:
+            report.to_parquet(file)
+        assert "-report.parquet" in error.value.hint
+    for name in ("grades.parquet", "rows.parquet"):
+        with pytest.raises(ReportError):
+            wb.Suite([wb.Length(maximum=1)]).run(data, resume=folder / name, progress=False)
+    assert file.read_bytes() == before
+    assert [path.name for path in folder.iterdir()] == ["rows.parquet"]
+    report.to_parquet(folder / "grades")  # is no file of the data
+
+
+@pytest.mark.parametrize("damage", ["middle", "end", "empty", "missing"])
+def test_a_damaged_report_is_told(report, tmp_path, damage):
+    """The file is named, and what to do."""
+    path = report.to_parquet(tmp_path / "report.parquet")
+    data = bytearray(path.read_bytes())
+    if damage == "middle":
+        data[200:4000] = bytes(3800)
+    path.write_bytes({"end": bytes(data[:-200]), "empty": b""}.get(damage, bytes(data)))
+    if damage == "missing":
+        path.unlink()
+    with pytest.raises(ReportError, match="cannot be read") as error:
+        wb.read_report(path, report.samples)
+    assert error.value.where == str(path)
+    assert error.value.hint
+
+
+def test_repeats_come_back_with_what_was_said_of_their_grader(tmp_path):
+    """Else a forecast takes repeats of code for questions to a server."""
+    grader = wb.FunctionGrader.from_source("async def grade(thread):\n    return 1.0\n", name="g")
+    report = wb.Suite([grader]).run(wb.Samples(ROWS), repeats=2, progress=False)
+    back = written_again(report, tmp_path / "report.parquet")
+    assert not wb.forecast_cost(back, 1000).table["waits"].any()
+
+
 def test_other_tools_read_it(report, tmp_path):
     """One line a row, with a column for each part of each grader's grade."""
     frame = pd.read_parquet(report.to_parquet(tmp_path / "report.parquet"))

@@ -19,8 +19,7 @@ from workbench.errors import ReportError, WorkbenchError
 from workbench.graders import Grader
 from workbench.graders.combine import Entry
 from workbench.graders.combine.entry import as_entry
-from workbench.report.protocols import SamplesLike
-from workbench.report.same import contents
+from workbench.report.same import data_digest
 from workbench.serialization import is_data_field, spec_of
 
 __all__ = [
@@ -63,35 +62,6 @@ def _one_spelling(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_one_spelling(item) for item in value]
     return int(value) if isinstance(value, float) and value.is_integer() else value
-
-
-def data_digest(samples: SamplesLike) -> str:
-    """SHA-256 of all that graders saw: id, turns, tool calls, tools, metadata and reference of each row, in order.
-
-    It is the same on every machine, and for every order of columns. A row that cannot be read counts by why it cannot.
-
-    Raises:
-        ReportError: A row holds what is no plain data.
-    """
-    sha256 = hashlib.sha256()
-    encode = json.JSONEncoder(sort_keys=True, separators=(",", ":"), default=_bytes_as_text).encode
-    try:
-        for name, content in zip(samples.ids, contents(samples), strict=True):
-            # A line each: JSON has no line end of its own, so no two lists of rows read alike.
-            sha256.update(f"{encode([name, content])}\n".encode("ascii"))
-    except TypeError as error:
-        raise ReportError(
-            "a row holds what is no plain data",
-            found=str(error)[:200],
-            expected="text, numbers, lists or dicts",
-        ) from None
-    return sha256.hexdigest()
-
-
-def _bytes_as_text(value: Any) -> Any:
-    if isinstance(value, bytes):
-        return ["bytes", value.hex()]  # marked, so that it is not taken for a text of the same digits
-    raise TypeError(f"an object of type {type(value).__name__}")
 
 
 def label_digest(codes: NDArray[np.int8]) -> str:

@@ -22,7 +22,7 @@ from workbench.markup import html_block, html_table, markdown_lines, markdown_ta
 from workbench.packed import Packed
 from workbench.report.forecast_result import duration, table_lines
 from workbench.report.report import Report
-from workbench.report.row_rates import asked_rows
+from workbench.report.row_rates import asked_rows, stored_rows
 from workbench.report.spending import money
 
 __all__ = ["CostForecast", "forecast_cost"]
@@ -35,6 +35,8 @@ _TIMED = 10_000
 READING = "(reading rows)"
 """Name of the line that is of no grader."""
 _UNITS = ("B", "kB", "MB", "GB", "TB", "PB")
+_MUCH = 0.2
+"""Share of the time from which reading rows is told of."""
 MIN_ROWS = 20
 """Rows that a forecast rests on at least; ours: with fewer the interval of a mean says nothing."""
 
@@ -54,6 +56,7 @@ class CostForecast:
             dollars), cost_lo and cost_hi (95 % interval of the mean, the rows of a prompt taken together), bytes (of its grades, in
             memory or in Parquet before compression). NaN where unknown.
         data_bytes: Of the rows as they are sent to graders.
+        readers: Processes that read rows.
     """
 
     rows: int
@@ -62,6 +65,7 @@ class CostForecast:
     concurrency: int
     table: pd.DataFrame
     data_bytes: float
+    readers: int = 1
 
     @property
     def seconds(self) -> float:
@@ -92,6 +96,11 @@ class CostForecast:
             said.append("What the judges cost is not known: a model has no price.")
         elif self.cost:
             said.append(f"The judges cost about {money(self.cost)} ({money(lo)} to {money(hi)}).")
+        if (reading := float(self.table["time"].get(READING, 0.0))) > _MUCH * self.seconds:
+            said.append(
+                f"Of that, {duration(reading)} go by with reading rows in {self.readers} process{'es' * (self.readers > 1)}: "
+                "readers= says how many read at once."
+            )
         return [
             *said,
             f"The rows are about {_size(self.data_bytes)}, their grades {_size(self.bytes)}.",
@@ -139,7 +148,7 @@ def forecast_cost(
         rows: To be graded.
         cores: Processor cores on all machines together; those of this one by default.
         concurrency: Questions under way at once, on all machines together.
-        readers: Processes that read rows: 1 on one machine, the workers of a cluster.
+        readers: Processes that read rows, which `cores` does not divide: 1 on one machine, the workers of a cluster.
         repeats: How often every row is graded by what may give it different grades.
 
     Raises:
@@ -182,6 +191,7 @@ def forecast_cost(
         concurrency,
         pd.DataFrame.from_dict(lines, orient="index"),
         _data_bytes(report) * rows,
+        readers,
     )
 
 
@@ -192,7 +202,7 @@ def _once(grades: Grades) -> Grades:
 
 def _line(grades: Grades, groups: Any, plan: tuple[int, int, int, int]) -> dict[str, Any]:
     rows, cores, concurrency, repeats = plan
-    known = grades.seconds[~np.isnan(grades.seconds)]
+    known = grades.seconds[~np.isnan(grades.seconds) & ~stored_rows(grades)]
     seconds = float(known.mean()) if len(known) else math.nan
     asked = asked_rows(grades)
     waits = not grades.code and not grades.isolation

@@ -12,13 +12,14 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from workbench.diagnostics.labels import read_labels
-from workbench.display_text import encodable
+from workbench.display_text import encodable, one_line
 from workbench.errors import ReportError, SamplesError
 from workbench.files import replaced
 from workbench.graders.combine import GateResult
 from workbench.grades import Grades
 from workbench.grades_table import GRADE_COLUMNS, WORDS, fill, grade_columns
 from workbench.report.protocols import ReportLike
+from workbench.report.same import digest_of_ends
 from workbench.samples import Samples, as_samples, read_samples
 
 __all__ = ["read_marks", "read_settings", "write_report"]
@@ -40,6 +41,7 @@ def write_report(report: ReportLike, path: str | Path, *, marks: Mapping[str, An
     import pyarrow.parquet as pq
 
     target, tables = Path(path), _tables(report.grades)
+    require_own_file(target, report.samples)
     labels = None if report.labels is None else read_labels(report.labels, len(report))
     fields = [("sample", pa.string()), *([("label", pa.bool_())] if labels is not None else [])]
     fields += [(f"{name}.{part}", kind) for name in tables for part, kind in GRADE_COLUMNS.items()]
@@ -52,6 +54,26 @@ def write_report(report: ReportLike, path: str | Path, *, marks: Mapping[str, An
             columns = _columns(report, rows, labels, tables)
             writer.write_table(pa.table(columns, schema=schema))
     return target
+
+
+def require_own_file(path: Path, samples: Any) -> None:
+    """Refuse a path at which grades would take the place of the data, or become part of them.
+
+    Args:
+        path: Where a report is to be written.
+        samples: The rows, with the file or folder that they were read from as `source`, if any.
+
+    Raises:
+        ReportError: It is the data's file, or a Parquet file in the folder that is read as the data.
+    """
+    source = Path(str(getattr(samples, "source", "") or "-"))
+    same = source.is_file() and path.exists() and path.samefile(source)
+    within = source.is_dir() and path.suffix == ".parquet" and path.parent.resolve() == source.resolve()
+    if same or within:
+        raise ReportError(
+            "a report is not written where its data are", where=str(path), found="the file of the data" if same else f"a folder whose files are the data, {source}",
+            expected="a path beside them", hint=f"write it to {str(source.with_name(source.stem + '-report.parquet'))!r}",
+        )  # fmt: skip
 
 
 def _tables(grades: Mapping[str, Grades]) -> dict[str, Grades]:
@@ -121,6 +143,7 @@ def _settings(report: Any) -> dict[str, Any]:
             "source": str(getattr(samples, "source", "")),
             "columns": dict(samples.columns),
             "lazy": bool(getattr(samples, "is_lazy", False)),
+            "ends": digest_of_ends(samples),
         },
     }  # fmt: skip
 
@@ -140,7 +163,15 @@ def read_settings(path: str | Path, samples: Any = None) -> dict[str, Any]:
         rows = _samples(settings["samples"], samples, path)
         if len(rows) != settings["rows"]:
             raise _other_samples(path, f"{len(rows):,} rows", f"{settings['rows']:,} rows")
-        return _fields(file, settings, rows, path)
+        fields = _fields(file, settings, rows, path)
+        # Ids prove little: they are row numbers by default. Files of earlier releases have no digest.
+        if (ends := settings["samples"].get("ends")) and ends != digest_of_ends(rows):
+            raise _other_samples(
+                path,
+                "other contents among the first 1,000 or the last 100 rows",
+                "the rows as they were graded",
+            )
+        return fields
 
 
 def read_marks(path: str | Path) -> Mapping[str, Any]:
@@ -156,9 +187,15 @@ def _opened(path: str | Path) -> Any:
     try:
         return pq.ParquetFile(path)
     except (OSError, pa.ArrowException) as error:
-        raise ReportError(
-            "the report cannot be read", where=str(path), found=str(error)[:200], expected="a file of report.to_parquet(...)"
-        ) from error  # fmt: skip
+        raise _unreadable(path, error) from error
+
+
+def _unreadable(path: str | Path, error: Exception) -> ReportError:
+    missing = isinstance(error, FileNotFoundError)
+    return ReportError(
+        "the report cannot be read", where=str(path), found="no such file" if missing else one_line(str(error))[:200], expected="a file of report.to_parquet(...) or run(..., resume=...)",
+        hint="look for its name" if missing else "the file is damaged or of another kind: take a copy of it, or grade the rows again",
+    )  # fmt: skip
 
 
 def _checked_settings(file: Any, path: str | Path) -> dict[str, Any]:
@@ -210,7 +247,7 @@ def _fields(file: Any, settings: Mapping[str, Any], samples: Samples, path: str 
     names = _table_names([(own["name"], own["repeats"]) for own in settings["graders"]])
     tables = {table: Grades.empty(n) for each in names.values() for table in each}
     labels: list[bool | None] = []
-    for start, part in _parts(file):
+    for start, part in _parts(file, path):
         _check_ids(samples, start, part["sample"].to_pylist(), path)
         labels += part["label"].to_pylist() if "label" in part else []
         for table, grades in tables.items():
@@ -220,6 +257,8 @@ def _fields(file: Any, settings: Mapping[str, Any], samples: Samples, path: str 
         grades.repeats = tuple(tables[table] for table in names[own["name"]][1:])
         for word in WORDS:
             setattr(grades, word, own[word])
+        for repeat in grades.repeats:
+            repeat.isolation, repeat.code = grades.isolation, grades.code
     gate = settings["gate"]
     return {
         "samples": samples,
@@ -236,11 +275,14 @@ def _fields(file: Any, settings: Mapping[str, Any], samples: Samples, path: str 
     }  # fmt: skip
 
 
-def _parts(file: Any) -> Iterator[tuple[int, dict[str, pa.Array]]]:
+def _parts(file: Any, path: str | Path) -> Iterator[tuple[int, dict[str, pa.Array]]]:
     start = 0
-    for batch in file.iter_batches(batch_size=_ROWS):
-        yield start, dict(zip(batch.schema.names, batch.columns, strict=True))
-        start += len(batch)
+    try:
+        for batch in file.iter_batches(batch_size=_ROWS):
+            yield start, dict(zip(batch.schema.names, batch.columns, strict=True))
+            start += len(batch)
+    except (OSError, pa.ArrowException) as error:
+        raise _unreadable(path, error) from error
 
 
 def _check_ids(samples: Samples, start: int, ids: Sequence[str], path: str | Path) -> None:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from workbench.grades import Grades
 
-__all__ = ["asked_rows", "row_cost", "row_seconds"]
+__all__ = ["asked_rows", "row_cost", "row_seconds", "stored_rows"]
 
 
 def row_seconds(columns: Iterable[Grades]) -> float:
@@ -45,6 +45,13 @@ def asked_rows(grades: Grades) -> NDArray[np.bool_]:
     is_asked = ~np.isnan(grades.tokens)
     is_asked[[row for row, metadata in grades.metadata.items() if _has_reply(metadata)]] = True
     return is_asked
+
+
+def stored_rows(grades: Grades) -> NDArray[np.bool_]:
+    """Rows (n,) whose reply came out of the store: their time says nothing of new rows."""
+    is_stored = np.zeros(len(grades), np.bool_)
+    is_stored[[row for row, metadata in grades.metadata.items() if metadata.get("kept")]] = True
+    return is_stored
 
 
 def _has_reply(metadata: Mapping[str, Any]) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
@@ -12,7 +14,10 @@ from workbench.errors import ReportError, SamplesError
 from workbench.packed import BATCH_ROWS
 from workbench.report.protocols import ReportLike, SampleLike, SamplesLike
 
-__all__ = ["contents", "merged_fields", "require_same_rows"]
+__all__ = ["contents", "data_digest", "digest_of_ends", "merged_fields", "require_same_rows"]
+
+_FIRST, _LAST = 1000, 100
+"""Rows whose contents tell whether rows are those of an earlier run; all of a large file would take minutes."""
 
 
 def merged_fields(report: ReportLike, other: ReportLike, suffix: str) -> dict[str, Any]:
@@ -103,3 +108,41 @@ def _first_difference(a: str, b: str) -> str:
     )
     at = max(0, equal_length - 20)
     return " and ".join(one_line(f"…{text[at : at + 60]}…") for text in (a, b))
+
+
+def data_digest(samples: SamplesLike) -> str:
+    """SHA-256 of all that graders saw: id, turns, tool calls, tools, metadata and reference of each row, in order.
+
+    It is the same on every machine, and for every order of columns. A row that cannot be read counts by why it cannot.
+
+    Raises:
+        ReportError: A row holds what is no plain data.
+    """
+    sha256 = hashlib.sha256()
+    encode = json.JSONEncoder(sort_keys=True, separators=(",", ":"), default=_bytes_as_text).encode
+    try:
+        for name, content in zip(samples.ids, contents(samples), strict=True):
+            # A line each: JSON has no line end of its own, so no two lists of rows read alike.
+            sha256.update(f"{encode([name, content])}\n".encode("ascii"))
+    except TypeError as error:
+        raise ReportError(
+            "a row holds what is no plain data",
+            found=str(error)[:200],
+            expected="text, numbers, lists or dicts",
+        ) from None
+    return sha256.hexdigest()
+
+
+def _bytes_as_text(value: Any) -> Any:
+    if isinstance(value, bytes):
+        return ["bytes", value.hex()]  # marked, so that it is not taken for a text of the same digits
+    raise TypeError(f"an object of type {type(value).__name__}")
+
+
+def digest_of_ends(samples: Any) -> str:
+    """`data_digest` of the first 1,000 and the last 100 rows, for data of any size; "" where they hold what is no plain data."""
+    rows = np.arange(len(samples), dtype=np.intp)
+    try:
+        return data_digest(samples.take(np.unique(np.concatenate([rows[:_FIRST], rows[-_LAST:]]))))
+    except ReportError:
+        return ""

@@ -54,7 +54,7 @@ class DaskColumns:
         except Exception as error:  # whatever a user's own graph raises
             raise SamplesError(
                 "the Dask DataFrame cannot be computed", found=one_line(f"{type(error).__name__}: {error}")[:300],
-                expected="a DataFrame whose partitions can be computed", hint="frame.head() shows the same error",
+                expected="a DataFrame whose partitions can be computed", hint="[len(part) for part in frame.partitions] shows at which partition",
             ) from error  # fmt: skip
         self.bounds = np.concatenate([[0], np.cumsum(np.asarray(lengths, np.intp))]).astype(np.intp)
         self._pieces: OrderedDict[int, tuple[FrameColumns, int]] = OrderedDict()
