@@ -136,6 +136,12 @@ def test_impossible_numbers_are_refused(wrong):
         wb.forecast_cost(report_of(), **{"rows": 10, "cores": 1, **wrong})
 
 
+def test_what_is_no_report_is_refused():
+    """Rows, for instance."""
+    with pytest.raises(ReportError, match="made from a report"):
+        wb.forecast_cost(ROWS, 100)
+
+
 def test_too_few_rows_are_refused():
     """With the way to more."""
     with pytest.raises(ReportError, match="too few rows"):

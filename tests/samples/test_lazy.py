@@ -243,26 +243,45 @@ def test_a_file_that_is_written_anew_while_it_is_graded(path, monkeypatch, kept)
         assert "changed since it was opened" in grades.errors[ROWS - 1].message
 
 
+def spoil(path, number):
+    """Break every column of a row group; size and time of the file stay."""
+    group, times, data = (
+        pq.ParquetFile(path).metadata.row_group(number),
+        path.stat(),
+        bytearray(path.read_bytes()),
+    )
+    for at in range(group.num_columns):
+        column = group.column(at)
+        start = min(column.dictionary_page_offset or column.data_page_offset, column.data_page_offset)
+        data[start : start + 20] = b"\xff" * 20
+    path.write_bytes(data)
+    os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+
+
 def test_a_file_of_which_a_part_cannot_be_read(tmp_path, small):
     """Its rows fail, the rows before and behind it are graded by every kind of grader."""
     path = tmp_path / "rows.parquet"
     frame_of().to_parquet(path, row_group_size=20, compression="none")
     samples = wb.read_samples(str(path), lazy=True)
-    group = pq.ParquetFile(path).metadata.row_group(1)
-    data = bytearray(path.read_bytes())
-    for at in range(group.num_columns):
-        column = group.column(at)
-        start = min(column.dictionary_page_offset or column.data_page_offset, column.data_page_offset)
-        data[start : start + 20] = b"\xff" * 20
-    times = path.stat()
-    path.write_bytes(data)
-    os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+    spoil(path, 1)
     report = wb.Suite(GRADERS).run(samples, progress=False)
     for grades in report.grades.values():
         scored = np.flatnonzero(grades.statuses == "scored").tolist()
         assert set(range(10)) <= set(scored)
         assert set(range(48, 60)) <= set(scored)
         assert all(grades.errors[row].kind is ErrorKind.SAMPLE for row in range(21, 38))
+
+
+def test_the_file_of_a_folder_that_cannot_be_read_is_named(tmp_path):
+    """Of many files a person has to find the one."""
+    for name in "abc":
+        frame_of(20).to_parquet(tmp_path / f"{name}.parquet", compression="none")
+    samples = wb.read_samples(str(tmp_path), lazy=True)
+    path = tmp_path / "b.parquet"
+    spoil(path, 0)
+    with pytest.raises(SamplesError) as error:
+        samples.column("completion")
+    assert error.value.where == str(path)
 
 
 def test_repeats_read_the_file_once_each(path, monkeypatch):

@@ -152,7 +152,7 @@ def forecast_cost(
         repeats: How often every row is graded by what may give it different grades.
 
     Raises:
-        ReportError: Fewer than 20 rows were graded, or a number is below 1.
+        ReportError: It is no report, fewer than 20 rows were graded, or a number is below 1.
 
     Example:
         >>> import workbench as wb
@@ -160,6 +160,11 @@ def forecast_cost(
         >>> wb.forecast_cost(wb.ExactMatch().run(rows, progress=False), 1_000_000, cores=4).cost
         0.0
     """
+    if not isinstance(report, Report):
+        raise ReportError(
+            "a forecast is made from a report", found=type(report).__name__, expected="what run(...) returns",
+            hint="grade some of the rows first: report = suite.run(samples.draw(200, seed=1))",
+        )  # fmt: skip
     cores = os.cpu_count() or 1 if cores is None else cores
     for name, value in (
         ("rows", rows),

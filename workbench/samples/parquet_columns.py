@@ -287,11 +287,16 @@ class ParquetColumns:
     def _unreadable(self, error: BaseException, rows: range) -> UnreadableRowsError:
         unreadable = UnreadableRowsError(
             "the file cannot be read, or was changed since it was opened",
-            where=str(self._path), found=one_line(str(error))[:200] or type(error).__name__, expected="the Parquet file as it was",
+            where=self._file_of(rows), found=one_line(str(error))[:200] or type(error).__name__, expected="the Parquet file as it was",
             hint="read the samples anew, or raise the limit of open files (ulimit -n) where there are too many",
         )  # fmt: skip
         unreadable.rows = rows
         return unreadable
+
+    def _file_of(self, rows: range) -> str:
+        """The file that holds the first of some rows; all of what is read where there are none."""
+        found = (group.fragment.path for group in self._groups if group.first <= rows.start < group.stop)
+        return next(found, str(self._path)) if rows else str(self._path)
 
 
 def _version(path: str) -> tuple[int, int]:
