@@ -272,7 +272,7 @@ def test_a_file_of_which_a_part_cannot_be_read(tmp_path, small):
         assert all(grades.errors[row].kind is ErrorKind.SAMPLE for row in range(21, 38))
 
 
-def test_the_file_of_a_folder_that_cannot_be_read_is_named(tmp_path):
+def test_the_file_of_a_folder_that_cannot_be_read_is_named(tmp_path, small):
     """Of many files a person has to find the one."""
     for name in "abc":
         frame_of(20).to_parquet(tmp_path / f"{name}.parquet", compression="none")
