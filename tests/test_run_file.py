@@ -290,6 +290,16 @@ def test_a_report_of_to_parquet_without_ids_is_refused(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["run.parquet"]
 
 
+def test_how_far_rows_were_compared_is_told(tmp_path):
+    """Of many rows the middle is not looked at, so that a changed row there keeps its old grade."""
+    few, many = ROWS[:9], [{"completion": str(row), "answer": "1"} for row in range(1101)]
+    for rows, told in ((few, False), (many, True)):
+        path = tmp_path / f"{len(rows)}.parquet"
+        wb.ExactMatch().run(rows, resume=path, progress=False)
+        again = wb.ExactMatch().run(rows, resume=path, progress=False)
+        assert ("first 1,000 and the last 100" in again.notes[0]) is told
+
+
 def test_fewer_repeats_are_refused(tmp_path):
     """The report at the end would not hold the others."""
     grader = wb.CustomGrader(Counting(), name="own")

@@ -24,7 +24,7 @@ from workbench.grades import FAILED, MISSING, Grades
 from workbench.grades_table import grades_of_record, records
 from workbench.report import Report
 from workbench.report.parquet import read_marks, read_settings, require_own_file, write_report
-from workbench.report.same import digest_of_ends
+from workbench.report.same import COMPARED, digest_of_ends
 from workbench.samples import Samples
 
 __all__ = ["KeptGrades", "RunFile"]
@@ -237,6 +237,15 @@ class RunFile:
                 "the file has more repeats than this run", where=str(self.path), found=f"repeats={repeats}", expected=f"repeats={of_file} or more",
                 hint="give resume= another name for a run with fewer",
             )  # fmt: skip
+
+    def kept_note(self, kept: int, planned: int) -> str:
+        """What a person should know of the grades that were there: how many of all, and how far their rows were compared."""
+        said = f"{kept:,} of {planned:,} grades were in {self.path}: these rows were not graded again."
+        if len(self._samples) <= COMPARED:
+            return said
+        return (
+            f"{said} Only the first 1,000 and the last 100 rows were compared with those of the earlier run."
+        )
 
     def of(self, grader: str, repeat: int) -> KeptGrades:
         """The grades of one pass of a grader."""

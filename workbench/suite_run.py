@@ -161,8 +161,8 @@ class Run:
         """Sentences about the graders' run that a person should read."""
         of_file: list[str] = []
         if self._file is not None:
-            kept = f"{self._kept:,} of {self.planned:,} grades were in {self._file.path}: these rows were not graded again."
-            of_file = [*([kept] if self._kept else []), *self._file.notes]
+            kept = [self._file.kept_note(self._kept, self.planned)] if self._kept else []
+            of_file = [*kept, *self._file.notes]
         return [*of_file, *dict.fromkeys(self._control.notes), *self._graded_once]
 
     def go(self, listen: OnProgress) -> tuple[dict[str, Grades], bool]:

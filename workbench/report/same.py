@@ -14,10 +14,12 @@ from workbench.errors import ReportError, SamplesError
 from workbench.packed import BATCH_ROWS
 from workbench.report.protocols import ReportLike, SampleLike, SamplesLike
 
-__all__ = ["contents", "data_digest", "digest_of_ends", "merged_fields", "require_same_rows"]
+__all__ = ["COMPARED", "contents", "data_digest", "digest_of_ends", "merged_fields", "require_same_rows"]
 
 _FIRST, _LAST = 1000, 100
 """Rows whose contents tell whether rows are those of an earlier run; all of a large file would take minutes."""
+COMPARED = _FIRST + _LAST
+"""Rows of which `digest_of_ends` leaves out none."""
 
 
 def merged_fields(report: ReportLike, other: ReportLike, suffix: str) -> dict[str, Any]:

@@ -184,9 +184,7 @@ class ClusterRun:
             missing[name] |= ~is_kept
             self._done += int(is_kept.sum())
         if self._file is not None and self._done:
-            self.notes.append(
-                f"{self._done:,} of {self.planned:,} grades were in {self._file.path}: these rows were not graded again."
-            )
+            self.notes.append(self._file.kept_note(self._done, self.planned))
         for number, (first, last) in enumerate(pairwise(self._data.bounds)):
             rows = {name: first + np.flatnonzero(own[first:last]) for name, own in missing.items()}
             if any(map(len, rows.values())):
