@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     import psutil
 
 SECONDS = 600.0
+NUDGE_SECONDS = 10.0
+"""Silence after which the kernel is asked what it is: ipykernel 7.4 was seen, on a busy machine, to sleep on a message to a
+subshell until the next one came."""
 TARGET, CONTROL = "jupyter.widget", "jupyter.widget.control"
 NOISE = ("Kernel is running over TCP without encryption",)
 """What a kernel writes to its own stderr anyway."""
@@ -242,7 +245,7 @@ class Kernel:
             TimeoutError: It never did; the error names what is on the page and what was lost.
             RuntimeError: The kernel died.
         """
-        end = time.monotonic() + seconds
+        end, heard = time.monotonic() + seconds, time.monotonic()
         while not (value := condition()):
             left = end - time.monotonic()
             if left < 0:
@@ -250,7 +253,11 @@ class Kernel:
                 raise TimeoutError(
                     f"{what}: not within {seconds} s\nlost: {self.lost}\non the page:\n{words}"
                 )
-            self._next(min(1.0, left))
+            if self._next(min(1.0, left)):
+                heard = time.monotonic()
+            elif time.monotonic() - heard > NUDGE_SECONDS:
+                self._client.kernel_info()
+                heard = time.monotonic()
         return value
 
     def tell(
@@ -296,14 +303,16 @@ class Kernel:
         self.wait(lambda: sent in self._idle, what="the kernel is idle again")
         return dict(reply["content"])
 
-    def _next(self, seconds: float) -> None:
+    def _next(self, seconds: float) -> bool:
+        """Take in the next message; whether there was one."""
         try:
             message = self._client.get_iopub_msg(timeout=seconds)
         except queue.Empty:
             if not self.manager.is_alive():
                 raise RuntimeError(f"the kernel died:\n{self.log[-3000:]}") from None
-            return
+            return False
         self._take(message)
+        return True
 
     def _take(self, message: dict[str, Any]) -> None:
         kind, content = message["msg_type"], message["content"]
