@@ -103,11 +103,12 @@ class Member(WorkerSlot):
         worker.bits[-1] = len(rows)
         limits = program.limits
         times = {"seconds": limits.row_seconds, "load_seconds": limits.load_seconds}
+        # Before it is sent: no honest row takes longer than from here on, see `_seconds`.
+        self.since = time.monotonic()
         self.seq = worker.send({"op": "alone" if alone else "lent", "rows": rows, **times})
         self.pieces, self.results = pieces, Results(len(rows), noted=program.noted)
         self.requests.append(Request(0, len(rows), 0, 0))
         self.state, self.stuck, self.mark, self.given = "busy", False, -1, 0
-        self.since = time.monotonic()
 
     def page(self) -> tuple[NDArray[np.float64], NDArray[np.uint64]]:
         """The scores of its command and their bits, copied; rows that were given back read as finished, whatever it writes."""
