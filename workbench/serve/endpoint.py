@@ -10,7 +10,7 @@ from typing import Any
 from workbench.errors import SandboxError
 from workbench.rewards.rows import Row
 from workbench.serve.admission import Admission
-from workbench.serve.errors import RequestError
+from workbench.serve.errors import RequestError, stopping
 from workbench.serve.fields import parsed
 from workbench.serve.http import Receive, Scope, Send, read_body, send_json
 from workbench.serve.observed import LOG, SEEN
@@ -92,7 +92,10 @@ class Endpoint:
 
     async def _graded(self, rows: Sequence[Row], only: str) -> Outcomes:
         try:
-            return await self._scoring.score(rows, only=only)
+            outcomes = await self._scoring.score(rows, only=only)
         except SandboxError as error:
             LOG.error("the sandbox: %s", error.what)
             raise RequestError(503, "sandbox", f"the sandbox cannot work: {error.what}") from None
+        if outcomes.cut_off:
+            raise stopping()
+        return outcomes

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["NO_SCORE_STATUS", "RequestError", "no_score"]
+__all__ = ["NO_SCORE_STATUS", "RequestError", "no_score", "stopping"]
 
 NO_SCORE_STATUS = 422
 """Status of a row without a score, for forms that have no word for that: the request was understood, and it is no outage,
@@ -46,3 +46,13 @@ def no_score(name: str, kind: str, why: str) -> RequestError:
     """
     message = f"{name} has no score: {why}; `workbench serve --on-error NUMBER` gives such rows a number of your choice"
     return RequestError(NO_SCORE_STATUS, "no_score", message, cause=kind, row=name)
+
+
+def stopping() -> RequestError:
+    """What requests are answered whose rows are not waited for, since the server ends."""
+    return RequestError(
+        503,
+        "stopping",
+        "the server ends and does not wait for these rows; ask again",
+        headers={"retry-after": "5"},
+    )

@@ -10,7 +10,7 @@ from typing import Any
 
 from workbench.display_text import visible
 from workbench.serve.access import Access
-from workbench.serve.errors import RequestError
+from workbench.serve.errors import RequestError, stopping
 from workbench.serve.http import App, Receive, Scope, Send, send_json
 from workbench.serve.metrics import Metrics
 
@@ -19,12 +19,6 @@ __all__ = ["LOG", "SEEN", "Observed"]
 LOG = logging.getLogger("workbench.serve")
 SEEN = "workbench.seen"
 """Where in a request's scope stands what its endpoint says of it: `path` (one of ours), `rows`."""
-_STOPPING = RequestError(
-    503,
-    "stopping",
-    "the server ends and does not wait for these rows; ask again",
-    headers={"retry-after": "5"},
-)
 _FAULT = RequestError(500, "fault", "a fault of the server's own; its log says where")
 
 
@@ -68,7 +62,7 @@ class Observed:
         except RequestError as error:
             await _refuse(send, error, sent)
         except asyncio.CancelledError:  # the server ends, and has waited as long as it waits
-            await _refuse(send, _STOPPING, sent)
+            await _refuse(send, stopping(), sent)
         except Exception as error:  # noqa: BLE001 (a fault of ours costs one request)
             LOG.error("fault: %s at %s", type(error).__name__, _place(error))  # noqa: TRY400 (see `_place`)
             await _refuse(send, _FAULT, sent)

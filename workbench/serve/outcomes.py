@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from workbench.grade import GradeError
+from workbench.grade import ErrorKind, GradeError
 from workbench.grades import Grades
 from workbench.rewards.grading import Graded
 from workbench.serve.errors import no_score
@@ -40,6 +40,16 @@ class Outcomes:
             count: How many.
         """
         return replace(self, scores=self.scores[first : first + count], first=self.first + first)
+
+    @property
+    def cut_off(self) -> bool:
+        """Whether a row of the request was not graded since the workers were ended under it, as the server's end does."""
+        rows = range(self.first, self.first + len(self.scores))
+        return any(
+            row in rows and error.kind is ErrorKind.CANCELLED
+            for grades in self.graded.parts.values()
+            for row, error in grades.errors.items()
+        )
 
     def number(self, row: int) -> float:
         """A row's score, or what stands for none.
