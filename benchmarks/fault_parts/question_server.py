@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
 import random
 import re
 import threading
@@ -13,23 +12,9 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
+from benchmarks.judge_server import ANSWER
+
 _ROW = re.compile(rb"<row (\d+)>")
-_ANSWER = json.dumps(
-    {
-        "id": "1",
-        "object": "chat.completion",
-        "created": 1,
-        "model": "local",
-        "choices": [
-            {
-                "index": 0,
-                "finish_reason": "stop",
-                "message": {"role": "assistant", "content": '{"reasoning": "It does.", "score": "PASS"}'},
-            }
-        ],
-        "usage": {"prompt_tokens": 420, "completion_tokens": 24, "total_tokens": 444},
-    }
-).encode()
 
 
 @dataclass
@@ -75,7 +60,7 @@ class QuestionServer:
             return  # its process was killed: no answer was sent
         writer.write(
             b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n%b"
-            % (len(_ANSWER), _ANSWER)
+            % (len(ANSWER), ANSWER)
         )
         self.answered[row].append(time.monotonic())
         self.sent += 1

@@ -115,11 +115,12 @@ def test_the_data_are_not_overwritten(tmp_path):
         with pytest.raises(ReportError, match="not written where its data are") as error:
             report.to_parquet(file)
         assert "-report.parquet" in error.value.hint
-    for name in ("grades.parquet", "rows.parquet"):
+    (tmp_path / "data" / "inside").mkdir()
+    for name in ("grades.parquet", "rows.parquet", "inside/grades.parquet"):
         with pytest.raises(ReportError):
             wb.Suite([wb.Length(maximum=1)]).run(data, resume=folder / name, progress=False)
     assert file.read_bytes() == before
-    assert [path.name for path in folder.iterdir()] == ["rows.parquet"]
+    assert [path.name for path in folder.rglob("*") if path.is_file()] == ["rows.parquet"]
     report.to_parquet(folder / "grades")  # is no file of the data
 
 

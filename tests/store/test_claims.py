@@ -11,6 +11,7 @@ import pytest
 import sqlalchemy as sa
 
 from tests.browser.lab import wait_until
+from tests.store.cancelling import begin_and_cancel
 from workbench import background
 from workbench.judges import Reply
 from workbench.judges.asking.reply_store import ClaimingReplyStore
@@ -129,15 +130,7 @@ def test_a_caller_that_is_cancelled_leaves_no_claim(two):
     """The claim was made all the same, and is given back."""
     first, second = two
 
-    async def leave():
-        task = asyncio.ensure_future(first.replies.claim("k"))
-        await asyncio.sleep(0)
-        await asyncio.sleep(0)
-        task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await task
-
-    background.run(leave())
+    background.run(begin_and_cancel(first.replies.claim("k")))
     wait_until(lambda: claim(second), what="the claim is given back")
 
 

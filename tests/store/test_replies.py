@@ -15,6 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.browser.lab import wait_until
+from tests.store.cancelling import begin_and_cancel
 from workbench import background
 from workbench.judges import Reply, Usage
 from workbench.judges.asking.reply_store import ReplyStore, content_key
@@ -161,16 +162,7 @@ def test_many_loops_use_one_store_and_are_forgotten(store):
 
 def test_a_cancelled_put_is_kept_all_the_same(store):
     """An answer that was paid for is stored although nobody waits for it any more."""
-
-    async def leave():
-        task = asyncio.ensure_future(store.replies.put("k", REPLY, model="m"))
-        await asyncio.sleep(0)
-        await asyncio.sleep(0)
-        task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await task
-
-    background.run(leave())
+    background.run(begin_and_cancel(store.replies.put("k", REPLY, model="m")))
     store.close()
     if store._database.address.memory:
         return  # gone with its connection

@@ -22,7 +22,7 @@ from workbench.markup import html_block, html_table, markdown_lines, markdown_ta
 from workbench.packed import Packed
 from workbench.report.forecast_result import duration, table_lines
 from workbench.report.report import Report
-from workbench.report.row_rates import asked_rows, stored_rows
+from workbench.report.row_rates import asked_rows, mean_seconds
 from workbench.report.spending import money
 
 __all__ = ["CostForecast", "forecast_cost"]
@@ -207,8 +207,7 @@ def _once(grades: Grades) -> Grades:
 
 def _line(grades: Grades, groups: Any, plan: tuple[int, int, int, int]) -> dict[str, Any]:
     rows, cores, concurrency, repeats = plan
-    known = grades.seconds[~np.isnan(grades.seconds) & ~stored_rows(grades)]
-    seconds = float(known.mean()) if len(known) else math.nan
+    seconds = mean_seconds(grades)
     asked = asked_rows(grades)
     waits = not grades.code and not grades.isolation
     at_once = concurrency if waits else cores

@@ -22,7 +22,7 @@ from workbench.report.protocols import ReportLike
 from workbench.report.same import digest_of_ends
 from workbench.samples import Samples, as_samples, read_samples
 
-__all__ = ["read_marks", "read_settings", "write_report"]
+__all__ = ["read_marks", "read_settings", "require_own_file", "write_report"]
 
 _FORMAT, _VERSION = "grader-workbench report", 1
 _KEY = b"grader-workbench"
@@ -68,7 +68,8 @@ def require_own_file(path: Path, samples: Any) -> None:
     """
     source = Path(str(getattr(samples, "source", "") or "-"))
     same = source.is_file() and path.exists() and path.samefile(source)
-    within = source.is_dir() and path.suffix == ".parquet" and path.parent.resolve() == source.resolve()
+    # Folders are read with all that are in them.
+    within = source.is_dir() and path.suffix == ".parquet" and source.resolve() in path.resolve().parents
     if same or within:
         raise ReportError(
             "a report is not written where its data are", where=str(path), found="the file of the data" if same else f"a folder whose files are the data, {source}",

@@ -11,16 +11,17 @@ from numpy.typing import NDArray
 
 from workbench.grades import Grades
 
-__all__ = ["asked_rows", "row_cost", "row_seconds", "stored_rows"]
+__all__ = ["asked_rows", "mean_seconds", "row_cost", "row_seconds"]
 
 
 def row_seconds(columns: Iterable[Grades]) -> float:
     """Mean seconds of a row, all graders one after another; NaN where one of them has no known time."""
-    return sum(_mean_seconds(grades) for grades in columns)
+    return sum(mean_seconds(grades) for grades in columns)
 
 
-def _mean_seconds(grades: Grades) -> float:
-    known = grades.seconds[~np.isnan(grades.seconds)]
+def mean_seconds(grades: Grades) -> float:
+    """Mean seconds of a row; NaN where no time is known. The time of a reply out of the store says nothing of a new row's."""
+    known = grades.seconds[~np.isnan(grades.seconds) & ~_stored_rows(grades)]
     return float(known.mean()) if len(known) else math.nan
 
 
@@ -47,8 +48,8 @@ def asked_rows(grades: Grades) -> NDArray[np.bool_]:
     return is_asked
 
 
-def stored_rows(grades: Grades) -> NDArray[np.bool_]:
-    """Rows (n,) whose reply came out of the store: their time says nothing of new rows."""
+def _stored_rows(grades: Grades) -> NDArray[np.bool_]:
+    """Rows (n,) whose reply came out of the store."""
     is_stored = np.zeros(len(grades), np.bool_)
     is_stored[[row for row, metadata in grades.metadata.items() if metadata.get("kept")]] = True
     return is_stored
