@@ -33,7 +33,12 @@ LATE = {
     # The demo's rows are built from their rules without any installed package.
     "demo/__init__.py": {"workbench.samples", "workbench.samples.readers"},
     # Only who grades batches of another engine needs it.
-    "suite.py": {"workbench.scale.batches", "workbench.scale.cluster"},
+    "suite.py": {
+        "workbench.scale.batches",
+        "workbench.scale.cluster",
+        "workbench.scale.overview_run",
+        "workbench.scale.queue",
+    },
     # SQLAlchemy takes a fifth of a second, and most runs have no store.
     "suite_run.py": {"workbench.run_file", "workbench.store"},
     # jinja2 is loaded by the first template in that language.

@@ -247,6 +247,11 @@ class RunFile:
             f"{said} Only the first 1,000 and the last 100 rows were compared with those of the earlier run."
         )
 
+    @property
+    def goes_on(self) -> str:
+        """The note at the end of a run of which rows are left."""
+        return f"The same run with resume={str(self.path)!r} goes on from here."
+
     def of(self, grader: str, repeat: int) -> KeptGrades:
         """The grades of one pass of a grader."""
         return KeptGrades(self, (grader, repeat))
@@ -321,7 +326,7 @@ class RunFile:
         is_left = self._is_left or any(
             error.kind in _LEFT for grades in columns for error in grades.errors.values()
         )
-        notes = [] if not is_left else [f"The same run with resume={str(self.path)!r} goes on from here."]
+        notes = [self.goes_on] if is_left else []
         report = replace(report, notes=tuple(dict.fromkeys((*report.notes, *self.notes, *notes))))
         try:
             write_report(report, self.path, marks={_MARK: self._mark})

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import KW_ONLY, dataclass, field, fields, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from workbench.run_file import RunFile
     from workbench.scale.batches import BatchGrader
     from workbench.scale.cluster import ClusterRun
+    from workbench.scale.overview import Overview
 
 __all__ = ["Suite", "SuiteOutcome", "run"]
 
@@ -318,6 +320,63 @@ class Suite:
             self.entries, self.combine, self.column, columns=columns, workers=workers, store=store
         )
 
+    def overview(  # noqa: PLR0913 (as `run`)
+        self,
+        samples: Any,
+        folder: str | Path | None = None,
+        *,
+        sample: int = 50_000,
+        progress: bool | OnProgress = True,
+        workers: int | None = None,
+        preset: str = "workbench",
+        labels: str | None = None,
+        budget: Budget | float | None = None,
+        store: Any = None,
+        repeats: int = 1,
+        reduce: str = "first",
+    ) -> Overview:
+        """Grade every row of data of any size, and bring back what the grades come to rather than the grades.
+
+        Data are graded part by part: a Dask frame by its partitions, in the workers of a cluster where there is one, and all
+        else some 131,072 rows at a time. Of each part come back counts, sums and histograms, which are added up, and its rows
+        of a random sample of whole prompts, on which findings rest. Memory does not grow with the rows.
+
+        Args:
+            samples: As in `run`.
+            folder: Where to write the grades: "part-00000.parquet" and so on, each a file of `Report.to_parquet`. Where an
+                earlier call with the same rows and graders was stopped or killed, this one goes on, and grades no row again
+                that has a grade there. Workers of a cluster must all reach it. None: grades are not kept.
+            sample: Most rows of the sample. With as many rows as there are, findings are those of `run`.
+            progress: As in `run`.
+            workers: As in `run`; on a cluster the sandbox processes of each partition, 1 by default.
+            preset: As in `run`.
+            labels: The name of a column of labels.
+            budget: As in `run`.
+            store: As in `run`.
+            repeats: As in `run`.
+            reduce: As in `run`.
+
+        Raises:
+            ReportError: The folder has grades of other rows or graders, or labels that are no column; and as `run`.
+            FormatError: The folder cannot be made or written.
+
+        Example:
+            >>> import pandas as pd, workbench as wb
+            >>> rows = pd.DataFrame({"prompt": ["1+1", "2+2"], "completion": ["2", "5"], "answer": ["2", "4"]})
+            >>> wb.Suite(wb.ExactMatch()).overview(rows, progress=False).summary.loc["exact-match", "mean"]
+            0.5
+        """
+        from workbench.scale.overview_run import OverviewSettings, run_overview
+
+        settings = RunSettings(workers, preset, labels, budget, store, repeats, reduce)
+        fingerprints = fingerprints_of(self)  # of what runs, as in `run`
+        own = OverviewSettings(folder, sample, self.combine, self.column, fingerprints)
+        make_report = partial(self._report, fingerprints=fingerprints, preset=preset, labels=labels)
+        overview = run_overview(self.entries, as_samples(samples), settings, own, progress, make_report)
+        for note in overview.notes if progress is not False else ():
+            print(visible(note))  # noqa: T201 (as in `run`)
+        return overview
+
     def _run_suite(self, samples: Any, progress: bool | OnProgress, settings: RunSettings) -> Report:
         data = as_samples(samples)
         data.require_completion()
@@ -346,7 +405,8 @@ class Suite:
     ) -> Run | ClusterRun:
         """The run, on Dask's cluster where the rows are a Dask frame and there is one."""
         if data.dask_columns is not None:
-            from workbench.scale.cluster import ClusterRun, cluster_of
+            from workbench.scale.cluster import ClusterRun
+            from workbench.scale.queue import cluster_of
 
             if (client := cluster_of(data)) is not None:
                 return ClusterRun(client, self.entries, data, settings, judge_run, file)

@@ -158,12 +158,17 @@ class Run:
 
     @property
     def notes(self) -> list[str]:
-        """Sentences about the graders' run that a person should read."""
+        """Sentences about the run that a person should read."""
         of_file: list[str] = []
         if self._file is not None:
             kept = [self._file.kept_note(self._kept, self.planned)] if self._kept else []
             of_file = [*kept, *self._file.notes]
-        return [*of_file, *dict.fromkeys(self._control.notes), *self._graded_once]
+        return [*of_file, *self.notes_on_graders]
+
+    @property
+    def notes_on_graders(self) -> list[str]:
+        """Those of them that are about the graders."""
+        return [*dict.fromkeys(self._control.notes), *self._graded_once]
 
     def go(self, listen: OnProgress) -> tuple[dict[str, Grades], bool]:
         """Grades by entry name, reduced from the repeats, and whether the run was interrupted.

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from workbench.report.bins import Histogram, bin_counts
 from workbench.report.cases import label_codes
 
-__all__ = ["histogram_html"]
+__all__ = ["bars_html", "histogram_html"]
 
 _KINDS = {1: ("good", "known good"), 0: ("bad", "known bad"), -1: ("", "not labelled")}
 """Code of a label to the class of its colour, and its words."""
@@ -27,7 +27,20 @@ def histogram_html(report: Any, name: str, *, width: int = 120, height: int = 24
         height: Of the tallest bar, in pixels.
     """
     histogram = report.histograms[name]
-    kinds = _by_label(report, name, histogram)
+    return bars_html(histogram, _by_label(report, name, histogram), width=width, height=height)
+
+
+def bars_html(
+    histogram: Histogram, kinds: Mapping[int, NDArray[np.int64]], *, width: int = 120, height: int = 24
+) -> str:
+    """A histogram as inline SVG.
+
+    Args:
+        histogram: Of one grader's scores.
+        kinds: Rows of each bar by what is known of them: 1 good, 0 bad, -1 nothing, (20,) each.
+        width: In pixels.
+        height: Of the tallest bar, in pixels.
+    """
     most, step = max(int(histogram.counts.max()), 1), width / len(histogram.counts)
     drawn = "".join(
         _bar(at, histogram, kinds, (step, height / most, height))

@@ -13,7 +13,7 @@ from workbench.report.terminal import isolation_line
 if TYPE_CHECKING:
     from workbench.diagnostics import Finding
 
-__all__ = ["as_markdown"]
+__all__ = ["as_markdown", "findings_markdown"]
 
 _MOST_FINDINGS = 12
 _HEADS = ("grader", "verdict", "mean", "95 % interval", "accepted", "refused", "failed", "skipped")
@@ -25,7 +25,7 @@ def as_markdown(report: Any) -> str:
     table = markdown_table(_HEADS, map(_cells, lines), numbers=range(2, len(_HEADS)))
     return markdown_lines(
         [
-            _findings(report),
+            findings_markdown(report),
             f"**{markdown_text(report.gate, 1_300)}**" if report.gate is not None else "",
             f"{counted(len(lines), 'grader')} on {counted(len(report), 'row')}:",
             table if lines else "",
@@ -35,7 +35,8 @@ def as_markdown(report: Any) -> str:
     )
 
 
-def _findings(report: Any) -> str:
+def findings_markdown(report: Any) -> str:
+    """The findings, the leading one first."""
     findings = ordered(report.findings)
     if not findings:
         return "**No findings.**"

@@ -6,7 +6,7 @@ histograms are counts, a finding shows a few rows.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pandas as pd
@@ -22,10 +22,7 @@ from workbench.report.histogram_html import histogram_html
 from workbench.report.rows_table import rows_table
 from workbench.report.terminal import DEAD, dead_cells, interval_text, isolation_line, number
 
-Report = Any
-"""A `Report`: it imports this module."""
-
-__all__ = ["as_html", "finding_html", "lines_html", "ordered"]
+__all__ = ["as_html", "finding_html", "findings_html", "lines_html", "ordered", "table_html"]
 
 _IN_SIGHT = 5
 _MOST_FINDINGS = 12
@@ -40,8 +37,8 @@ def as_html(report: Any) -> str:
     parts = [
         lines_html(grader_lines(report)),
         gate,
-        _findings(report),
-        _table(report),
+        findings_html(report),
+        table_html(report.summary, {name: histogram_html(report, name) for name in report.graders}),
         *(paragraph(note, "failed", limit=600) for note in report.samples.notes),
         *(paragraph(fact) for fact in report.facts),
         paragraph(joint_line(report.findings), "quiet"),
@@ -77,7 +74,8 @@ def ordered(findings: Sequence[Finding]) -> list[Finding]:
     return [] if first is None else [first, *(one for one in findings if one is not first)]
 
 
-def _findings(report: Any) -> str:
+def findings_html(report: Any) -> str:
+    """The findings, the leading one first, each with a few of its rows."""
     findings = ordered(report.findings)
     items = [_finding(report, one, leads=at == 0) for at, one in enumerate(findings[:_MOST_FINDINGS])]
     more = len(findings) - _MOST_FINDINGS
@@ -129,13 +127,18 @@ def _interval(data: dict[str, Any] | None) -> str:
 # ---- the table
 
 
-def _table(report: Report) -> str:
-    summary: pd.DataFrame = report.summary
+def table_html(summary: pd.DataFrame, drawings: Mapping[str, str]) -> str:
+    """The numbers of every grader.
+
+    Args:
+        summary: As `Report.summary`.
+        drawings: The histogram of each grader's scores, by its name.
+    """
     dead = dead_cells(summary)
     names = ("scored", "failed", "skipped", "mean", "95 % interval", "sd", *([DEAD] if dead else []))
     head = "<th>grader</th><th>scores</th>" + "".join(f"<th class='num'>{name}</th>" for name in names)
     body = "".join(
-        _summary_row(str(name), row, histogram_html(report, str(name)), dead[at : at + 1])
+        _summary_row(str(name), row, drawings[str(name)], dead[at : at + 1])
         for at, (name, row) in enumerate(summary.iterrows())
     )
     return f"<div class='scroll'><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from workbench.display_text import encodable
 from workbench.errors import SamplesError
 
 __all__ = [
@@ -21,6 +22,7 @@ __all__ = [
     "UnreadableRowsError",
     "codes_of_pieces",
     "codes_of_texts",
+    "hashes_of",
     "large_text",
 ]
 
@@ -179,6 +181,17 @@ def codes_of_texts(texts: pa.ChunkedArray) -> NDArray[np.intp]:
     encoded = pc.dictionary_encode(texts).unify_dictionaries()
     indices = [pc.fill_null(chunk.indices, -1).to_numpy() for chunk in encoded.chunks]
     return np.concatenate([np.empty(0, np.intp), *indices]).astype(np.intp)
+
+
+def hashes_of(texts: Sequence[str]) -> NDArray[np.uint64]:
+    """A number of 64 bits for each text (n,), the same in every process: of a billion texts two are alike in 3 % of cases."""
+    column = np.empty(len(texts), object)
+    column[:] = texts
+    try:
+        return pd.util.hash_array(column, categorize=False)
+    except UnicodeEncodeError:  # a lone surrogate
+        column[:] = list(map(encodable, texts))
+        return pd.util.hash_array(column, categorize=False)
 
 
 def large_text(column: pa.ChunkedArray) -> pa.ChunkedArray | None:

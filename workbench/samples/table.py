@@ -24,6 +24,7 @@ from workbench.samples.frame_columns import (
     Rows,
     UnreadableRowsError,
     codes_of_texts,
+    hashes_of,
 )
 from workbench.samples.plain import is_missing, plain, text
 from workbench.samples.roles import joined_prompts
@@ -268,12 +269,8 @@ class Table:
     def groups(self, rows: Rows | None) -> NDArray[np.object_]:
         """Text (n,): the group column, else the prompt, else the row's own id."""
         ids = self.ids if rows is None else self.ids[rows]
-        cells = self.role("group", rows)
-        groups = [None] * len(ids) if cells is None else clean(cells, text, "")
-        if None in groups:
-            keys = map(prompt_key, self.build(rows).wires)
-            groups = [key if group is None else group for group, key in zip(groups, keys, strict=True)]
-        return _objects([name if group is None else group for group, name in zip(groups, ids, strict=True)])
+        keys = self._group_keys(rows)
+        return _objects([name if key is None else key for key, name in zip(keys, ids, strict=True)])
 
     def group_codes(self, rows: Rows | slice | None) -> NDArray[np.intp]:
         """The prompt that each row answers as a whole number (n,), counted from 0 in the order of the rows.
@@ -293,6 +290,36 @@ class Table:
         # By their numbers: a row that a view repeats is one prompt.
         codes[without] = codes.max(initial=-1) + 1 + pd.factorize(numbers[without])[0]
         return pd.factorize(codes)[0].astype(np.intp)
+
+    def group_hashes(self, rows: Rows | None) -> tuple[NDArray[np.uint64], NDArray[np.bool_]]:
+        """A number for the prompt that each row answers (n,), the same for the same prompt in any part of the data and any process.
+
+        As `groups` in other words; beside it, whether a row has a prompt at all (n,).
+        """
+        keys = self._prompt_texts(rows)
+        if keys is None:
+            keys = self._group_keys(rows)
+        has_prompt = np.array([key is not None for key in keys], np.bool_)
+        return hashes_of([key or "" for key in keys]), has_prompt
+
+    def _prompt_texts(self, rows: Rows | None) -> list[str | None] | None:
+        """The keys of the prompts where these are the texts of one column; None where more than that is to be read."""
+        turns = self.text_turns
+        if turns is None or "prompt" not in turns or "system" in turns or "group" in self.roles:
+            return None
+        cells = self.cells(turns["prompt"], rows)
+        texts = [cell if type(cell) is str and cell.strip() else None for cell in cells]
+        for at in self.line_faults(rows):
+            texts[at] = None
+        return texts
+
+    def _group_keys(self, rows: Rows | None) -> list[str | None]:
+        cells = self.role("group", rows)
+        keys = [None] * self._count(rows) if cells is None else clean(cells, text, "")
+        if None in keys:
+            found = map(prompt_key, self.build(rows).wires)
+            keys = [prompt if key is None else key for key, prompt in zip(keys, found, strict=True)]
+        return keys
 
     def _codes(self, column: str, rows: Rows | slice | None) -> NDArray[np.intp]:
         """A number for each different text of a column (n,), -1 for a missing cell."""

@@ -188,6 +188,11 @@ class Samples:
         return self._table.groups(self._rows)
 
     @property
+    def group_hashes(self) -> tuple[NDArray[np.uint64], NDArray[np.bool_]]:
+        """A number for the prompt of each row (n,), the same in any process and any part of the data; see `Table.group_hashes`."""
+        return self._table.group_hashes(self._rows)
+
+    @property
     def group_codes(self) -> NDArray[np.intp]:
         """`groups` as whole numbers (n,), from 0 in the order of the rows: many times faster, and the same rows together.
 
@@ -452,6 +457,7 @@ class Samples:
                 "content_digest",
                 "dask_columns",
                 "faults_at",
+                "group_hashes",
                 "known_problems",
                 "metadata_names",
                 "of_part",

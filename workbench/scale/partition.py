@@ -22,7 +22,7 @@ from workbench.samples import Samples
 from workbench.scale.plan import Plan, with_concurrency
 from workbench.suite_run import Run, RunSettings, open_run_store
 
-__all__ = ["PartitionGrades", "PartitionTask", "grade_partition"]
+__all__ = ["PartitionGrades", "PartitionTask", "Stop", "grade_partition", "share_of"]
 
 _STOP_SECONDS = 0.5
 """Seconds between two looks whether the run is to stop: each asks the scheduler."""
@@ -84,9 +84,9 @@ class PartitionGrades:
 def grade_partition(frame: pd.DataFrame, task: PartitionTask) -> PartitionGrades:
     """Grade a partition here, with this process's sandbox, event loop and environment."""
     samples = Samples.of_part(frame.reset_index(drop=True), task.columns)
-    entries = with_concurrency(task.plan.built(), _share(task.tasks))
+    entries = with_concurrency(task.plan.built(), share_of(task.tasks))
     settings = RunSettings(workers=task.workers, repeats=task.repeats)
-    stop, notes = _Stop(task.stop), list[str]()
+    stop, notes = Stop(task.stop), list[str]()
     passes: dict[str, list[list[tuple[str, bytes]]]] = {}
     with open_run_store(task.store) as store:
         judge_run = JudgeRun(Spending(task.budget), None if store is None else store.replies)
@@ -124,7 +124,7 @@ def _together(
         yield tuple(some), np.frombuffer(key, np.intp)
 
 
-class _Stop:
+class Stop:
     """Listens to a run's progress, and stops it once the event is set: Dask itself cannot end a task that has begun."""
 
     def __init__(self, name: str) -> None:
@@ -134,11 +134,13 @@ class _Stop:
         self._event, self._next = event(name), time.monotonic() + _STOP_SECONDS
 
     def __call__(self, _: Progress) -> bool:
+        """Whether the run goes on."""
         if time.monotonic() < self._next:
             return True
         self._next = time.monotonic() + _STOP_SECONDS
         return not self._event.is_set()
 
 
-def _share(tasks: int) -> Callable[[int], int]:
+def share_of(tasks: int) -> Callable[[int], int]:
+    """From a client's questions under way to those of each of so many tasks; at least one."""
     return lambda concurrency: max(1, concurrency // tasks)

@@ -13,7 +13,7 @@ from workbench.statistics.intervals import Interval
 from workbench.statistics.shares import share
 from workbench.statistics.spread import SAME, rescaled
 
-__all__ = ["likely_scale", "mean_interval", "sd_interval", "squared_spread"]
+__all__ = ["likely_scale", "mean_interval", "mean_interval_of_sums", "sd_interval", "squared_spread"]
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.intp]
@@ -36,9 +36,10 @@ def likely_scale(values: Floats) -> Scale | None:
     Args:
         values: float64 (n,).
     """
-    if not len(values):
-        return None
-    low, high = float(values.min()), float(values.max())
+    return _scale_of(float(values.min()), float(values.max())) if len(values) else None
+
+
+def _scale_of(low: float, high: float) -> Scale | None:
     return next((scale for scale in _SCALES if scale[0] <= low and high <= scale[1]), None)
 
 
@@ -61,7 +62,7 @@ def mean_interval(
     """
     if not len(values):
         return Interval(math.nan, math.nan)
-    ends = _ends(values, groups, scale)
+    ends = _ends(float(values.min()), float(values.max()), clusters(len(values), groups), scale)
     if ends is None:
         return Interval(math.nan, math.nan)
     # By the ends too: scores may be small on a scale that is not.
@@ -75,14 +76,43 @@ def mean_interval(
     return Interval(lo * factor, hi * factor)
 
 
-def _ends(values: Floats, groups: Codes | None, scale: Scale) -> Scale | None:
+def mean_interval_of_sums(
+    sums: Floats,
+    sizes: Floats,
+    low: float,
+    high: float,
+    *,
+    confidence: float = 0.95,
+    scale: Scale = (0.0, 1.0),
+) -> Interval:
+    """The interval of `mean_interval` from sums over clusters of rows, which can be added up over parts of the rows.
+
+    Args:
+        sums: Sum of the scores of each cluster, (g,).
+        sizes: Rows of each, (g,); clusters without rows do not count.
+        low: Lowest score.
+        high: Highest score.
+        confidence: Two-sided.
+        scale: Lowest and highest score that there can be.
+
+    Returns:
+        Both ends NaN where there is no interval that holds, or sums are past the largest float.
+    """
+    has_rows = sizes > 0
+    ends = _ends(low, high, int(has_rows.sum()), scale) if has_rows.any() else None
+    if ends is None or not np.isfinite(sums).all():
+        return Interval(math.nan, math.nan)
+    mean = BoundedMean(sums[has_rows], sizes[has_rows], np.ones(int(has_rows.sum())), *ends)
+    return mean.interval(confidence)
+
+
+def _ends(low: float, high: float, count: int, scale: Scale) -> Scale | None:
     """The ends to read scores by: those of the scale, of a common one, or of the scores themselves where they are many."""
-    low, high = float(values.min()), float(values.max())
     slack = SAME * (scale[1] - scale[0])
     if scale[0] - slack <= low and high <= scale[1] + slack:
         return min(low, scale[0]), max(high, scale[1])
-    common = likely_scale(values)
-    if common is None and low < high and clusters(len(values), groups) >= _FEWEST_UNBOUNDED:
+    common = _scale_of(low, high)
+    if common is None and low < high and count >= _FEWEST_UNBOUNDED:
         return low, high
     return common
 

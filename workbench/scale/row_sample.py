@@ -1,0 +1,210 @@
+"""A random sample of whole prompts with their grades, which is the same however the rows are divided into parts.
+
+Prompts are ordered by a hash of their text, and the first so many rows are kept: a bottom-k sample (Cohen & Kaplan 2007,
+"Summarizing data using bottom-k sketches"). A hash is as good as a draw, and it is the same in every process, so that all
+rows of a prompt are kept or none, wherever they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from workbench.grades import Grades
+from workbench.grades_table import grades_of_record, records
+
+__all__ = ["Cut", "RowSample", "SampledPart", "keys_of"]
+
+Keys = NDArray[np.uint64]
+Records = list[tuple[str, bytes]]
+
+_LAST = 2**64 - 1
+
+Cut = tuple[int, int]
+"""The key of the last row that is kept: nothing up to it has been left out."""
+_NO_CUT: Cut = (_LAST, _LAST)
+
+
+def keys_of(prompts: Keys, has_prompt: NDArray[np.bool_], part: int) -> Keys:
+    """The keys by which rows are ordered, (n, 2): the prompt's, then the row's own.
+
+    Args:
+        prompts: A hash of the prompt of each row, (n,).
+        has_prompt: Whether it has one; else it is a prompt of its own, (n,).
+        part: Number of the part of the data, so that rows of two parts differ.
+    """
+    own = _scrambled(np.uint64(part) << np.uint64(32) ^ np.arange(len(prompts), dtype=np.uint64))
+    return np.column_stack([np.where(has_prompt, prompts, own), own])
+
+
+def _scrambled(numbers: Keys) -> Keys:
+    """Whole numbers as hashes of themselves (splitmix64, Steele, Lea & Flood 2014)."""
+    found = numbers + np.uint64(0x9E3779B97F4A7C15)
+    found = (found ^ (found >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    found = (found ^ (found >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return found ^ (found >> np.uint64(31))
+
+
+def _up_to(keys: Keys, cut: Cut) -> NDArray[np.bool_]:
+    """Which rows stand before a cut or at it, (n,)."""
+    prompt, row = np.uint64(cut[0]), np.uint64(cut[1])
+    before: NDArray[np.bool_] = (keys[:, 0] < prompt) | ((keys[:, 0] == prompt) & (keys[:, 1] <= row))
+    return before
+
+
+def _cut_after(keys: Keys, limit: int) -> Cut:
+    """The key of the row at which so many rows are full; none where there are not more of them."""
+    if len(keys) <= limit:
+        return _NO_CUT
+    order = np.lexsort((keys[:, 1], keys[:, 0]))
+    prompt, row = keys[order[limit - 1]].tolist()
+    return prompt, row
+
+
+@dataclass(frozen=True)
+class SampledPart:
+    """The rows of a sample that stand in one part of the data: plain data.
+
+    Attributes:
+        part: Number of the part.
+        rows: Their numbers in it, ascending, (m,).
+        keys: See `keys_of`, (m, 2).
+        frame: Their columns.
+        grades: By the grader's name the records of its grades, then those of each repeat; see `records`.
+    """
+
+    part: int
+    rows: NDArray[np.intp]
+    keys: Keys
+    frame: pd.DataFrame
+    grades: dict[str, list[Records]]
+
+    @classmethod
+    def of(
+        cls, part: int, frame: pd.DataFrame, grades: Mapping[str, Grades], keys: Keys, limit: int, cut: Cut
+    ) -> tuple[SampledPart, Cut]:
+        """Those of the rows of a part that belong to the sample so far, and the cut behind them.
+
+        Args:
+            part: Number of the part.
+            frame: Its rows, n of them.
+            grades: By the grader's name, n rows each.
+            keys: See `keys_of`, (n, 2).
+            limit: Most rows.
+            cut: Behind which no row is wanted any more.
+        """
+        cut = min(cut, _cut_after(keys, limit))
+        rows = np.flatnonzero(_up_to(keys, cut))
+        packed = {name: _packed(own.take(rows)) for name, own in grades.items()}
+        return cls(part, rows, keys[rows], frame.iloc[rows], packed), cut
+
+    def up_to(self, cut: Cut) -> SampledPart | None:
+        """Without the rows behind a cut; itself where there are none, None where no row is left."""
+        stays = _up_to(self.keys, cut)
+        if stays.all():
+            return self
+        if not stays.any():
+            return None
+        at = np.flatnonzero(stays)
+        grades = {
+            name: [_packed_one(one.take(at)) for one in map(_unpacked_one, layers)]
+            for name, layers in self.grades.items()
+        }
+        return replace(self, rows=self.rows[at], keys=self.keys[at], frame=self.frame.iloc[at], grades=grades)
+
+
+@dataclass
+class RowSample:
+    """A sample of at most so many rows, to which parts of the data are added in any order.
+
+    Attributes:
+        limit: Most rows.
+        parts: What was sampled, by the number of the part.
+        cut: Behind which no row is wanted any more.
+    """
+
+    limit: int
+    parts: dict[int, SampledPart] = field(default_factory=dict)
+    cut: Cut = _NO_CUT
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it has all rows of the data."""
+        return self.cut == _NO_CUT
+
+    def add(self, part: SampledPart, cut: Cut) -> None:
+        """Add what a part of the data has, and leave out what there is no place for."""
+        self.parts[part.part] = part
+        cut = min(self.cut, cut)
+        keys = np.concatenate([one.keys for one in self.parts.values()])
+        # Only up to the cut are all rows known.
+        self.cut = min(cut, _cut_after(keys[_up_to(keys, cut)], self.limit))
+        self._leave_out(self.cut)
+
+    def _leave_out(self, cut: Cut) -> None:
+        left = {number: one.up_to(cut) for number, one in self.parts.items()}
+        self.parts = {number: one for number, one in left.items() if one is not None}
+
+    def finish(self) -> None:
+        """Leave out the last prompt, of which rows may be missing, unless it is the only one."""
+        if self.is_whole or not self.parts:
+            return
+        prompts = np.concatenate([one.keys[:, 0] for one in self.parts.values()])
+        if (prompts < np.uint64(self.cut[0])).any():
+            self._leave_out((self.cut[0] - 1, _LAST))
+
+    @property
+    def places(self) -> pd.DataFrame:
+        """Part and row in it of each sampled row, in the order of the data."""
+        parts = self._in_order()
+        return pd.DataFrame({
+            "part": np.concatenate([np.zeros(0, np.intp), *(np.full(len(one.rows), one.part) for one in parts)]),
+            "row": np.concatenate([np.zeros(0, np.intp), *(one.rows for one in parts)]),
+        })  # fmt: skip
+
+    def frame(self) -> pd.DataFrame:
+        """The columns of the sampled rows, in the order of the data."""
+        parts = self._in_order()
+        return pd.concat([one.frame for one in parts], ignore_index=True) if parts else pd.DataFrame()
+
+    def grades(self) -> dict[str, Grades]:
+        """Their grades by the grader's name, in the order of the data."""
+        parts = self._in_order()
+        names = list(parts[0].grades) if parts else []
+        return {name: _joined([one.grades[name] for one in parts]) for name in names}
+
+    def _in_order(self) -> list[SampledPart]:
+        return [self.parts[number] for number in sorted(self.parts)]
+
+
+def _packed(grades: Grades) -> list[Records]:
+    """The grades that stand, then those of each repeat."""
+    return [_packed_one(one) for one in (grades, *grades.repeats)]
+
+
+def _packed_one(grades: Grades) -> Records:
+    return list(records(np.arange(len(grades), dtype=np.intp), grades))
+
+
+def _unpacked_one(packed: Records) -> Grades:
+    return Grades.joined([grades_of_record(*one) for one in packed])
+
+
+def _joined(parts: Iterable[list[Records]]) -> Grades:
+    """The grades of several parts one after another, with their repeats."""
+    layers = list(zip(*parts, strict=True))
+    first, *repeats = (_behind_each_other([_unpacked_one(one) for one in layer]) for layer in layers)
+    first.repeats = tuple(repeats)
+    return first
+
+
+def _behind_each_other(grades: list[Grades]) -> Grades:
+    ends = np.cumsum([0, *map(len, grades)])
+    places = [(np.arange(ends[at], ends[at + 1]), one) for at, one in enumerate(grades)]
+    joined = Grades.joined(places)
+    joined.isolation = next((one.isolation for one in grades if one.isolation), "")
+    return joined
