@@ -338,7 +338,7 @@ class Suite:
         """Grade every row of data of any size, and bring back what the grades come to rather than the grades.
 
         Data are graded part by part: a Dask frame by its partitions, in the workers of a cluster where there is one, and all
-        else some 131,072 rows at a time. Of each part come back counts, sums and histograms, which are added up, and its rows
+        else some 65,536 rows at a time. Of each part come back counts, sums and histograms, which are added up, and its rows
         of a random sample of whole prompts, on which findings rest. Memory does not grow with the rows.
 
         Args:

@@ -103,6 +103,17 @@ class RunSettings:
         check_repeats(self.repeats, self.reduce)
 
 
+class _RowsSoFar:
+    """Rows of the grader at work. Not the run itself, which would hold its rows in a circle until they are collected."""
+
+    def __init__(self) -> None:
+        self.done = self.failed = 0
+
+    def __call__(self, done: int, failed: int) -> None:
+        """Take how far it is."""
+        self.done, self.failed = done, failed
+
+
 class Run:
     """One run. Graders run one after the other, since each uses all workers; repeats when all have graded every row once.
 
@@ -131,7 +142,8 @@ class Run:
         self._is_part = is_part
         self._entries, self._samples, self._judge_run, self._file = entries, samples, judge_run, file
         self._listen: OnProgress = lambda _: None
-        self._control = Control(self._note, workers=settings.workers)
+        self._now = _RowsSoFar()
+        self._control = Control(self._now, workers=settings.workers)
         judge_run.stopped = self._control.cancel.is_set
         repeats, self._reduce = settings.repeats, settings.reduce
         self._repeats = repeats_of(entries, repeats)
@@ -142,7 +154,7 @@ class Run:
             if repeats > 1 and is_deterministic(entry.grader)
         ]
         self._passes: dict[str, list[Grades]] = {}
-        self._current, self._now = "", (0, 0)
+        self._current = ""
         self._kept_now = self._kept = 0
         self._start = self._last_report = self._grader_start = time.monotonic()
 
@@ -216,7 +228,7 @@ class Run:
             self._open_checkpoint(entry.name, repeat)
             grades = await self._safely(entry, repeat)
             self._passes.setdefault(entry.name, []).append(grades)
-            self._now = (0, 0)
+            self._now(0, 0)
 
     def _open_checkpoint(self, name: str, repeat: int) -> None:
         """Let the next pass leave out the rows that an earlier run graded, and keep those that it grades."""
@@ -256,9 +268,6 @@ class Run:
         grades = await entry.grade_all(self._samples.take(rows), self._control)
         return grades.take(np.argsort(rows))
 
-    def _note(self, done: int, failed: int) -> None:
-        self._now = (done, failed)
-
     def _report_if_due(self) -> None:
         if time.monotonic() - self._last_report >= 0.1:
             self._report_progress()
@@ -268,15 +277,15 @@ class Run:
         finished = [grades for passes in list(self._passes.values()) for grades in passes]
         progress_now = Progress(
             grader=self._current,
-            done=sum(map(len, finished)) + self._now[0],
-            failed=sum(g.n_failed for g in finished) + self._now[1],
+            done=sum(map(len, finished)) + self._now.done,
+            failed=sum(g.n_failed for g in finished) + self._now.failed,
             total=self.total,
             seconds=self._last_report - self._start,
             money=self._judge_run.spending.money,
             tokens=self._judge_run.spending.tokens,
             kept=self._judge_run.spending.from_store,
             waiting=self._judge_run.waiting,
-            rows=max(0, self._now[0] - self._kept_now),
+            rows=max(0, self._now.done - self._kept_now),
             since=self._last_report - self._grader_start,
         )
         if self._listen(progress_now) is False and progress_now.done < progress_now.total:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+import pyarrow as pa
 
 from workbench.display_text import one_line
 from workbench.errors import FormatError, ReportError, WorkbenchError
@@ -36,8 +37,8 @@ from workbench.suite_run import RunSettings, check_ready, open_run_store, repeat
 
 __all__ = ["Collected", "OverviewSettings", "collect_here", "collect_on_cluster", "run_overview"]
 
-PART_ROWS = 131_072
-"""Rows that are graded at a time where the data have no partitions: 90 MB of 700 bytes each."""
+PART_ROWS = 65_536
+"""Rows that are graded at a time where the data have no partitions: 45 MB of 700 bytes each."""
 
 
 @dataclass(frozen=True)
@@ -269,6 +270,8 @@ def collect_here(
         )
         collected.add(part)
         progress.part_ended(part)
+        del frame
+        pa.default_memory_pool().release_unused()  # else it keeps the memory of parts that are gone
         if part.stopped:
             collected.is_left = True
             return collected, True

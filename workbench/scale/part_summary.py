@@ -143,7 +143,8 @@ def summarise_part(
     Raises:
         ReportError: The file of the part's grades is of other rows or graders, damaged or in use.
     """
-    samples = Samples.of_part(frame.reset_index(drop=True), task.grading.columns)
+    frame = frame.reset_index(drop=True)
+    samples = Samples.of_part(frame, task.grading.columns)
     settings = RunSettings(workers=task.grading.workers, repeats=task.grading.repeats, reduce=task.reduce)
     path = None if task.folder is None else part_path(task.folder, task.number)
     own = {entry.name: task.fingerprints.get(entry.name, {}) for entry in entries}
@@ -163,7 +164,7 @@ def summarise_part(
             of_file = file.finish(report).notes
             is_left = file.goes_on in of_file
             notes += [note for note in of_file if note != file.goes_on]
-    return _summary(report, task, kept=kept, is_left=is_left, stopped=stopped, notes=notes)
+    return _summary(report, frame, task, kept=kept, is_left=is_left, stopped=stopped, notes=notes)
 
 
 @contextmanager
@@ -191,7 +192,7 @@ def _report(
     return Report(samples, grades, labels=task.labels, fingerprints=task.fingerprints, suite=suite)
 
 
-def _summary(report: Report, task: PartTask, **facts: Any) -> PartSummary:
+def _summary(report: Report, frame: pd.DataFrame, task: PartTask, **facts: Any) -> PartSummary:
     samples: Any = report.samples
     hashes, has_prompt = samples.group_hashes
     keys = keys_of(hashes, has_prompt, task.number)
@@ -200,5 +201,5 @@ def _summary(report: Report, task: PartTask, **facts: Any) -> PartSummary:
     graders = {
         name: GraderSummary.of(labelled_case(report, name, no_groups), bundles) for name in report.graders
     }
-    sampled, cut = SampledPart.of(task.number, samples.frame, report.grades, keys, task.limit, task.cut)
+    sampled, cut = SampledPart.of(task.number, frame, report.grades, keys, task.limit, task.cut)
     return PartSummary(task.number, len(report), graders, sampled, cut, **facts)
