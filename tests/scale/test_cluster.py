@@ -381,3 +381,95 @@ def test_map_partitions_takes_map_batches(client):
     graded = frame.map_partitions(grade, meta=grade(frame._meta))
     expected = suite_of().run(FRAME, progress=False)
     assert graded["code.score"].mean().compute() == pytest.approx(np.nanmean(expected.grades["code"].scores))
+
+
+def check_overview(overview, expected):
+    """The numbers and findings of a report on all rows."""
+    columns = ["n", "scored", "failed", "skipped", "mean", "sd", "min", "median", "max"]
+    found, others = (one.summary[columns].astype(float) for one in (overview, expected))
+    pd.testing.assert_frame_equal(found, others, rtol=1e-12)
+    assert list(map(str, overview.findings)) == list(map(str, expected.findings))
+
+
+def test_an_overview_on_a_cluster(client, tmp_path, expected):
+    """Only sums and a sample come back; grades are where they were made, and a second call grades nothing again."""
+    seen = []
+    overview = suite_of().overview(frame_of_dask(), tmp_path, progress=seen.append, labels="good")
+    check_overview(overview, expected)
+    assert overview.report.gate.passed == expected.gate.passed
+    assert seen[-1].done == seen[-1].total == 2 * N
+    assert seen[-1].failed == N // 50
+    assert len(list(tmp_path.iterdir())) == PARTITIONS
+    again = suite_of().overview(frame_of_dask(), tmp_path, progress=False, labels="good")
+    assert again.notes[0].startswith("800 grades were in")
+    check_overview(again, expected)
+
+
+def test_an_overview_is_that_of_one_process(client):
+    """The sample, too, whatever the partitions."""
+    there = suite_of().overview(frame_of_dask(), progress=False, sample=80)
+    here = suite_of().overview(FRAME, progress=False, sample=80)
+    assert there.report.samples.column("n").tolist() == here.report.samples.column("n").tolist()
+    assert not there.whole
+    columns = [name for name in here.summary if name != "seconds_total"]
+    pd.testing.assert_frame_equal(there.summary[columns], here.summary[columns])
+    # Parts are numbered as the partitions are.
+    assert len(set(there.places["part"])) > 1
+
+
+def test_an_overview_whose_worker_is_killed(client, tmp_path, expected):
+    """Its partition is graded once more, what it had written is kept."""
+    frame = frame_of_dask()
+    samples = wb.Samples(frame)
+    dying = frame.map_partitions(killing, str(tmp_path / "killed"), meta=frame._meta)
+    samples.dask_columns._parts = dying.to_delayed()
+    overview = suite_of().overview(samples, tmp_path / "graded", progress=False, labels="good")
+    assert (tmp_path / "killed").exists()
+    check_overview(overview, expected)
+
+
+@pytest.mark.parametrize("scheduler", ["cluster", "threads"])
+def test_an_overview_without_a_partition(client, scheduler):
+    """What cannot be computed is said, the others are summed up."""
+    frame = frame_of_dask()
+    samples = wb.Samples(frame)
+    samples.dask_columns._parts = frame.map_partitions(broken_at_the_end, meta=frame._meta).to_delayed()
+    left = int(samples.dask_columns.bounds[-2])
+    with dask.config.set({} if scheduler == "cluster" else {"scheduler": "threads"}):
+        overview = wb.Suite(wb.Length(maximum=3)).overview(samples, progress=False)
+    assert len(overview) == left
+    (note,) = overview.notes
+    assert note.startswith(f"{N - left} rows of part {PARTITIONS - 1} were not graded")
+    assert "no such bucket" in note
+
+
+def test_an_overview_shares_its_budget(client):
+    """All partitions together keep it."""
+    counting = Judging()
+    with server(counting) as (address, _):
+        suite = wb.Suite(judge_of(address))
+        overview = suite.overview(unlike(120), progress=False, budget=wb.Budget(calls=23))
+    assert counting.asked.total() == 23
+    assert overview.summary["scored"].tolist() == [23]
+    assert overview.notes[0] == "Budget spent."
+
+
+def test_an_overview_that_is_stopped_goes_on(client, tmp_path):
+    """What was graded of the partitions under way is kept, and not graded again."""
+    counting = Judging()
+    with server(counting) as (address, _):
+        suite = wb.Suite(judge_of(address, 2))
+        first = suite.overview(unlike(100), tmp_path, progress=lambda now: now.done < 20)
+        assert any("goes on from here" in note for note in first.notes)
+        before = counting.asked.total()
+        assert 20 <= before < 100
+        second = suite.overview(unlike(100), tmp_path, progress=False)
+    assert second.summary["scored"].tolist() == [100]
+    assert counting.asked.total() == 100
+
+
+def test_a_folder_of_another_run_is_refused_on_a_cluster(client, tmp_path):
+    """A worker finds out, and the run stops."""
+    suite_of().overview(frame_of_dask(), tmp_path, progress=False)
+    with pytest.raises(ReportError, match="another folder"):
+        wb.Suite(wb.Length(maximum=3)).overview(frame_of_dask(), tmp_path, progress=False)

@@ -19,6 +19,7 @@ from workbench.report.frames import isolation
 from workbench.statistics import Interval
 from workbench.statistics.bounded import MAX_CLUSTERS, BoundedMean
 from workbench.statistics.means import mean_interval_of_sums
+from workbench.statistics.spread import mean
 from workbench.statistics.value_counts import ValueCounts
 
 __all__ = ["GraderSummary", "Moments"]
@@ -56,10 +57,10 @@ class Moments:
         """Those of a column of finite numbers, (n,)."""
         if not len(values):
             return cls()
-        mean = float(values.mean())
+        centre = mean(values)
         with np.errstate(over="ignore"):
-            squares = float(((values - mean) ** 2).sum())
-        return cls(len(values), mean, squares, float(values.min()), float(values.max()))
+            squares = float(((values - centre) ** 2).sum())
+        return cls(len(values), centre, squares, float(values.min()), float(values.max()))
 
     def merged(self, other: Moments) -> Moments:
         """Those of both columns together."""
@@ -147,11 +148,12 @@ class GraderSummary:
 
     def merged(self, other: GraderSummary) -> GraderSummary:
         """The summary of both."""
-        changes: dict[str, Any] = {
-            f.name: getattr(self, f.name) + getattr(other, f.name)
-            for f in fields(self)
-            if f.name in {"rows", "failed", "skipped", "bins", "sums", "errors"}
-        }
+        with np.errstate(over="ignore", invalid="ignore"):  # sums past the largest float have no interval
+            changes: dict[str, Any] = {
+                f.name: getattr(self, f.name) + getattr(other, f.name)
+                for f in fields(self)
+                if f.name in {"rows", "failed", "skipped", "bins", "sums", "errors"}
+            }
         return GraderSummary(
             **changes,
             moments=self.moments.merged(other.moments),

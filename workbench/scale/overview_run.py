@@ -26,6 +26,7 @@ from workbench.report import Report, check_settings
 from workbench.report.parquet import require_own_file
 from workbench.samples import Samples
 from workbench.samples.columns import ROLES
+from workbench.samples.frame_columns import UnreadableRowsError
 from workbench.scale.grader_summary import GraderSummary
 from workbench.scale.overview import Overview
 from workbench.scale.part_summary import PartSummary, PartTask, part_path, summarise_in_worker, summarise_part
@@ -264,17 +265,25 @@ def collect_here(
     bounds = _bounds(samples)
     check_parts(own.folder, len(bounds) - 1)
     for number, (first, last) in enumerate(pairwise(bounds)):
-        frame = samples[first:last].frame
+        try:
+            frame = samples[first:last].frame
+        except UnreadableRowsError as error:
+            collected.lost[number] = (
+                f"{last - first:,} rows of part {number} were not graded: {error.found} ({error.where})"
+            )
+            continue
         part = summarise_part(
             frame, replace(task, number=number, cut=collected.sample.cut), entries, judge_run, progress
         )
         collected.add(part)
-        progress.part_ended(part)
+        progress.part_ended(*_counts(part, entries, settings))
         del frame
         pa.default_memory_pool().release_unused()  # else it keeps the memory of parts that are gone
-        if part.stopped:
+        is_last = number == len(bounds) - 2
+        if part.stopped or (progress.is_stopped and not is_last):
             collected.is_left = True
             return collected, True
+    collected.is_left = collected.is_left or bool(collected.lost)
     return collected, False
 
 
@@ -290,23 +299,38 @@ def _planned(samples: Samples, entries: tuple[Entry, ...], settings: RunSettings
     return len(samples) * sum(repeats_of(entries, settings.repeats).values())
 
 
+def _counts(part: PartSummary, entries: tuple[Entry, ...], settings: RunSettings) -> tuple[int, int]:
+    """Grades of a part and those that failed, over all graders and repeats."""
+    done = part.rows * sum(repeats_of(entries, settings.repeats).values())
+    return done, sum(part.graders[entry.name].failed for entry in entries)
+
+
 class _WholeProgress:
-    """The progress of the whole out of that of each part."""
+    """The progress of the whole out of that of each part.
+
+    Attributes:
+        is_stopped: Whether the listener wants the run to stop.
+    """
 
     def __init__(self, listen: OnProgress, total: int) -> None:
         self._listen, self._total = listen, total
         self._done = self._failed = 0
         self._start = time.monotonic()
+        self.is_stopped = False
 
-    def __call__(self, part: Progress) -> object:
-        return self._listen(replace(
+    def __call__(self, part: Progress) -> bool:
+        whole = replace(
             part, done=self._done + part.done, failed=self._failed + part.failed, total=self._total,
             seconds=time.monotonic() - self._start,
-        ))  # fmt: skip
+        )  # fmt: skip
+        # A part may end before it has heard of a stop.
+        self.is_stopped = self._listen(whole) is False or self.is_stopped
+        return not self.is_stopped
 
-    def part_ended(self, part: PartSummary) -> None:
-        self._done += sum(one.rows for one in part.graders.values())
-        self._failed += sum(one.failed for one in part.graders.values())
+    def part_ended(self, done: int, failed: int) -> None:
+        """Count a part's grades, and those of them that failed."""
+        self._done += done
+        self._failed += failed
 
 
 # ---- on a cluster
@@ -354,7 +378,7 @@ class _OverviewQueue(PartitionQueue[int]):
     ) -> None:
         data = samples.dask_columns
         assert data is not None
-        self._data = data
+        self._data, self._settings = data, settings
         stop = f"workbench-stop-{uuid.uuid4()}"
         super().__init__(client, entries, judge_run, stop, _planned(samples, entries, settings))
         self._task = _task(
@@ -387,12 +411,12 @@ class _OverviewQueue(PartitionQueue[int]):
         elif part is not None:
             self._count(part.spent, part.store_errors, share_spent=part.share_spent)
             self.collected.add(part)
-            self._done += sum(one.rows for one in part.graders.values())
-            self._failed += sum(one.failed for one in part.graders.values())
+            done, failed = _counts(part, self._entries, self._settings)
+            self._done, self._failed = self._done + done, self._failed + failed
         else:
             found = one_line(f"{type(error).__name__}: {error}")[:300]
             rows = int(self._data.bounds[work + 1] - self._data.bounds[work])
-            self.collected.lost[work] = f"{rows:,} rows of partition {work} were not graded: {found}"
+            self.collected.lost[work] = f"{rows:,} rows of part {work} were not graded: {found}"
 
     def _report_progress(self, listen: OnProgress) -> object:
         return False if self.error is not None else super()._report_progress(listen)

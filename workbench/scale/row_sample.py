@@ -196,9 +196,10 @@ def _unpacked_one(packed: Records) -> Grades:
 
 def _joined(parts: Iterable[list[Records]]) -> Grades:
     """The grades of several parts one after another, with their repeats."""
-    layers = list(zip(*parts, strict=True))
+    # Of a part whose budget was spent, repeats may be missing.
+    layers = zip(*parts, strict=False)
     first, *repeats = (_behind_each_other([_unpacked_one(one) for one in layer]) for layer in layers)
-    first.repeats = tuple(repeats)
+    first.repeats = tuple(repeats) if len(repeats) > 1 else ()
     return first
 
 
