@@ -23,6 +23,8 @@ Keys = NDArray[np.uint64]
 Records = list[tuple[str, bytes]]
 
 _LAST = 2**64 - 1
+_SPARE = 2
+"""Times the sample that is held before what is too much is left out: each time all that is held is written anew."""
 
 Cut = tuple[int, int]
 """The key of the last row that is kept: nothing up to it has been left out."""
@@ -130,6 +132,7 @@ class RowSample:
     limit: int
     parts: dict[int, SampledPart] = field(default_factory=dict)
     cut: Cut = _NO_CUT
+    _keys: Keys = field(default_factory=lambda: np.zeros((0, 2), np.uint64), repr=False)
 
     @property
     def is_whole(self) -> bool:
@@ -137,13 +140,17 @@ class RowSample:
         return self.cut == _NO_CUT
 
     def add(self, part: SampledPart, cut: Cut) -> None:
-        """Add what a part of the data has, and leave out what there is no place for."""
-        self.parts[part.part] = part
+        """Add what a part of the data has. What there is no place for goes once it is as much as what stays."""
+        if len(part.rows):
+            self.parts[part.part] = part
         cut = min(self.cut, cut)
-        keys = np.concatenate([one.keys for one in self.parts.values()])
+        keys = np.concatenate([self._keys, part.keys])
         # Only up to the cut are all rows known.
-        self.cut = min(cut, _cut_after(keys[_up_to(keys, cut)], self.limit))
-        self._leave_out(self.cut)
+        keys = keys[_up_to(keys, cut)]
+        self.cut = min(cut, _cut_after(keys, self.limit))
+        self._keys = keys[_up_to(keys, self.cut)]
+        if sum(len(one.rows) for one in self.parts.values()) > _SPARE * self.limit:
+            self._leave_out(self.cut)
 
     def _leave_out(self, cut: Cut) -> None:
         left = {number: one.up_to(cut) for number, one in self.parts.items()}
@@ -151,11 +158,10 @@ class RowSample:
 
     def finish(self) -> None:
         """Leave out the last prompt, of which rows may be missing, unless it is the only one."""
-        if self.is_whole or not self.parts:
+        if self.is_whole:
             return
-        prompts = np.concatenate([one.keys[:, 0] for one in self.parts.values()])
-        if (prompts < np.uint64(self.cut[0])).any():
-            self._leave_out((self.cut[0] - 1, _LAST))
+        has_others = (self._keys[:, 0] < np.uint64(self.cut[0])).any()
+        self._leave_out((self.cut[0] - 1, _LAST) if has_others else self.cut)
 
     @property
     def places(self) -> pd.DataFrame:
