@@ -363,7 +363,8 @@ class Suite:
         Example:
             >>> import pandas as pd, workbench as wb
             >>> rows = pd.DataFrame({"prompt": ["1+1", "2+2"], "completion": ["2", "5"], "answer": ["2", "4"]})
-            >>> wb.Suite(wb.ExactMatch()).overview(rows, progress=False).summary.loc["exact-match", "mean"]
+            >>> overview = wb.Suite(wb.ExactMatch()).overview(rows, progress=False)
+            >>> float(overview.summary.loc["exact-match", "mean"])
             0.5
         """
         from workbench.scale.overview_run import OverviewSettings, run_overview
