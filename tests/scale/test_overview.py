@@ -73,7 +73,7 @@ def test_with_all_rows_in_the_sample_it_is_the_report(whole):
     assert [str(one) for one in overview.findings] == [str(one) for one in whole.findings]
     assert [one.rows for one in overview.findings] == [one.rows for one in whole.findings]
     assert len(overview) == ROWS
-    assert "findings: from all rows." in str(overview)
+    assert "findings: from all rows that were graded." in str(overview)
 
 
 def test_with_a_sample_numbers_are_those_of_all_rows(whole):
@@ -261,6 +261,20 @@ def test_what_cannot_be_read_is_no_lost_row():
     overview = wb.Suite(wb.ExactMatch()).overview(frame, progress=False)
     assert overview.summary["failed"].tolist() == [PART]
     assert overview.summary["scored"].tolist() == [10]
+
+
+def test_a_line_that_cannot_be_read_fails_its_row(tmp_path):
+    """It is no row without a completion."""
+    path = tmp_path / "rows.jsonl"
+    lines = [f'{{"prompt": "q{row}", "completion": "a", "answer": "a"}}' for row in range(2 * PART)]
+    lines[PART + 3] = "{broken"
+    path.write_text("\n".join(lines))
+    overview = wb.Suite(wb.ExactMatch()).overview(wb.read_samples(path, strict=False), progress=False)
+    assert overview.summary["failed"].tolist() == [1]
+    assert overview.graders["exact-match"].errors == {"sample": 1}
+    (line,) = overview.rows("exact-match", "failed").to_dict("records")
+    assert (line["part"], line["row in part"]) == (1, 3)
+    assert "unreadable" in line["completion"]
 
 
 def test_names_and_texts_are_escaped():

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from workbench.cached import cached_property
 from workbench.errors import SamplesError
 from workbench.samples.cells import EMPTY, SPEAKERS, Built, Fault, build, clean, conversations, prompt_key
-from workbench.samples.columns import check_names, metadata_columns, recognise
+from workbench.samples.columns import ROLES, check_names, metadata_columns, recognise
 from workbench.samples.envelopes import batch_roles, failed_request, unpacked
 from workbench.samples.frame_columns import (
     FLOATS,
@@ -70,6 +70,16 @@ class Table:
 
     def __len__(self) -> int:
         return len(self.data)
+
+    def part(self, rows: Rows) -> Table:
+        """Some rows as a table of their own, in memory and numbered from 0."""
+        places = {row: at for at, row in enumerate(rows.tolist())} if self._faults else {}
+        faults = {places[row]: fault for row, fault in self._faults.items() if row in places}
+        lines = None if self._lines is None else [self._lines[row] for row in rows.tolist()]
+        frame = self.data.frame(rows).reset_index(drop=True)
+        return Table(
+            Loaded(frame, lines, faults), {role: self.roles.get(role) for role in ROLES}, self.source
+        )
 
     def cells(self, column: str, rows: Rows | slice | None) -> list[Any]:
         """The cells of one column, all rows or those asked for."""

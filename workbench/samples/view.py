@@ -104,6 +104,10 @@ class Samples:
         """Rows that are a part of more: here it is no error that none of them can be read."""
         return cls._view(Table(load(data), columns, ""), None)
 
+    def part(self, first: int, last: int) -> Samples:
+        """Rows that follow each other as data of their own: in memory, and numbered from 0."""
+        return self._view(self._table.part(self.row_numbers[first:last]), None)
+
     def _set(self, table: Table, rows: Rows | None) -> None:
         self._table = table
         self._rows = rows
@@ -462,6 +466,7 @@ class Samples:
                 "metadata_names",
                 "of_part",
                 "packed",
+                "part",
                 "read",
                 "references_at",
                 "require_completion",

@@ -46,7 +46,7 @@ class Overview:
         parts: One line for each part and grader: part, grader, rows, scored, failed, skipped, mean.
         notes: Sentences about the run: that it was stopped, which parts were not graded.
         folder: Where the grades are, a file a part, as `Report.to_parquet` writes it; None where they were not kept.
-        whole: Whether the sample holds all rows.
+        whole: Whether the sample holds all rows that were graded.
     """
 
     graders: Mapping[str, GraderSummary]
@@ -157,7 +157,7 @@ class Overview:
     def facts(self) -> tuple[str, ...]:
         """Sentences on what the findings rest on, and on the run."""
         sampled = f"{counted(len(self.report), 'row')} of {counted(self.report.columns.n_prompts, 'prompt')}"
-        basis = "all rows" if self.whole else f"a random sample of whole prompts: {sampled}"
+        basis = "all rows that were graded" if self.whole else f"a random sample of whole prompts: {sampled}"
         gate = [] if self.report.gate is None else [f"{self.report.gate} (on these rows)"]
         # Where the sample is all rows, findings say it.
         labelled = [] if self.whole else self.labels.iterrows()

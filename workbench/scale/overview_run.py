@@ -10,6 +10,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 
@@ -182,11 +183,8 @@ def _overview(
 ) -> Overview:
     sample = collected.sample
     sample.finish()
-    if sample.parts:
-        columns = {role: samples.columns.get(role) for role in ROLES}
-        report = make_report(Samples.of_part(sample.frame(), columns), sample.grades())
-    else:
-        report = make_report(samples[:0], {name: Grades.empty(0) for name in collected.graders})
+    grades = sample.grades() or {name: Grades.empty(0) for name in collected.graders}
+    report = make_report(_sampled(samples, sample), grades)
     parts = pd.DataFrame(
         collected.parts, columns=["part", "grader", "rows", "scored", "failed", "skipped", "mean"]
     ).sort_values("part", kind="stable", ignore_index=True)
@@ -200,6 +198,15 @@ def _overview(
         folder=folder,
         whole=sample.is_whole,
     )
+
+
+def _sampled(samples: Samples, sample: RowSample) -> Samples:
+    """The rows of the sample: as a view of the data where these are in memory, with all that is known of them."""
+    if samples.is_lazy and sample.parts:
+        return Samples.of_part(sample.frame(), {role: samples.columns.get(role) for role in ROLES})
+    places = sample.places
+    firsts = np.array(_bounds(samples), np.intp)
+    return samples.take(firsts[places["part"].to_numpy()] + places["row"].to_numpy())
 
 
 def _notes(
@@ -266,18 +273,18 @@ def collect_here(
     check_parts(own.folder, len(bounds) - 1)
     for number, (first, last) in enumerate(pairwise(bounds)):
         try:
-            frame = samples[first:last].frame
+            rows = samples.part(first, last)
         except UnreadableRowsError as error:
             collected.lost[number] = (
                 f"{last - first:,} rows of part {number} were not graded: {error.found} ({error.where})"
             )
             continue
         part = summarise_part(
-            frame, replace(task, number=number, cut=collected.sample.cut), entries, judge_run, progress
+            rows, replace(task, number=number, cut=collected.sample.cut), entries, judge_run, progress
         )
         collected.add(part)
         progress.part_ended(*_counts(part, entries, settings))
-        del frame
+        del rows
         pa.default_memory_pool().release_unused()  # else it keeps the memory of parts that are gone
         is_last = number == len(bounds) - 2
         if part.stopped or (progress.is_stopped and not is_last):

@@ -111,7 +111,8 @@ def summarise_in_worker(frame: pd.DataFrame, task: PartTask) -> PartSummary | Wo
     with open_run_store(grading.store) as store:
         judge_run = JudgeRun(Spending(grading.budget), None if store is None else store.replies)
         try:
-            summary = summarise_part(frame, task, entries, judge_run, Stop(grading.stop))
+            samples = Samples.of_part(frame.reset_index(drop=True), grading.columns)
+            summary = summarise_part(samples, task, entries, judge_run, Stop(grading.stop))
         except (ReportError, FormatError) as error:
             return error
     spending = judge_run.spending
@@ -125,7 +126,7 @@ def summarise_in_worker(frame: pd.DataFrame, task: PartTask) -> PartSummary | Wo
 
 
 def summarise_part(
-    frame: pd.DataFrame,
+    samples: Samples,
     task: PartTask,
     entries: tuple[Entry, ...],
     judge_run: JudgeRun,
@@ -134,7 +135,7 @@ def summarise_part(
     """Grade a part here and sum up its grades.
 
     Args:
-        frame: Its rows.
+        samples: Its rows.
         task: How.
         entries: The graders.
         judge_run: What judges share.
@@ -143,8 +144,6 @@ def summarise_part(
     Raises:
         ReportError: The file of the part's grades is of other rows or graders, damaged or in use.
     """
-    frame = frame.reset_index(drop=True)
-    samples = Samples.of_part(frame, task.grading.columns)
     settings = RunSettings(workers=task.grading.workers, repeats=task.grading.repeats, reduce=task.reduce)
     path = None if task.folder is None else part_path(task.folder, task.number)
     own = {entry.name: task.fingerprints.get(entry.name, {}) for entry in entries}
@@ -164,7 +163,7 @@ def summarise_part(
             of_file = file.finish(report).notes
             is_left = file.goes_on in of_file
             notes += [note for note in of_file if note != file.goes_on]
-    return _summary(report, frame, task, kept=kept, is_left=is_left, stopped=stopped, notes=notes)
+    return _summary(report, task, kept=kept, is_left=is_left, stopped=stopped, notes=notes)
 
 
 @contextmanager
@@ -192,7 +191,7 @@ def _report(
     return Report(samples, grades, labels=task.labels, fingerprints=task.fingerprints, suite=suite)
 
 
-def _summary(report: Report, frame: pd.DataFrame, task: PartTask, **facts: Any) -> PartSummary:
+def _summary(report: Report, task: PartTask, **facts: Any) -> PartSummary:
     samples: Any = report.samples
     hashes, has_prompt = samples.group_hashes
     keys = keys_of(hashes, has_prompt, task.number)
@@ -201,5 +200,5 @@ def _summary(report: Report, frame: pd.DataFrame, task: PartTask, **facts: Any) 
     graders = {
         name: GraderSummary.of(labelled_case(report, name, no_groups), bundles) for name in report.graders
     }
-    sampled, cut = SampledPart.of(task.number, frame, report.grades, keys, task.limit, task.cut)
+    sampled, cut = SampledPart.of(task.number, samples.frame, report.grades, keys, task.limit, task.cut)
     return PartSummary(task.number, len(report), graders, sampled, cut, **facts)
