@@ -156,8 +156,16 @@ class Overview:
     @property
     def facts(self) -> tuple[str, ...]:
         """Sentences on what the findings rest on, and on the run."""
+        return (self._basis, *self._others)
+
+    @property
+    def _basis(self) -> str:
         sampled = f"{counted(len(self.report), 'row')} of {counted(self.report.columns.n_prompts, 'prompt')}"
         basis = "all rows that were graded" if self.whole else f"a random sample of whole prompts: {sampled}"
+        return f"findings: from {basis}."
+
+    @property
+    def _others(self) -> tuple[str, ...]:
         gate = [] if self.report.gate is None else [f"{self.report.gate} (on these rows)"]
         # Where the sample is all rows, findings say it.
         labelled = [] if self.whole else self.labels.iterrows()
@@ -165,7 +173,6 @@ class Overview:
         more = len(self.notes) - _MOST_NOTES
         return (
             *labels,
-            f"findings: from {basis}.",
             *gate,
             *self.notes[:_MOST_NOTES],
             *([f"and {more:,} more in overview.notes"] if more > 0 else []),
@@ -202,9 +209,10 @@ class Overview:
         }
         parts = [
             lines_html(self._lines),
+            paragraph(self._basis, "quiet"),
             findings_html(self.report),
             table_html(self.summary, drawings),
-            *(paragraph(fact, "quiet", limit=600) for fact in self.facts),
+            *(paragraph(fact, "quiet", limit=600) for fact in self._others),
             paragraph(isolation_line(self.summary), "quiet"),
         ]
         return html_block("".join(parts), "wb-report", label="Overview")
@@ -218,10 +226,11 @@ class Overview:
             for name, line in self.summary.iterrows()
         ]  # fmt: skip
         return markdown_lines([
+            markdown_text(self._basis, 600),
             findings_markdown(self.report),
             f"{counted(len(self.graders), 'grader')} on {counted(len(self), 'row')}:",
             markdown_table(_HEADS, cells, numbers=range(1, len(_HEADS))),
-            *(markdown_text(fact, 600) for fact in self.facts),
+            *(markdown_text(fact, 600) for fact in self._others),
             markdown_text(isolation_line(self.summary), 600),
         ])  # fmt: skip
 
