@@ -204,3 +204,34 @@ def test_proof_names_the_first_difference():
             reads={},
         )
     assert caught.value.found == "now 5, but its source gives 1"
+
+
+@pytest.mark.parametrize("arguments", ["ref, x", "opaque, x", "int, x", "missing"])
+def test_names_of_arguments_are_no_tags(arguments):
+    """A function whose arguments are called like the tags of a description is captured as any other."""
+    text = f"def f({arguments}):\n    return 1"
+    live = namespace(text)
+    prove(text, {"f": live["f"]}, lambda text, names: describe(namespace(text), names), reads={})
+    with pytest.raises(ValueError, match="f changed after it was defined"):
+        prove(
+            text,
+            {"f": live["f"]},
+            lambda _, names: describe(namespace("def f(a, b): return 1"), names),
+            reads={},
+        )
+
+
+@pytest.mark.parametrize(
+    ("forged", "words"),
+    [
+        (["int", "x"], "a int"), (["int", [1]], "a int"), (["int", "0x" + "f" * 5000], "a int"), (["float", 3], "a float"),
+        (["\u202eliar", 1], "a \ufffdliar"), ({"a": 1}, "1 parts"), ("\x1b[31m", "\ufffd[31m"), (["k" * 900], "a kkk"),
+    ],
+)  # fmt: skip
+def test_a_forged_value_is_told_in_words(forged, words):
+    """A value that no description has is a difference like any other, fit to be shown."""
+    with pytest.raises(ValueError, match="K changed after it was defined") as caught:
+        prove("", {"K": 1}, lambda *_: {"names": {"K": forged}, "nodes": []}, reads={})
+    shown = caught.value.found.removeprefix("now 1, but its source gives ")
+    assert shown.startswith(words)
+    assert len(shown) <= 80

@@ -13,7 +13,7 @@ import pytest
 
 from tests.browser.lab import wait_until
 from tests.sandbox.test_probes import staged
-from workbench.errors import IsolationError
+from workbench.errors import IsolationError, SandboxError
 from workbench.grade import ErrorKind
 from workbench.packed import pack
 from workbench.sandbox.host.limits import Limits, Program
@@ -434,6 +434,24 @@ def test_forged_check_answers_are_a_cross(reply):
     session = own._zygote._process.pid
     assert in_session(session) == [session]
     own.close()
+
+
+@pytest.mark.parametrize(
+    "described",
+    [
+        {}, 3, {"names": {}}, {"names": {"K": ["int", "0x1"]}}, {"nodes": []}, {"names": {}, "nodes": []},
+        {"names": {"K": ["ref", 0]}, "nodes": []}, {"names": {"K": ["ref", -1]}, "nodes": [["list", []]]},
+        {"names": {"K": ["ref", "x"]}, "nodes": []}, {"names": {"K": ["ref", []]}, "nodes": []},
+        {"names": {"K": [{"deep": ["ref", True]}]}, "nodes": [1, 2]}, {"names": [], "nodes": {}},
+    ],
+)  # fmt: skip
+def test_a_forged_description_is_a_clear_error(described):
+    """A module that forges what its names hold is refused in words, whatever is missing or leads nowhere."""
+    module = "import sys\nframe = sys._getframe()\nwhile '_fingerprint' not in frame.f_globals:\n    frame = frame.f_back\n"
+    module += f"frame.f_globals['_fingerprint'].describe = lambda *_: {described!r}\n"
+    with pytest.raises(SandboxError, match="could not be examined") as caught:
+        pool().fingerprint(module + "async def grade(t):\n    return 1.0\n", ["K"])
+    assert caught.value.found == "it broke the protocol"
 
 
 @pytest.mark.parametrize(

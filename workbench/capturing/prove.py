@@ -7,6 +7,7 @@ compared, part by part; the first difference is an error that names it.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import types
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -17,6 +18,7 @@ from workbench.capturing.items import MISSING
 from workbench.capturing.source import MAX_BYTES
 from workbench.errors import CaptureError, SandboxError
 from workbench.sandbox.child.fingerprint import Walker, global_reads
+from workbench.sandbox.host.text import clean
 
 __all__ = ["Fingerprint", "prove"]
 
@@ -230,7 +232,7 @@ def _refuse_other_globals(function: types.FunctionType, reads: Mapping[str, Any]
 
 
 def _changed(name: str, path: tuple[str, ...], live_part: Any, module_part: Any) -> CaptureError:
-    place = ".".join(path)
+    place = clean(".".join(path))  # names of members come from the module, which may be anything
     return CaptureError(
         f"{name} changed after it was defined" + (f": {place}" if place else ""),
         where=name,
@@ -250,22 +252,20 @@ _READ: dict[str, Callable[[Any], str]] = {
 
 
 def _words(described: Any) -> str:
-    """A described value for a reader: small ones as they are, others by their kind."""
+    """A described value for a reader: small ones as they are, others by their kind. It may be forged."""
     if isinstance(described, str):
         return _short(described)
     kind = described[0] if isinstance(described, list) and described and isinstance(described[0], str) else ""
     if kind in _READ and len(described) == 2:
-        return _short(_READ[kind](described[1]))
+        # Forged, or an int of more digits than Python writes: then the kind has to do.
+        with contextlib.suppress(TypeError, ValueError, OverflowError, RecursionError):
+            return _short(_READ[kind](described[1]))
     if kind in {"missing", "ref"}:
         return "nothing" if kind == "missing" else "another object"
     if kind:
-        return f"a {kind}"
-    return (
-        f"{len(described)} parts"
-        if isinstance(described, list)
-        else _short(json.dumps(described, default=str))
-    )
+        return _short(f"a {kind}")
+    return f"{len(described)} parts" if isinstance(described, list | dict) else _short(json.dumps(described))
 
 
 def _short(text: str) -> str:
-    return text if len(text) <= 80 else text[:79] + "…"
+    return clean(text if len(text) <= 80 else text[:79] + "…")

@@ -60,7 +60,8 @@ def describe(namespace: dict[str, Any], names: list[str]) -> dict[str, Any]:
 def code_facts(code: types.CodeType) -> list[Any]:
     """What a code object does: its arguments and instructions without places, lines and padding."""
     counts = [code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount]
-    names = [list(code.co_varnames), list(code.co_freevars), list(code.co_cellvars)]
+    # Each after a tag of its own: two arguments `ref` and `x` must not read as a reference to a node.
+    names = [["names", *part] for part in (code.co_varnames, code.co_freevars, code.co_cellvars)]
     return [counts, code.co_flags & ~_FUTURE_FLAGS, names, _steps(code)]
 
 

@@ -26,6 +26,7 @@ __all__ = [
     "ends_loading",
     "noted",
     "read_checks",
+    "read_description",
     "read_done",
     "read_errors",
     "read_notes",
@@ -81,6 +82,36 @@ def _check(entry: Any, expected: str) -> CheckResult:
     if not well_formed or type(seconds) is not float or not 0 <= seconds < math.inf:
         raise Death("it broke the protocol")
     return (expected, passed, clean(message), seconds)
+
+
+def read_description(reply: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
+    """What `child.fingerprint.describe` gave for `names`: a value for each, and the nodes that values refer to.
+
+    The parts are as they came, uncleaned, because they are compared; every reference leads to a node.
+
+    Raises:
+        Death: Anything else, which an honest worker does not send.
+    """
+    described = reply.get("names")
+    values, nodes = (
+        (described.get("names"), described.get("nodes")) if isinstance(described, dict) else (0, 0)
+    )
+    if (
+        not isinstance(values, dict)
+        or not isinstance(nodes, list)
+        or any(name not in values for name in names)
+    ):
+        raise Death("it broke the protocol")
+    pending: list[Any] = [values, nodes]
+    while pending:  # no recursion: the text of an answer may nest deeper than the calls of whoever asked
+        part = pending.pop()
+        if isinstance(part, list) and part[:1] == ["ref"] and len(part) == 2:
+            # Exactly an int: True would pass for node 1.
+            if type(part[1]) is not int or not 0 <= part[1] < len(nodes):
+                raise Death("it broke the protocol")
+        elif isinstance(part, list | dict):
+            pending.extend(part.values() if isinstance(part, dict) else part)
+    return {"names": values, "nodes": nodes}
 
 
 def read_texts(reply: Mapping[str, Any], key: str) -> list[str]:

@@ -9,7 +9,7 @@ from typing import Any
 
 from workbench.errors import SandboxError
 from workbench.sandbox.child.protocol import NOT_SCORED, SKIPPED
-from workbench.sandbox.host.answers import CheckResult, read_checks, read_texts, verdict
+from workbench.sandbox.host.answers import CheckResult, read_checks, read_description, read_texts, verdict
 from workbench.sandbox.host.limits import CHECKS, Limits, Program
 from workbench.sandbox.host.text import clean
 from workbench.sandbox.host.worker import Death, Worker
@@ -114,7 +114,8 @@ def fingerprint(worker: Worker, text: str, names: Sequence[str]) -> dict[str, An
     """Load a module and describe some of its names as plain data.
 
     Raises:
-        SandboxError: The module does not load (`where` names the check), or the worker was lost.
+        SandboxError: The module does not load (`where` names the check), or the worker was lost, or ended because its
+            answer is no description of these names.
     """
     seconds, until = Limits().load_seconds, Limits().hard_load_seconds
     try:
@@ -123,9 +124,11 @@ def fingerprint(worker: Worker, text: str, names: Sequence[str]) -> dict[str, An
             if not passed:
                 raise SandboxError("the captured module does not load", where=name, found=message)
         reply = worker.answer({"op": "fingerprint", "names": list(names), "seconds": seconds}, until)
+        return read_description(reply, names)
     except Death as death:
-        raise SandboxError("the captured module could not be examined", found=death.reason) from death
-    fingerprints = reply.get("names")
-    if not isinstance(fingerprints, dict):
-        raise SandboxError("the captured module could not be examined", found="no description came back")
-    return fingerprints
+        raise SandboxError(
+            "the captured module could not be examined",
+            found=death.reason,
+            expected="a module that only defines things while it loads",
+            hint="move statements that do more, such as leaving the process, into the function",
+        ) from death
