@@ -428,20 +428,29 @@ def test_an_overview_whose_worker_is_killed(client, tmp_path, expected):
     check_overview(overview, expected)
 
 
-@pytest.mark.parametrize("scheduler", ["cluster", "threads"])
-def test_an_overview_without_a_partition(client, scheduler):
+def check_overview_without_the_last_partition():
     """What cannot be computed is said, the others are summed up."""
     frame = frame_of_dask()
     samples = wb.Samples(frame)
     samples.dask_columns._parts = frame.map_partitions(broken_at_the_end, meta=frame._meta).to_delayed()
     samples.dask_columns._pieces.clear()  # partitions that are small stay
     left = int(samples.dask_columns.bounds[-2])
-    with dask.config.set({} if scheduler == "cluster" else {"scheduler": "threads"}):
-        overview = wb.Suite(wb.Length(maximum=3)).overview(samples, progress=False)
+    overview = wb.Suite(wb.Length(maximum=3)).overview(samples, progress=False)
     assert len(overview) == left
     (note,) = overview.notes
     assert note.startswith(f"{N - left} rows of part {PARTITIONS - 1} were not graded")
     assert "no such bucket" in note
+
+
+def test_an_overview_without_a_partition(client):
+    """On a cluster."""
+    check_overview_without_the_last_partition()
+
+
+def test_an_overview_without_a_partition_here():
+    """In this process."""
+    with dask.config.set(scheduler="threads"):
+        check_overview_without_the_last_partition()
 
 
 def test_an_overview_shares_its_budget(client):
