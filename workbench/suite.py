@@ -22,9 +22,8 @@ from workbench.graders.combine.combined import check_names, combine, combine_rep
 from workbench.graders.combine.entry import as_entry, grades_of_one
 from workbench.grades import Grades
 from workbench.jobs import Job
-from workbench.judges.asking.budget import Budget, as_budget
+from workbench.judges.asking.budget import Budget
 from workbench.judges.asking.judge_run import JudgeRun
-from workbench.judges.asking.spending import Spending
 from workbench.progress import Bar, OnProgress
 from workbench.report import Report, check_settings
 from workbench.samples import Sample, Samples, as_samples
@@ -32,10 +31,10 @@ from workbench.suite_run import (
     Run,
     RunSettings,
     SuiteOutcome,
-    check_ready,
     ending_notes_of,
     open_run_file,
     open_run_store,
+    ready_spending,
     store_summary,
 )
 from workbench.thread import StringThread
@@ -259,8 +258,7 @@ class Suite:
         """
         settings = RunSettings(workers, preset, labels, budget, store, repeats, reduce, dataset, resume)
         report = self._run_suite(samples, progress, settings)
-        for note in report.notes if progress is not False else ():
-            print(visible(note))  # noqa: T201 (a caller may discard the report and its notes)
+        _print_notes(report.notes, progress)
         return report
 
     def start(
@@ -352,7 +350,7 @@ class Suite:
             preset: As in `run`.
             labels: The name of a column of labels.
             budget: As in `run`.
-            store: As in `run`.
+            store: As in `run`, for judges' answers; a summary of the run is not saved.
             repeats: As in `run`.
             reduce: As in `run`.
 
@@ -367,15 +365,23 @@ class Suite:
             >>> float(overview.summary.loc["exact-match", "mean"])
             0.5
         """
-        from workbench.scale.overview_run import OverviewSettings, run_overview
+        from workbench.scale.overview_run import OverviewPlan, run_overview
 
         settings = RunSettings(workers, preset, labels, budget, store, repeats, reduce)
         fingerprints = fingerprints_of(self)  # of what runs, as in `run`
-        own = OverviewSettings(folder, sample, self.combine, self.column, fingerprints)
+        plan = OverviewPlan(
+            self.entries,
+            as_samples(samples),
+            settings,
+            folder,
+            sample,
+            self.combine,
+            self.column,
+            fingerprints,
+        )
         make_report = partial(self._report, fingerprints=fingerprints, preset=preset, labels=labels)
-        overview = run_overview(self.entries, as_samples(samples), settings, own, progress, make_report)
-        for note in overview.notes if progress is not False else ():
-            print(visible(note))  # noqa: T201 (as in `run`)
+        overview = run_overview(plan, progress, make_report)
+        _print_notes(overview.notes, progress)
         return overview
 
     def _run_suite(self, samples: Any, progress: bool | OnProgress, settings: RunSettings) -> Report:
@@ -383,9 +389,7 @@ class Suite:
         data.require_completion()
         shown = {"preset": settings.preset, "labels": settings.labels}
         check_settings(data, **shown)  # now rather than after an hour of grading
-        spending = Spending(as_budget(settings.budget))
-        for entry in self.entries:
-            check_ready(entry, spending.budget)
+        spending = ready_spending(self.entries, settings.budget)
         fingerprints = fingerprints_of(self)  # of what runs: a dict in a grader may be changed later
         own = {entry.name: fingerprints.get(entry.name, {}) for entry in self.entries}
         with open_run_store(settings.store) as run_store, open_run_file(settings.resume, data, own) as file:
@@ -466,6 +470,11 @@ class Suite:
             if isinstance(error, FormatError):
                 raise
             raise FormatError("a suite cannot be made from these fields", found=str(error)) from error
+
+
+def _print_notes(notes: Iterable[str], progress: bool | OnProgress) -> None:
+    for note in notes if progress is not False else ():
+        print(visible(note))  # noqa: T201 (a caller may discard the result and its notes)
 
 
 def run(graders: Iterable[Grader | Entry], samples: Any, **settings: Any) -> Report:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,9 +24,10 @@ from workbench.graders.repeats import (
     shuffled_rows,
 )
 from workbench.grades import MISSING, Grades
-from workbench.judges.asking.budget import Budget, check_priced
+from workbench.judges.asking.budget import Budget, as_budget, check_priced
 from workbench.judges.asking.circuit_breaker import NOT_ASKED, UNRECOVERABLE
 from workbench.judges.asking.judge_run import JudgeRun, use_judge_run
+from workbench.judges.asking.spending import Spending
 from workbench.judges.base import Judge
 from workbench.packed import BATCH_ROWS
 from workbench.progress import OnProgress, Progress
@@ -48,6 +49,7 @@ __all__ = [
     "ending_notes_of",
     "open_run_file",
     "open_run_store",
+    "ready_spending",
     "repeats_of",
     "store_summary",
 ]
@@ -176,6 +178,11 @@ class Run:
             kept = [self._file.kept_note(self._kept, self.planned)] if self._kept else []
             of_file = [*kept, *self._file.notes]
         return [*of_file, *self.notes_on_graders]
+
+    @property
+    def kept(self) -> int:
+        """Grades of earlier runs that the file had, in the passes that were begun."""
+        return self._kept
 
     @property
     def notes_on_graders(self) -> list[str]:
@@ -383,6 +390,14 @@ def _unreachable_notes(name: str, grades: Grades) -> Iterator[str]:
     yield f"{name}: {(not_asked or refusals)[0].removesuffix(NOT_ASKED)}"
     if not_asked:
         yield f"{len(not_asked):,} rows were not asked."
+
+
+def ready_spending(entries: Iterable[Entry], budget: Budget | float | None) -> Spending:
+    """What a run spends, at its start; raises what would end the run before its first row, see `check_ready`."""
+    spending = Spending(as_budget(budget))
+    for entry in entries:
+        check_ready(entry, spending.budget)
+    return spending
 
 
 def check_ready(entry: Entry, budget: Budget | None) -> None:

@@ -15,6 +15,7 @@ import pytest
 import workbench as wb
 from tests.judges.servers import server
 from tests.judges.test_client import completion
+from tests.scale.graders import SOURCE
 from workbench.errors import ReportError, SamplesError
 from workbench.judges.protocol import JudgeServerError
 
@@ -35,13 +36,6 @@ FRAME = pd.DataFrame(
         "good": [row % 2 == 0 for row in range(N)],
     }
 )
-SOURCE = """
-async def grade(thread):
-    n = thread.metadata["n"]
-    if n % 50 == 7:
-        raise ValueError("broken")
-    return (n % 10) / 10 if thread.completion() else 0.0
-"""
 USAGE = {"prompt_tokens": 390, "completion_tokens": 10, "total_tokens": 400}
 PASS = completion('{"reasoning": "yes", "score": "PASS"}') | {"usage": USAGE}
 

@@ -10,6 +10,7 @@ import pytest
 import workbench as wb
 from tests.judges.servers import server
 from tests.judges.test_client import completion
+from tests.scale.graders import SOURCE
 from workbench.errors import FormatError, ReportError, SamplesError
 from workbench.scale import overview_run
 from workbench.scale.part_summary import part_path
@@ -24,13 +25,6 @@ FRAME = pd.DataFrame(
         "good": [None if row % 5 == 0 else row % 2 == 0 for row in range(ROWS)],
     }
 )
-SOURCE = """
-async def grade(thread):
-    n = thread.metadata["n"]
-    if n % 50 == 7:
-        raise ValueError("broken")
-    return (n % 10) / 10 if thread.completion() else 0.0
-"""
 SUITE = wb.Suite(
     [wb.ExactMatch(), wb.FunctionGrader.from_source(SOURCE, name="code")], combine=wb.combine.Mean()
 )

@@ -48,17 +48,23 @@ def histogram(grades: Grades) -> Histogram:
     return Histogram(edges, bin_counts(scores, edges), len(scores), grades.n_failed, grades.n_skipped)
 
 
-def bin_counts(scores: NDArray[np.float64], edges: NDArray[np.float64]) -> NDArray[np.int64]:
+def bin_counts(
+    scores: NDArray[np.float64], edges: NDArray[np.float64], counts: NDArray[np.int64] | None = None
+) -> NDArray[np.int64]:
     """How many scores lie in each bin, int64 (20,).
 
     Args:
         scores: Scores within the edges, (m,).
         edges: Of a grader's histogram, (21,).
+        counts: Rows that have each of the scores, (m,); one by default.
     """
     # By `_left_of` and not by numpy's histogram: a bar counts the very rows that `within` finds for it.
-    right_of = np.array([(~_left_of(scores, edge, edges)).sum() for edge in edges[:-1]], dtype=np.int64)
-    counts: NDArray[np.int64] = right_of - np.append(right_of[1:], 0)
-    return counts
+    are_right = [~_left_of(scores, edge, edges) for edge in edges[:-1]]
+    right_of = np.array(
+        [right.sum() if counts is None else counts[right].sum() for right in are_right], dtype=np.int64
+    )
+    in_bins: NDArray[np.int64] = right_of - np.append(right_of[1:], 0)
+    return in_bins
 
 
 def edges_of(scores: NDArray[np.float64]) -> NDArray[np.float64]:

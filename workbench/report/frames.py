@@ -142,14 +142,15 @@ def _summary(grades: Grades, groups: NDArray[np.intp], scale: tuple[float, float
         "dead": dead.value if is_known else np.nan,
         "dead_lo": dead.interval().lo if is_known else np.nan,
         "dead_hi": dead.interval().hi if is_known else np.nan,
-        "seconds_total": _known_sum(grades.seconds),
-        "tokens": _known_sum(grades.tokens),
-        "cost": _known_sum(grades.cost),
+        "seconds_total": known_sum(grades.seconds),
+        "tokens": known_sum(grades.tokens),
+        "cost": known_sum(grades.cost),
         "isolation": isolation(grades),
     }
 
 
-def _known_sum(values: NDArray[np.float64]) -> float:
+def known_sum(values: NDArray[np.float64]) -> float:
+    """The sum of what is known; NaN where nothing is."""
     known_values = values[~np.isnan(values)]
     return float(known_values.sum()) if len(known_values) else float("nan")
 

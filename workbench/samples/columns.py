@@ -9,7 +9,7 @@ from typing import Any
 from workbench.errors import SamplesError
 from workbench.samples.envelopes import batch_roles
 
-__all__ = ["ROLES", "check_names", "metadata_columns", "recognise", "require_completion"]
+__all__ = ["ROLES", "check_names", "every_role", "metadata_columns", "recognise", "require_completion"]
 
 ROLES: Mapping[str, tuple[str, ...]] = {
     "messages": ("messages",),
@@ -176,6 +176,11 @@ def _no_usable(names: Sequence[str], source: str) -> SamplesError:
         expected="one of " + ", ".join(name for role in _USABLE for name in ROLES[role]),
         hint=hint,
     )
+
+
+def every_role(columns: Mapping[str, str]) -> dict[str, str | None]:
+    """Role to column for every role, None where it has none: so that a part of the data takes no other column for it."""
+    return {role: columns.get(role) for role in ROLES}
 
 
 def require_completion(names: Sequence[str], roles: Mapping[str, str], source: str) -> None:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from workbench.cached import cached_property
 from workbench.errors import SamplesError
 from workbench.samples.cells import EMPTY, SPEAKERS, Built, Fault, build, clean, conversations, prompt_key
-from workbench.samples.columns import ROLES, check_names, metadata_columns, recognise
+from workbench.samples.columns import check_names, every_role, metadata_columns, recognise
 from workbench.samples.envelopes import batch_roles, failed_request, unpacked
 from workbench.samples.frame_columns import (
     FLOATS,
@@ -77,9 +77,7 @@ class Table:
         faults = {places[row]: fault for row, fault in self._faults.items() if row in places}
         lines = None if self._lines is None else [self._lines[row] for row in rows.tolist()]
         frame = self.data.frame(rows).reset_index(drop=True)
-        return Table(
-            Loaded(frame, lines, faults), {role: self.roles.get(role) for role in ROLES}, self.source
-        )
+        return Table(Loaded(frame, lines, faults), every_role(self.roles), self.source)
 
     def cells(self, column: str, rows: Rows | slice | None) -> list[Any]:
         """The cells of one column, all rows or those asked for."""
@@ -317,11 +315,10 @@ class Table:
         turns = self.text_turns
         if turns is None or "prompt" not in turns or "system" in turns or "group" in self.roles:
             return None
-        cells = self.cells(turns["prompt"], rows)
-        texts = [cell if type(cell) is str and cell.strip() else None for cell in cells]
-        for at in self.line_faults(rows):
-            texts[at] = None
-        return texts
+        return [
+            prompt if prompt and prompt.strip() else None
+            for prompt in self._text_cells(turns["prompt"], rows)
+        ]
 
     def _group_keys(self, rows: Rows | None) -> list[str | None]:
         cells = self.role("group", rows)
@@ -387,9 +384,12 @@ class Table:
         if turns is None:
             wires = self._conversations(rows)
             return [turn[-1][1] if turn and turn[-1][0] == "assistant" else None for turn in wires]
-        cells = self.cells(turns["completion"], rows) if "completion" in turns else [None] * count
+        return self._text_cells(turns["completion"], rows) if "completion" in turns else [None] * count
+
+    def _text_cells(self, column: str, rows: Rows | slice | None) -> list[str | None]:
+        """The cells of a column of text, None for a missing one and where the line cannot be read."""
         # Missing cells are None, NaN or pd.NA, by the kind of the column; NA can be compared with nothing.
-        texts = [cell if type(cell) is str else None for cell in cells]
+        texts = [cell if type(cell) is str else None for cell in self.cells(column, rows)]
         for at in self.line_faults(rows):
             texts[at] = None
         return texts

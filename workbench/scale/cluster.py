@@ -23,7 +23,7 @@ from workbench.judges.asking.judge_run import JudgeRun
 from workbench.progress import OnProgress
 from workbench.run_file import KeptGrades, RunFile
 from workbench.samples import Samples
-from workbench.samples.columns import ROLES
+from workbench.samples.columns import every_role
 from workbench.samples.dask_columns import DaskColumns
 from workbench.scale.partition import PartitionGrades, PartitionTask, grade_partition
 from workbench.scale.plan import Plan, shared_address
@@ -89,7 +89,7 @@ class ClusterRun(PartitionQueue[_Rows]):
         super().__init__(client, entries, judge_run, stop, self.total)
         self._task = PartitionTask(
             Plan.of(entries),
-            {role: samples.columns.get(role) for role in ROLES},
+            every_role(samples.columns),
             self.tasks if self._judges else 1,
             settings.workers or 1,
             settings.repeats,

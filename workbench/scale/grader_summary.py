@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from math import inf, isnan, nan, sqrt
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from workbench.diagnostics import Case
-from workbench.grades import FAILED, Grades
 from workbench.report.bins import BINS, Histogram, bin_counts, edges_of
 from workbench.report.counts import PARTS, parts_of
-from workbench.report.frames import isolation
+from workbench.report.frames import isolation, known_sum
 from workbench.statistics import Interval
 from workbench.statistics.bounded import MAX_CLUSTERS, BoundedMean
 from workbench.statistics.means import mean_interval_of_sums
@@ -114,7 +112,7 @@ class GraderSummary:
     value_counts: ValueCounts = field(default_factory=ValueCounts)
     bins: NDArray[np.int64] = field(default_factory=_no_bins)
     sums: Floats = field(default_factory=_no_sums)
-    spent: tuple[float, float, float] = (nan, nan, nan)
+    spent: tuple[float, ...] = (nan, nan, nan)
     errors: Counter[str] = field(default_factory=Counter)
     examples: dict[str, str] = field(default_factory=dict)
     isolations: frozenset[str] = frozenset()
@@ -130,7 +128,7 @@ class GraderSummary:
         """
         grades = case.grades
         scores = grades.scores[case.rows]
-        failed = np.flatnonzero(grades.codes == FAILED).tolist()
+        errors = [grades.errors[row] for row in sorted(grades.errors)]
         return cls(
             len(grades),
             grades.n_failed,
@@ -139,9 +137,9 @@ class GraderSummary:
             ValueCounts.of(scores),
             bin_counts(scores, _UNIT),
             _bundle_sums(case, bundles),
-            (_known_sum(grades.seconds), _known_sum(grades.tokens), _known_sum(grades.cost)),
-            Counter(str(grades.errors[row].kind) for row in failed if row in grades.errors),
-            _first_examples(grades, failed),
+            (known_sum(grades.seconds), known_sum(grades.tokens), known_sum(grades.cost)),
+            Counter(str(error.kind) for error in errors),
+            {str(error.kind): error.message for error in reversed(errors)},
             frozenset([isolation(grades)]),
             (grades.ended,) if grades.ended else (),
         )
@@ -149,19 +147,20 @@ class GraderSummary:
     def merged(self, other: GraderSummary) -> GraderSummary:
         """The summary of both."""
         with np.errstate(over="ignore", invalid="ignore"):  # sums past the largest float have no interval
-            changes: dict[str, Any] = {
-                f.name: getattr(self, f.name) + getattr(other, f.name)
-                for f in fields(self)
-                if f.name in {"rows", "failed", "skipped", "bins", "sums", "errors"}
-            }
+            sums = self.sums + other.sums
         return GraderSummary(
-            **changes,
-            moments=self.moments.merged(other.moments),
-            value_counts=self.value_counts.merged(other.value_counts),
-            spent=tuple(map(_with_gaps, self.spent, other.spent)),  # type: ignore[arg-type]  # three as before
-            examples={**other.examples, **self.examples},
-            isolations=self.isolations | other.isolations,
-            ended=tuple(dict.fromkeys([*self.ended, *other.ended]))[:_MOST_EXAMPLES],
+            self.rows + other.rows,
+            self.failed + other.failed,
+            self.skipped + other.skipped,
+            self.moments.merged(other.moments),
+            self.value_counts.merged(other.value_counts),
+            self.bins + other.bins,
+            sums,
+            tuple(map(_with_gaps, self.spent, other.spent)),
+            self.errors + other.errors,
+            {**other.examples, **self.examples},
+            self.isolations | other.isolations,
+            tuple(dict.fromkeys([*self.ended, *other.ended]))[:_MOST_EXAMPLES],
         )
 
     @property
@@ -187,10 +186,7 @@ class GraderSummary:
         edges = edges_of(np.array([low, high]))
         counts = self.bins
         if low < 0 or high > 1:
-            each = [
-                bin_counts(np.array([value]), edges) for value in self.value_counts.values.clip(low, high)
-            ]
-            counts = np.array(each).T @ self.value_counts.counts
+            counts = bin_counts(self.value_counts.values.clip(low, high), edges, self.value_counts.counts)
         return Histogram(edges, counts, self.scored, self.failed, self.skipped)
 
     def mean_interval(self, scale: tuple[float, float] = (0.0, 1.0)) -> Interval:
@@ -227,20 +223,6 @@ def _bundle_sums(case: Case, bundles: NDArray[np.intp]) -> Floats:
     return np.column_stack([scores, by_part.reshape(BUNDLES, len(PARTS))]).astype(np.float64)
 
 
-def _known_sum(values: Floats) -> float:
-    known = values[~np.isnan(values)]
-    return float(known.sum()) if len(known) else nan
-
-
 def _with_gaps(one: float, other: float) -> float:
     """The sum of what is known."""
     return other if isnan(one) else one if isnan(other) else one + other
-
-
-def _first_examples(grades: Grades, failed: Sequence[int]) -> dict[str, str]:
-    found: dict[str, str] = {}
-    for row in failed:
-        error = grades.errors.get(row)
-        if error is not None:
-            found.setdefault(str(error.kind), error.message)
-    return found

@@ -77,13 +77,13 @@ class Overview:
         q25, median, q75 = one.value_counts.quantiles()
         has_scores, unknown = bool(one.scored), float("nan")
         seconds, tokens, cost = one.spent
-        of_sample: Any = self.report.summary.loc[name] if name in self.report.grades else {}
+        of_sample: Any = self.report.summary.loc[name]
         return {
             "n": one.rows, "scored": one.scored, "failed": one.failed, "skipped": one.skipped,
             "mean": moments.mean if has_scores else unknown, "mean_lo": interval.lo, "mean_hi": interval.hi,
             "sd": moments.sd, "min": moments.low if has_scores else unknown, "q25": q25, "median": median, "q75": q75,
             "max": moments.high if has_scores else unknown,
-            **{column: of_sample.get(column, unknown) for column in ("dead", "dead_lo", "dead_hi")},
+            **{column: of_sample[column] for column in ("dead", "dead_lo", "dead_hi")},
             "seconds_total": seconds, "tokens": tokens, "cost": cost, "isolation": one.isolation,
         }  # fmt: skip
 

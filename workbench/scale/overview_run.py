@@ -19,14 +19,13 @@ from workbench.errors import FormatError, ReportError, WorkbenchError
 from workbench.files import check_writable
 from workbench.graders.combine import CombiningRule, Entry
 from workbench.grades import Grades
-from workbench.judges.asking.budget import Budget, as_budget
+from workbench.judges.asking.budget import Budget
 from workbench.judges.asking.judge_run import JudgeRun
-from workbench.judges.asking.spending import Spending
 from workbench.progress import Bar, OnProgress, Progress
 from workbench.report import Report, check_settings
 from workbench.report.parquet import require_own_file
 from workbench.samples import Samples
-from workbench.samples.columns import ROLES
+from workbench.samples.columns import every_role
 from workbench.samples.frame_columns import UnreadableRowsError
 from workbench.scale.grader_summary import GraderSummary
 from workbench.scale.overview import Overview
@@ -35,19 +34,22 @@ from workbench.scale.partition import PartitionTask
 from workbench.scale.plan import Plan, shared_address
 from workbench.scale.queue import PartitionQueue, cluster_of
 from workbench.scale.row_sample import RowSample
-from workbench.suite_run import RunSettings, check_ready, open_run_store, repeats_of
+from workbench.suite_run import RunSettings, open_run_store, ready_spending, repeats_of
 
-__all__ = ["Collected", "OverviewSettings", "collect_here", "collect_on_cluster", "run_overview"]
+__all__ = ["Collected", "OverviewPlan", "run_overview"]
 
 PART_ROWS = 65_536
 """Rows that are graded at a time where the data have no partitions: 45 MB of 700 bytes each."""
 
 
 @dataclass(frozen=True)
-class OverviewSettings:
-    """What an overview takes beside the settings of a run.
+class OverviewPlan:
+    """What is to be graded, how, and what comes back of it.
 
     Attributes:
+        entries: The graders.
+        samples: The rows.
+        settings: Of the run.
         folder: Where grades are written, a file a part; None for nowhere.
         sample: Most rows of the sample.
         rule: Makes one grade of the graders' grades; None for none.
@@ -58,6 +60,9 @@ class OverviewSettings:
         ReportError: A sample of no rows.
     """
 
+    entries: tuple[Entry, ...]
+    samples: Samples
+    settings: RunSettings
     folder: str | Path | None
     sample: int
     rule: CombiningRule | None
@@ -69,6 +74,47 @@ class OverviewSettings:
             raise ReportError(
                 "a sample needs rows", found=f"sample={self.sample!r}", expected="a whole number from 1 on"
             )
+
+    @property
+    def bounds(self) -> list[int]:
+        """The first row of each part, and the number of all rows."""
+        data, count = self.samples.dask_columns, len(self.samples)
+        if data is not None:
+            return [int(bound) for bound in data.bounds]
+        return [*range(0, count, PART_ROWS), count] if count else [0, 0]
+
+    @property
+    def total(self) -> int:
+        """Grades to give."""
+        return len(self.samples) * self._grades_a_row
+
+    @property
+    def _grades_a_row(self) -> int:
+        return sum(repeats_of(self.entries, self.settings.repeats).values())
+
+    def counts(self, part: PartSummary) -> tuple[int, int]:
+        """Grades of a part, over all graders and repeats, and those that failed."""
+        return part.rows * self._grades_a_row, sum(part.graders[entry.name].failed for entry in self.entries)
+
+    def task(self, **grading: Any) -> PartTask:
+        """How a part is graded, but for its number.
+
+        Args:
+            grading: Fields of `PartitionTask` that hang on where it is graded.
+        """
+        columns, settings = every_role(self.samples.columns), self.settings
+        return PartTask(
+            PartitionTask(Plan.of(self.entries), columns, repeats=settings.repeats, **grading),
+            number=0,
+            fingerprints=self.fingerprints,
+            limit=self.sample,
+            cut=RowSample(self.sample).cut,
+            rule=self.rule,
+            column=self.column,
+            reduce=settings.reduce,
+            labels=settings.labels,
+            folder=None if self.folder is None else str(self.folder),
+        )
 
 
 @dataclass
@@ -93,6 +139,11 @@ class Collected:
     kept: int = 0
     is_left: bool = False
 
+    def lose(self, number: int, rows: int, why: str) -> None:
+        """Take that a part was not graded."""
+        self.lost[number] = f"{rows:,} rows of part {number} were not graded: {why}"
+        self.is_left = True
+
     def add(self, part: PartSummary) -> None:
         """Add what came of a part."""
         for name, summary in part.graders.items():
@@ -109,44 +160,33 @@ class Collected:
 
 
 def run_overview(
-    entries: tuple[Entry, ...],
-    samples: Samples,
-    settings: RunSettings,
-    own: OverviewSettings,
+    plan: OverviewPlan,
     progress: bool | OnProgress,
     make_report: Callable[[Samples, dict[str, Grades]], Report],
 ) -> Overview:
     """See `Suite.overview`.
 
     Args:
-        entries: The graders.
-        samples: The rows.
-        settings: Of the run.
-        own: Of the overview.
+        plan: What is to be graded, and how.
         progress: As in `Suite.run`.
         make_report: From the sample and its grades to the report on it.
     """
+    samples, settings = plan.samples, plan.settings
     samples.require_completion()
     _check_labels(samples, settings)
     check_settings(samples[:0], preset=settings.preset)
-    spending = Spending(as_budget(settings.budget))
-    for entry in entries:
-        check_ready(entry, spending.budget)
-    _prepare(own.folder, samples)
+    spending = ready_spending(plan.entries, settings.budget)
+    _prepare(plan)
     client = cluster_of(samples)
     with open_run_store(settings.store if client is None else None) as store:
         judge_run = JudgeRun(spending, None if store is None else store.replies)
-        with Bar(_planned(samples, entries, settings), show=progress is True) as bar:
+        with Bar(plan.total, show=progress is True) as bar:
             listen = progress if callable(progress) else bar
             if client is None:
-                collected, stopped = collect_here(samples, entries, settings, own, judge_run, listen)
+                collected, stopped = _collect_here(plan, judge_run, listen)
             else:
-                collected, stopped = collect_on_cluster(
-                    client, samples, entries, settings, own, judge_run, listen
-                )
-    return _overview(
-        samples, collected, own, make_report, _notes(collected, own, judge_run, len(samples), stopped=stopped)
-    )
+                collected, stopped = _collect_on_cluster(client, plan, judge_run, listen)
+    return _overview(plan, collected, make_report, _notes(plan, collected, judge_run, stopped=stopped))
 
 
 def _check_labels(samples: Samples, settings: RunSettings) -> None:
@@ -159,12 +199,12 @@ def _check_labels(samples: Samples, settings: RunSettings) -> None:
     )  # fmt: skip
 
 
-def _prepare(folder: str | Path | None, samples: Samples) -> None:
-    """Make the folder, and refuse one in which grades would be among the data."""
-    if folder is None:
+def _prepare(plan: OverviewPlan) -> None:
+    """Make the folder, and refuse one in which grades would be among the data, or beside those of more rows."""
+    if plan.folder is None:
         return
-    path = Path(folder)
-    require_own_file(part_path(path, 0), samples)
+    path, count = Path(plan.folder), len(plan.bounds) - 1
+    require_own_file(part_path(path, 0), plan.samples)
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -172,23 +212,27 @@ def _prepare(folder: str | Path | None, samples: Samples) -> None:
             "the folder cannot be made", where=str(path), found=error.strerror or str(error), hint="choose a folder you may write to"
         ) from error  # fmt: skip
     check_writable(part_path(path, 0))
+    if (behind := part_path(path, count)).exists():
+        raise ReportError(
+            "the folder has grades of other rows", where=str(behind), found=f"a part behind the last of these rows ({count} parts)",
+            expected="the parts of these rows, or none", hint="name another folder, or divide the rows as before",
+        )  # fmt: skip
 
 
 def _overview(
-    samples: Samples,
+    plan: OverviewPlan,
     collected: Collected,
-    own: OverviewSettings,
     make_report: Callable[[Samples, dict[str, Grades]], Report],
     notes: list[str],
 ) -> Overview:
     sample = collected.sample
     sample.finish()
     grades = sample.grades() or {name: Grades.empty(0) for name in collected.graders}
-    report = make_report(_sampled(samples, sample), grades)
+    report = make_report(_sampled(plan, sample), grades)
     parts = pd.DataFrame(
         collected.parts, columns=["part", "grader", "rows", "scored", "failed", "skipped", "mean"]
     ).sort_values("part", kind="stable", ignore_index=True)
-    folder = None if own.folder is None else Path(own.folder)
+    folder = None if plan.folder is None else Path(plan.folder)
     return Overview(
         collected.graders,
         report,
@@ -200,26 +244,25 @@ def _overview(
     )
 
 
-def _sampled(samples: Samples, sample: RowSample) -> Samples:
+def _sampled(plan: OverviewPlan, sample: RowSample) -> Samples:
     """The rows of the sample: as a view of the data where these are in memory, with all that is known of them."""
-    if samples.is_lazy and sample.parts:
-        return Samples.of_part(sample.frame(), {role: samples.columns.get(role) for role in ROLES})
-    places = sample.places
-    firsts = np.array(_bounds(samples), np.intp)
-    return samples.take(firsts[places["part"].to_numpy()] + places["row"].to_numpy())
+    if plan.samples.is_lazy and sample.parts:
+        return Samples.of_part(sample.frame(), every_role(plan.samples.columns))
+    places, firsts = sample.places, np.array(plan.bounds, np.intp)
+    return plan.samples.take(firsts[places["part"].to_numpy()] + places["row"].to_numpy())
 
 
-def _notes(
-    collected: Collected, own: OverviewSettings, judge_run: JudgeRun, rows: int, *, stopped: bool
-) -> list[str]:
+def _notes(plan: OverviewPlan, collected: Collected, judge_run: JudgeRun, *, stopped: bool) -> list[str]:
     graded = max((one.rows for one in collected.graders.values()), default=0)
-    notes = [f"Interrupted: {graded:,} of {rows:,} rows are in what was begun."] if stopped else []
+    notes = (
+        [f"Interrupted: {graded:,} of {len(plan.samples):,} rows are in what was begun."] if stopped else []
+    )
     if judge_run.spending.any_share_spent and any(
         one.errors.get("budget") for one in collected.graders.values()
     ):
         notes.append("Budget spent.")
     if collected.kept:
-        notes.append(f"{collected.kept:,} grades were in {own.folder}: these rows were not graded again.")
+        notes.append(f"{collected.kept:,} grades were in {plan.folder}: these rows were not graded again.")
     notes += [f"{name}: {why}" for name, one in collected.graders.items() for why in one.ended]
     notes += [*collected.lost.values(), *collected.notes]
     if judge_run.store_errors:
@@ -227,89 +270,39 @@ def _notes(
             f"{len(judge_run.store_errors):,} answers could not be kept: {judge_run.store_errors[0]}"
         )
     notes += [note for note in judge_run.notes() if note not in notes]
-    if own.folder is not None and collected.is_left:
-        notes.append(f"The same call with the folder {str(own.folder)!r} goes on from here.")
+    if plan.folder is not None and (collected.is_left or stopped):
+        notes.append(f"The same call with the folder {str(plan.folder)!r} goes on from here.")
     return notes
-
-
-def _task(
-    samples: Samples, entries: tuple[Entry, ...], settings: RunSettings, own: OverviewSettings, **grading: Any
-) -> PartTask:
-    columns = {role: samples.columns.get(role) for role in ROLES}
-    return PartTask(
-        PartitionTask(Plan.of(entries), columns, repeats=settings.repeats, **grading),
-        number=0,
-        fingerprints=own.fingerprints,
-        limit=own.sample,
-        cut=RowSample(own.sample).cut,
-        rule=own.rule,
-        column=own.column,
-        reduce=settings.reduce,
-        labels=settings.labels,
-        folder=None if own.folder is None else str(own.folder),
-    )
 
 
 # ---- in this process
 
 
-def collect_here(
-    samples: Samples,
-    entries: tuple[Entry, ...],
-    settings: RunSettings,
-    own: OverviewSettings,
-    judge_run: JudgeRun,
-    listen: OnProgress,
-) -> tuple[Collected, bool]:
+def _collect_here(plan: OverviewPlan, judge_run: JudgeRun, listen: OnProgress) -> tuple[Collected, bool]:
     """Grade part by part, each by all sandbox processes; no more than one part is held.
 
     Returns:
         What the parts came to, and whether the run was stopped.
     """
-    task = _task(samples, entries, settings, own, tasks=1, workers=settings.workers)
-    collected = Collected(RowSample(own.sample))
-    progress = _WholeProgress(listen, _planned(samples, entries, settings))
-    bounds = _bounds(samples)
-    check_parts(own.folder, len(bounds) - 1)
-    for number, (first, last) in enumerate(pairwise(bounds)):
+    task = plan.task(tasks=1, workers=plan.settings.workers)
+    collected, progress = Collected(RowSample(plan.sample)), _WholeProgress(listen, plan.total)
+    bounds = list(pairwise(plan.bounds))
+    for number, (first, last) in enumerate(bounds):
         try:
-            rows = samples.part(first, last)
+            rows = plan.samples.part(first, last)
         except UnreadableRowsError as error:
-            collected.lost[number] = (
-                f"{last - first:,} rows of part {number} were not graded: {error.found} ({error.where})"
-            )
+            collected.lose(number, last - first, f"{error.found} ({error.where})")
             continue
         part = summarise_part(
-            rows, replace(task, number=number, cut=collected.sample.cut), entries, judge_run, progress
+            rows, replace(task, number=number, cut=collected.sample.cut), plan.entries, judge_run, progress
         )
         collected.add(part)
-        progress.part_ended(*_counts(part, entries, settings))
+        progress.part_ended(*plan.counts(part))
         del rows
         pa.default_memory_pool().release_unused()  # else it keeps the memory of parts that are gone
-        is_last = number == len(bounds) - 2
-        if part.stopped or (progress.is_stopped and not is_last):
-            collected.is_left = True
+        if part.stopped or (progress.is_stopped and number < len(bounds) - 1):
             return collected, True
-    collected.is_left = collected.is_left or bool(collected.lost)
     return collected, False
-
-
-def _bounds(samples: Samples) -> list[int]:
-    """The first row of each part, and the number of all rows."""
-    data = samples.dask_columns
-    if data is not None:
-        return [int(bound) for bound in data.bounds]
-    return [*range(0, len(samples), PART_ROWS), len(samples)] if len(samples) else [0, 0]
-
-
-def _planned(samples: Samples, entries: tuple[Entry, ...], settings: RunSettings) -> int:
-    return len(samples) * sum(repeats_of(entries, settings.repeats).values())
-
-
-def _counts(part: PartSummary, entries: tuple[Entry, ...], settings: RunSettings) -> tuple[int, int]:
-    """Grades of a part and those that failed, over all graders and repeats."""
-    done = part.rows * sum(repeats_of(entries, settings.repeats).values())
-    return done, sum(part.graders[entry.name].failed for entry in entries)
 
 
 class _WholeProgress:
@@ -343,26 +336,18 @@ class _WholeProgress:
 # ---- on a cluster
 
 
-def collect_on_cluster(
-    client: Any,
-    samples: Samples,
-    entries: tuple[Entry, ...],
-    settings: RunSettings,
-    own: OverviewSettings,
-    judge_run: JudgeRun,
-    listen: OnProgress,
+def _collect_on_cluster(
+    client: Any, plan: OverviewPlan, judge_run: JudgeRun, listen: OnProgress
 ) -> tuple[Collected, bool]:
-    """Let the workers of a cluster grade a partition each; see `collect_here`.
+    """Let the workers of a cluster grade a partition each; see `_collect_here`.
 
     Raises:
         ReportError: A store that workers cannot open, or a folder with grades of other rows or graders.
     """
-    queue = _OverviewQueue(client, samples, entries, settings, own, judge_run)
-    check_parts(own.folder, len(_bounds(samples)) - 1)
+    queue = _OverviewQueue(client, plan, judge_run)
     stopped = queue.work_off(listen)
     if queue.error is not None:
         raise queue.error
-    queue.collected.is_left = queue.collected.is_left or stopped or bool(queue.collected.lost)
     return queue.collected, stopped
 
 
@@ -374,25 +359,17 @@ class _OverviewQueue(PartitionQueue[int]):
         error: Why the run cannot go on: a folder of another run.
     """
 
-    def __init__(
-        self,
-        client: Any,
-        samples: Samples,
-        entries: tuple[Entry, ...],
-        settings: RunSettings,
-        own: OverviewSettings,
-        judge_run: JudgeRun,
-    ) -> None:
-        data = samples.dask_columns
+    def __init__(self, client: Any, plan: OverviewPlan, judge_run: JudgeRun) -> None:
+        data = plan.samples.dask_columns
         assert data is not None
-        self._data, self._settings = data, settings
+        self._data, self._plan = data, plan
         stop = f"workbench-stop-{uuid.uuid4()}"
-        super().__init__(client, entries, judge_run, stop, _planned(samples, entries, settings))
-        self._task = _task(
-            samples, entries, settings, own, tasks=self.tasks if self._judges else 1, workers=settings.workers or 1,
-            store=shared_address(settings.store), stop=stop,
+        super().__init__(client, plan.entries, judge_run, stop, plan.total)
+        self._task = plan.task(
+            tasks=self.tasks if self._judges else 1, workers=plan.settings.workers or 1,
+            store=shared_address(plan.settings.store), stop=stop,
         )  # fmt: skip
-        self.collected = Collected(RowSample(own.sample))
+        self.collected = Collected(RowSample(plan.sample))
         self.error: WorkbenchError | None = None
 
     def _waiting(self) -> Iterator[int]:
@@ -418,25 +395,11 @@ class _OverviewQueue(PartitionQueue[int]):
         elif part is not None:
             self._count(part.spent, part.store_errors, share_spent=part.share_spent)
             self.collected.add(part)
-            done, failed = _counts(part, self._entries, self._settings)
+            done, failed = self._plan.counts(part)
             self._done, self._failed = self._done + done, self._failed + failed
         else:
-            found = one_line(f"{type(error).__name__}: {error}")[:300]
             rows = int(self._data.bounds[work + 1] - self._data.bounds[work])
-            self.collected.lost[work] = f"{rows:,} rows of part {work} were not graded: {found}"
+            self.collected.lose(work, rows, one_line(f"{type(error).__name__}: {error}")[:300])
 
     def _report_progress(self, listen: OnProgress) -> object:
         return False if self.error is not None else super()._report_progress(listen)
-
-
-def check_parts(folder: str | Path | None, count: int) -> None:
-    """Refuse a folder that has more parts than there are to write: they would be read as parts of these data.
-
-    Raises:
-        ReportError: With the file.
-    """
-    if folder is not None and (path := part_path(folder, count)).exists():
-        raise ReportError(
-            "the folder has grades of other rows", where=str(path), found=f"a part behind the last of these rows ({count} parts)",
-            expected="the parts of these rows, or none", hint="name another folder, or divide the rows as before",
-        )  # fmt: skip

@@ -15,7 +15,7 @@ from workbench.diagnostics import SuiteParts
 from workbench.errors import FormatError, ReportError, WorkbenchError
 from workbench.graders.combine import CombiningRule, Entry
 from workbench.graders.combine.combined import combine_repeats
-from workbench.grades import MISSING, Grades
+from workbench.grades import Grades
 from workbench.judges.asking.judge_run import JudgeRun
 from workbench.judges.asking.spending import Spending
 from workbench.progress import OnProgress
@@ -26,7 +26,7 @@ from workbench.scale.grader_summary import BUNDLES, GraderSummary
 from workbench.scale.partition import PartitionTask, Stop, share_of
 from workbench.scale.plan import with_concurrency
 from workbench.scale.row_sample import Cut, SampledPart, keys_of
-from workbench.suite_run import Run, RunSettings, open_run_file, open_run_store, repeats_of
+from workbench.suite_run import Run, RunSettings, open_run_file, open_run_store
 
 if TYPE_CHECKING:
     from workbench.run_file import RunFile
@@ -148,14 +148,8 @@ def summarise_part(
     path = None if task.folder is None else part_path(task.folder, task.number)
     own = {entry.name: task.fingerprints.get(entry.name, {}) for entry in entries}
     with _part_file(path, samples, own) as file:
-        kept = 0
         if file is not None:
             file.require_repeats(settings.repeats)
-            kept = sum(
-                int((file.of(name, repeat).kept(len(samples)).codes != MISSING).sum())
-                for name, repeats in repeats_of(entries, settings.repeats).items()
-                for repeat in range(repeats)
-            )
         run = Run(entries, samples, settings, judge_run, file, is_part=True)
         grades, stopped = run.go(listen)
         report, notes, is_left = _report(samples, entries, grades, task), run.notes_on_graders, False
@@ -163,7 +157,7 @@ def summarise_part(
             of_file = file.finish(report).notes
             is_left = file.goes_on in of_file
             notes += [note for note in of_file if note != file.goes_on]
-    return _summary(report, task, kept=kept, is_left=is_left, stopped=stopped, notes=notes)
+    return _summary(report, task, kept=run.kept, is_left=is_left, stopped=stopped, notes=notes)
 
 
 @contextmanager
