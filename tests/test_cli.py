@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 import workbench as wb
@@ -61,6 +62,74 @@ def test_a_run_goes_on(files, capsys):
     assert "not graded again" not in capsys.readouterr().out
     assert main(command) == 0
     assert "these rows were not graded again" in capsys.readouterr().out
+
+
+@pytest.fixture
+def parts(files):
+    """Two Parquet files of 60 rows in a folder."""
+    folder = files / "rows"
+    folder.mkdir()
+    for number in range(2):
+        rows = [
+            {"prompt": str(i), "completion": "yes" if i % 3 else "no", "good": bool(i % 3)} for i in range(60)
+        ]
+        pd.DataFrame(rows).to_parquet(folder / f"{number}.parquet")
+    return folder
+
+
+def test_an_overview(files, parts, capsys):
+    """A folder of files is graded part by part; grades stay in a folder, and the second command finds all rows graded."""
+    command = [
+        "run",
+        str(files / "g.py"),
+        str(parts),
+        "--overview",
+        str(files / "graded"),
+        "--labels",
+        "good",
+    ]
+    assert main(command) == 0
+    said = capsys.readouterr().out
+    assert "1 grader on 120 rows" in said
+    assert f"wrote 1 part in {files / 'graded'}" in said
+    assert "not graded again" not in said
+    report = wb.read_report(files / "graded" / "part-00000.parquet")
+    assert len(report) == 120
+    assert main(command) == 0
+    assert "120 grades were in" in capsys.readouterr().out
+
+
+def test_an_overview_of_a_table(files, capsys):
+    """What is no Parquet is read whole; findings end with exit code 1 as after a run."""
+    (files / "none.py").write_text(GRADER.replace("yes", "maybe"), "utf-8")
+    rows = [{"prompt": str(i), "completion": "yes", "good": True} for i in range(60)]
+    (files / "good.jsonl").write_text("\n".join(map(json.dumps, rows)), "utf-8")
+    options = ["--overview", str(files / "graded"), "--labels", "good"]
+    assert main(["run", str(files / "none.py"), str(files / "good.jsonl"), *options]) == 1
+    said = capsys.readouterr()
+    assert "too strict" in said.out
+    assert "of severity error" in said.err
+
+
+@pytest.mark.parametrize(
+    ("options", "part"),
+    [
+        (["--report", "r.html"], "found: --report"),
+        (["--draw", "3"], "found: --draw"),
+        (["--labels", "good", "--labels", "prompt"], "name one person's labels"),
+    ],
+)
+def test_an_overview_is_no_report(files, parts, capsys, options, part):
+    """What needs all rows at once is refused in words."""
+    command = ["run", str(files / "g.py"), str(parts), "--overview", str(files / "graded"), *options]
+    assert main(command) == 1
+    assert part in capsys.readouterr().err
+
+
+def test_an_overview_beside_its_data(files, parts, capsys):
+    """Grades are not written among the data; another folder is named."""
+    assert main(["run", str(files / "g.py"), str(parts), "--overview", str(parts)]) == 1
+    assert f"write them to '{parts}-graded'" in capsys.readouterr().err
 
 
 def test_failed_validation_is_exit_one(files, capsys):

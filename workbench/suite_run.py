@@ -141,11 +141,11 @@ class Run:
         *,
         is_part: bool = False,
     ) -> None:
-        self._is_part = is_part
         self._entries, self._samples, self._judge_run, self._file = entries, samples, judge_run, file
         self._listen: OnProgress = lambda _: None
         self._now = _RowsSoFar()
         self._control = Control(self._now, workers=settings.workers)
+        self._control.is_part = is_part
         judge_run.stopped = self._control.cancel.is_set
         repeats, self._reduce = settings.repeats, settings.reduce
         self._repeats = repeats_of(entries, repeats)
@@ -250,7 +250,7 @@ class Run:
         """Whether a grader grades the rows in this repeat; none that scored no row in the first begins another."""
         if repeat == 0:
             return True
-        if self._control.cancel.is_set() or not (self._is_part or self._passes[name][0].n_scored):
+        if self._control.cancel.is_set() or not (self._control.is_part or self._passes[name][0].n_scored):
             self._repeats[name] = min(self._repeats[name], len(self._passes[name]))
         return repeat < self._repeats[name]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import workbench as wb
 from workbench.cli.certify import check_place, prove_all, write_certificate
@@ -15,7 +15,9 @@ from workbench.display_text import counted, without_controls
 from workbench.files import check_writable, write_atomically
 
 if TYPE_CHECKING:
+    from workbench.graders.combine.gates import GateResult
     from workbench.report import Report
+    from workbench.scale.overview import Overview
 
 __all__ = ["add"]
 
@@ -32,7 +34,11 @@ def add(commands: Commands) -> None:
     run.add_argument(
         "graders", type=Path, help="a .py module with grade functions, or a grader file of any platform"
     )
-    run.add_argument("samples", type=Path, help=".jsonl, .json, .csv or .parquet")
+    run.add_argument(
+        "samples",
+        type=Path,
+        help=".jsonl, .json, .csv or .parquet; with --overview also a folder of Parquet files",
+    )
     _add_rows(run)
     _add_grading(run)
     _add_files(run)
@@ -89,6 +95,11 @@ def _add_grading(run: argparse.ArgumentParser) -> None:
 
 def _add_files(run: argparse.ArgumentParser) -> None:
     """Options for what is written."""
+    run.add_argument(
+        "--overview", type=Path, metavar="FOLDER",
+        help="for more rows than fit in memory: grade them part by part, write the grades of each part there, and print what "
+        "they come to, with findings from a sample of whole prompts; the same command goes on after a stop or a kill",
+    )  # fmt: skip
     run.add_argument("--report", type=Path, metavar="HTML", help="write a self-contained report")
     run.add_argument("--scores", type=Path, metavar="CSV", help="write one row a grade")
     run.add_argument(
@@ -98,6 +109,8 @@ def _add_files(run: argparse.ArgumentParser) -> None:
 
 
 def _run(options: argparse.Namespace) -> int:
+    if options.overview:
+        return _run_overview(options)
     # Whatever could prevent the output is checked first: grading may have taken an hour by the time it is written.
     for path in filter(None, (options.report, options.scores)):
         check_writable(path)
@@ -120,7 +133,43 @@ def _run(options: argparse.Namespace) -> int:
         say(f"wrote {write_atomically(options.scores, _scores_text(report))}")
     if options.certificate:
         say(f"wrote {write_certificate(options.certificate, graders, report)}")
-    return _exit_code(report, options.fail_on)
+    return _exit_code(report, report.gate, options.fail_on)
+
+
+_OF_REPORTS = {
+    "draw": "--draw",
+    "resume": "--resume",
+    "report": "--report",
+    "scores": "--scores",
+    "certificate": "--certificate",
+}
+
+
+def _run_overview(options: argparse.Namespace) -> int:
+    """Grade part by part; see `Suite.overview`.
+
+    Raises:
+        ReportError: An option for what needs all rows at once, or labels of several people.
+    """
+    for name, option in _OF_REPORTS.items():
+        if getattr(options, name) is not None:
+            raise wb.errors.ReportError(
+                "an overview does not go together with an option for a report", found=option,
+                hint='each file in the folder is a report on its part: workbench.read_report("FOLDER/part-00000.parquet")',
+            )  # fmt: skip
+    graders = read_suite(options.graders, options)
+    path: Path = options.samples
+    samples = wb.read_samples(
+        path, columns=_columns(options.columns), lazy=path.is_dir() or path.suffix.lower() == ".parquet"
+    )
+    labels: Any = _labels(options.labels)
+    overview = graders.overview(
+        samples, options.overview, workers=options.workers, labels=labels, budget=options.budget, store=options.store,
+        repeats=options.repeats, reduce=options.reduce,
+    )  # fmt: skip
+    say(overview)
+    say(f"wrote {counted(overview.parts['part'].nunique(), 'part')} in {options.overview}")
+    return _exit_code(overview, overview.report.gate, options.fail_on)
 
 
 def _scores_text(report: Report) -> str:
@@ -129,14 +178,14 @@ def _scores_text(report: Report) -> str:
     return str(texts.to_csv(index=False))
 
 
-def _exit_code(report: Report, fail_on: str) -> int:
+def _exit_code(report: Report | Overview, gate: GateResult | None, fail_on: str) -> int:
     """The exit code of a run, and on stderr why it is not 0."""
     failing = [finding for finding in report.findings if finding.severity in _FAIL_ON.get(fail_on, ())]
     unscored = [name for name, row in report.summary.iterrows() if len(report) and not row["scored"]]
     reasons = [f"{name} scored nothing" for name in unscored]
     if report.errors["error_kind"].isin(["budget", "cancelled"]).any():
         reasons.append("rows were left out")
-    if fail_on != "never" and report.gate is not None and not report.gate.passed:
+    if fail_on != "never" and gate is not None and not gate.passed:
         reasons.append("the gate failed")
     if failing:
         reasons.append(f"{counted(len(failing), 'finding')} of severity {' or '.join(_FAIL_ON[fail_on])}")

@@ -65,6 +65,7 @@ class Control:
     Attributes:
         notes: What a person should read of the run at its end.
         looks_again: Whether code that may keep state between rows grades some of them once more.
+        is_part: Whether the rows are a part of more, which nobody will grade again by themselves.
     """
 
     def __init__(
@@ -78,6 +79,7 @@ class Control:
         self.workers = workers
         self.checkpoint = checkpoint
         self.looks_again = True
+        self.is_part = False
         self.cancel = threading.Event()
         self.notes: list[str] = []
 
@@ -89,6 +91,7 @@ class Control:
         """A control for one part of a grader: it shares the stop and the notes, its progress goes to `on_rows` alone."""
         part = Control(on_rows, workers=self.workers, checkpoint=checkpoint)
         part.cancel, part.notes, part.looks_again = self.cancel, self.notes, self.looks_again
+        part.is_part = self.is_part
         return part
 
     def progress(

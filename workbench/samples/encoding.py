@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -54,14 +55,19 @@ class Encoder:
             self._packed[extras] = self._pack(extras)
         return self._packed[extras]
 
-    def _pack(self, extras: bool) -> Packed | Stream:
-        def encode(start: int, stop: int) -> bytes:
-            return self.encode(start, stop, extras=extras)
+    def stream(self, *, extras: bool = False) -> Stream:
+        """The rows for the sandbox, encoded as they are sent.
 
-        kept = None
+        Args:
+            extras: As in `packed`.
+        """
+        return Stream(self._count, partial(self.encode, extras=extras), extras)
+
+    def _pack(self, extras: bool) -> Packed | Stream:
+        stream, kept = self.stream(extras=extras), None
         if self._count <= KEPT_ROWS:
-            kept = packed_ranges(encode, self._count, most_bytes=KEPT_BYTES, extras=extras)
-        return Stream(self._count, encode, extras) if kept is None else kept
+            kept = packed_ranges(stream.encode, self._count, most_bytes=KEPT_BYTES, extras=extras)
+        return stream if kept is None else kept
 
     def faults(self) -> dict[int, Fault]:
         """Row of the view to why it cannot be read, ascending."""

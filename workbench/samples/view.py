@@ -347,6 +347,10 @@ class Samples:
         """
         return self._encoding.packed(extras=extras)
 
+    def stream(self, *, extras: bool = False) -> Stream:
+        """The rows for the sandbox, encoded as they are sent; see `packed`."""
+        return self._encoding.stream(extras=extras)
+
     def content_digest(self) -> str:
         """SHA-256 of turns, tools and metadata: equal for rows read in the same way from the same contents."""
         return self._encoding.digest()

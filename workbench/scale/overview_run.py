@@ -193,9 +193,11 @@ def _check_labels(samples: Samples, settings: RunSettings) -> None:
     labels = settings.labels
     if labels is None or (isinstance(labels, str) and labels in samples.column_names):
         return
+    several = isinstance(labels, list | tuple)
     raise ReportError(
         "labels of an overview are a column of the data", found=repr(labels)[:80], expected=f"one of {', '.join(map(repr, samples.column_names[:30]))}",
-        hint="add the labels to the data as a column: each part brings its own",
+        hint="name one person's labels, or compare several people's in a run on fewer rows" if several else
+        "add the labels to the data as a column: each part brings its own",
     )  # fmt: skip
 
 
@@ -204,7 +206,14 @@ def _prepare(plan: OverviewPlan) -> None:
     if plan.folder is None:
         return
     path, count = Path(plan.folder), len(plan.bounds) - 1
-    require_own_file(part_path(path, 0), plan.samples)
+    try:
+        require_own_file(part_path(path, 0), plan.samples)
+    except ReportError as error:
+        beside = repr(str(path.with_name(path.name + "-graded")))
+        raise ReportError(
+            "grades are not written where their data are", where=str(path), found=error.found, expected="a folder of their own",
+            hint=f"write them to {beside}",
+        ) from error  # fmt: skip
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -26,6 +27,7 @@ from workbench.samples.plain import plain
 from workbench.sandbox.host.interpreter import StartError
 from workbench.sandbox.host.limits import IMPORTED_MB, IMPORTED_SECONDS, ISOLATION, Limits, Program
 from workbench.sandbox.host.pool import pool
+from workbench.sandbox.host.prepared import Prepared
 from workbench.sandbox.host.run import Outcome
 from workbench.sandbox.host.text import clean
 from workbench.sandbox.host.validation import Validation, mock_thread, validate_program
@@ -208,6 +210,16 @@ class SandboxedGrader(Grader):
         Where no sandbox starts, every row fails with kind *sandbox*: the other graders of a suite go on.
         """
         packed = await asyncio.to_thread(samples.packed, extras=self.takes_rows)
+        if not control.looks_again:
+            return await self._grade_packed(samples, packed, control)
+        # Its start takes as long as grading thousands of rows, so it happens beside the run.
+        with closing(pool().prepare(self.program, extras=self.takes_rows)) as prepared:
+            grades = await self._grade_packed(samples, packed, control)
+            if not control.cancel.is_set():
+                await asyncio.to_thread(self._look_again, samples, grades, control, prepared)
+        return grades
+
+    async def _grade_packed(self, samples: Samples, packed: Packed | Stream, control: Control) -> Grades:
         stopped = False
         try:
             outcome = await asyncio.to_thread(self._run, packed, control, samples)
@@ -219,17 +231,15 @@ class SandboxedGrader(Grader):
         # Who stops a run does not wait until the rest is read.
         for row, problem in (samples.known_problems if stopped else samples.problems).items():
             grades.fail(row, GradeError(ErrorKind.SAMPLE, problem))
-        if control.looks_again and not control.cancel.is_set():
-            await asyncio.to_thread(self._look_again, samples, grades, control)
         return grades
 
-    def _look_again(self, samples: Samples, grades: Grades, control: Control) -> None:
+    def _look_again(self, samples: Samples, grades: Grades, control: Control, prepared: Prepared) -> None:
         """Grade some rows once more in another order, and note where their scores change; see `look_again`."""
 
         def grade(rows: Samples) -> Grades:
             alone = control.part()
             alone.workers = 1  # what one worker sees must be in one order
-            return self._run(rows.packed(extras=self.takes_rows), alone).grades
+            return self._run(rows.stream(extras=self.takes_rows), alone, prepared=prepared).grades
 
         if cause := look_again(grade, samples, grades):
             control.notes.append(f"{self.name}: {cause}")
@@ -238,13 +248,16 @@ class SandboxedGrader(Grader):
         """Raise where what runs the text is not installed."""
         return  # a worker is a Python
 
-    def _run(self, packed: Packed | Stream, control: Control, samples: Samples | None = None) -> Outcome:
+    def _run(
+        self, packed: Packed | Stream, control: Control, samples: Samples | None = None, prepared: Prepared | None = None
+    ) -> Outcome:  # fmt: skip
         """Grade packed rows in the sandbox.
 
         Args:
             packed: The rows.
             control: Of the run.
             samples: The rows as they were read; those with a problem are graded as empty ones, and are not kept.
+            prepared: A worker that may be there already.
         """
         self.require_engine()
         without = dict if samples is None else lambda: samples.known_problems
@@ -254,6 +267,8 @@ class SandboxedGrader(Grader):
             workers=control.workers,
             on_progress=partial(control.progress, without=without),
             cancel=control.cancel,
+            is_once=control.is_part,
+            prepared=prepared,
         )
 
     def check_ready(self) -> None:

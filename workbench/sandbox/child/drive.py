@@ -6,8 +6,6 @@ page shared with the host, so a worker that dies takes no finished row with it.
 
 from __future__ import annotations
 
-import asyncio
-import asyncio.base_events
 import json
 import signal
 import sys
@@ -19,6 +17,7 @@ if TYPE_CHECKING:
 
 _checks = sys.modules["_wb_checks"]
 _protocol = sys.modules["_wb_protocol"]
+_loops = sys.modules["_wb_loops"]
 FAILED, NOT_SCORED, SKIPPED = _protocol.FAILED, _protocol.NOT_SCORED, _protocol.SKIPPED
 
 
@@ -63,11 +62,10 @@ class Noted:
         self.score, self.note, self.error = score, note or {}, error
 
 
-class Stuck(Exception):  # noqa: N818 (named for what happened)
-    """Every task waits, and nothing is left that could wake one."""
+Stuck: Any = _loops.Stuck
 
 
-class Ended(Stuck):
+class Ended(Stuck):  # type: ignore[misc]  # of a file that is loaded by its path
     """Raised by rows themselves: those from here on are no longer this worker's."""
 
 
@@ -133,7 +131,7 @@ def drive(
     tally = None if notes is None else Tally(notes, errors, bits[base : base + size])
     start = 0
     while start < size and not (tally and tally.full):
-        loop = SilentLoop()
+        loop = _loops.new_loop()
         page = scores[base : base + size]
         work = tally.each if tally else _each
         try:
@@ -305,30 +303,3 @@ def message_of(error: BaseException) -> str:
     if type(error) is Refused:
         return str(error)
     return str(_checks.describe(error))
-
-
-class SilentLoop(asyncio.base_events.BaseEventLoop):
-    """An event loop without sockets: timers, tasks, locks and queues work; nothing else exists."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        # A selector needs descriptors, which a locked worker cannot have: the loop is its own, and only
-        # sleeps.
-        self._selector = self
-
-    def select(self, timeout: float | None) -> list[Any]:
-        """Sleep until the next timer; raise `Stuck` at once where there is none, instead of sleeping for ever."""
-        if timeout is None:
-            raise Stuck
-        if timeout > 0:
-            time.sleep(timeout)
-        return []
-
-    def _process_events(self, event_list: list[Any]) -> None:
-        """There are none."""
-
-    def _write_to_self(self) -> None:
-        """Nobody else is here to wake us."""
-
-    def call_exception_handler(self, context: dict[str, Any]) -> None:
-        """Ignore the exception of a task that nobody awaits: it belongs to no row."""

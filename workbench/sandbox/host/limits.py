@@ -9,6 +9,7 @@ from typing import Any
 
 from workbench.cached import cached_property
 from workbench.errors import IsolationError
+from workbench.sandbox.host.needs import needs_library
 
 __all__ = [
     "CHECKS",
@@ -129,6 +130,13 @@ class Program:
         if self.language != "python" or self.signature != "thread":
             return True
         return _OUTCOMES.search(self.text) is not None
+
+    @cached_property
+    def needs_library(self) -> bool:
+        """Whether its workers must have all of the standard library that graders may import."""
+        if self.language != "python" or self.signature != "thread":
+            return True
+        return needs_library(self.text)
 
     def load_command(self, op: str) -> dict[str, Any]:
         """The command that makes a worker read this program."""

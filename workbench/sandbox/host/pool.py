@@ -11,7 +11,8 @@ import os
 import threading
 import weakref
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -21,7 +22,8 @@ from workbench.sandbox.host import questions as ask
 from workbench.sandbox.host.interpreter import StartError
 from workbench.sandbox.host.janitor import Janitor
 from workbench.sandbox.host.limits import Limits, Program
-from workbench.sandbox.host.memory import Blob
+from workbench.sandbox.host.memory import BUFFER_BYTES, Blob
+from workbench.sandbox.host.prepared import Prepared
 from workbench.sandbox.host.questions import Checked
 from workbench.sandbox.host.run import Outcome, Run
 from workbench.sandbox.host.second_calls import second_calls
@@ -104,7 +106,7 @@ class Pool:
         Raises:
             SandboxError: The sandbox cannot start here.
         """
-        worker = self._worker(program.limits)
+        worker = self._worker(program.limits, library=program.needs_library)
         try:
             program.require(worker.level)
             rows = [
@@ -113,8 +115,10 @@ class Pool:
             checked = ask.check(worker, program, rows)
             if rows and not checked.has_failed and checked.seconds < _SLOW_SECONDS:
                 checked.warnings += second_calls(
-                    worker, lambda: self._worker(program.limits), program, rows, checked.scores
-                )
+                    worker,
+                    lambda: self._worker(program.limits, library=program.needs_library),
+                    program, rows, checked.scores,
+                )  # fmt: skip
             return checked
         finally:
             worker.close()
@@ -139,6 +143,8 @@ class Pool:
         workers: int | None = None,
         on_progress: Callable[[int, int, Grades], None] | None = None,
         cancel: threading.Event | None = None,
+        is_once: bool = False,
+        prepared: Prepared | None = None,
     ) -> Outcome:
         """Grade every row of a dataset.
 
@@ -148,6 +154,8 @@ class Pool:
             workers: Processes; all cores but one by default.
             on_progress: Called with (rows done, rows failed, the grades so far), ten times a second at most.
             cancel: Stops the run when set; what was graded is kept.
+            is_once: No run over the same rows will follow, for which workers would get ready.
+            prepared: A worker for the first rows of a `Stream`.
 
         Raises:
             SandboxError: The sandbox cannot start here.
@@ -155,16 +163,17 @@ class Pool:
         shards = _shards(packed.rows, workers or default_workers())
         spares = self._take_spares(packed, shards, program.limits)
         fresh = dict(shards)
+        start = partial(self._worker, program.limits, packed, library=program.needs_library)
 
         def new_worker(first: int, buffer_bytes: int) -> Worker:
             last = fresh.pop(first, None)
+            if prepared is not None and buffer_bytes == BUFFER_BYTES and (worker := prepared.take()):
+                return self._ready(worker)
             if last is None:
                 # In the place of a lost worker, so it decodes what it is asked for and no more: else each crash
                 # would cost as much as all the rows that still wait.
-                return self._worker(program.limits, packed, buffer_bytes=buffer_bytes)
-            return spares.pop(first, None) or self._worker(
-                program.limits, packed, (first, last), buffer_bytes=buffer_bytes
-            )
+                return start(buffer_bytes=buffer_bytes)
+            return spares.pop(first, None) or start((first, last), buffer_bytes=buffer_bytes)
 
         run = Run(
             program, packed.rows, new_worker=new_worker, on_progress=on_progress, cancel=cancel,
@@ -177,7 +186,7 @@ class Pool:
             # Workers of shards that nobody came to, since the run ended before.
             for worker in spares.values():
                 self._janitor.later(worker.close)
-            if isinstance(packed, Packed) and packed.rows >= WARM_ROWS:
+            if isinstance(packed, Packed) and packed.rows >= WARM_ROWS and not is_once:
                 # Fresh workers decode the rows again while the user reads the result.
                 self.warm(packed, workers=workers, limits=program.limits, wait=False)
 
@@ -246,11 +255,18 @@ class Pool:
         packed: Packed | Stream | None = None,
         shard: tuple[int, int] = (0, 0),
         buffer_bytes: int = 0,
+        *,
+        library: bool = True,
     ) -> Worker:
         with self._lock:
             blob = self._blob(packed) if isinstance(packed, Packed) and packed.rows else None
             resident = shard if isinstance(packed, Packed) and packed.rows <= RESIDENT_ROWS else (0, 0)
-            worker = Worker.start(self._alive(), self._layout(limits, resident, packed, buffer_bytes), blob)
+            layout = self._layout(limits, resident, packed, buffer_bytes)
+            worker = Worker.start(self._alive(), replace(layout, library=library), blob)
+        return self._ready(worker)
+
+    @staticmethod
+    def _ready(worker: Worker) -> Worker:
         try:
             worker.await_ready()
         except Death as death:
@@ -258,14 +274,32 @@ class Pool:
             raise StartError("a sandbox worker did not start", found=death.reason) from death
         return worker
 
-    def start(self, limits: Limits) -> Worker:
-        """Start a worker without rows, and do not wait for it: its first frame says that it is ready.
+    def start(self, program: Program, *, buffer_bytes: int = 0, extras: bool = False) -> Worker:
+        """Start a worker without rows for a program, and do not wait for it: its first frame says that it is ready.
+
+        Args:
+            program: What it is going to load.
+            buffer_bytes: As in `Layout`.
+            extras: As in `Layout`.
 
         Raises:
             SandboxError: The sandbox cannot start here.
         """
+        layout = self._layout(program.limits, (0, 0), None, buffer_bytes)
         with self._lock:
-            return Worker.start(self._alive(), self._layout(limits, (0, 0), None))
+            return Worker.start(self._alive(), replace(layout, extras=extras, library=program.needs_library))
+
+    def prepare(self, program: Program, *, extras: bool) -> Prepared:
+        """Start a worker on another thread, for a `Stream` of few rows that `run` is going to grade.
+
+        Args:
+            program: What it is going to load.
+            extras: As in `Stream`.
+        """
+        start = partial(self.start, program, buffer_bytes=BUFFER_BYTES, extras=extras)
+        prepared = Prepared(start, lambda worker: self._janitor.later(worker.close))
+        self._janitor.later(prepared.begin)
+        return prepared
 
     def _layout(
         self, limits: Limits, shard: tuple[int, int], packed: Packed | Stream | None, buffer_bytes: int = 0

@@ -161,7 +161,7 @@ class Residents:
             program, alone = order.program, order.key[0] is None
 
             def start() -> Worker:
-                worker = pool().start(program.limits)
+                worker = pool().start(program)
                 self.started += 1
                 worker.widen()
                 # At exit last in is first out: the workers end before the process that they were forked from.

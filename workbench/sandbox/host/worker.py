@@ -58,6 +58,7 @@ class Layout:
         shard: First and one past the last row to decode beforehand.
         extras: The rows hold more than threads: the reference and the id as well.
         buffer_bytes: Bytes of rows that a command may send through a buffer of the worker's own; 0 where none are sent.
+        library: Whether it has all of the standard library that graders may import, for which a first worker waits.
     """
 
     layers: tuple[str, ...]
@@ -65,6 +66,7 @@ class Layout:
     shard: tuple[int, int] = (0, 0)
     extras: bool = False
     buffer_bytes: int = 0
+    library: bool = True
 
 
 @dataclass(eq=False)
@@ -132,6 +134,7 @@ class Worker:
             "memory": self.layout.memory_bytes,
             "page_bytes": 16 * CAPACITY,
             "extras": self.layout.extras,
+            "library": self.layout.library,
         }
         if self.buffer is not None:
             order |= {"blob_bytes": self.buffer.nbytes}

@@ -1,0 +1,117 @@
+"""The standard library that graders may import, loaded a module at a time. The zygote loads this file by its path.
+
+All of it takes most of a start. A grader that imports none of it need not wait for it: so it is loaded while nobody asks
+for a worker, and at once where a worker is to have all of it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import io
+import os
+import string  # noqa: F401 (light, and many graders use it: it is there from the start)
+import sys
+from collections import deque
+from collections.abc import Callable, Iterator
+from typing import IO
+
+__all__ = ["Library"]
+
+PRELOAD = (
+    "abc argparse array ast asyncio asyncio.events asyncio.queues base64 binascii bisect builtins bz2 calendar "
+    "cmath codecs collections collections.abc colorsys configparser contextlib contextvars copy copyreg csv "
+    "dataclasses datetime decimal difflib dis email email.mime.base email.mime.image email.mime.multipart email.mime.nonmultipart email.mime.text email.message email.parser email.utils email.policy enum errno "
+    "fnmatch fractions glob functools gc getopt gettext graphlib gzip hashlib heapq hmac html html.entities html.parser "
+    "http http.client http.cookies importlib importlib.metadata importlib.resources inspect io ipaddress itertools "
+    "json json.decoder json.encoder keyword linecache locale logging logging.handlers lzma marshal math mimetypes "
+    "numbers opcode operator optparse os os.path pathlib pickle platform plistlib posixpath pprint queue quopri random re "
+    "reprlib sched secrets select selectors shlex shutil signal socket sqlite3 stat statistics string stringprep "
+    "struct subprocess symtable sys tarfile tempfile textwrap threading time timeit token tokenize tomllib traceback types "
+    "typing unicodedata unittest unittest.mock urllib urllib.error urllib.parse urllib.request uuid warnings weakref "
+    "pyexpat xml xml.dom xml.dom.minidom xml.dom.expatbuilder xml.dom.pulldom xml.etree xml.etree.ElementTree xml.sax xml.sax.expatreader xml.sax.saxutils zlib zoneinfo "
+    "_strptime _bisect _heapq _random _json _csv _pydatetime _pydecimal _decimal concurrent.futures concurrent.futures.thread concurrent.futures.process concurrent.futures._base copyreg zipfile"
+).split()
+CODECS = (
+    "ascii utf_8 utf_8_sig utf_16 utf_16_le utf_16_be utf_32 utf_32_le utf_32_be utf_7 latin_1 iso8859_1 iso8859_2 "
+    "iso8859_5 iso8859_7 iso8859_9 iso8859_15 cp437 cp850 cp1250 cp1251 cp1252 cp1253 cp1254 cp1255 cp1256 cp1257 "
+    "koi8_r mac_roman idna punycode unicode_escape raw_unicode_escape hex_codec base64_codec rot_13 quopri_codec "
+    "zlib_codec charmap shift_jis euc_jp iso2022_jp gbk gb2312 gb18030 big5 euc_kr cp932 cp949"
+).split()
+
+
+class Library:
+    """What graders may import. It is loaded once, before workers are forked, since these can open no file.
+
+    Args:
+        after_asyncio: Called once asyncio is there.
+    """
+
+    def __init__(self, after_asyncio: Callable[[], object]) -> None:
+        names = [*PRELOAD, *(f"encodings.{name}" for name in CODECS)]
+        self._waiting: deque[Callable[[], object]] = deque(_Import(name) for name in names)
+        self._waiting.append(after_asyncio)
+        self._waiting.append(_keep_zones)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all of it is there."""
+        return not self._waiting
+
+    def load_next(self) -> None:
+        """Load one more module, with those that it imports."""
+        self._waiting.popleft()()
+
+    def load_all(self) -> None:
+        """Load what is not there yet."""
+        while self._waiting:
+            self.load_next()
+
+
+class _Import:
+    """One module to load."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __call__(self) -> None:
+        if self._name in sys.modules:
+            return
+        sys.modules["ssl"] = None  # type: ignore[assignment]  # a native library no grader can use
+        try:
+            importlib.import_module(self._name)
+        except ImportError:
+            pass  # left out of this build of Python, or of this version
+        finally:
+            # The None goes again: with it an import would fail with Python's words on sys.modules instead of ours.
+            del sys.modules["ssl"]
+
+
+def _keep_zones() -> None:
+    """Hold the files of all time zones: a worker can open none, and few graders ask for one."""
+    import zoneinfo
+    from zoneinfo import _common
+
+    files = {key: data for folder in reversed(zoneinfo.TZPATH) for key, data in _zone_files(folder)}
+    load_missing = _common.load_tzdata
+
+    def load_tzdata(key: str) -> IO[bytes]:
+        return io.BytesIO(files[key]) if key in files else load_missing(key)
+
+    # Without a path, zones come from where an installed `tzdata` would be asked.
+    zoneinfo.reset_tzpath(to=())
+    _common.load_tzdata = load_tzdata  # type: ignore[assignment]  # any file will do
+    zoneinfo.available_timezones = lambda: files.keys() - {"posixrules"}
+
+
+def _zone_files(folder: str) -> Iterator[tuple[str, bytes]]:
+    """Key and content of each zone in a folder of the system's."""
+    for place, folders, names in os.walk(folder):
+        if place == folder:
+            # "posix" repeats all zones, and "right" counts leap seconds, which datetime does not know.
+            folders[:] = [name for name in folders if name not in ("posix", "right")]
+        for name in names:
+            path = os.path.join(place, name)
+            with contextlib.suppress(OSError), open(path, "rb") as file:
+                if (magic := file.read(4)) == b"TZif":
+                    yield os.path.relpath(path, folder).replace(os.sep, "/"), magic + file.read()
