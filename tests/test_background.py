@@ -3,6 +3,8 @@
 import asyncio
 import signal
 import threading
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as FutureTimeout
 
 import pytest
 
@@ -112,3 +114,30 @@ def test_an_interrupt_waits_for_what_is_being_started():
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
     with background.uninterrupted():
         pass
+
+
+def test_a_future_that_ends_right_after_a_step():
+    """Its result comes back: the end of the step before is no error of the run."""
+
+    class Late(Future):
+        """Ends when a timed wait for it has just given up."""
+
+        def result(self, timeout=None):
+            try:
+                return super().result(timeout)
+            except FutureTimeout:
+                self.set_result(7)
+                raise
+
+    future = Late()
+    assert background.wait(future, lambda: future.set_result(7)) == 7
+
+
+def test_a_timeout_of_the_coroutines_own():
+    """It is raised, and is no end of a step."""
+
+    async def late():
+        raise TimeoutError("its own")
+
+    with pytest.raises(TimeoutError, match="its own"):
+        background.run(late())

@@ -13,7 +13,7 @@ import signal
 import threading
 from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import Future
-from concurrent.futures import TimeoutError as FutureTimeout
+from concurrent.futures import wait as wait_for_futures
 from typing import Any, TypeVar
 
 __all__ = ["refuse_waiting", "run", "submit", "then", "uninterrupted", "wait"]
@@ -120,15 +120,12 @@ def wait(future: Future[T], beat: Callable[[], object] | None = None) -> T:
     if _refused():
         future.cancel()
         raise RuntimeError(_REFUSED)
-    while True:
-        try:
-            return future.result(HEARTBEAT_SECONDS)
-        except FutureTimeout:
-            # Then the TimeoutError is the coroutine's own, and not the end of this step.
-            if future.done():
-                raise
-            if beat is not None:
-                beat()
+    # Not by `result(timeout)`: a TimeoutError of the coroutine's own would look like the end of a step, and where the
+    # future ends in the moment after a step, that step's end would look like its own.
+    while not wait_for_futures([future], HEARTBEAT_SECONDS).done:
+        if beat is not None:
+            beat()
+    return future.result()
 
 
 def run(work: Coroutine[Any, Any, T], beat: Callable[[], object] | None = None) -> T:
