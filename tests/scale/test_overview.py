@@ -217,7 +217,7 @@ def test_a_folder_among_the_data_is_refused(tmp_path):
     """Its files would be read as data."""
     FRAME.to_parquet(tmp_path / "rows.parquet")
     samples = wb.read_samples(tmp_path, lazy=True)
-    with pytest.raises(ReportError, match="where its data are"):
+    with pytest.raises(ReportError, match="where their data are"):
         SUITE.overview(samples, tmp_path / "graded", progress=False)
 
 
