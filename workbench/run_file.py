@@ -166,7 +166,8 @@ class RunFile:
                 expected="one run a file", hint="wait for it, stop it, or give resume= another name",
             )  # fmt: skip
         return ReportError(
-            "the grades of an unfinished run cannot be kept or read", where=str(self._unfinished), found=str(error),
+            "the grades of an unfinished run cannot be kept or read", where=str(self._unfinished),
+            found=str(error) if isinstance(error, sqlite3.Error) else f"a record that cannot be read ({error})",
             expected="a file of run(..., resume=...)", hint="give resume= another name, or remove the file to grade all rows anew",
         )  # fmt: skip
 

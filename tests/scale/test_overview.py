@@ -1,5 +1,6 @@
 """An overview of rows that are graded part by part: its numbers and findings are those of a report on all of them."""
 
+import socket
 import sqlite3
 from itertools import pairwise
 
@@ -219,6 +220,18 @@ def test_a_folder_among_the_data_is_refused(tmp_path):
     samples = wb.read_samples(tmp_path, lazy=True)
     with pytest.raises(ReportError, match="where their data are"):
         SUITE.overview(samples, tmp_path / "graded", progress=False)
+
+
+def test_a_judge_that_cannot_be_reached():
+    """A note says why, beside the table of errors."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))  # and nobody listens
+        client = wb.judges.OpenAIClient(f"http://127.0.0.1:{taken.getsockname()[1]}/v1")
+        suite = wb.Suite(wb.BinaryJudge("It is short.", model="m", client=client))
+        overview = suite.overview(FRAME[:40], progress=False)
+    (note,) = overview.notes
+    assert note.startswith("binary-judge: nothing answers at the judge's address")
+    assert note.endswith("37 rows without a grade for it.")  # three have no completion
 
 
 def test_wrong_arguments_are_refused_before_a_row_is_graded(tmp_path):

@@ -290,10 +290,15 @@ def _data_bytes(report: Report) -> float:
     return float(size / len(chosen))
 
 
+def _each(name: str, line: pd.Series[Any]) -> str:
+    """What a rate is of: rows are read by processes, which may wait for a disk, and graded by cores."""
+    return " a process" if name == READING else "" if line["waits"] else " a core"
+
+
 def _line_cells(name: str, line: pd.Series[Any]) -> tuple[str, ...]:
     return (
         one_line(name, 40),
-        "-" if math.isnan(line["rate"]) else f"{line['rate']:,.0f}" + ("" if line["waits"] else " a core"),
+        "-" if math.isnan(line["rate"]) else f"{line['rate']:,.0f}{_each(name, line)}",
         "-" if math.isnan(line["time"]) else duration(line["time"]),
         f"{line['questions']:,}",
         "-" if math.isnan(line["tokens"]) else f"{line['tokens']:,.0f}",

@@ -14,12 +14,14 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from workbench.display_text import one_line
+from workbench.display_text import counted, one_line
 from workbench.errors import FormatError, ReportError, WorkbenchError
 from workbench.files import check_writable
+from workbench.grade import ErrorKind
 from workbench.graders.combine import CombiningRule, Entry
 from workbench.grades import Grades
 from workbench.judges.asking.budget import Budget
+from workbench.judges.asking.circuit_breaker import NOT_ASKED, UNRECOVERABLE
 from workbench.judges.asking.judge_run import JudgeRun
 from workbench.progress import Bar, OnProgress, Progress
 from workbench.report import Report, check_settings
@@ -273,6 +275,7 @@ def _notes(plan: OverviewPlan, collected: Collected, judge_run: JudgeRun, *, sto
     if collected.kept:
         notes.append(f"{collected.kept:,} grades were in {plan.folder}: these rows were not graded again.")
     notes += [f"{name}: {why}" for name, one in collected.graders.items() for why in one.ended]
+    notes += [note for name, one in collected.graders.items() for note in _unreachable_notes(name, one)]
     notes += [*collected.lost.values(), *collected.notes]
     if judge_run.store_errors:
         notes.append(
@@ -282,6 +285,14 @@ def _notes(plan: OverviewPlan, collected: Collected, judge_run: JudgeRun, *, sto
     if plan.folder is not None and (collected.is_left or stopped):
         notes.append(f"The same call with the folder {str(plan.folder)!r} goes on from here.")
     return notes
+
+
+def _unreachable_notes(name: str, one: GraderSummary) -> Iterator[str]:
+    """Why a judge's model, or the store of its answers, could not be reached."""
+    for kind, count in one.errors.items():
+        if kind == ErrorKind.STORE or (kind in UNRECOVERABLE and not one.scored):
+            why = one.examples.get(kind, kind).removesuffix(NOT_ASKED)
+            yield f"{name}: {why}\n{counted(count, 'row')} without a grade for it."
 
 
 # ---- in this process
