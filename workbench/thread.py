@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections import namedtuple
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import repeat
 from typing import Any
 
 __all__ = ["StringThread", "Turn"]
@@ -119,11 +120,11 @@ class StringThread:
         turns = self._turns
         if turns and turns[-1][0] == "assistant":
             turns = turns[:-1]
-        return [Turn._make(turn) for turn in turns]
+        return list(map(tuple.__new__, repeat(Turn), turns))
 
     def get_turns(self) -> list[Turn]:
         """All turns, as named tuples (role, content)."""
-        return [Turn._make(turn) for turn in self._turns]
+        return list(map(tuple.__new__, repeat(Turn), self._turns))
 
     def last_content(self) -> str:
         """The last turn's text, whoever spoke.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable
 
 from workbench.templates.errors import TemplateRunError
 
@@ -37,15 +38,17 @@ class Page:
         self.steps = MAX_STEPS
         self.until = time.monotonic() + SECONDS
 
-    def put(self, text: str) -> None:
-        """Add text as one step of work: `step` and `write` in one, for renderings in many small pieces."""
-        self.steps -= 1
-        self.characters_left -= len(text)
-        # One test for a piece that may be a single character; the calls below raise what is the matter.
-        if self.steps < 0 or self.characters_left < 0 or time.monotonic() > self.until:
-            self.step(0)
-            self.take(0)
-        self.parts.append(text)
+    def put_all(self, texts: Iterable[str]) -> None:
+        """Add texts as they come, each as one step of work: `step` and `write` in one, for renderings in many small pieces."""
+        append, now, until = self.parts.append, time.monotonic, self.until
+        for text in texts:
+            self.steps -= 1
+            self.characters_left -= len(text)
+            # One test for a piece that may be a single character; the calls below raise what is the matter.
+            if self.steps < 0 or self.characters_left < 0 or now() > until:
+                self.step(0)
+                self.take(0)
+            append(text)
 
     def write(self, text: str) -> None:
         """Add text."""
