@@ -28,10 +28,12 @@ if TYPE_CHECKING:
     import psutil
 
 SECONDS = 600.0
-NUDGE_SECONDS = 10.0
-"""Silence after which the kernel is asked what it is: ipykernel 7.4 was seen, on a busy machine, to sleep on a message to a
-subshell until the next one came."""
+NUDGE_SECONDS = 3.0
+"""Silence after which the kernel and its subshell are asked what they are: ipykernel 7.4 was seen, on a busy machine, to sleep
+on a message to a subshell until the next one came to that subshell."""
 TARGET, CONTROL = "jupyter.widget", "jupyter.widget.control"
+IN_SUBSHELL = {"comm_open", "comm_msg", "comm_close", "kernel_info_request"}
+"""Messages that go to the subshell where there is one."""
 NOISE = ("Kernel is running over TCP without encryption",)
 """What a kernel writes to its own stderr anyway."""
 CLEAR = """
@@ -256,9 +258,16 @@ class Kernel:
             if self._next(min(1.0, left)):
                 heard = time.monotonic()
             elif time.monotonic() - heard > NUDGE_SECONDS:
-                self._client.kernel_info()
+                self.nudge()
                 heard = time.monotonic()
         return value
+
+    def nudge(self) -> list[str]:
+        """Ask the kernel what it is, and its subshell too: whichever sleeps on a message wakes. The ids of the questions."""
+        asked = [str(self._client.kernel_info())]
+        if self._subshell:
+            asked.append(self._send("kernel_info_request", {}))
+        return asked
 
     def tell(
         self,
@@ -288,7 +297,7 @@ class Kernel:
     ) -> str:
         session = self._client.session
         message = session.msg(kind, content, metadata=metadata)
-        if self._subshell and kind.startswith("comm_") and kind != "comm_info_request":
+        if self._subshell and kind in IN_SUBSHELL:
             message["header"]["subshell_id"] = self._subshell
         session.send(self._client.shell_channel.socket, message, buffers=list(buffers))
         return str(message["header"]["msg_id"])

@@ -210,6 +210,17 @@ def test_callbacks_run_in_a_thread_there(threaded):
     assert threaded.value("clicks") == [False, False]
 
 
+def test_a_nudge_reaches_the_subshell(threaded):
+    """While a cell holds the kernel, its subshell answers: a message that it sleeps on would be handled."""
+    cell = threaded.start("import threading\nprint('holds', flush=True)\nthreading.Event().wait(60)")
+    threaded.wait(lambda: "holds" in cell.text, what="the cell holds the kernel")
+    _, asked = threaded.nudge()
+    threaded.wait(lambda: asked in threaded._idle, what="the subshell's answer")
+    assert not cell.done
+    threaded.interrupt()
+    threaded.finish(cell, check=False)
+
+
 def test_oldest_kernel_is_the_oldest(oldest):
     """The environment holds the lowest versions that pyproject.toml allows, and the workbench works there."""
     ask = "[__import__('importlib.metadata').metadata.version(p) for p in ('ipykernel', 'ipywidgets', 'anywidget')]"
