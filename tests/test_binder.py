@@ -37,9 +37,9 @@ from tests.binder_image import (
 from tests.browser.lab import end_group, free_port, wait_until
 
 NOTEBOOKS = sorted(path.name for path in (ROOT / "notebooks").glob("*.ipynb"))
-RUN_HERE = ["03_judges.ipynb", "07_scale.ipynb"]
-"""Notebooks that ask for more than the package: clients of judges, Dask. The first and the app's are run by the server below,
-and all of them in the tests' own environment."""
+RUN_HERE = ["07_scale.ipynb"]
+"""The notebook that asks for most: memory, Dask and its processes. The first and the app's are run by the server below, all that
+any of them imports is imported, and all of them run in the tests' own environment."""
 
 RUN_NOTEBOOK = """
 import json, sys

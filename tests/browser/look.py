@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 import base64
+import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 if TYPE_CHECKING:
     from playwright.sync_api import BrowserContext, Locator, Page
+
+renews_pictures = pytest.mark.skipif(
+    not os.environ.get("WORKBENCH_PICTURES"),
+    reason="set WORKBENCH_PICTURES=1 to take the documentation's pictures anew: nothing else is checked by it",
+)
+"""For what only takes pictures of what other tests check."""
 
 COLOURS = """async png => {
   const image = new Image();

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.browser import look
 from tests.browser.page import Notebook, opened
 
 if TYPE_CHECKING:
@@ -192,6 +193,7 @@ def test_text_can_be_read_in_both_themes(request, browser, theme):
         assert weak == []
 
 
+@look.renews_pictures
 def test_picture_for_the_readme(browser, lab):
     """The view of the README: the report that says too lenient, the rows that prove it, and the chart."""
     with opened(browser, lab, NAME, width=1100, height=1000) as notebook:

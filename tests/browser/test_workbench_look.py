@@ -120,6 +120,7 @@ def test_every_mode_can_be_read_and_operated(walk, axe):
     assert {where: what for where, what in found.items() if what} == {}
 
 
+@look.renews_pictures
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_pictures_for_the_documentation(request, browser, theme):
     """At 1,280 pixels: the rows behind "too lenient"; in the light also after an edit, and a card to label."""

@@ -209,7 +209,10 @@ class SandboxedGrader(Grader):
 
         Where no sandbox starts, every row fails with kind *sandbox*: the other graders of a suite go on.
         """
-        packed = await asyncio.to_thread(samples.packed, extras=self.takes_rows)
+        if control.is_part:  # its bytes are not kept for another run, so nobody waits until all are made
+            packed: Packed | Stream = samples.stream(extras=self.takes_rows)
+        else:
+            packed = await asyncio.to_thread(samples.packed, extras=self.takes_rows)
         if not control.looks_again:
             return await self._grade_packed(samples, packed, control)
         # Its start takes as long as grading thousands of rows, so it happens beside the run.
@@ -267,7 +270,6 @@ class SandboxedGrader(Grader):
             workers=control.workers,
             on_progress=partial(control.progress, without=without),
             cancel=control.cancel,
-            is_once=control.is_part,
             prepared=prepared,
         )
 

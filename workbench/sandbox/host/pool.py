@@ -143,7 +143,6 @@ class Pool:
         workers: int | None = None,
         on_progress: Callable[[int, int, Grades], None] | None = None,
         cancel: threading.Event | None = None,
-        is_once: bool = False,
         prepared: Prepared | None = None,
     ) -> Outcome:
         """Grade every row of a dataset.
@@ -154,7 +153,6 @@ class Pool:
             workers: Processes; all cores but one by default.
             on_progress: Called with (rows done, rows failed, the grades so far), ten times a second at most.
             cancel: Stops the run when set; what was graded is kept.
-            is_once: No run over the same rows will follow, for which workers would get ready.
             prepared: A worker for the first rows of a `Stream`.
 
         Raises:
@@ -186,7 +184,7 @@ class Pool:
             # Workers of shards that nobody came to, since the run ended before.
             for worker in spares.values():
                 self._janitor.later(worker.close)
-            if isinstance(packed, Packed) and packed.rows >= WARM_ROWS and not is_once:
+            if isinstance(packed, Packed) and packed.rows >= WARM_ROWS:
                 # Fresh workers decode the rows again while the user reads the result.
                 self.warm(packed, workers=workers, limits=program.limits, wait=False)
 
