@@ -13,6 +13,7 @@ import pytest
 import workbench as wb
 from workbench.cli import main
 from workbench.formats import FORMATS
+from workbench.samples.frame_columns import UnreadableRowsError
 
 GRADER = "async def grade(thread: StringThread) -> float:\n    return float('yes' in (thread.completion() or ''))\n"
 
@@ -109,6 +110,41 @@ def test_an_overview_of_a_table(files, capsys):
     said = capsys.readouterr()
     assert "too strict" in said.out
     assert "of severity error" in said.err
+
+
+def test_an_overview_without_some_rows(files, parts, capsys, monkeypatch):
+    """Rows that were not graded end with exit code 1, however good the others are."""
+    monkeypatch.setattr("workbench.scale.overview_run.PART_ROWS", 60)
+    part = wb.Samples.part
+
+    def lost(self, first, last):
+        if first:
+            raise UnreadableRowsError("gone", found="damaged", where="1.parquet")
+        return part(self, first, last)
+
+    monkeypatch.setattr(wb.Samples, "part", lost)
+    assert main(["run", str(files / "g.py"), str(parts), "--overview", str(files / "graded")]) == 1
+    said = capsys.readouterr()
+    assert "60 of 120 rows were graded." in said.out
+    assert "rows were left out" in said.err
+
+
+def test_a_damaged_file_of_a_folder_is_named(files, parts, capsys):
+    """It is no Parquet to its end."""
+    whole = (parts / "1.parquet").read_bytes()
+    (parts / "1.parquet").write_bytes(whole[: len(whole) // 2])
+    assert main(["run", str(files / "g.py"), str(parts), "--overview", str(files / "graded")]) == 1
+    said = capsys.readouterr().err
+    assert "cannot be read" in said
+    assert str(parts / "1.parquet") in said
+
+
+def test_no_such_folder(files, capsys):
+    """It is no question of kinds of files."""
+    assert (
+        main(["run", str(files / "g.py"), str(files / "nowhere"), "--overview", str(files / "graded")]) == 1
+    )
+    assert "No such file or folder" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

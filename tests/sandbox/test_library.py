@@ -1,5 +1,8 @@
 """The standard library is loaded while nobody asks for a worker, and who needs none of it does not wait for it."""
 
+import ast
+import importlib
+import inspect
 import json
 import socket
 import struct
@@ -48,6 +51,17 @@ def test_texts_that_need_none_of_it(text):
         GRADE.format("float(getattr(thread, 'x', 1))"),
         GRADE.format("float(len(thread.__class__.__name__))"),
         GRADE.format("eval('1.0')"),
+        "from collections import OrderedDict as heapq\n" + GRADE.format("1.0"),
+        GRADE.format("float('{0.sys}'.format(thread) == '')"),
+        GRADE.format("float(len('{0.__class__}'))"),
+        "länge = 3\n" + GRADE.format("1.0"),
+        "class Pause:\n    def __await__(self):\n        yield\n" + GRADE.format("1.0"),
+        "async def one(thread):\n    return 1.0\n" + GRADE.format("await one(thread)"),
+        "async def each():\n    yield 1.0\n" + GRADE.format("1.0"),
+        "def found(x):\n    match x:\n        case type(__subclasses__=f):\n            return f\n"
+        + GRADE.format("1.0"),
+        "import typing\n" + GRADE.format("float(len(typing.get_type_hints(thread)))"),
+        "import re\n" + GRADE.format("float(len(re.findall('\\d', thread.completion())))"),
         "def grade(:",
         "x = '\0'",
     ],
@@ -63,19 +77,73 @@ def test_other_ways_to_be_called_need_it(called):
     assert Program(GRADE.format("1.0"), **called).needs_library
 
 
-def test_what_is_always_there():
-    """The modules that count as there are, once the sandbox's own files are loaded."""
+@pytest.fixture(scope="module")
+def loaded():
+    """The modules that are there once the sandbox's own files are loaded."""
     code = (
         "import sys; sys.path.insert(0, sys.argv[1]); import zygote; zygote.load_files(); print(*sys.modules)"
     )
     folder = f"{sandbox.__path__[0]}/child"
     command = [sys.executable, "-s", "-S", "-P", "-c", code, folder]
-    loaded = set(subprocess.run(command, capture_output=True, check=True, text=True).stdout.split())
+    return set(subprocess.run(command, capture_output=True, check=True, text=True).stdout.split())
+
+
+def test_what_is_always_there(loaded):
+    """The modules that count as there are."""
     assert loaded >= ALWAYS - {
         "__future__",
         "workbench",
     }  # a pseudo-module, and ours, which every worker gets
     assert "asyncio" not in loaded
+
+
+PROGRAMS = {"argparse", "json.tool"}
+"""What modules import where they are run as programs."""
+
+
+@pytest.mark.parametrize("name", sorted(ALWAYS - {"__future__", "workbench"}))
+def test_what_they_import_late(name, loaded):
+    """A module that is always there imports nothing late that is not: its functions give the same at any time."""
+    package = importlib.import_module(name)
+    late = set()
+    for module in [package, *(part for key, part in sys.modules.items() if key.startswith(f"{name}."))]:
+        if not str(getattr(module, "__file__", "")).endswith(".py"):
+            continue  # compiled
+        tree = ast.parse(inspect.getsource(module))
+        for function in [
+            node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        ]:
+            for node in ast.walk(function):
+                if isinstance(node, ast.Import):
+                    late |= {alias.name for alias in node.names}
+                elif isinstance(node, ast.ImportFrom) and not node.level:
+                    late.add(str(node.module))
+    assert late - PROGRAMS <= loaded
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "float(Counter((thread.completion() or '').split()).most_common(1)[0][1])",
+        "float(len('\\N{BULLET}'))",
+        "float(len(re.findall('4', thread.completion())))",
+        "float(len(f'{3.14159:.2f}'))",
+        "float(json.loads('{\"a\": 12345678901234567890}')['a'] > 1)",
+    ],
+)
+def test_a_first_grade_is_as_any(body):
+    """What the first worker of a process says is what a later one says."""
+    program = Program("import json\nimport re\nfrom collections import Counter\n" + GRADE.format(body))
+    assert not program.needs_library
+    fresh = Pool()
+    try:
+        first = fresh.run(program, ROWS).grades
+        fresh.run(Program("import asyncio\n" + program.text), ROWS)
+        later = fresh.run(program, ROWS).grades
+    finally:
+        fresh.close()
+    assert first.n_scored == 1
+    assert first.scores.tolist() == later.scores.tolist()
 
 
 @pytest.mark.parametrize("needing", [False, True])
@@ -163,7 +231,7 @@ async def ready(value):
 
 
 def test_rows_without_asyncio():
-    """What waits for nothing runs to its end; what waits is given up, as it is by the loop of asyncio."""
+    """What waits for nothing runs to its end; what waits is given up: a text that may wait counts as a need."""
     seen = []
 
     async def rows():
@@ -182,3 +250,26 @@ def test_rows_without_asyncio():
     with pytest.raises(loops.Stuck):
         loop.run_until_complete(waiting())
     loop.close()
+
+
+def test_both_loops_are_as_deep(monkeypatch):
+    """A row that calls itself over and over reaches as far without asyncio as with it."""
+
+    def reached():
+        try:
+            return 1 + reached()
+        except RecursionError:
+            return 1
+
+    async def rows(found):
+        found.append(reached())
+
+    monkeypatch.setattr(loops, "_kinds", [loops.BareLoop])
+    found = []
+    bare = loops.new_loop()
+    loops.use_asyncio()
+    asked = loops.new_loop()
+    for loop in (bare, asked):
+        loop.run_until_complete(rows(found))
+        loop.close()
+    assert found[0] == found[1]

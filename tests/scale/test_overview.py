@@ -13,6 +13,7 @@ from tests.judges.servers import server
 from tests.judges.test_client import completion
 from tests.scale.graders import SOURCE
 from workbench.errors import FormatError, ReportError, SamplesError
+from workbench.samples.frame_columns import UnreadableRowsError
 from workbench.scale import overview_run
 from workbench.scale.part_summary import part_path
 
@@ -220,6 +221,57 @@ def test_a_folder_among_the_data_is_refused(tmp_path):
     samples = wb.read_samples(tmp_path, lazy=True)
     with pytest.raises(ReportError, match="where their data are"):
         SUITE.overview(samples, tmp_path / "graded", progress=False)
+
+
+def test_a_heavy_prompt_is_in_the_sample():
+    """A prompt with more rows than the sample holds is there with as many as fit, and the overview says so."""
+    heavy = pd.DataFrame({"prompt": ["the same"] * 3000, "completion": "a", "answer": "a"})
+    light = pd.DataFrame({"prompt": [f"q{row}" for row in range(300)], "completion": "a", "answer": "b"})
+    frame = pd.concat([heavy, light], ignore_index=True)
+    overview = wb.Suite(wb.ExactMatch()).overview(frame, sample=1000, progress=False)
+    assert overview.has_part_of_a_prompt
+    assert len(overview.report) == 1000
+    assert overview.report.summary.loc["exact-match", "mean"] > 0.6
+    assert "one of them with more rows than there was room for" in str(overview)
+
+
+def test_rows_that_were_not_graded_are_counted(monkeypatch):
+    """Where every part is unreadable nothing is found, and that is said at the top, not passed over."""
+
+    def unreadable(*_):
+        raise UnreadableRowsError("gone", found="damaged", where="rows.parquet")
+
+    monkeypatch.setattr(wb.Samples, "part", unreadable)
+    overview = SUITE.overview(FRAME, progress=False)
+    assert overview.missing == ROWS
+    assert overview.notes[0] == f"0 of {ROWS} rows were graded."
+    assert list(overview.summary.index) == [*(entry.name for entry in SUITE.entries), "combined"]
+    assert str(overview)
+    assert overview._repr_html_()
+
+
+def test_an_interrupt_between_two_parts(monkeypatch):
+    """What was graded comes back, as where it comes while rows are graded."""
+    read = wb.Samples.part
+
+    def interrupted(self, first, last):
+        if first >= 2 * PART:
+            raise KeyboardInterrupt
+        return read(self, first, last)
+
+    monkeypatch.setattr(wb.Samples, "part", interrupted)
+    overview = SUITE.overview(FRAME, progress=False)
+    assert len(overview) == 2 * PART
+    assert overview.missing == ROWS - 2 * PART
+    assert overview.notes[0].startswith("Interrupted")
+
+
+def test_a_label_that_cannot_be_read(monkeypatch):
+    """It is met before a row is graded, with its number among all rows."""
+    monkeypatch.setattr(overview_run, "summarise_part", None)
+    with pytest.raises(ReportError) as raised:
+        SUITE.overview(FRAME.assign(good=[*FRAME["good"][:-1], "maybe"]), labels="good", progress=False)
+    assert str(ROWS - 1) in raised.value.where
 
 
 def test_a_judge_that_cannot_be_reached():

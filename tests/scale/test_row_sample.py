@@ -28,7 +28,11 @@ def sampled(frames, limit=LIMIT, order=None, *, tell=True, has_prompt=True):
     sample = RowSample(limit)
     for number in order or range(len(frames)):
         frame = frames[number].reset_index(drop=True)
-        keys = keys_of(hashes_of(frame["prompt"].tolist()), np.full(len(frame), has_prompt), number)
+        keys = keys_of(
+            hashes_of(frame["prompt"].tolist()),
+            np.full(len(frame), has_prompt),
+            int(frame["row"].iloc[0]) if len(frame) else 0,
+        )
         cut = sample.cut if tell else RowSample(limit).cut
         sample.add(*SampledPart.of(number, frame, {"g": grades_of(frame)}, keys, limit, cut))
     sample.finish()

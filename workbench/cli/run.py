@@ -155,7 +155,7 @@ def _run_overview(options: argparse.Namespace) -> int:
         if getattr(options, name) is not None:
             raise wb.errors.ReportError(
                 "an overview does not go together with an option for a report", found=option,
-                hint='each file in the folder is a report on its part: workbench.read_report("FOLDER/part-00000.parquet")',
+                hint='workbench.read_report("FOLDER/part-00000.parquet", rows) reads the report on one part, with the rows of that part',
             )  # fmt: skip
     graders = read_suite(options.graders, options)
     path: Path = options.samples
@@ -169,7 +169,7 @@ def _run_overview(options: argparse.Namespace) -> int:
     )  # fmt: skip
     say(overview)
     say(f"wrote {counted(overview.parts['part'].nunique(), 'part')} in {options.overview}")
-    return _exit_code(overview, overview.report.gate, options.fail_on)
+    return _exit_code(overview, overview.report.gate, options.fail_on, missing=overview.missing)
 
 
 def _scores_text(report: Report) -> str:
@@ -178,12 +178,12 @@ def _scores_text(report: Report) -> str:
     return str(texts.to_csv(index=False))
 
 
-def _exit_code(report: Report | Overview, gate: GateResult | None, fail_on: str) -> int:
+def _exit_code(report: Report | Overview, gate: GateResult | None, fail_on: str, *, missing: int = 0) -> int:
     """The exit code of a run, and on stderr why it is not 0."""
     failing = [finding for finding in report.findings if finding.severity in _FAIL_ON.get(fail_on, ())]
     unscored = [name for name, row in report.summary.iterrows() if len(report) and not row["scored"]]
     reasons = [f"{name} scored nothing" for name in unscored]
-    if report.errors["error_kind"].isin(["budget", "cancelled"]).any():
+    if missing or report.errors["error_kind"].isin(["budget", "cancelled"]).any():
         reasons.append("rows were left out")
     if fail_on != "never" and gate is not None and not gate.passed:
         reasons.append("the gate failed")

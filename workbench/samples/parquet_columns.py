@@ -114,15 +114,8 @@ class ParquetColumns:
 
     def __init__(self, path: Path) -> None:
         dataset = parquet_dataset(path)
-        self._path, self._schema = path, dataset.schema
-        try:
-            groups = [
-                (part, part.row_groups[0].num_rows)
-                for file in dataset.get_fragments()
-                for part in file.split_by_row_group()
-            ]
-        except (pa.ArrowException, OSError) as error:
-            raise self._unreadable(error, range(0)) from error
+        self._schema = dataset.schema
+        groups = [group for file in dataset.get_fragments() for group in _row_groups(file)]
         firsts = accumulate((rows for _, rows in groups), initial=0)
         self._groups = [
             _RowGroup(part, first, rows) for (part, rows), first in zip(groups, firsts, strict=False) if rows
@@ -294,9 +287,25 @@ class ParquetColumns:
         return unreadable
 
     def _file_of(self, rows: range) -> str:
-        """The file that holds the first of some rows; all of what is read where there are none."""
-        found = (group.fragment.path for group in self._groups if group.first <= rows.start < group.stop)
-        return next(found, str(self._path)) if rows else str(self._path)
+        """The file that holds the first of some rows."""
+        return next(
+            str(group.fragment.path) for group in self._groups if group.first <= rows.start < group.stop
+        )
+
+
+def _row_groups(file: Any) -> list[tuple[Any, int]]:
+    """What a file holds together, each with its number of rows.
+
+    Raises:
+        SamplesError: The file is damaged.
+    """
+    try:
+        return [(part, part.row_groups[0].num_rows) for part in file.split_by_row_group()]
+    except (pa.ArrowException, OSError) as error:
+        raise SamplesError(
+            "the file cannot be read", where=str(file.path), found=one_line(str(error))[:200] or type(error).__name__,
+            expected="a Parquet file that was written to its end", hint="write it anew, or take it out of the folder",
+        ) from error  # fmt: skip
 
 
 def _version(path: str) -> tuple[int, int]:

@@ -60,6 +60,8 @@ def load_file(path: Path, *, strict: bool = True, lazy: bool = False) -> Loaded:
     Raises:
         SamplesError: No such file, an unknown suffix, or content that cannot be read; the line is named.
     """
+    if not path.exists():
+        raise SamplesError("the file cannot be opened", where=str(path), found="No such file or folder")
     if path.is_dir() and not any(path.rglob("*.parquet")):
         raise SamplesError(
             "a folder cannot be read as samples", where=str(path), found="no file that ends in .parquet in it",

@@ -47,6 +47,8 @@ class Overview:
         notes: Sentences about the run: that it was stopped, which parts were not graded.
         folder: Where the grades are, a file a part, as `Report.to_parquet` writes it; None where they were not kept.
         whole: Whether the sample holds all rows that were graded.
+        missing: Rows that were not graded: of parts that could not be read, or that the run did not come to.
+        has_part_of_a_prompt: Whether the sample has only some rows of its last prompt, which has more than there was room for.
     """
 
     graders: Mapping[str, GraderSummary]
@@ -56,6 +58,8 @@ class Overview:
     notes: tuple[str, ...] = field(default=(), kw_only=True)
     folder: Path | None = field(default=None, kw_only=True)
     whole: bool = field(default=False, kw_only=True)
+    missing: int = field(default=0, kw_only=True)
+    has_part_of_a_prompt: bool = field(default=False, kw_only=True)
 
     def __len__(self) -> int:
         """Rows that were graded."""
@@ -161,7 +165,12 @@ class Overview:
     @property
     def _basis(self) -> str:
         sampled = f"{counted(len(self.report), 'row')} of {counted(self.report.columns.n_prompts, 'prompt')}"
-        basis = "all rows that were graded" if self.whole else f"a random sample of whole prompts: {sampled}"
+        drawn = (
+            "prompts, one of them with more rows than there was room for"
+            if self.has_part_of_a_prompt
+            else "whole prompts"
+        )
+        basis = "all rows that were graded" if self.whole else f"a random sample of {drawn}: {sampled}"
         return f"findings: from {basis}."
 
     @property

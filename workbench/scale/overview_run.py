@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
+from workbench import background
 from workbench.display_text import counted, one_line
 from workbench.errors import FormatError, ReportError, WorkbenchError
 from workbench.files import check_writable
@@ -26,6 +27,7 @@ from workbench.judges.asking.judge_run import JudgeRun
 from workbench.progress import Bar, OnProgress, Progress
 from workbench.report import Report, check_settings
 from workbench.report.parquet import require_own_file
+from workbench.report.same import COMPARED
 from workbench.samples import Samples
 from workbench.samples.columns import every_role
 from workbench.samples.frame_columns import UnreadableRowsError
@@ -40,6 +42,7 @@ from workbench.suite_run import RunSettings, open_run_store, ready_spending, rep
 
 __all__ = ["Collected", "OverviewPlan", "run_overview"]
 
+_COMPARED = "Only the first 1,000 and the last 100 rows of a part are compared with those of the earlier run."
 PART_ROWS = 65_536
 """Rows that are graded at a time where the data have no partitions: 45 MB of 700 bytes each."""
 
@@ -108,6 +111,7 @@ class OverviewPlan:
         return PartTask(
             PartitionTask(Plan.of(self.entries), columns, repeats=settings.repeats, **grading),
             number=0,
+            first=0,
             fingerprints=self.fingerprints,
             limit=self.sample,
             cut=RowSample(self.sample).cut,
@@ -115,7 +119,8 @@ class OverviewPlan:
             column=self.column,
             reduce=settings.reduce,
             labels=settings.labels,
-            folder=None if self.folder is None else str(self.folder),
+            # Workers of a cluster may stand in another folder.
+            folder=None if self.folder is None else str(Path(self.folder).absolute()),
         )
 
 
@@ -140,6 +145,11 @@ class Collected:
     notes: list[str] = field(default_factory=list)
     kept: int = 0
     is_left: bool = False
+
+    @property
+    def rows(self) -> int:
+        """Rows in the parts so far."""
+        return max((one.rows for one in self.graders.values()), default=0)
 
     def lose(self, number: int, rows: int, why: str) -> None:
         """Take that a part was not graded."""
@@ -194,6 +204,8 @@ def run_overview(
 def _check_labels(samples: Samples, settings: RunSettings) -> None:
     labels = settings.labels
     if labels is None or (isinstance(labels, str) and labels in samples.column_names):
+        if samples.dask_columns is None and not samples.is_lazy:
+            check_settings(samples, labels=labels)  # one that cannot be read is met before anything is graded
         return
     several = isinstance(labels, list | tuple)
     raise ReportError(
@@ -211,7 +223,8 @@ def _prepare(plan: OverviewPlan) -> None:
     try:
         require_own_file(part_path(path, 0), plan.samples)
     except ReportError as error:
-        beside = repr(str(path.with_name(path.name + "-graded")))
+        data = Path(str(plan.samples.source))
+        beside = repr(str(data.with_name(data.name + "-graded")))
         raise ReportError(
             "grades are not written where their data are", where=str(path), found=error.found, expected="a folder of their own",
             hint=f"write them to {beside}",
@@ -223,9 +236,10 @@ def _prepare(plan: OverviewPlan) -> None:
             "the folder cannot be made", where=str(path), found=error.strerror or str(error), hint="choose a folder you may write to"
         ) from error  # fmt: skip
     check_writable(part_path(path, 0))
-    if (behind := part_path(path, count)).exists():
+    known = {part_path(path, number) for number in range(count)}
+    if behind := sorted(set(path.glob("part-*.parquet")) - known):
         raise ReportError(
-            "the folder has grades of other rows", where=str(behind), found=f"a part behind the last of these rows ({count} parts)",
+            "the folder has grades of other rows", where=str(behind[0]), found=f"a part behind the last of these rows ({count} parts)",
             expected="the parts of these rows, or none", hint="name another folder, or divide the rows as before",
         )  # fmt: skip
 
@@ -238,20 +252,24 @@ def _overview(
 ) -> Overview:
     sample = collected.sample
     sample.finish()
-    grades = sample.grades() or {name: Grades.empty(0) for name in collected.graders}
+    names = [*(entry.name for entry in plan.entries), *([plan.column] if plan.rule is not None else [])]
+    graders = collected.graders or {name: GraderSummary() for name in names}
+    grades = sample.grades() or {name: Grades.empty(0) for name in graders}
     report = make_report(_sampled(plan, sample), grades)
     parts = pd.DataFrame(
         collected.parts, columns=["part", "grader", "rows", "scored", "failed", "skipped", "mean"]
     ).sort_values("part", kind="stable", ignore_index=True)
     folder = None if plan.folder is None else Path(plan.folder)
     return Overview(
-        collected.graders,
+        graders,
         report,
         sample.places,
         parts,
         notes=tuple(notes),
         folder=folder,
         whole=sample.is_whole,
+        missing=len(plan.samples) - collected.rows,
+        has_part_of_a_prompt=sample.has_part_of_a_prompt,
     )
 
 
@@ -264,16 +282,18 @@ def _sampled(plan: OverviewPlan, sample: RowSample) -> Samples:
 
 
 def _notes(plan: OverviewPlan, collected: Collected, judge_run: JudgeRun, *, stopped: bool) -> list[str]:
-    graded = max((one.rows for one in collected.graders.values()), default=0)
-    notes = (
-        [f"Interrupted: {graded:,} of {len(plan.samples):,} rows are in what was begun."] if stopped else []
-    )
+    of_all = f"{collected.rows:,} of {len(plan.samples):,} rows"
+    notes = [f"Interrupted: {of_all} are in what was begun."] if stopped else []
+    if collected.lost and not stopped:
+        notes.append(f"{of_all} were graded.")
     if judge_run.spending.any_share_spent and any(
         one.errors.get("budget") for one in collected.graders.values()
     ):
         notes.append("Budget spent.")
     if collected.kept:
-        notes.append(f"{collected.kept:,} grades were in {plan.folder}: these rows were not graded again.")
+        kept = f"{collected.kept:,} grades were in {plan.folder}: these rows were not graded again."
+        is_long = max(last - first for first, last in pairwise(plan.bounds)) > COMPARED
+        notes.append(f"{kept} {_COMPARED}" if is_long else kept)
     notes += [f"{name}: {why}" for name, one in collected.graders.items() for why in one.ended]
     notes += [note for name, one in collected.graders.items() for note in _unreachable_notes(name, one)]
     notes += [*collected.lost.values(), *collected.notes]
@@ -307,21 +327,27 @@ def _collect_here(plan: OverviewPlan, judge_run: JudgeRun, listen: OnProgress) -
     task = plan.task(tasks=1, workers=plan.settings.workers)
     collected, progress = Collected(RowSample(plan.sample)), _WholeProgress(listen, plan.total)
     bounds = list(pairwise(plan.bounds))
-    for number, (first, last) in enumerate(bounds):
-        try:
-            rows = plan.samples.part(first, last)
-        except UnreadableRowsError as error:
-            collected.lose(number, last - first, f"{error.found} ({error.where})")
-            continue
-        part = summarise_part(
-            rows, replace(task, number=number, cut=collected.sample.cut), plan.entries, judge_run, progress
-        )
-        collected.add(part)
-        progress.part_ended(*plan.counts(part))
-        del rows
-        pa.default_memory_pool().release_unused()  # else it keeps the memory of parts that are gone
-        if part.stopped or (progress.is_stopped and number < len(bounds) - 1):
-            return collected, True
+    try:
+        for number, (first, last) in enumerate(bounds):
+            try:
+                rows = plan.samples.part(first, last)
+            except UnreadableRowsError as error:
+                collected.lose(number, last - first, f"{error.found} ({error.where})")
+                continue
+            one = replace(task, number=number, first=first, cut=collected.sample.cut)
+            part = summarise_part(rows, one, plan.entries, judge_run, progress)
+            with background.uninterrupted():
+                collected.add(part)
+            progress.part_ended(*plan.counts(part))
+            del rows
+            pa.default_memory_pool().release_unused()  # else it keeps the memory of parts that are gone
+            if part.stopped or (progress.is_stopped and number < len(bounds) - 1):
+                return collected, True
+    except KeyboardInterrupt:
+        return (
+            collected,
+            True,
+        )  # between the rows of two parts; a part that was not summed up is graded anew, or is in its file
     return collected, False
 
 
@@ -401,6 +427,7 @@ class _OverviewQueue(PartitionQueue[int]):
         task = replace(
             self._task,
             number=work,
+            first=int(self._data.bounds[work]),
             cut=self.collected.sample.cut,
             grading=replace(self._task.grading, budget=budget),
         )

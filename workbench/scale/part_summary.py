@@ -41,6 +41,7 @@ class PartTask:
     Attributes:
         grading: How its rows are graded.
         number: Of the part.
+        first: The number of its first row among all rows.
         fingerprints: Of the graders, by name.
         limit: Most rows of the sample.
         cut: Behind which no row is wanted for the sample any more.
@@ -53,6 +54,7 @@ class PartTask:
 
     grading: PartitionTask
     number: int
+    first: int
     fingerprints: Mapping[str, Mapping[str, str]]
     limit: int
     cut: Cut
@@ -182,13 +184,17 @@ def _report(
     if task.rule is not None:
         grades[task.column] = combine_repeats(entries, grades, task.rule)
     suite = SuiteParts(entries, task.rule, task.column if task.rule else "", None)
-    return Report(samples, grades, labels=task.labels, fingerprints=task.fingerprints, suite=suite)
+    try:
+        return Report(samples, grades, labels=task.labels, fingerprints=task.fingerprints, suite=suite)
+    except ReportError as error:
+        error.where = ", ".join(filter(None, [f"part {task.number}", error.where]))
+        raise
 
 
 def _summary(report: Report, task: PartTask, **facts: Any) -> PartSummary:
     samples: Any = report.samples
     hashes, has_prompt = samples.group_hashes
-    keys = keys_of(hashes, has_prompt, task.number)
+    keys = keys_of(hashes, has_prompt, task.first)
     bundles = (keys[:, 0] % np.uint64(BUNDLES)).astype(np.intp)
     no_groups = np.zeros(len(report), np.intp)  # no statistic of a single part is computed
     graders = {

@@ -23,6 +23,8 @@ Keys = NDArray[np.uint64]
 Records = list[tuple[str, bytes]]
 
 _LAST = 2**64 - 1
+_SMALL = 0.1
+"""The largest share of a sample that is left out so that all its prompts are whole."""
 _SPARE = 2
 """Times the sample that is held before what is too much is left out: each time all that is held is written anew."""
 
@@ -31,15 +33,15 @@ Cut = tuple[int, int]
 _NO_CUT: Cut = (_LAST, _LAST)
 
 
-def keys_of(prompts: Keys, has_prompt: NDArray[np.bool_], part: int) -> Keys:
+def keys_of(prompts: Keys, has_prompt: NDArray[np.bool_], first: int) -> Keys:
     """The keys by which rows are ordered, (n, 2): the prompt's, then the row's own.
 
     Args:
         prompts: A hash of the prompt of each row, (n,).
         has_prompt: Whether it has one; else it is a prompt of its own, (n,).
-        part: Number of the part of the data, so that rows of two parts differ.
+        first: The number of the first of these rows among all rows of the data.
     """
-    own = _scrambled(np.uint64(part) << np.uint64(32) ^ np.arange(len(prompts), dtype=np.uint64))
+    own = _scrambled(np.arange(first, first + len(prompts), dtype=np.uint64))
     return np.column_stack([np.where(has_prompt, prompts, own), own])
 
 
@@ -127,11 +129,13 @@ class RowSample:
         limit: Most rows.
         parts: What was sampled, by the number of the part.
         cut: Behind which no row is wanted any more.
+        has_part_of_a_prompt: Whether one of its prompts has more rows than there was room for, once it is finished.
     """
 
     limit: int
     parts: dict[int, SampledPart] = field(default_factory=dict)
     cut: Cut = _NO_CUT
+    has_part_of_a_prompt: bool = False
     _keys: Keys = field(default_factory=lambda: np.zeros((0, 2), np.uint64), repr=False)
 
     @property
@@ -157,11 +161,15 @@ class RowSample:
         self.parts = {number: one for number, one in left.items() if one is not None}
 
     def finish(self) -> None:
-        """Leave out the last prompt, of which rows may be missing, unless it is the only one."""
+        """Leave out the last prompt, of which rows may be missing, unless that would leave out much of the sample.
+
+        A prompt with more rows than there is room for would else never be in a sample, however many of all rows are its own.
+        """
         if self.is_whole:
             return
-        has_others = (self._keys[:, 0] < np.uint64(self.cut[0])).any()
-        self._leave_out((self.cut[0] - 1, _LAST) if has_others else self.cut)
+        in_last = int((self._keys[:, 0] == np.uint64(self.cut[0])).sum())
+        self.has_part_of_a_prompt = in_last > _SMALL * len(self._keys)
+        self._leave_out(self.cut if self.has_part_of_a_prompt else (self.cut[0] - 1, _LAST))
 
     @property
     def places(self) -> pd.DataFrame:

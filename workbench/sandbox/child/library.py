@@ -7,11 +7,13 @@ for a worker, and at once where a worker is to have all of it.
 from __future__ import annotations
 
 import contextlib
+import heapq  # noqa: F401 (`collections` imports it late)
 import importlib
 import io
 import os
-import string  # noqa: F401 (light, and many graders use it: it is there from the start)
+import string  # noqa: F401 (light, and many graders use it)
 import sys
+import unicodedata  # noqa: F401 (the compiler and `re` import it late)
 from collections import deque
 from collections.abc import Callable, Iterator
 from typing import IO
@@ -79,9 +81,9 @@ class _Import:
             return
         sys.modules["ssl"] = None  # type: ignore[assignment]  # a native library no grader can use
         try:
-            importlib.import_module(self._name)
-        except ImportError:
-            pass  # left out of this build of Python, or of this version
+            # Left out of this build of Python, or of this version; a system's own library may fail with anything.
+            with contextlib.suppress(Exception):
+                importlib.import_module(self._name)
         finally:
             # The None goes again: with it an import would fail with Python's words on sys.modules instead of ours.
             del sys.modules["ssl"]

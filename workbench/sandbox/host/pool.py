@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import atexit
+import contextlib
 import os
 import threading
 import weakref
@@ -166,7 +167,10 @@ class Pool:
         def new_worker(first: int, buffer_bytes: int) -> Worker:
             last = fresh.pop(first, None)
             if prepared is not None and buffer_bytes == BUFFER_BYTES and (worker := prepared.take()):
-                return self._ready(worker)
+                with contextlib.suppress(
+                    StartError
+                ):  # it may have been killed while it waited: then another one
+                    return self._ready(worker)
             if last is None:
                 # In the place of a lost worker, so it decodes what it is asked for and no more: else each crash
                 # would cost as much as all the rows that still wait.

@@ -31,7 +31,7 @@ class Prepared:
                 self._worker = self._start()
 
     def take(self) -> Worker | None:
-        """The worker, which is the caller's from now on; None where it was not started yet."""
+        """The worker, which is the caller's from now on; None where its start was not begun yet. Waits for a start under way."""
         with self._lock:
             self._is_wanted = False
             worker, self._worker = self._worker, None
