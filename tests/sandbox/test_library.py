@@ -30,6 +30,8 @@ ROWS = pack([StringThread([("user", "q"), ("assistant", "4")], {"expected": "4"}
         "import json, re\nfrom collections.abc import Mapping\n" + GRADE.format("float(len(json.loads(thread.completion())))"),
         "from dataclasses import dataclass\n@dataclass\nclass A:\n    a: int = 1\n" + GRADE.format("float(A().a)"),
         "from workbench import Grade\n" + GRADE.format("Grade(score=1.0)"),
+        '"""This docstring tells of the time, the format and a copy."""\nimport re as regex; import json\n'
+        + GRADE.format("float(len(regex.findall(r'\\d', thread.completion())) + len(f'{1 + 1}'))"),
     ],
 )  # fmt: skip
 def test_texts_that_need_none_of_it(text):
@@ -61,8 +63,14 @@ def test_texts_that_need_none_of_it(text):
         "def found(x):\n    match x:\n        case type(__subclasses__=f):\n            return f\n"
         + GRADE.format("1.0"),
         "import typing\n" + GRADE.format("float(len(typing.get_type_hints(thread)))"),
-        "import re\n" + GRADE.format("float(len(re.findall('\\d', thread.completion())))"),
-        "def grade(:",
+        "import numpy\n" + GRADE.format("1.0"),
+        "import json, numpy as np\n" + GRADE.format("1.0"),
+        "if 1: import numpy\n" + GRADE.format("1.0"),
+        "from . import json\n" + GRADE.format("1.0"),
+        "async def one(thread):\n    async for x in thread:\n        pass\n" + GRADE.format("1.0"),
+        GRADE.format("float(len(f'{thread.encode()}'))"),
+        GRADE.format("float(len(f'{b}'))").replace("{b}", "{thread.__class__}"),
+        "def grade(:\n    'open",
         "x = '\0'",
     ],
 )

@@ -2,22 +2,25 @@
 
 A worker's process loads the library for a while after it has started; a grader that needs none of it can be graded at
 once. This is strict: what it does not know counts as a need, and costs a tenth of a second once in a process.
+
+A text is read as tokens, not as a tree: runs read it on threads of their own, and older Pythons mix up trees that two
+threads make at once (see `python_text`), which may be one of the user's.
 """
 
 from __future__ import annotations
 
-import ast
+import io
 import re
 import sys
+import tokenize
 from collections.abc import Iterator
 from functools import lru_cache
-
-from workbench import python_text
+from itertools import pairwise
 
 __all__ = ["ALWAYS", "needs_library"]
 
 ALWAYS = frozenset({
-    "__future__", "collections", "collections.abc", "dataclasses", "enum", "functools", "itertools", "json", "math", "re",
+    "__future__", "abc", "collections", "collections.abc", "dataclasses", "enum", "functools", "itertools", "json", "math", "re",
     "string", "typing", "workbench",
 })  # fmt: skip
 """Modules that are there from the start, with all that they import late."""
@@ -25,13 +28,24 @@ _MODULES = sys.stdlib_module_names - ALWAYS
 _REACHING = frozenset({
     "eval", "exec", "compile", "open", "input", "breakpoint", "help", "getattr", "vars", "globals", "locals", "dir",
     "bytes", "bytearray", "memoryview", "encode", "decode", "to_bytes", "fromhex", "modules", "format", "format_map",
-    "get_type_hints", "ForwardRef", "aiter", "anext",
+    "get_type_hints", "ForwardRef",
 })  # fmt: skip
 """Names of what imports a module late, such as a codec, or looks up what a text spells."""
-_WAITING = (ast.Await, ast.AsyncFor, ast.AsyncWith, ast.Yield, ast.YieldFrom)
-"""Parts of a text that can tell which loop runs it: until asyncio is there, rows run without one."""
-_ESCAPE = re.compile(r"\\[^\n\r\\'\"abfnrtv0-7xNuU]")
-"""What Python warns of where the text around it is not raw: such a text is not read once more, to warn once more."""
+_WAITING = frozenset({"await", "yield", "aiter", "anext"})
+"""Words that can tell which loop runs a text: until asyncio is there, rows run without one."""
+_WORD = re.compile(r"[^\W\d]\w*")
+_PREFIX = re.compile(r"[A-Za-z]*")
+_PLAIN = frozenset({
+    tokenize.OP, tokenize.NEWLINE, tokenize.NL, tokenize.INDENT, tokenize.DEDENT, tokenize.COMMENT, tokenize.NUMBER,
+    tokenize.ENDMARKER,
+})  # fmt: skip
+_PARTS_OF_TEXTS = frozenset(
+    getattr(tokenize, name)
+    for name in ("FSTRING_START", "FSTRING_MIDDLE", "FSTRING_END")
+    if hasattr(tokenize, name)
+)
+"""From Python 3.12 on, between which what is put into a text comes as tokens of its own."""
+Token = tokenize.TokenInfo
 
 
 @lru_cache(maxsize=64)  # a run asks for each of its workers
@@ -41,33 +55,68 @@ def needs_library(text: str) -> bool:
     Args:
         text: The module.
     """
-    if _ESCAPE.search(text):
+    if "\0" in text:
         return True
     try:
-        tree = python_text.parse(text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError, SystemError):
+        tokens = list(tokenize.generate_tokens(io.StringIO(text).readline))
+    except (tokenize.TokenError, SyntaxError, ValueError, RecursionError):
         return True
-    return any(map(_needs, ast.walk(tree)))
+    return any(map(_needs, tokens)) or _runs_beside(tokens) or not all(map(_imports_known, _lines(tokens)))
 
 
-def _needs(node: ast.AST) -> bool:
-    if isinstance(node, ast.Import):
-        return any(alias.name not in ALWAYS for alias in node.names)
-    if isinstance(node, ast.ImportFrom):
-        return node.level > 0 or node.module not in ALWAYS
-    if isinstance(node, ast.Constant):
-        return isinstance(node.value, bytes) or (isinstance(node.value, str) and "__" in node.value)
-    return isinstance(node, _WAITING) or any(_reaches(name) for name in _names(node) if name not in ALWAYS)
-
-
-def _names(node: ast.AST) -> Iterator[str]:
-    """Every name that a node spells, whatever it is for."""
-    for _, value in ast.iter_fields(node):
-        for one in value if isinstance(value, list) else [value]:
-            if isinstance(one, str):
-                yield one
+def _needs(token: Token) -> bool:
+    if token.type == tokenize.NAME:
+        return _reaches(token.string)
+    if token.type == tokenize.STRING:
+        found = _PREFIX.match(token.string)
+        prefix = found[0].lower() if found else ""
+        # Before Python 3.12 what is put into a text stands in its token.
+        return (
+            "b" in prefix
+            or "__" in token.string
+            or ("f" in prefix and any(map(_reaches, _WORD.findall(token.string))))
+        )
+    if token.type in _PARTS_OF_TEXTS:
+        return "__" in token.string
+    return token.type not in _PLAIN
 
 
 def _reaches(name: str) -> bool:
     """Whether a name may lead out of the modules that are there."""
-    return not name.isascii() or name.startswith("_") or name in _REACHING or name in _MODULES
+    return (
+        not name.isascii()
+        or name.startswith("_")
+        or name in _REACHING
+        or name in _MODULES
+        or name in _WAITING
+    )
+
+
+def _runs_beside(tokens: list[Token]) -> bool:
+    """Whether there is an `async for` or an `async with`."""
+    return any(one.string == "async" and following.string != "def" for one, following in pairwise(tokens))
+
+
+def _lines(tokens: list[Token]) -> Iterator[list[str]]:
+    """The words and signs of each logical line."""
+    line: list[str] = []
+    for token in tokens:
+        if token.type == tokenize.NEWLINE or token.string == ";":
+            yield line
+            line = []
+        elif token.type in (tokenize.NAME, tokenize.OP):
+            line.append(token.string)
+    yield line
+
+
+def _imports_known(line: list[str]) -> bool:
+    """Whether a line imports nothing, or modules that are there alone."""
+    if "import" not in line:
+        return True
+    at = line.index("import")
+    if line[0] == "from":
+        return "".join(line[1:at]) in ALWAYS
+    if at:
+        return False  # behind a colon
+    modules = "".join(" as " if word == "as" else word for word in line[1:]).split(",")
+    return all(module.partition(" as ")[0] in ALWAYS for module in modules)
