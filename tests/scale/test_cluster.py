@@ -431,7 +431,8 @@ def check_overview_without_the_last_partition():
     left = int(samples.dask_columns.bounds[-2])
     overview = wb.Suite(wb.Length(maximum=3)).overview(samples, progress=False)
     assert len(overview) == left
-    (note,) = overview.notes
+    graded, note = overview.notes
+    assert graded.endswith("rows were graded.")
     assert note.startswith(f"{N - left} rows of part {PARTITIONS - 1} were not graded")
     assert "no such bucket" in note
 
