@@ -45,6 +45,29 @@ def test_a_cancelled_job_keeps_what_was_graded():
     assert report.notes == ("Interrupted: 40 of 80 grades kept.",)
 
 
+def test_an_overview_in_the_background(tmp_path):
+    """The job has its progress, ends with the overview, and can be stopped; the same call goes on."""
+    gate, progress = threading.Event(), []
+    job = wb.Suite([waiting(gate)]).start_overview(
+        ROWS, tmp_path / "graded", progress=progress.append, labels=None
+    )
+    assert not job.done
+    gate.set()
+    assert job.report(60).summary.loc["waits", "scored"] == 40
+    assert (len(progress) > 0, job.progress.done) == (True, 40)
+    stopped = wb.Suite([waiting(threading.Event())]).start_overview(ROWS, progress=lambda _: False)
+    assert stopped.report(60).notes[0].startswith("Interrupted: ")
+
+
+def test_an_overview_in_the_background_takes_what_an_overview_takes():
+    """Settings of a report alone are refused at once, what is wrong with the rows where the overview is asked for."""
+    suite = wb.Suite([wb.ExactMatch()])
+    with pytest.raises(TypeError, match="start_overview takes no 'resume'"):
+        suite.start_overview(ROWS, resume="run.parquet")
+    with pytest.raises(wb.errors.ReportError, match="a folder"):
+        suite.start_overview(ROWS, "").report(60)
+
+
 def test_a_listener_that_returns_false_stops_a_run(capsys):
     """The same for a run that is waited for; its note is printed."""
     report = wb.Suite([waiting(threading.Event())]).run(ROWS, progress=lambda _: False)

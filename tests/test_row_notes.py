@@ -1,5 +1,7 @@
 """Notes of rows: whatever is done to them, they are what a dict would be."""
 
+import pickle
+
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
@@ -31,6 +33,9 @@ def test_notes_are_a_dict(stretches, own, removed, taken):
     assert [notes.get(row) for row in range(45)] == [expected.get(row) for row in range(45)]
     assert [row in notes for row in range(45)] == [row in expected for row in range(45)]
     assert notes == expected
+    assert list(notes.values()) == [expected[row] for row in sorted(expected)]
+    assert notes.get("no row") is None
+    assert pickle.loads(pickle.dumps(notes)) == expected
     assert repr(notes) == f"RowNotes({dict(sorted(expected.items()))!r})"
     some = notes.take(np.array(taken, np.intp))
     assert some == {at: expected[row] for at, row in enumerate(taken) if row in expected}

@@ -5,17 +5,18 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable, Generator
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from workbench.background import HEARTBEAT_SECONDS
 from workbench.progress import OnProgress, Progress
-from workbench.report import Report
 
 __all__ = ["Job"]
 
+R = TypeVar("R")
 
-class Job:
-    """A run in a thread of its own. `Suite.start` makes it.
+
+class Job(Generic[R]):
+    """A run in a thread of its own. `Suite.start` makes it for a report, `Suite.start_overview` for an overview.
 
     `await job` in a cell waits without blocking the kernel, and an Interrupt of that cell stops the run. The job
     goes on if nobody waits for it.
@@ -35,14 +36,14 @@ class Job:
 
     def __init__(
         self,
-        work: Callable[[OnProgress], Report],
+        work: Callable[[OnProgress], R],
         *,
         listen: OnProgress | None = None,
-        ended: Callable[[Job], object] | None = None,
+        ended: Callable[[Job[R]], object] | None = None,
     ) -> None:
         self.progress, self.cancelled = None, False
         self._work, self._listen, self._ended = work, listen, ended
-        self._report: Report | None = None
+        self._report: R | None = None
         self._error: BaseException | None = None
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._go, name="workbench-run", daemon=True)
@@ -79,8 +80,8 @@ class Job:
         """Ask the run to stop. Rows in progress have two seconds; the report has what was graded."""
         self.cancelled = True
 
-    def report(self, timeout: float | None = None) -> Report:
-        """Wait for the report.
+    def report(self, timeout: float | None = None) -> R:
+        """Wait for the report, or the overview.
 
         Args:
             timeout: Seconds to wait at most; as long as it takes by default.
@@ -94,17 +95,17 @@ class Job:
             raise TimeoutError(f"the run still goes on after {timeout} s")
         return self._result()
 
-    def _result(self) -> Report:
+    def _result(self) -> R:
         if self._error is not None:
             raise self._error
         assert self._report is not None
         return self._report
 
-    def __await__(self) -> Generator[Any, None, Report]:
+    def __await__(self) -> Generator[Any, None, R]:
         """Wait in short steps, so that an Interrupt gets through; it cancels the run."""
         return self._wait().__await__()
 
-    async def _wait(self) -> Report:
+    async def _wait(self) -> R:
         try:
             while not self._over.is_set():  # noqa: ASYNC110 (an Interrupt is seen only when the loop wakes)
                 await asyncio.sleep(HEARTBEAT_SECONDS)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, ItemsView, Iterator, MutableMapping, Sequence
+from collections.abc import Callable, ItemsView, Iterator, MutableMapping, Sequence, ValuesView
 from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
@@ -29,6 +29,15 @@ class _Items(ItemsView[int, T]):
 
     def __iter__(self) -> Iterator[tuple[int, T]]:
         return self._mapping._pairs()  # noqa: SLF001 (a part of it)
+
+
+class _Values(ValuesView[T]):
+    """The notes of a `RowNotes`, in one pass."""
+
+    _mapping: RowNotes[T]
+
+    def __iter__(self) -> Iterator[T]:
+        return (note for _, note in self._mapping._pairs())  # noqa: SLF001 (a part of it)
 
 
 class RowNotes(MutableMapping[int, T]):
@@ -116,6 +125,8 @@ class RowNotes(MutableMapping[int, T]):
     def __getitem__(self, row: int) -> T:
         if row in self._own:
             return self._own[row]
+        if not isinstance(row, int | np.integer):
+            raise KeyError(row)
         stretch, code = self._found(row)
         return stretch.note(code)
 
@@ -167,6 +178,10 @@ class RowNotes(MutableMapping[int, T]):
         """Row numbers and notes; a note that many rows share is made once."""
         return _Items(self)
 
+    def values(self) -> ValuesView[T]:
+        """The notes, ascending by row; a note that many rows share is made once."""
+        return _Values(self)
+
     def _pairs(self) -> Iterator[tuple[int, T]]:
         known: dict[tuple[int, int], T] = {}
         at = 0
@@ -191,6 +206,10 @@ class RowNotes(MutableMapping[int, T]):
 
     def __bool__(self) -> bool:
         return bool(self._own) or any((stretch.codes >= 0).any() for stretch in self._stretches)
+
+    def __reduce__(self) -> tuple[type[RowNotes[T]], tuple[dict[int, T]]]:
+        """Pickled and copied as each row's note: a rule may be a function of another's."""
+        return RowNotes, (dict(self.items()),)
 
     def __repr__(self) -> str:
         return f"RowNotes({dict(self.items())!r})"

@@ -50,6 +50,8 @@ __all__ = ["Suite", "SuiteOutcome", "run"]
 
 _SETTINGS = ("combine", "gate", "name", "description")
 """Fields of a suite beside its entries that say what it does."""
+_OF_REPORTS_ALONE = {"dataset", "resume"}
+"""Settings of a run that an overview does not have."""
 
 
 @with_call_help
@@ -266,9 +268,9 @@ class Suite:
         samples: Any,
         *,
         progress: OnProgress | None = None,
-        ended: Callable[[Job], object] | None = None,
+        ended: Callable[[Job[Report]], object] | None = None,
         **settings: Any,
-    ) -> Job:
+    ) -> Job[Report]:
         """Start a run in the background and return at once: `job.progress`, `job.cancel()`, `await job`.
 
         Args:
@@ -365,9 +367,51 @@ class Suite:
             >>> float(overview.summary.loc["exact-match", "mean"])
             0.5
         """
+        settings = RunSettings(workers, preset, labels, budget, store, repeats, reduce)
+        overview = self._run_overview(samples, progress, folder, sample, settings)
+        _print_notes(overview.notes, progress)
+        return overview
+
+    def start_overview(
+        self,
+        samples: Any,
+        folder: str | Path | None = None,
+        *,
+        sample: int = 50_000,
+        progress: OnProgress | None = None,
+        ended: Callable[[Job[Overview]], object] | None = None,
+        **settings: Any,
+    ) -> Job[Overview]:
+        """Start an overview in the background and return at once, as `start` does; `await job` and `job.report()` give it.
+
+        Args:
+            samples: As in `run`.
+            folder: As in `overview`.
+            sample: As in `overview`.
+            progress: As in `start`.
+            ended: As in `start`.
+            settings: `workers`, `preset`, `labels`, `budget`, `store`, `repeats` and `reduce`, as in `overview`.
+
+        Raises:
+            TypeError: Another setting. Errors of `overview` are raised by `job.report()`.
+        """
+        if unknown := set(settings) - {f.name for f in fields(RunSettings)} | set(settings) & _OF_REPORTS_ALONE:
+            raise TypeError(f"start_overview takes no {min(unknown)!r}; it takes what overview takes")
+        chosen = RunSettings(**settings)
+        return Job(
+            lambda listen: self._run_overview(samples, listen, folder, sample, chosen), listen=progress, ended=ended
+        )
+
+    def _run_overview(
+        self,
+        samples: Any,
+        progress: bool | OnProgress,
+        folder: str | Path | None,
+        sample: int,
+        settings: RunSettings,
+    ) -> Overview:
         from workbench.scale.overview_run import OverviewPlan, run_overview
 
-        settings = RunSettings(workers, preset, labels, budget, store, repeats, reduce)
         fingerprints = fingerprints_of(self)  # of what runs, as in `run`
         plan = OverviewPlan(
             self.entries,
@@ -379,10 +423,10 @@ class Suite:
             self.column,
             fingerprints,
         )
-        make_report = partial(self._report, fingerprints=fingerprints, preset=preset, labels=labels)
-        overview = run_overview(plan, progress, make_report)
-        _print_notes(overview.notes, progress)
-        return overview
+        make_report = partial(
+            self._report, fingerprints=fingerprints, preset=settings.preset, labels=settings.labels
+        )
+        return run_overview(plan, progress, make_report)
 
     def _run_suite(self, samples: Any, progress: bool | OnProgress, settings: RunSettings) -> Report:
         data = as_samples(samples)

@@ -1,4 +1,4 @@
-"""One browser for all browser tests, axe-core, and servers: `lab`, `dark_lab`, `notebook7`, and `voila`, which makes them."""
+"""One browser for all browser tests, axe-core, and servers: `lab`, `notebook7`, `marimo`, and `voila`, which makes them."""
 
 from __future__ import annotations
 
@@ -72,14 +72,6 @@ def lab(browser: Browser) -> Iterator[Server]:
 
 
 @pytest.fixture(scope="package")
-def dark_lab(browser: Browser) -> Iterator[Server]:
-    from tests.browser.lab import ROOT, serve
-
-    with serve(ROOT / "notebooks", dark=True) as server:
-        yield server
-
-
-@pytest.fixture(scope="package")
 def notebook7(browser: Browser) -> Iterator[Server]:
     """Jupyter Notebook 7; `opened(browser, notebook7, name)` works as with `lab`."""
     if importlib.util.find_spec("notebook") is None:
@@ -87,6 +79,17 @@ def notebook7(browser: Browser) -> Iterator[Server]:
     from tests.browser.lab import ROOT, serve
 
     with serve(ROOT / "notebooks", app="notebook") as server:
+        yield server
+
+
+@pytest.fixture(scope="package")
+def marimo(browser: Browser) -> Iterator[Server]:
+    """A server of marimo, which shows one notebook with the app."""
+    if importlib.util.find_spec("marimo") is None:
+        _missing("marimo (pip install 'grader-workbench[test]')")
+    from tests.browser.marimo import serve
+
+    with serve() as server:
         yield server
 
 

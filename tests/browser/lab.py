@@ -35,6 +35,7 @@ SETTINGS = {
     "@jupyterlab/docmanager-extension:plugin": {"autosave": False},
     "@jupyterlab/apputils-extension:notification": {"fetchNews": "false", "checkForUpdates": False},
     "@jupyterlab/extensionmanager-extension:plugin": {"enabled": False},
+    "@jupyterlab/apputils-extension:themes": {"theme": "JupyterLab Light"},
 }
 
 
@@ -160,10 +161,10 @@ PROGRAMS = {
 
 
 @contextlib.contextmanager
-def serve(notebooks: Path, *, dark: bool = False, app: str = "lab") -> Iterator[Server]:
+def serve(notebooks: Path, *, app: str = "lab") -> Iterator[Server]:
     """Start JupyterLab or Notebook 7 over a copy of a folder of notebooks; end it and its kernels as one group."""
     with home_with_notebooks(notebooks) as (home, copy):
-        _settle(home, dark=dark)
+        _settle(home)
         token = uuid.uuid4().hex
         command = [sys.executable, "-m", *PROGRAMS[app], f"--IdentityProvider.token={token}", "--no-browser"]
         command += [f"--ServerApp.root_dir={copy}", "--VoilaConfiguration.show_tracebacks=True"]
@@ -219,12 +220,10 @@ def wait_for(server: Server, path: str, statuses: set[int]) -> None:
         raise RuntimeError(f"the server ended at once:\n{server.log.read_text()[-3000:]}")
 
 
-def _settle(home: Path, *, dark: bool) -> None:
+def _settle(home: Path) -> None:
     settings = home / "config" / "labconfig"
     settings.mkdir(parents=True)
-    theme = {"theme": "JupyterLab Dark" if dark else "JupyterLab Light"}
-    overrides = {**SETTINGS, "@jupyterlab/apputils-extension:themes": theme}
-    (settings / "default_setting_overrides.json").write_text(json.dumps(overrides))
+    (settings / "default_setting_overrides.json").write_text(json.dumps(SETTINGS))
 
 
 def _environment(home: Path) -> dict[str, str]:

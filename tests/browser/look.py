@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from playwright.sync_api import BrowserContext, Locator, Page
+    from playwright.sync_api import Locator, Page
 
 renews_pictures = pytest.mark.skipif(
     not os.environ.get("WORKBENCH_PICTURES"),
@@ -46,13 +46,9 @@ TOLERANCE = 1.5
 """Pixels by which neighbours may meet: rounding, and borders drawn over each other."""
 
 
-def colours(context: BrowserContext, png: bytes) -> int:
-    """How many different colours a screenshot has: an empty one has a handful."""
-    page = context.new_page()
-    try:
-        return int(page.evaluate(COLOURS, base64.b64encode(png).decode()))
-    finally:
-        page.close()
+def colours(page: Page, png: bytes) -> int:
+    """How many different colours a screenshot has, counted by a page: an empty one has a handful."""
+    return int(page.evaluate(COLOURS, base64.b64encode(png).decode()))
 
 
 def wait_still(page: Page, elements: Sequence[Locator]) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from tests.browser.lab import ROOT, home_with_notebooks, running, wait_for
+from tests.browser.lab import ROOT, Server, home_with_notebooks, running, wait_for
 from tests.browser.page import View
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 NOTEBOOK = '''# /// script
 # [tool.marimo.display]
-# theme = "{theme}"
+# theme = "system"
 # ///
 import marimo
 
@@ -39,7 +39,7 @@ def _(wb):
     @wb.grader
     async def contains_number(thread: wb.StringThread) -> float:
         """The expected number stands somewhere in the answer."""
-        expected = (thread.metadata or {{}}).get("expected", "")
+        expected = (thread.metadata or {}).get("expected", "")
         return 1.0 if expected and expected in (thread.completion() or "") else 0.0
 
     return (contains_number,)
@@ -53,7 +53,7 @@ def _(re, wb):
     async def last_number(thread: wb.StringThread) -> float:
         """The last number of the answer is the expected one."""
         numbers = re.findall(NUMBER, thread.completion() or "")
-        return 1.0 if numbers and numbers[-1] == (thread.metadata or {{}}).get("expected") else 0.0
+        return 1.0 if numbers and numbers[-1] == (thread.metadata or {}).get("expected") else 0.0
 
     return (last_number,)
 
@@ -76,15 +76,8 @@ if __name__ == "__main__":
 
 
 @contextlib.contextmanager
-def opened(browser: Browser, *, dark: bool = False, width: int = 1400, height: int = 1000) -> Iterator[View]:
-    """The app in a marimo notebook, in a fresh profile; its server ends with it.
-
-    Args:
-        browser: Where it is shown.
-        dark: Whether in the dark theme.
-        width: Of the window in pixels.
-        height: Of the window in pixels.
-    """
+def serve() -> Iterator[Server]:
+    """`marimo run` of a notebook with the app: whoever opens it has graders and cells of their own."""
     command = [
         sys.executable,
         "-m",
@@ -96,13 +89,33 @@ def opened(browser: Browser, *, dark: bool = False, width: int = 1400, height: i
     ]
     command += ["--no-token", "--host=127.0.0.1", "--port={port}"]
     with home_with_notebooks(ROOT / "notebooks") as (home, folder):
-        (folder / "notebook.py").write_text(NOTEBOOK.format(theme="dark" if dark else "light"))
+        (folder / "notebook.py").write_text(NOTEBOOK)
         with running(command, home, folder) as server:
             wait_for(server, "/health", {200})
-            context = browser.new_context(viewport={"width": width, "height": height}, device_scale_factor=1)
-            try:
-                view = View(context.new_page(), urlsplit(server.url).netloc)
-                view.page.goto(server.url)
-                yield view
-            finally:
-                context.close()
+            yield server
+
+
+@contextlib.contextmanager
+def opened(
+    browser: Browser, server: Server, *, dark: bool = False, width: int = 1400, height: int = 1000
+) -> Iterator[View]:
+    """The app in a marimo notebook, in a fresh profile.
+
+    Args:
+        browser: Where it is shown.
+        server: marimo's.
+        dark: Whether in the dark theme, which a person's system asks for.
+        width: Of the window in pixels.
+        height: Of the window in pixels.
+    """
+    context = browser.new_context(
+        viewport={"width": width, "height": height},
+        device_scale_factor=1,
+        color_scheme="dark" if dark else "light",
+    )
+    try:
+        view = View(context.new_page(), urlsplit(server.url).netloc)
+        view.page.goto(server.url)
+        yield view
+    finally:
+        context.close()

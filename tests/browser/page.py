@@ -209,7 +209,7 @@ class View:
         """
         self.page.evaluate(look.FRAMES)
         path = self.picture(name, of)
-        seen = look.colours(self.page.context, path.read_bytes())
+        seen = look.colours(self.page, path.read_bytes())
         assert seen >= colours, f"{path}: only {seen} colours"
         found = [self.find(one) if isinstance(one, str) else one for one in elements]
         look.wait_still(self.page, found)
@@ -229,6 +229,7 @@ _RUN_ALL = """() => {
   window.jupyterapp.commands.execute('notebook:run-all-cells').finally(() => { window.workbenchRan = true; });
 }"""
 _OPEN = """name => window.jupyterapp.commands.execute('docmanager:open', {path: name}).then(() => null)"""
+_THEME = """theme => window.jupyterapp.commands.execute('apputils:change-theme', {theme}).then(() => null)"""
 # A cell that fails by a UsageError has no error output, so "all cells numbered" may never come: ask Lab itself.
 _DONE = f"""() => window.workbenchRan && {_PANEL}.sessionContext.session.kernel.status === 'idle'"""
 
@@ -290,6 +291,20 @@ class Notebook(View):
         self.command("docmanager:save")
         self.page.reload()
         self.wait_ready()
+
+    @contextlib.contextmanager
+    def dark(self) -> Iterator[None]:
+        """JupyterLab's dark theme for a while: a person changes it with the notebook open, too."""
+        self._change_theme("Dark")
+        yield
+        self._change_theme("Light")
+
+    def _change_theme(self, name: str) -> None:
+        self.page.evaluate(_THEME, f"JupyterLab {name}")
+        self.page.wait_for_function(
+            "light => document.body.dataset.jpThemeLight === light", arg=str(name == "Light").lower()
+        )
+        self.page.evaluate(look.FRAMES)
 
     def shut_down(self) -> None:
         """End the notebook's kernel: the next one who opens it gets a fresh one."""

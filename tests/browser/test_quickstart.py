@@ -60,8 +60,8 @@ CONTRASTS = """element => {
 
 @pytest.fixture(scope="module")
 def run(browser, lab):
-    """The notebook, opened and run once."""
-    with opened(browser, lab, NAME) as notebook:
+    """The notebook, opened and run once, in a profile of its own: the last of its tests loads the page anew."""
+    with opened(browser, lab, NAME, fresh=True) as notebook:
         notebook.run_all()
         yield notebook
 
@@ -147,50 +147,44 @@ def test_page_is_quiet_and_stays_at_home(run):
     assert run.trouble.strangers == []
 
 
-def test_saved_notebook_shows_the_same_after_a_reload(browser, lab):
-    """Checklist, report and chart are there again without running anything."""
-    with opened(browser, lab, NAME, fresh=True) as notebook:
-        notebook.run_all()
-        before = chart(notebook).evaluate("e => JSON.stringify(e.data.map(trace => [trace.x, trace.y]))")
-        # The extension adds a picture of the chart to the file: wait, so that it is saved with the rest.
-        notebook.page.wait_for_function(
-            "() => window.jupyterapp.shell.currentWidget.content.model.toJSON().cells"
-            ".some(cell => (cell.outputs ?? []).some(output => 'image/png' in (output.data ?? {})))"
-        )
-        counts = [notebook.find(kind).count() for kind in (".wb-checks", ".wb-report")]
-        notebook.save_and_reload()
-        notebook.find(".plot-img, .js-plotly-plot .main-svg").first.wait_for()
-        assert [notebook.find(kind).count() for kind in (".wb-checks", ".wb-report")] == counts
-        if notebook.find(".plot-img").count():  # a picture first; it comes alive under the pointer
-            assert notebook.find(".plot-img").first.evaluate("e => e.naturalWidth") > 300
-            notebook.find(".jp-RenderedPlotly").first.hover()
-        again = chart(notebook)
-        assert_chart(again)
-        assert again.evaluate("e => JSON.stringify(e.data.map(trace => [trace.x, trace.y]))") == before
-        assert notebook.errors() == []
-        assert notebook.trouble.console == []
-        assert notebook.trouble.strangers == []
-
-
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_text_can_be_read_in_both_themes(request, browser, theme):
+def test_text_can_be_read_in_both_themes(run, theme):
     """Text has the contrast WCAG AA asks for: 4.5, and 3 for marks, badges and the chart's grey."""
-    with contextlib.ExitStack() as stack:
-        if theme == "light":
-            notebook = request.getfixturevalue("run")
-        else:
-            notebook = stack.enter_context(opened(browser, request.getfixturevalue("dark_lab"), NAME))
-            notebook.run_all()
-        drawn = chart(notebook)
-        for number, cell in enumerate(notebook.find(".jp-Cell").all()):
-            notebook.picture(f"{theme}-{number:02}", cell)
+    with run.dark() if theme == "dark" else contextlib.nullcontext():
+        drawn = chart(run)
+        for number, cell in enumerate(run.find(".jp-Cell").all()):
+            run.picture(f"{theme}-{number:02}", cell)
         weak = []
-        for element in notebook.find(".wb-checks, .wb-report").all():
+        for element in run.find(".wb-checks, .wb-report").all():
             weak += [
                 pair for pair in element.evaluate(CONTRASTS) if pair[1] < (4.5 if len(pair[0]) > 8 else 3)
             ]
         weak += [pair for pair in drawn.evaluate(CONTRASTS) if pair[1] < 3]
         assert weak == []
+
+
+def test_saved_notebook_shows_the_same_after_a_reload(run):
+    """Checklist, report and chart are there again without running anything."""
+    notebook = run
+    before = chart(notebook).evaluate("e => JSON.stringify(e.data.map(trace => [trace.x, trace.y]))")
+    # The extension adds a picture of the chart to the file: wait, so that it is saved with the rest.
+    notebook.page.wait_for_function(
+        "() => window.jupyterapp.shell.currentWidget.content.model.toJSON().cells"
+        ".some(cell => (cell.outputs ?? []).some(output => 'image/png' in (output.data ?? {})))"
+    )
+    counts = [notebook.find(kind).count() for kind in (".wb-checks", ".wb-report")]
+    notebook.save_and_reload()
+    notebook.find(".plot-img, .js-plotly-plot .main-svg").first.wait_for()
+    assert [notebook.find(kind).count() for kind in (".wb-checks", ".wb-report")] == counts
+    if notebook.find(".plot-img").count():  # a picture first; it comes alive under the pointer
+        assert notebook.find(".plot-img").first.evaluate("e => e.naturalWidth") > 300
+        notebook.find(".jp-RenderedPlotly").first.hover()
+    again = chart(notebook)
+    assert_chart(again)
+    assert again.evaluate("e => JSON.stringify(e.data.map(trace => [trace.x, trace.y]))") == before
+    assert notebook.errors() == []
+    assert notebook.trouble.console == []
+    assert notebook.trouble.strangers == []
 
 
 @look.renews_pictures

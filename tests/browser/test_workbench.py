@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import importlib.util
-import os
-
 import pytest
 
-from tests.browser import marimo
+from tests.browser import marimo as marimo_page
 from tests.browser import voila as voila_page
 from tests.browser.page import opened
 from tests.browser.walk import Walk
@@ -69,17 +66,18 @@ def test_notebook_7_answers_clicks_and_keys(browser, notebook7):
 def test_voila_shows_a_usable_app(browser, voila, theme):
     """No code in sight: find why a grader is lenient, label, try, compare, export; and an error is shown."""
     dark = theme == "dark"
-    with voila_page.opened(browser, voila(NAME, dark=dark), width=1400, height=1000) as page:
+    with voila_page.opened(browser, voila(NAME), dark=dark, width=1400, height=1000) as page:
         walk = Walk(page, f"voila-{theme}")
         walk.graded()
         page.expect(walk.app).to_have_attribute("data-theme", theme)
         if dark:
             walk.finding()
             walk.sound("grade", ".rail", ".mid", ".part-rows", ".foot")
-        else:
-            walk.all("from-voila.json")
-            walk.open("Label")
-            walk.label(20)
+            walk.quiet()
+            return
+        walk.all("from-voila.json")
+        walk.open("Label")
+        walk.label(20)
         assert page.errors() == []
         walk.quiet()
         walk.open("Try")
@@ -94,13 +92,9 @@ def test_voila_shows_a_usable_app(browser, voila, theme):
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.skipif(
-    importlib.util.find_spec("marimo") is None and os.environ.get("CI", "").lower() != "true",
-    reason="needs marimo (pip install 'grader-workbench[test]')",
-)
-def test_marimo_shows_a_usable_app(browser, theme):
+def test_marimo_shows_a_usable_app(browser, marimo, theme):
     """Graders of its cells are captured, every mode's main path works, and the theme is the page's own."""
-    with marimo.opened(browser, dark=theme == "dark") as page:
+    with marimo_page.opened(browser, marimo, dark=theme == "dark") as page:
         walk = Walk(page, f"marimo-{theme}")
         walk.graded()
         page.expect(walk.app).to_have_attribute("data-theme", theme)

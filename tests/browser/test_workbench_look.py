@@ -49,15 +49,14 @@ app
 """
 
 
-@pytest.fixture(scope="module", params=["light", "dark"])
-def shown(request, browser):
-    """The app, graded, in JupyterLab's light or dark theme, with the list of files folded away; once for all tests."""
-    server = request.getfixturevalue("lab" if request.param == "light" else "dark_lab")
-    with opened(browser, server, NAME, height=1000) as notebook, folded(notebook):
+@pytest.fixture(scope="module")
+def shown(browser, lab):
+    """The app, graded, with the list of files folded away; once for all tests."""
+    with opened(browser, lab, NAME, height=1000) as notebook, folded(notebook):
         notebook.run_all()
-        made = Walk(notebook, request.param)
+        made = Walk(notebook, "light")
         made.graded()
-        assert made.app.get_attribute("data-theme") == request.param
+        assert made.app.get_attribute("data-theme") == "light"
         yield made
 
 
@@ -77,8 +76,7 @@ def folded(notebook):
     notebook.command("application:toggle-left-area")
 
 
-# A theme changes colours only.
-@pytest.mark.parametrize("shown", ["light"], indirect=True)
+# In one theme: another one changes colours only.
 def test_fits_at_each_width(walk):
     """In every mode and width nothing is wider than its room, no text is cut off to nothing, nothing covers anything."""
     walk.finding()
@@ -92,8 +90,16 @@ def test_fits_at_each_width(walk):
             walk.sound(f"{mode.lower()}-{width}", ".top", ".body", ".foot")
 
 
-def test_every_mode_can_be_read_and_operated(walk, axe):
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_every_mode_can_be_read_and_operated(walk, axe, theme):
     """WCAG 2 A and AA by axe-core: no violation in any mode, in the reader, in the help, in menus and after an edit."""
+    with walk.view.dark() if theme == "dark" else contextlib.nullcontext():
+        walk.view.expect(walk.app).to_have_attribute("data-theme", theme)
+        assert_operable(walk, axe)
+
+
+def assert_operable(walk, axe):
+    """No violation; the edit is taken back."""
     walk.view.page.set_viewport_size({"width": 1440, "height": 1000})
     walk.finding()
     walk.at(".grid .tr").click()
@@ -113,20 +119,28 @@ def test_every_mode_can_be_read_and_operated(walk, axe):
         walk.at(".panel[role=dialog]").wait_for()
         found[menu] = violations(walk, axe)
         walk.press("Escape")
-    walk.rewrite("return 1.0 if expected and expected in", "return 1.0 if expected and expected ==")
+    before, after = "return 1.0 if expected and expected in", "return 1.0 if expected and expected =="
+    walk.rewrite(before, after)
     walk.at(".changed").wait_for()
     walk.graded()
     found["edit"] = violations(walk, axe)
+    walk.rewrite(after, before)
+    walk.graded()
     assert {where: what for where, what in found.items() if what} == {}
 
 
 @look.renews_pictures
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_pictures_for_the_documentation(request, browser, theme):
+def test_pictures_for_the_documentation(browser, lab, theme):
     """At 1,280 pixels: the rows behind "too lenient"; in the light also after an edit, and a card to label."""
-    server = request.getfixturevalue("lab" if theme == "light" else "dark_lab")
-    name = server.write("pictures.ipynb", [GRADERS, APP])
-    with opened(browser, server, name, height=1000) as notebook, folded(notebook):
+    name = lab.write("pictures.ipynb", [GRADERS, APP])
+    with (
+        opened(browser, lab, name, height=1000) as notebook,
+        folded(notebook),
+        contextlib.ExitStack() as stack,
+    ):
+        if theme == "dark":
+            stack.enter_context(notebook.dark())
         notebook.run_all()
         walk = Walk(notebook, theme)
         walk.graded()

@@ -21,13 +21,12 @@ _READY = """() => window.jupyterapp && document.querySelector('#loading') === nu
 
 
 @contextlib.contextmanager
-def serve(name: str, *, cells: list[str] | None = None, dark: bool = False) -> Iterator[Server]:
+def serve(name: str, *, cells: list[str] | None = None) -> Iterator[Server]:
     """`voila NAME` over a copy of the notebooks.
 
     Args:
         name: The notebook, in the folder of notebooks.
         cells: Its code cells, for a notebook that is not in the folder.
-        dark: Whether in the dark theme.
     """
     with home_with_notebooks(ROOT / "notebooks") as (home, copy):
         command = [
@@ -39,7 +38,7 @@ def serve(name: str, *, cells: list[str] | None = None, dark: bool = False) -> I
             "--port={port}",
             "--Voila.ip=127.0.0.1",
         ]
-        command += ["--show_tracebacks=True", f"--theme={'dark' if dark else 'light'}"]
+        command += ["--show_tracebacks=True"]
         if cells is not None:
             write_notebook(copy / name, cells)
         with running(command, home, copy) as server:
@@ -57,11 +56,11 @@ class Voilas:
         self._stack = stack
         self._servers: dict[Any, Server] = {}
 
-    def __call__(self, name: str, *, cells: list[str] | None = None, dark: bool = False) -> Server:
+    def __call__(self, name: str, *, cells: list[str] | None = None) -> Server:
         """The server of a notebook; arguments as of `serve`."""
-        key = (name, tuple(cells or ()), dark)
+        key = (name, tuple(cells or ()))
         if key not in self._servers:
-            self._servers[key] = self._stack.enter_context(serve(name, cells=cells, dark=dark))
+            self._servers[key] = self._stack.enter_context(serve(name, cells=cells))
         return self._servers[key]
 
 
@@ -72,18 +71,14 @@ class App(View):
         page: A fresh one.
         server: Voila's own, or JupyterLab's.
         name: The notebook; not needed for Voila's own server.
-        dark: Whether in the dark theme, where the server is JupyterLab's.
+        dark: Whether in the dark theme.
     """
 
     def __init__(self, page: Page, server: Server, name: str = "", *, dark: bool = False) -> None:
         super().__init__(page, urlsplit(server.url).netloc)
         self._server = server
-        address = f"{server.url}/voila/render/{name}?token={server.token}"
-        if server.app == "voila":
-            address = f"{server.url}/"
-        elif dark:
-            address += "&theme=dark"
-        page.goto(address)
+        path = "/" if server.app == "voila" else f"/voila/render/{name}"
+        page.goto(f"{server.url}{path}?token={server.token}&theme={'dark' if dark else 'light'}")
         page.wait_for_function(_READY)
 
     def shut_down(self) -> None:

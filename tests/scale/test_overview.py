@@ -1,5 +1,6 @@
 """An overview of rows that are graded part by part: its numbers and findings are those of a report on all of them."""
 
+import pickle
 import socket
 import sqlite3
 from itertools import pairwise
@@ -221,6 +222,15 @@ def test_a_folder_among_the_data_is_refused(tmp_path):
     samples = wb.read_samples(tmp_path, lazy=True)
     with pytest.raises(ReportError, match="where their data are"):
         SUITE.overview(samples, tmp_path / "graded", progress=False)
+
+
+def test_an_overview_can_be_pickled():
+    """Numbers, findings and reasons come back: notes that rows share are each row's then."""
+    overview = SUITE.overview(FRAME, labels="good", progress=False)
+    again = pickle.loads(pickle.dumps(overview))
+    assert str(again) == str(overview)
+    for name, grades in overview.report.grades.items():
+        assert dict(again.report.grades[name].reasons) == dict(grades.reasons)
 
 
 def test_a_heavy_prompt_is_in_the_sample():

@@ -37,7 +37,7 @@ def add(commands: Commands) -> None:
     run.add_argument(
         "samples",
         type=Path,
-        help=".jsonl, .json, .csv or .parquet; with --overview also a folder of Parquet files",
+        help=".jsonl, .json, .csv, .parquet or a folder of Parquet files",
     )
     _add_rows(run)
     _add_grading(run)

@@ -62,7 +62,7 @@ class OverviewPlan:
         fingerprints: Of the graders, by name.
 
     Raises:
-        ReportError: A sample of no rows.
+        ReportError: A sample of no rows, or a folder that is no path.
     """
 
     entries: tuple[Entry, ...]
@@ -79,6 +79,11 @@ class OverviewPlan:
             raise ReportError(
                 "a sample needs rows", found=f"sample={self.sample!r}", expected="a whole number from 1 on"
             )
+        if self.folder is not None and not (isinstance(self.folder, str | Path) and str(self.folder).strip()):
+            raise ReportError(
+                "grades are written to a folder", found=f"folder={self.folder!r}"[:80], expected="its path, or None to keep no grades",
+                hint="name a folder of their own, such as 'graded/'",
+            )  # fmt: skip
 
     @property
     def bounds(self) -> list[int]:

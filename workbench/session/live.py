@@ -88,7 +88,7 @@ class Live(HasTraits):
         self._newest = 0  # counts requests: work for an older one stops
         self._under_way: set[int] = set()
         self._typed: dict[str, tuple[Grader, str]] = {}  # graders that were made of a text typed here, and it
-        self._job: Job | None = None
+        self._job: Job[Report] | None = None
         graders.observe(self._graders_changed, ["by_name", "chosen"])
         rows.observe(self._graders_changed, "draw")
 

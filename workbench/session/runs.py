@@ -72,7 +72,7 @@ class Runs(HasTraits):
         self._guard, self._code = guard, code
         self.pace = Pace()
         self._n_rows, self._repeats = 0, 1  # of the run under way, or the last one
-        self.job: Job | None = None
+        self.job: Job[Report] | None = None
         self.last_report: Report | None = None
         self._versions, self._closing = GraderVersions(), False
         self._entries: Mapping[str, Entry] = {}  # what runs, or ran last
@@ -87,7 +87,7 @@ class Runs(HasTraits):
         repeats: int = 1,
         rows: Samples | None = None,
         without: Collection[str] = (),
-    ) -> Job:
+    ) -> Job[Report]:
         """Begin a run over a draw of the samples, in the background.
 
         Args:
@@ -156,7 +156,7 @@ class Runs(HasTraits):
         again = [name for name, entry in self._entries.items() if not is_deterministic(entry.grader)]
         return self.pace.left(progress, [*self._entries, *again * (self._repeats - 1)], self._n_rows)
 
-    def _end(self, job: Job) -> None:
+    def _end(self, job: Job[Report]) -> None:
         """Take the report of a run that is over, on its thread."""
         if job.error is None and not self._closing:
             run_report = job.report()
