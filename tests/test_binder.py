@@ -41,13 +41,16 @@ RUN_HERE = ["07_scale.ipynb"]
 """The notebook that asks for most: memory, Dask and its processes. The first and the app's are run by the server below, all that
 any of them imports is imported, and all of them run in the tests' own environment."""
 
-RUN_NOTEBOOK = """
+SLOW_ENDS = "distributed.nanny - WARNING - Worker process still alive"
+"""What Dask writes where a busy machine takes more than four seconds to end one of its workers: no fault of the notebook."""
+
+RUN_NOTEBOOK = f"""
 import json, sys
 import nbclient, nbformat
-notebook = nbformat.read(f"notebooks/{sys.argv[1]}", 4)
-nbclient.NotebookClient(notebook, timeout=600, resources={"metadata": {"path": "notebooks"}}).execute()
+notebook = nbformat.read("notebooks/" + sys.argv[1], 4)
+nbclient.NotebookClient(notebook, timeout=600, resources={{"metadata": {{"path": "notebooks"}}}}).execute()
 outputs = [o for cell in notebook.cells if cell.cell_type == "code" for o in cell.outputs]
-bad = [o for o in outputs if o.output_type == "error" or o.get("name") == "stderr"]
+bad = [o for o in outputs if o.output_type == "error" or o.get("name") == "stderr" and {SLOW_ENDS!r} not in o.text]
 print(json.dumps([bad, len(outputs)]))
 """
 

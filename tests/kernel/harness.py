@@ -29,8 +29,9 @@ if TYPE_CHECKING:
 
 SECONDS = 600.0
 NUDGE_SECONDS = 3.0
-"""Silence after which the kernel and its subshell are asked what they are: ipykernel 7.4 was seen, on a busy machine, to sleep
-on a message to a subshell until the next one came to that subshell."""
+"""Silence after which the kernel and its subshell are asked what they are, and somebody else connects. ipykernel 7.4 was seen, on
+a busy machine, to sleep on a message to a subshell until the next one came to that subshell; and on one to the kernel until
+another front end connected, whatever this one sent."""
 TARGET, CONTROL = "jupyter.widget", "jupyter.widget.control"
 IN_SUBSHELL = {"comm_open", "comm_msg", "comm_close", "kernel_info_request"}
 """Messages that go to the subshell where there is one."""
@@ -264,10 +265,23 @@ class Kernel:
 
     def nudge(self) -> list[str]:
         """Ask the kernel what it is, and its subshell too: whichever sleeps on a message wakes. The ids of the questions."""
+        self._connect_another()
         asked = [str(self._client.kernel_info())]
         if self._subshell:
             asked.append(self._send("kernel_info_request", {}))
         return asked
+
+    def _connect_another(self) -> None:
+        """Connect to the kernel's shell channel as another front end would, and leave again."""
+        import zmq
+        from zmq.utils.monitor import recv_monitor_message
+
+        with self.manager.connect_shell() as another:
+            another.linger = 0
+            monitor = another.get_monitor_socket(zmq.EVENT_HANDSHAKE_SUCCEEDED)
+            if monitor.poll(1000):
+                recv_monitor_message(monitor)
+            another.disable_monitor()
 
     def tell(
         self,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from itertools import combinations
 
 import numpy as np
@@ -64,6 +65,7 @@ def live_groups(scores):
     return LiveGroups(AnswerSets(scores.ravel(), np.repeat(np.arange(len(scores)), scores.shape[1])))
 
 
+@cache
 def truth(draw, sizes=SIZES, seed=9):
     """Shares of live groups among 40,000 drawn, and their mean sd, by size."""
     rng = np.random.default_rng(seed)

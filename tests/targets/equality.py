@@ -35,6 +35,10 @@ SKIPPING = (
     "        raise wb.Skip('a multiple of five')\n    return wb.Grade(0.5, reasoning='no multiple of five')\n"
 )
 ROLES = {"system", "user", "assistant", "tool"}
+STEP_OF_SLOW = 5
+"""Rows from one to the next where a target's own code takes milliseconds a row: rows of every kind and writer, since a prompt of the
+demo has six or eight answers."""
+SLOW = {"mlflow", "inspect", "eval_protocol", "trl", "verifiers", "verl", "openrlhf"}
 
 
 @cache
@@ -93,8 +97,8 @@ def _is_there(value: Any) -> bool:
     return value is not None and not (isinstance(value, float) and math.isnan(value))
 
 
-def found(target: str, folder: Path) -> Any:
-    """What the target's own code makes of the suite's file."""
+def found(target: str, folder: Path, chosen: slice) -> Any:
+    """What the target's own code makes of the suite's file, on the chosen rows."""
     path = folder / "exported.py"
     written = wb.export(
         suite(), path, {"eval_protocol": "eval-protocol"}.get(target, target), allow_unvalidated=True
@@ -102,7 +106,7 @@ def found(target: str, folder: Path) -> Any:
     assert not written.losses
     work = folder / "work"
     work.mkdir()
-    return call(target, path, rows(), work)
+    return call(target, path, rows()[chosen], work)
 
 
 def differences(found: list[float | None], expected: list[float | None]) -> list[Any]:
@@ -118,7 +122,7 @@ def _same(found: float | None, expected: float | None) -> bool:
 
 
 def check(target: str, folder: Path, whole_of: Any, *, keeps: Any = None, keeps_all: bool = False) -> None:
-    """Compare what a target's own code makes of every row with what was measured here.
+    """Compare what a target's own code makes of the demo's rows with what was measured here.
 
     Args:
         target: A name of `calling.ENVIRONMENT`.
@@ -127,10 +131,11 @@ def check(target: str, folder: Path, whole_of: Any, *, keeps: Any = None, keeps_
         keeps: The graders whose own scores the target keeps; None for all.
         keeps_all: Whether it keeps a grader's score where another has none.
     """
-    told, here = found(target, folder), expected()
+    chosen = slice(None, None, STEP_OF_SLOW if target in SLOW else None)
+    told, here = found(target, folder, chosen), {name: column[chosen] for name, column in expected().items()}
     names = [entry.name for entry in suite().entries]
     whole = whole_of(target, here)
-    assert len(whole) == 1920
+    assert len(whole) == len(range(1920)[chosen])
     assert not differences(told["scores"], whole)[:3]
     functions = {name: name.replace(" ", "_") for name in names}
     parts = {

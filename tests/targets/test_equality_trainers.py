@@ -1,4 +1,4 @@
-"""Every demo row through the file of each target, called by that target's own code: the scores that were measured here."""
+"""The demo's rows through the file of each target, called by that target's own code: the scores that were measured here."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ TARGETS = ["trl", "verl", "openrlhf", "verifiers", "slime", "nova", "gemini"]
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_scores_are_the_same(target, tmp_path):
-    """1,920 rows, nine graders and their mean: row by row, with no score where there is none."""
+    """384 or 1,920 rows, nine graders and their mean: row by row, with no score where there is none."""
     check(target, tmp_path, whole_of, keeps=PARTS.get(target), keeps_all=target in ALL_PARTS)
 
 
