@@ -395,11 +395,16 @@ class Suite:
         Raises:
             TypeError: Another setting. Errors of `overview` are raised by `job.report()`.
         """
-        if unknown := set(settings) - {f.name for f in fields(RunSettings)} | set(settings) & _OF_REPORTS_ALONE:
+        if (
+            unknown := set(settings) - {f.name for f in fields(RunSettings)}
+            | set(settings) & _OF_REPORTS_ALONE
+        ):
             raise TypeError(f"start_overview takes no {min(unknown)!r}; it takes what overview takes")
         chosen = RunSettings(**settings)
         return Job(
-            lambda listen: self._run_overview(samples, listen, folder, sample, chosen), listen=progress, ended=ended
+            lambda listen: self._run_overview(samples, listen, folder, sample, chosen),
+            listen=progress,
+            ended=ended,
         )
 
     def _run_overview(

@@ -230,7 +230,7 @@ def test_an_overview_can_be_pickled():
     again = pickle.loads(pickle.dumps(overview))
     assert str(again) == str(overview)
     for name, grades in overview.report.grades.items():
-        assert dict(again.report.grades[name].reasons) == dict(grades.reasons)
+        assert dict(again.report.grades[name].reasoning) == dict(grades.reasoning)
 
 
 def test_a_heavy_prompt_is_in_the_sample():

@@ -2,6 +2,8 @@
 
 import asyncio
 import gc
+import hashlib
+import json
 import os
 import signal
 import subprocess
@@ -52,6 +54,24 @@ def test_an_answer_comes_back_as_it_was(store):
     put(store, key, REPLY)
     assert get(store, key) == REPLY
     assert get(store, key[::-1]) is None
+
+
+MESSAGE = st.fixed_dictionaries(
+    {"role": st.sampled_from(["user", "system"]), "content": ANY_TEXT | JSON}, optional={"name": JSON}
+)
+
+
+@given(ANY_TEXT, st.lists(MESSAGE, max_size=4), st.dictionaries(ANY_TEXT, JSON, max_size=3))
+def test_the_key_is_a_hash_of_all_that_is_asked(server, messages, given):
+    """Whoever was asked before a release finds the answers after it: the bytes that are hashed are one JSON text."""
+    answered = {
+        name: value
+        for name, value in given.items()
+        if value is not None and name not in {"timeout", "max_retries"}
+    }
+    text = json.dumps([server, messages, answered], sort_keys=True, separators=(",", ":"))
+    digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=32).hexdigest()
+    assert content_key(server, messages, given) == digest
 
 
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -8,7 +8,7 @@ joined texts are counted as they are made. A name without a value is false in a 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from workbench.templates.bounds import MAX_NESTING, Page
 from workbench.templates.errors import TemplateError, TemplateRunError
@@ -36,6 +36,13 @@ _REFUSED = frozenset(
 _FAILURES = (ArithmeticError, LookupError, TypeError, ValueError, AttributeError, RecursionError, MemoryError)
 
 
+class _Piece(NamedTuple):
+    """A text as written; or what is put under a name, and the text in place of an empty one."""
+
+    text: str
+    name: str | None = None
+
+
 class Jinja:
     """A template that was read and checked.
 
@@ -49,6 +56,7 @@ class Jinja:
         from workbench.templates.native_sandbox import GLOBALS, environment
 
         tree = parsed(text)
+        self._pieces = _pieces(tree)
         self.variables = frozenset(meta.find_undeclared_variables(tree) - set(GLOBALS))
         try:
             code = environment().compile(_counted(tree))
@@ -58,6 +66,13 @@ class Jinja:
 
     def render(self, values: Mapping[str, Any], page: Page) -> None:
         """Write the text."""
+        if self._pieces is not None and (texts := _filled(self._pieces, values)) is not None:
+            page.step(len(texts))
+            page.write("".join(texts))
+            return
+        self._render(values, page)
+
+    def _render(self, values: Mapping[str, Any], page: Page) -> None:
         from jinja2 import TemplateError as JinjaError
 
         from workbench.templates.native_sandbox import PAGE
@@ -76,6 +91,44 @@ class Jinja:
             ) from None
         finally:
             PAGE.reset(token)
+
+
+def _pieces(tree: Any) -> list[_Piece] | None:
+    """The pieces of a template that only puts texts under their names, as prompts for judges do; None for any other."""
+    from jinja2 import nodes
+
+    from workbench.templates.native_sandbox import GLOBALS
+
+    pieces = []
+    for node in (
+        child for part in tree.body for child in (part.nodes if isinstance(part, nodes.Output) else [part])
+    ):
+        put, default = (node.left, node.right) if isinstance(node, nodes.Or) else (node, nodes.Const(""))
+        if isinstance(node, nodes.TemplateData):
+            pieces.append(_Piece(node.data))
+        elif (
+            isinstance(put, nodes.Name)
+            and put.name not in GLOBALS
+            and isinstance(default, nodes.Const)
+            and isinstance(default.value, str)
+        ):
+            pieces.append(_Piece(default.value, put.name))
+        else:
+            return None
+    return pieces
+
+
+def _filled(pieces: list[_Piece], values: Mapping[str, Any]) -> list[str] | None:
+    """The pieces as texts; None where a value is missing or no text: then Jinja says what is to be done."""
+    texts = []
+    for text, name in pieces:
+        if name is None:
+            texts.append(text)
+        elif type(value := values.get(name)) is str:
+            texts.append(value or text)
+        else:
+            return None
+    return texts
 
 
 def _hint(error: Exception) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any, Protocol, runtime_checkable
 
 from workbench.judges.protocol import Messages, Reply
@@ -59,8 +60,25 @@ def content_key(server: str, messages: Messages, settings: Mapping[str, Any]) ->
         if name not in _DELIVERY_SETTINGS and value is not None
     }
     # Sorted, so that the order in which settings were given does not change the key.
-    text = json.dumps([server, messages, answer_settings], sort_keys=True, separators=(",", ":"), default=str)
+    asked = ",".join([*map(_repeated_json, messages[:-1]), *map(_json, messages[-1:])])
+    text = f"[{_json(server)},[{asked}],{_json(answer_settings)}]"
     data, digest = text.encode("utf-8", "surrogatepass"), hashlib.blake2b(digest_size=32)
     for start in range(0, len(data), _CHUNK):
         digest.update(data[start : start + _CHUNK])
     return digest.hexdigest()
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), default=str)
+
+
+def _repeated_json(message: Mapping[str, Any]) -> str:
+    """The JSON of a message before the last: a judge's instructions and examples, the same in all its questions."""
+    if set(message) == {"role", "content"} and all(type(value) is str for value in message.values()):
+        return _turn_json(message["role"], message["content"])
+    return _json(message)
+
+
+@lru_cache(maxsize=64)
+def _turn_json(role: str, content: str) -> str:
+    return _json({"role": role, "content": content})
