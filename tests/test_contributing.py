@@ -19,6 +19,7 @@ FILES = {
     )
 }
 """Path in the repository to text, for every block of Python that starts with its file's name."""
+pytestmark = pytest.mark.turn(1, of=2)
 CONTRACTS = (
     "tests/graders/test_contract.py",
     "tests/diagnostics/test_contract.py",
@@ -52,7 +53,7 @@ def copy(tmp_path_factory):
 
 
 def ran(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    environment = {**os.environ, "PYTHONPATH": str(folder)}
+    environment = {**os.environ, "PYTHONPATH": str(folder), "WORKBENCH_TURN": ""}
     return subprocess.run(
         [sys.executable, *words],
         cwd=folder,

@@ -138,6 +138,13 @@ class View:
         """Elements of what the page shows: cells and outputs, not the menus around them."""
         return self.page.locator(f"{self.scope} {selector}")
 
+    def until(self, true: str, given: object = None) -> None:
+        """Wait until JavaScript is true of the page.
+
+        It is asked twenty times a second: a page that is asked at every frame, as Playwright would, draws every frame.
+        """
+        self.page.wait_for_function(true, arg=given, polling=50)
+
     def click(self, selector: str) -> None:
         """Click the first element that fits, once it is there and can be clicked."""
         self.find(selector).first.click()
@@ -252,7 +259,7 @@ class Notebook(View):
 
     def wait_ready(self) -> None:
         """Until the kernel is connected and idle: what is asked before is lost."""
-        self.page.wait_for_function(_READY)
+        self.until(_READY)
 
     def command(self, name: str) -> None:
         """Execute one of JupyterLab's commands and wait until it has ended."""
@@ -264,7 +271,7 @@ class Notebook(View):
 
     def wait_done(self) -> None:
         """Until the last cell has ended, or one has failed, the kernel is idle, and what came is drawn."""
-        self.page.wait_for_function(_DONE)
+        self.until(_DONE)
         self.page.evaluate(look.FRAMES)
 
     def run_all(self) -> None:
@@ -301,9 +308,7 @@ class Notebook(View):
 
     def _change_theme(self, name: str) -> None:
         self.page.evaluate(_THEME, f"JupyterLab {name}")
-        self.page.wait_for_function(
-            "light => document.body.dataset.jpThemeLight === light", arg=str(name == "Light").lower()
-        )
+        self.until("light => document.body.dataset.jpThemeLight === light", str(name == "Light").lower())
         self.page.evaluate(look.FRAMES)
 
     def shut_down(self) -> None:

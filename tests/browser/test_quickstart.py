@@ -168,7 +168,7 @@ def test_saved_notebook_shows_the_same_after_a_reload(run):
     notebook = run
     before = chart(notebook).evaluate("e => JSON.stringify(e.data.map(trace => [trace.x, trace.y]))")
     # The extension adds a picture of the chart to the file: wait, so that it is saved with the rest.
-    notebook.page.wait_for_function(
+    notebook.until(
         "() => window.jupyterapp.shell.currentWidget.content.model.toJSON().cells"
         ".some(cell => (cell.outputs ?? []).some(output => 'image/png' in (output.data ?? {})))"
     )

@@ -55,7 +55,7 @@ def test_progress_is_visible_while_a_run_lasts(browser, lab):
         notebook.start_all()
         bar = notebook.find(".jupyter-widgets.widget-hbox").first
         bar.wait_for()
-        notebook.page.wait_for_function(
+        notebook.until(
             "() => { const at = document.querySelector('.jp-Notebook .widget-hbox')?.innerText.match(/(\\d+)\\/600/);"
             " return at && Number(at[1]) > 0 && Number(at[1]) < 600; }"
         )
@@ -76,7 +76,7 @@ def test_interrupt_keeps_what_was_graded_and_ends_the_workers(browser, lab):
     before = {process.pid for process in workers(lab)}
     with opened(browser, lab, name) as notebook:
         notebook.start_all()
-        notebook.page.wait_for_function(
+        notebook.until(
             "() => { const at = document.querySelector('.jp-Notebook .widget-hbox')?.innerText.match(/(\\d+)\\/600/);"
             " return at && Number(at[1]) > 5; }"
         )

@@ -35,6 +35,7 @@ def press(view):
     assert view.trouble.strangers == []
 
 
+@pytest.mark.turn(1, of=2)
 @pytest.mark.parametrize("name", ["01_quickstart.ipynb"])
 def test_notebook_7_runs_the_quickstart(browser, notebook7, name):
     """All cells run without an error, the chart is drawn, the page is quiet and stays at home."""
@@ -49,6 +50,7 @@ def test_notebook_7_runs_the_quickstart(browser, notebook7, name):
         assert notebook.trouble.strangers == []
 
 
+@pytest.mark.turn(1, of=2)
 def test_notebook_7_answers_a_click(browser, notebook7):
     """A button's callback changes a control and an anywidget."""
     with opened(browser, notebook7, notebook7.write("tiny.ipynb", CELLS)) as notebook:
@@ -95,7 +97,7 @@ def test_other_hosts_are_noted_and_not_found(browser, host):
     failed = []
     view.page.on("requestfailed", lambda request: failed.append(request.failure))
     view.page.set_content(f"<img src='http://{host}/picture.png'>")
-    view.page.wait_for_function("() => document.images[0].complete")
+    view.until("() => document.images[0].complete")
     wait_until(lambda: view.page.evaluate("1") and failed, what="the request fails")
     assert view.trouble.strangers == [f"http://{host}/picture.png"]
     assert failed == ["net::ERR_NAME_NOT_RESOLVED"]

@@ -169,7 +169,7 @@ def widen(walk: Walk, width: int) -> None:
     assert box is not None
     assert size is not None
     page.set_viewport_size({"width": int(size["width"] + width - box["width"]), "height": size["height"]})
-    page.wait_for_function("width => document.querySelector('.gwb').clientWidth === width", arg=width)
+    walk.view.until("width => document.querySelector('.gwb').clientWidth === width", width)
 
 
 def picture(walk: Walk, name: str) -> None:

@@ -79,7 +79,7 @@ class App(View):
         self._server = server
         path = "/" if server.app == "voila" else f"/voila/render/{name}"
         page.goto(f"{server.url}{path}?token={server.token}&theme={'dark' if dark else 'light'}")
-        page.wait_for_function(_READY)
+        self.until(_READY)
 
     def shut_down(self) -> None:
         """End the app's kernel.

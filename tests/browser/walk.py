@@ -87,7 +87,7 @@ class Walk:
 
     def graded(self) -> None:
         """Until the page has graded its rows, by itself."""
-        self.view.page.wait_for_function(GRADED)
+        self.view.until(GRADED)
 
     def open(self, mode: str) -> None:
         """Open a mode by its name in the head, unless it is open."""

@@ -12,7 +12,7 @@ from tests.targets.environments import python_of
 
 HERE = Path(__file__).parent
 
-pytestmark = pytest.mark.install
+pytestmark = [pytest.mark.install, pytest.mark.turn(0, of=2)]
 
 _BEHIND = "import runpy, sys; sys.path.append(sys.argv.pop(1)); sys.argv.pop(0); runpy.run_path(sys.argv[0], run_name='__main__')"
 """Runs a script with the workbench's own packages behind those of the trainer."""

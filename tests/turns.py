@@ -1,0 +1,55 @@
+"""Tests that take turns: one run of CI has a part of them, the next ones have the others.
+
+CI has fifteen minutes on two cores. What is slow and seldom breaks alone, such as the same rows through one trainer after another,
+runs every second or third time there, by the number in `WORKBENCH_TURN`. Without that variable every test runs, as for a user.
+
+    pytestmark = pytest.mark.turn(0, of=2)      # these run in the turns 0, 2, 4, ...
+    @pytest.mark.turns(2)                       # of this test's cases every second, the others in the next turn
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import pytest
+
+__all__ = ["MARKERS", "current_turn", "left_out"]
+
+MARKERS = (
+    "turn(number, of): runs in every `of`th turn of CI, see tests/turns.py",
+    "turns(of): each of its cases runs in every `of`th turn of CI, see tests/turns.py",
+)
+
+
+def current_turn() -> int | None:
+    """The number of this run's turn; None where all tests run.
+
+    Raises:
+        ValueError: `WORKBENCH_TURN` is no number.
+    """
+    said = os.environ.get("WORKBENCH_TURN", "")
+    return int(said) if said else None
+
+
+def left_out(items: Iterable[pytest.Item], turn: int) -> Iterator[pytest.Item]:
+    """The tests whose turn it is not."""
+    cases: Counter[str] = Counter()
+    for item in items:
+        number, of = _place(item, cases)
+        if of is not None and (turn - number) % of:
+            yield item
+
+
+def _place(item: pytest.Item, cases: Counter[str]) -> tuple[int, int | None]:
+    """The turn of a test, and after how many turns it comes again; None for every turn."""
+    if mark := item.get_closest_marker("turn"):
+        return mark.args[0], mark.kwargs["of"]
+    if mark := item.get_closest_marker("turns"):
+        test = item.nodeid.partition("[")[0]
+        cases[test] += 1
+        return cases[test], mark.args[0]
+    return 0, None
