@@ -103,7 +103,9 @@ def threaded(_shared: Callable[..., SharedKernel], threaded_path: Path) -> Itera
         yield found
 
 
-@pytest.fixture(params=["newest", pytest.param("oldest", marks=pytest.mark.install)])
+@pytest.fixture(
+    params=["newest", pytest.param("oldest", marks=[pytest.mark.install, pytest.mark.turn(0, of=2)])]
+)
 def anykernel(request: pytest.FixtureRequest) -> Kernel:
     """Each of `kernel` and `oldest` in turn."""
     return request.getfixturevalue("kernel" if request.param == "newest" else "oldest")
