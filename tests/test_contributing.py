@@ -19,7 +19,7 @@ FILES = {
     )
 }
 """Path in the repository to text, for every block of Python that starts with its file's name."""
-pytestmark = pytest.mark.turn(1, of=2)
+pytestmark = pytest.mark.turn(0, of=2)
 CONTRACTS = (
     "tests/graders/test_contract.py",
     "tests/diagnostics/test_contract.py",

@@ -40,6 +40,12 @@ def test_each_case_runs_once_in_as_many_turns_as_there_are():
     assert all(sum("case" in name for name in turn) in {2, 3} for turn in turns)
 
 
+def test_a_test_that_would_be_left_out_for_longer_is_refused():
+    """Every fourth turn is in none of six twice, and in some of them not at all."""
+    with pytest.raises(ValueError, match="does not divide 6"):
+        list(left_out([Item("a.py::rare", pytest.mark.turn(0, of=4).mark)], 0))
+
+
 def test_without_a_turn_everything_runs(monkeypatch):
     """A user has set no turn; what is no number is refused."""
     monkeypatch.delenv("WORKBENCH_TURN", raising=False)

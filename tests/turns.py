@@ -25,6 +25,10 @@ MARKERS = (
 )
 
 
+TURNS = 6
+"""After so many turns every test has run: `.ci/run` counts to it."""
+
+
 def current_turn() -> int | None:
     """The number of this run's turn; None where all tests run.
 
@@ -36,11 +40,19 @@ def current_turn() -> int | None:
 
 
 def left_out(items: Iterable[pytest.Item], turn: int) -> Iterator[pytest.Item]:
-    """The tests whose turn it is not."""
+    """The tests whose turn it is not.
+
+    Raises:
+        ValueError: A test comes again after a number of turns that does not divide `TURNS`.
+    """
     cases: Counter[str] = Counter()
     for item in items:
         number, of = _place(item, cases)
-        if of is not None and (turn - number) % of:
+        if of is None:
+            continue
+        if TURNS % of:
+            raise ValueError(f"{item.nodeid}: comes again after {of} turns, which does not divide {TURNS}")
+        if (turn - number) % of:
             yield item
 
 

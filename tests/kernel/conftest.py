@@ -104,7 +104,7 @@ def threaded(_shared: Callable[..., SharedKernel], threaded_path: Path) -> Itera
 
 
 @pytest.fixture(
-    params=["newest", pytest.param("oldest", marks=[pytest.mark.install, pytest.mark.turn(0, of=2)])]
+    params=["newest", pytest.param("oldest", marks=[pytest.mark.install, pytest.mark.turn(1, of=2)])]
 )
 def anykernel(request: pytest.FixtureRequest) -> Kernel:
     """Each of `kernel` and `oldest` in turn."""

@@ -1,0 +1,22 @@
+"""`map_batches` inside Ray Data itself, with Ray's own processes."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.targets.environments import python_of
+from tests.targets.scripts import last_line
+
+pytestmark = [pytest.mark.install, pytest.mark.turn(2, of=3)]
+
+
+def test_ray_data_grades_as_a_run_does():
+    """Three blocks in each form of batch that Ray has: the same scores row by row, and reasons beside them."""
+    found = last_line(Path(__file__).with_name("ray_data.py"), python=python_of("train"), first=True)["found"]
+    assert set(found) == {"default", "pandas", "pyarrow"}
+    for form in found.values():
+        assert form == {
+            "scores": {"code": True, "exact-match": True, "combined": True},
+            "reasons": ["by length"],
+            "rows": 300,
+        }
