@@ -88,6 +88,7 @@ SLOW = (
     "tests/probes/test_planted.py",
     "tests/rewards/test_real_trainers.py",
     "tests/sandbox/test_hostile",
+    "tests/scale/test_ray.py",
     "tests/serve/test_server.py",
     "tests/serve/test_workers.py",
     "tests/sandbox/test_pool.py",

@@ -42,7 +42,7 @@ def copy(tmp_path_factory):
             # With what is compiled: it is as good as the files, whose times are copied, too.
             ROOT / name,
             folder / name,
-            ignore=shutil.ignore_patterns("node_modules"),
+            ignore=shutil.ignore_patterns("node_modules", "*.pyc.*"),
         )
     for name in ("pyproject.toml", "README.md", "CONTRIBUTING.md"):
         shutil.copy(ROOT / name, folder / name)

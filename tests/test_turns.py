@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from tests.turns import current_turn, left_out
+from tests.turns import TURNS, current_turn, left_out
 
 
 class Item:
@@ -38,6 +40,13 @@ def test_each_case_runs_once_in_as_many_turns_as_there_are():
     for case in range(7):
         assert sum(f"b.py::case[{case}]" in turn for turn in turns) == 2
     assert all(sum("case" in name for name in turn) in {2, 3} for turn in turns)
+
+
+def test_ci_has_as_many_turns():
+    """The number is written in the script, too."""
+    text = (Path(__file__).resolve().parents[1] / ".ci" / "run").read_text("utf-8")
+    assert f"% {TURNS}))" in text
+    assert f"of 0 to {TURNS - 1};" in text
 
 
 def test_a_test_that_would_be_left_out_for_longer_is_refused():

@@ -1,7 +1,8 @@
-"""Tests that take turns: one run of CI has a part of them, the next ones have the others.
+"""Tests that take turns: a run of CI has a part of them, by the number of its turn; all six turns together run every test.
 
-CI has fifteen minutes on two cores. What is slow and seldom breaks alone, such as the same rows through one trainer after another,
-runs every second or third time there, by the number in `WORKBENCH_TURN`. Without that variable every test runs, as for a user.
+CI has fifteen minutes on two cores. What is slow and rarely breaks alone, such as the same rows through one trainer after another,
+runs in every second or third turn there. `WORKBENCH_TURN` holds the turn's number, which `.ci/run` takes from the commit. Without
+that variable every test runs, as for a user.
 
     pytestmark = pytest.mark.turn(0, of=2)      # these run in the turns 0, 2, 4, ...
     @pytest.mark.turns(2)                       # of this test's cases every second, the others in the next turn
@@ -26,7 +27,7 @@ MARKERS = (
 
 
 TURNS = 6
-"""After so many turns every test has run: `.ci/run` counts to it."""
+"""In so many turns every test has run; `.ci/run` numbers them from 0."""
 
 
 def current_turn() -> int | None:
@@ -35,8 +36,8 @@ def current_turn() -> int | None:
     Raises:
         ValueError: `WORKBENCH_TURN` is no number.
     """
-    said = os.environ.get("WORKBENCH_TURN", "")
-    return int(said) if said else None
+    number = os.environ.get("WORKBENCH_TURN", "")
+    return int(number) if number else None
 
 
 def left_out(items: Iterable[pytest.Item], turn: int) -> Iterator[pytest.Item]:

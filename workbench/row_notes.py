@@ -208,7 +208,7 @@ class RowNotes(MutableMapping[int, T]):
         return bool(self._own) or any((stretch.codes >= 0).any() for stretch in self._stretches)
 
     def __reduce__(self) -> tuple[type[RowNotes[T]], tuple[dict[int, T]]]:
-        """Pickled and copied as each row's note: a rule may be a function of another's."""
+        """Pickled as each row's note, which takes the room of a dict: a rule can be a function that cannot be pickled."""
         return RowNotes, (dict(self.items()),)
 
     def __repr__(self) -> str:

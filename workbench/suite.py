@@ -384,6 +384,8 @@ class Suite:
     ) -> Job[Overview]:
         """Start an overview in the background and return at once, as `start` does; `await job` and `job.report()` give it.
 
+        Its notes are not printed: they stand in the overview.
+
         Args:
             samples: As in `run`.
             folder: As in `overview`.
@@ -395,14 +397,10 @@ class Suite:
         Raises:
             TypeError: Another setting. Errors of `overview` are raised by `job.report()`.
         """
-        if (
-            unknown := set(settings) - {f.name for f in fields(RunSettings)}
-            | set(settings) & _OF_REPORTS_ALONE
-        ):
+        if unknown := set(settings) - ({f.name for f in fields(RunSettings)} - _OF_REPORTS_ALONE):
             raise TypeError(f"start_overview takes no {min(unknown)!r}; it takes what overview takes")
-        chosen = RunSettings(**settings)
         return Job(
-            lambda listen: self._run_overview(samples, listen, folder, sample, chosen),
+            lambda listen: self._run_overview(samples, listen, folder, sample, RunSettings(**settings)),
             listen=progress,
             ended=ended,
         )

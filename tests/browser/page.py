@@ -303,8 +303,10 @@ class Notebook(View):
     def dark(self) -> Iterator[None]:
         """JupyterLab's dark theme for a while: a person changes it with the notebook open, too."""
         self._change_theme("Dark")
-        yield
-        self._change_theme("Light")
+        try:
+            yield
+        finally:
+            self._change_theme("Light")
 
     def _change_theme(self, name: str) -> None:
         self.page.evaluate(_THEME, f"JupyterLab {name}")

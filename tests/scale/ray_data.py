@@ -2,6 +2,7 @@
 
 import json
 import os
+from typing import Any
 
 os.environ |= {
     "RAY_USAGE_STATS_ENABLED": "0",
@@ -9,13 +10,14 @@ os.environ |= {
     "RAY_TRAIN_ENABLE_V2_MIGRATION_WARNINGS": "0",
 }
 
+import numpy as np
 import pandas as pd
 import ray
 
 import workbench as wb
 
 CODE = """
-import os
+import workbench as wb
 
 async def grade(thread):
     return wb.Grade(float(len(thread.completion()) % 3), reasoning="by length")
@@ -30,17 +32,22 @@ def main() -> None:
         "answer": ["a" * (row % 3) for row in range(ROWS)],
         "place": range(ROWS),
     })  # fmt: skip
-    code = wb.FunctionGrader.from_source("import workbench as wb\n" + CODE, name="code")
+    code = wb.FunctionGrader.from_source(CODE, name="code")
     code.validate().raise_for_failure()
     suite = wb.Suite([code, wb.ExactMatch()], combine=wb.combine.Mean())
     here = suite.run(frame, progress=False)
     ray.init(num_cpus=2, include_dashboard=False, logging_level="ERROR")
     ray.data.DataContext.get_current().enable_progress_bars = False
-    found = {}
+    found, grade = {}, suite.map_batches()
+
+    def graded_there(batch: dict[str, Any]) -> dict[str, Any]:
+        return {**grade(batch), "process": np.full(len(batch["place"]), os.getpid())}
+
     try:
         for form in ("default", "pandas", "pyarrow"):
             data = ray.data.from_pandas(frame).repartition(3)
-            graded = data.map_batches(suite.map_batches(), batch_format=form, batch_size=100).to_pandas()
+            work = graded_there if form == "default" else grade
+            graded = data.map_batches(work, batch_format=form, batch_size=100).to_pandas()
             graded = graded.sort_values("place")
             found[form] = {
                 "scores": {
@@ -50,9 +57,11 @@ def main() -> None:
                 "reasons": sorted(set(graded["code.reasoning"])),
                 "rows": len(graded),
             }
+            if form == "default":
+                elsewhere = os.getpid() not in set(graded["process"])
     finally:
         ray.shutdown()
-    print(json.dumps({"here": os.getpid(), "found": found}))
+    print(json.dumps({"elsewhere": elsewhere, "found": found}))
 
 
 if __name__ == "__main__":

@@ -224,9 +224,11 @@ def test_a_folder_among_the_data_is_refused(tmp_path):
         SUITE.overview(samples, tmp_path / "graded", progress=False)
 
 
-def test_an_overview_can_be_pickled():
+def test_overviews_and_reports_can_be_pickled(whole):
     """Numbers, findings and reasons come back: notes that rows share are each row's then."""
+    assert str(pickle.loads(pickle.dumps(whole))) == str(whole)
     overview = SUITE.overview(FRAME, labels="good", progress=False)
+    assert str(overview)  # what it shows is computed by now
     again = pickle.loads(pickle.dumps(overview))
     assert str(again) == str(overview)
     for name, grades in overview.report.grades.items():

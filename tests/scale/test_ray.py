@@ -11,8 +11,10 @@ pytestmark = [pytest.mark.install, pytest.mark.turn(2, of=3)]
 
 
 def test_ray_data_grades_as_a_run_does():
-    """Three blocks in each form of batch that Ray has: the same scores row by row, and reasons beside them."""
-    found = last_line(Path(__file__).with_name("ray_data.py"), python=python_of("train"), first=True)["found"]
+    """Three blocks in each form of batch that Ray has, in Ray's processes: the same scores row by row, and reasons."""
+    answer = last_line(Path(__file__).with_name("ray_data.py"), python=python_of("train"), first=True)
+    assert answer["elsewhere"]
+    found = answer["found"]
     assert set(found) == {"default", "pandas", "pyarrow"}
     for form in found.values():
         assert form == {

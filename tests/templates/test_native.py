@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -54,6 +56,8 @@ def test_what_is_filled_is_what_jinja_writes(text, values):
         ("{{ b or 1 }}", False),
         ("{{ b | upper }}", False),
         ("{{ range }}", False),
+        ("{{ self }}", False),
+        ("{{ \ufb01 }}", False),
         ("{% if b %}c{% endif %}", False),
         ("{{ b ~ c }}", False),
     ],
@@ -69,3 +73,15 @@ def test_what_is_filled_has_the_same_bounds():
     half = "x" * (MAX_OUTPUT // 2)
     assert len(outcome(engine.render, {"a": half})) == MAX_OUTPUT
     assert outcome(engine.render, {"a": half + "x"}) == outcome(engine._render, {"a": half + "x"})
+
+
+def test_what_is_too_long_is_never_made():
+    """A thousand times a megabyte is refused before it is put together."""
+    engine = Jinja("{{ a }}" * 1000)
+    tracemalloc.start()
+    try:
+        assert "writes too much" in outcome(engine.render, {"a": "x" * 2**20})
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 8 * 2**20

@@ -163,7 +163,7 @@ def forecast_cost(
     if not isinstance(report, Report):
         raise ReportError(
             "a forecast is made from a report", found=type(report).__name__, expected="what run(...) returns",
-            hint="of an overview: forecast_cost(overview.report, ...). Or grade some of the rows first: report = suite.run(samples.draw(200, seed=1))",
+            hint="grade some of the rows first: report = suite.run(samples.draw(200, seed=1)); of an overview, pass overview.report",
         )  # fmt: skip
     cores = os.cpu_count() or 1 if cores is None else cores
     for name, value in (

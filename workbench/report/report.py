@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -83,6 +83,10 @@ class Report:
         object.__setattr__(self, "grades", dict(self.grades))
         object.__setattr__(self, "labels", label_column(self.samples, self.labels))
         check_lengths(self.grades, len(self.samples))
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Pickled without what was computed of it, such as findings, which may hold functions: it is computed again."""
+        return {f.name: getattr(self, f.name) for f in fields(self)}
 
     def __len__(self) -> int:
         """Number of rows."""

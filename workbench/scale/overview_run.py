@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping
@@ -79,7 +80,9 @@ class OverviewPlan:
             raise ReportError(
                 "a sample needs rows", found=f"sample={self.sample!r}", expected="a whole number from 1 on"
             )
-        if self.folder is not None and not (isinstance(self.folder, str | Path) and str(self.folder).strip()):
+        if self.folder is not None and not (
+            isinstance(self.folder, str | os.PathLike) and os.fspath(self.folder).strip()
+        ):
             raise ReportError(
                 "grades are written to a folder", found=f"folder={self.folder!r}"[:80], expected="its path, or None to keep no grades",
                 hint="name a folder of their own, such as 'graded/'",

@@ -67,8 +67,7 @@ class Jinja:
     def render(self, values: Mapping[str, Any], page: Page) -> None:
         """Write the text."""
         if self._pieces is not None and (texts := _filled(self._pieces, values)) is not None:
-            page.step(len(texts))
-            page.write("".join(texts))
+            page.put_all(texts)
             return
         self._render(values, page)
 
@@ -109,6 +108,8 @@ def _pieces(tree: Any) -> list[_Piece] | None:
         elif (
             isinstance(put, nodes.Name)
             and put.name not in GLOBALS
+            and put.name != "self"  # Jinja's own
+            and put.name.isascii()  # Jinja takes some names for one, as Python does
             and isinstance(default, nodes.Const)
             and isinstance(default.value, str)
         ):

@@ -15,6 +15,8 @@ __all__ = ["ClaimingReplyStore", "ReplyStore", "content_key"]
 _CHUNK = 2_000
 """Bytes hashed at a time. From 2,048 on hashlib releases the interpreter lock (HASHLIB_GIL_MINSIZE), and getting it
 back costs more than the hash."""
+_MOST_KEPT = 10_000
+"""Characters of a message whose JSON is kept: instructions and examples are shorter, a row's long conversation is not worth it."""
 _DELIVERY_SETTINGS = frozenset({"timeout", "max_retries"})
 """Settings that do not change the answer, and so are no part of the key."""
 
@@ -74,7 +76,8 @@ def _json(value: Any) -> str:
 
 def _repeated_json(message: Mapping[str, Any]) -> str:
     """The JSON of a message before the last: a judge's instructions and examples, the same in all its questions."""
-    if set(message) == {"role", "content"} and all(type(value) is str for value in message.values()):
+    is_plain = set(message) == {"role", "content"} and all(type(value) is str for value in message.values())
+    if is_plain and len(message["content"]) <= _MOST_KEPT:
         return _turn_json(message["role"], message["content"])
     return _json(message)
 
