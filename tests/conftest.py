@@ -130,12 +130,9 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_report_header() -> str | None:
     """Which turn it is, where tests take turns."""
-    turn = current_turn()
-    return (
-        None
-        if turn is None
-        else f"turn {turn} of the tests that take turns: without WORKBENCH_TURN all of them run"
-    )
+    if (turn := current_turn()) is None:
+        return None
+    return f"turn {turn} of the tests that take turns: without WORKBENCH_TURN all of them run"
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -169,9 +166,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     Browsers come last there for another reason as well: Playwright keeps an event loop running in the main thread until
     the last browser test of the process has ended.
     """
-    if (turn := current_turn()) is not None and (left := list(left_out(items, turn))):
-        config.hook.pytest_deselected(items=left)
-        items[:] = [item for item in items if item not in set(left)]
+    if (turn := current_turn()) is not None:
+        left = set(left_out(items, turn))
+        config.hook.pytest_deselected(items=[item for item in items if item in left])
+        items[:] = [item for item in items if item not in left]
     for item in items:
         on_postgres = item.nodeid.startswith("tests/store/") and "postgres" in item.nodeid
         if on_postgres or item.nodeid.startswith(SLOW):

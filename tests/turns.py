@@ -49,20 +49,18 @@ def left_out(items: Iterable[pytest.Item], turn: int) -> Iterator[pytest.Item]:
     cases: Counter[str] = Counter()
     for item in items:
         number, of = _place(item, cases)
-        if of is None:
-            continue
         if TURNS % of:
             raise ValueError(f"{item.nodeid}: comes again after {of} turns, which does not divide {TURNS}")
         if (turn - number) % of:
             yield item
 
 
-def _place(item: pytest.Item, cases: Counter[str]) -> tuple[int, int | None]:
-    """The turn of a test, and after how many turns it comes again; None for every turn."""
+def _place(item: pytest.Item, cases: Counter[str]) -> tuple[int, int]:
+    """A turn of a test, and after how many turns it comes again."""
     if mark := item.get_closest_marker("turn"):
         return mark.args[0], mark.kwargs["of"]
     if mark := item.get_closest_marker("turns"):
         test = item.nodeid.partition("[")[0]
         cases[test] += 1
         return cases[test], mark.args[0]
-    return 0, None
+    return 0, 1

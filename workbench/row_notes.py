@@ -125,8 +125,6 @@ class RowNotes(MutableMapping[int, T]):
     def __getitem__(self, row: int) -> T:
         if row in self._own:
             return self._own[row]
-        if not isinstance(row, int | np.integer):
-            raise KeyError(row)
         stretch, code = self._found(row)
         return stretch.note(code)
 
@@ -142,21 +140,23 @@ class RowNotes(MutableMapping[int, T]):
             stretch.codes[row - stretch.first] = -1
 
     def __contains__(self, row: object) -> bool:
-        return row in self._own or (isinstance(row, int | np.integer) and self._is_in_stretch(int(row)))
+        return row in self._own or self._is_in_stretch(row)
 
-    def _is_in_stretch(self, row: int) -> bool:
+    def _is_in_stretch(self, row: object) -> bool:
         try:
             self._found(row)
         except KeyError:
             return False
         return True
 
-    def _found(self, row: int) -> tuple[_Stretch[T], int]:
+    def _found(self, row: object) -> tuple[_Stretch[T], int]:
         """The stretch of a row, and the number of its note there.
 
         Raises:
-            KeyError: It has none.
+            KeyError: It has none, or is no whole number.
         """
+        if not isinstance(row, int | np.integer):
+            raise KeyError(row)
         place = bisect_right(self._stretches, row, key=lambda stretch: stretch.first) - 1
         if place >= 0:
             stretch = self._stretches[place]

@@ -50,8 +50,10 @@ __all__ = ["Suite", "SuiteOutcome", "run"]
 
 _SETTINGS = ("combine", "gate", "name", "description")
 """Fields of a suite beside its entries that say what it does."""
-_OF_REPORTS_ALONE = {"dataset", "resume"}
-"""Settings of a run that an overview does not have."""
+_OF_RUNS = frozenset(f.name for f in fields(RunSettings))
+"""Settings of a run."""
+_OF_OVERVIEWS = _OF_RUNS - {"dataset", "resume"}
+"""Settings of an overview."""
 
 
 @with_call_help
@@ -282,8 +284,7 @@ class Suite:
         Raises:
             TypeError: Another setting. Errors of `run` are raised by `job.report()`.
         """
-        if unknown := set(settings) - {f.name for f in fields(RunSettings)}:
-            raise TypeError(f"start takes no {min(unknown)!r}; it takes what run takes")
+        _require_settings(settings, _OF_RUNS, "start", "run")
         return Job(
             lambda listen: self._run_suite(samples, listen, RunSettings(**settings)),
             listen=progress,
@@ -397,8 +398,7 @@ class Suite:
         Raises:
             TypeError: Another setting. Errors of `overview` are raised by `job.report()`.
         """
-        if unknown := set(settings) - ({f.name for f in fields(RunSettings)} - _OF_REPORTS_ALONE):
-            raise TypeError(f"start_overview takes no {min(unknown)!r}; it takes what overview takes")
+        _require_settings(settings, _OF_OVERVIEWS, "start_overview", "overview")
         return Job(
             lambda listen: self._run_overview(samples, listen, folder, sample, RunSettings(**settings)),
             listen=progress,
@@ -517,6 +517,11 @@ class Suite:
             if isinstance(error, FormatError):
                 raise
             raise FormatError("a suite cannot be made from these fields", found=str(error)) from error
+
+
+def _require_settings(settings: Iterable[str], known: frozenset[str], method: str, twin: str) -> None:
+    if unknown := set(settings) - known:
+        raise TypeError(f"{method} takes no {min(unknown)!r}; it takes what {twin} takes")
 
 
 def _print_notes(notes: Iterable[str], progress: bool | OnProgress) -> None:

@@ -36,9 +36,8 @@ _SENT_BYTES = 1024 * 1024
 _DECODED_BYTES = 20_000_000
 """Bytes of rows that a worker decodes in a second, at the least: a row's time begins when it is decoded."""
 _TICK_SECONDS = 0.05
-_GRACE_SECONDS = (
-    1.0  # for ranges in work when a run is stopped: they take a twentieth of it where the machine is not busy
-)
+_GRACE_SECONDS = 1.0
+"""For ranges in work when a run is stopped: they take a twentieth of it where the machine is not busy."""
 
 
 @dataclass
