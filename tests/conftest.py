@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import settings
 
-from tests.turns import MARKERS, current_turn, left_out
-
 if TYPE_CHECKING:
     from xdist.scheduler import LoadScopeScheduling
 
@@ -120,19 +118,10 @@ SLOW = (
 
 def pytest_configure(config: pytest.Config) -> None:
     """Nobody's key is spent on tests, nor by the notebooks they run; what they start keeps its compiled modules."""
-    for marker in MARKERS:
-        config.addinivalue_line("markers", marker)
     for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "WORKBENCH_MODEL"):
         os.environ.pop(name, None)
     # Else every process that tests start compiles all it imports anew.
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
-
-
-def pytest_report_header() -> str | None:
-    """Which turn it is, where tests take turns."""
-    if (turn := current_turn()) is None:
-        return None
-    return f"turn {turn} of the tests that take turns: without WORKBENCH_TURN all of them run"
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -166,10 +155,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     Browsers come last there for another reason as well: Playwright keeps an event loop running in the main thread until
     the last browser test of the process has ended.
     """
-    if (turn := current_turn()) is not None:
-        left = set(left_out(items, turn))
-        config.hook.pytest_deselected(items=[item for item in items if item in left])
-        items[:] = [item for item in items if item not in left]
     for item in items:
         on_postgres = item.nodeid.startswith("tests/store/") and "postgres" in item.nodeid
         if on_postgres or item.nodeid.startswith(SLOW):

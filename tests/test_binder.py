@@ -126,7 +126,6 @@ def image(tmp_path_factory) -> Iterator[Image]:
 
 
 @pytest.mark.slow
-@pytest.mark.turn(1, of=2)
 def test_package_is_installed_apart_from_the_checkout(image):
     """What postBuild installed is used, from the environment; doing it again changes nothing."""
     ask = "import os; os.chdir('/'); import workbench; print(workbench.__file__, workbench.__version__)"
@@ -138,7 +137,6 @@ def test_package_is_installed_apart_from_the_checkout(image):
 
 
 @pytest.mark.slow
-@pytest.mark.turn(1, of=2)
 def test_all_that_notebooks_import_is_installed(image):
     """Each of their imports works in the pinned environment."""
     cells = [
@@ -160,7 +158,6 @@ def test_all_that_notebooks_import_is_installed(image):
 
 
 @pytest.mark.slow
-@pytest.mark.turn(1, of=2)
 @pytest.mark.parametrize("name", RUN_HERE)
 def test_plain_user_runs_the_notebook(image, record_property, name):
     """It runs to its end within the limit, without an error or a word on stderr, and shows something."""
@@ -174,7 +171,6 @@ def test_plain_user_runs_the_notebook(image, record_property, name):
 
 
 @pytest.mark.slow
-@pytest.mark.turn(1, of=2)
 def test_sandbox_says_what_it_gives(image):
     """The level that is announced is the one that a run really had; on Linux the sandbox holds without root."""
     level, had = json.loads(image.run("python", "-P", "-c", ISOLATION))
@@ -239,14 +235,12 @@ def jupyter(image) -> Iterator[Jupyter]:
 
 
 @pytest.mark.slow
-@pytest.mark.turn(1, of=2)
 def test_link_opens_the_quickstart(jupyter):
     """The link of the Binder badge leads to the notebook in JupyterLab."""
     assert jupyter.get("lab/tree/notebooks/01_quickstart.ipynb")[0] == 200
 
 
 @pytest.mark.slow
-@pytest.mark.turn(1, of=2)
 def test_server_and_kernel_fit_in_memory(jupyter, record_property):
     """The server and the kernel that has run the quickstart stay below Binder's 2 GB together."""
     status, page = jupyter.get("voila/render/notebooks/01_quickstart.ipynb", seconds=600)
@@ -258,7 +252,6 @@ def test_server_and_kernel_fit_in_memory(jupyter, record_property):
 
 
 @pytest.mark.slow
-@pytest.mark.turn(1, of=2)
 @pytest.mark.skipif("05_workbench.ipynb" not in NOTEBOOKS, reason="there is no notebook with the app")
 def test_link_opens_the_app(jupyter):
     """The other link leads to the app: Voila runs the notebook, and a widget stands on the page."""

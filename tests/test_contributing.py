@@ -19,7 +19,6 @@ FILES = {
     )
 }
 """Path in the repository to text, for every block of Python that starts with its file's name."""
-pytestmark = pytest.mark.turn(0, of=2)
 CONTRACTS = (
     "tests/graders/test_contract.py",
     "tests/diagnostics/test_contract.py",
@@ -53,7 +52,7 @@ def copy(tmp_path_factory):
 
 
 def ran(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    environment = {**os.environ, "PYTHONPATH": str(folder), "WORKBENCH_TURN": ""}
+    environment = {**os.environ, "PYTHONPATH": str(folder)}
     return subprocess.run(
         [sys.executable, *words],
         cwd=folder,

@@ -20,7 +20,6 @@ SIZES = {
 }
 
 
-@pytest.mark.turns(2)
 @pytest.mark.parametrize("part", sorted(set(PARTS) - ELSEWHERE))
 def test_a_part_keeps_its_promises(part):
     """With real processes, a real server, and the faults of one seed."""

@@ -35,7 +35,6 @@ def press(view):
     assert view.trouble.strangers == []
 
 
-@pytest.mark.turn(0, of=2)
 @pytest.mark.parametrize("name", ["01_quickstart.ipynb"])
 def test_notebook_7_runs_the_quickstart(browser, notebook7, name):
     """All cells run without an error, the chart is drawn, the page is quiet and stays at home."""
@@ -50,7 +49,6 @@ def test_notebook_7_runs_the_quickstart(browser, notebook7, name):
         assert notebook.trouble.strangers == []
 
 
-@pytest.mark.turn(0, of=2)
 def test_notebook_7_answers_a_click(browser, notebook7):
     """A button's callback changes a control and an anywidget."""
     with opened(browser, notebook7, notebook7.write("tiny.ipynb", CELLS)) as notebook:

@@ -40,7 +40,6 @@ def test_every_mode_in_jupyterlab_and_the_same_after_a_reload(browser, lab):
 CELLS = "() => window.jupyterapp.shell.currentWidget.content.model.toJSON().cells.map(c => c.cell_type + c.source)"
 
 
-@pytest.mark.turn(0, of=2)
 def test_notebook_7_answers_clicks_and_keys(browser, notebook7):
     """What a front end can get wrong: clicks, and keys that are the app's alone and touch no cell."""
     with opened(browser, notebook7, NAME, height=1000) as notebook:
@@ -91,7 +90,6 @@ def test_voila_shows_a_usable_app(browser, voila, theme):
         assert page.trouble.console == []
 
 
-@pytest.mark.turn(0, of=2)
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_marimo_shows_a_usable_app(browser, marimo, theme):
     """Graders of its cells are captured, every mode's main path works, and the theme is the page's own."""

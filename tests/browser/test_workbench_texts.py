@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 
-import pytest
-
 from tests.browser.layout import assert_fits, longest_text
 from tests.browser.page import opened
 from tests.browser.walk import MODES, Walk
@@ -102,7 +100,6 @@ app
 LONG = "grader {n} with a name as long as nobody would write it, " + "on and on " * 8
 
 
-@pytest.mark.turn(0, of=3)
 def test_twenty_graders_with_long_names(browser, lab):
     """Names are cut where they have no room, in every mode; nothing is pushed out of sight."""
     name = lab.write("many.ipynb", [MANY.format(name=LONG, count=20)])
@@ -121,7 +118,6 @@ def test_twenty_graders_with_long_names(browser, lab):
 SCROLLED = "e => e.scrollHeight > 2 * e.clientHeight && e.scrollTop > e.clientHeight"
 
 
-@pytest.mark.turn(1, of=3)
 def test_a_hundred_graders_scroll(browser, lab):
     """All hundred are in the list, which scrolls; the last is chosen by a click and its neighbour by a key."""
     name = lab.write("hundred.ipynb", [MANY.format(name="grader_{n}", count=100)])
@@ -150,7 +146,6 @@ app
 PIECE = 10_000
 
 
-@pytest.mark.turn(2, of=3)
 def test_a_megabyte_is_read_in_pieces(browser, lab):
     """In no mode does a node hold more than ten thousand characters; further pieces come, and words inside are found."""
     with opened(browser, lab, lab.write("huge.ipynb", [HUGE]), width=1600, height=1000) as notebook:

@@ -105,7 +105,6 @@ def test_texts_read_like_written_ones(outcomes):
         assert "\n\n\n\n" not in text
 
 
-@pytest.mark.turn(0, of=2)
 def test_same_cells_same_text(outcomes):
     """Captured again in another process with another hash seed, every text is the same to the byte."""
     before = os.environ.get("PYTHONHASHSEED")

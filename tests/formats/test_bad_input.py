@@ -48,7 +48,6 @@ def test_valid_documents_load(name, tmp_path):
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)
-@pytest.mark.turns(2)
 def test_spoiled_documents(name, tmp_path):
     """Whatever part is of another type, missing or unknown: it loads, or the error leads to the place."""
     platform, document = DOCUMENTS[name]
@@ -149,7 +148,6 @@ def test_hostile_yaml(text, part):
 
 
 @pytest.mark.parametrize("sign", ["{", "a", "\n", "- a\n", "import x\n", '{"a":[],'])
-@pytest.mark.turns(2)
 def test_huge_files(sign, tmp_path):
     """10 MB of anything is refused by every reader, recognised or not, without going on for ever."""
     path = tmp_path / "huge"

@@ -75,7 +75,6 @@ def test_every_kind_is_here():
 
 @pytest.mark.parametrize("platform", PLATFORMS)
 @pytest.mark.parametrize("kind", EXAMPLES)
-@pytest.mark.turns(2)
 def test_kinds(kind, platform, tmp_path):
     """Each configuration of each kind comes back with its scores, or is refused with help."""
     for at, make in enumerate([EXAMPLES[kind], *ALTERNATIVES.get(kind, [])]):
@@ -123,7 +122,6 @@ def test_what_goes_where(kind, platform, expected, tmp_path):
 
 @pytest.mark.parametrize("platform", PLATFORMS)
 @pytest.mark.parametrize("name", SUITES)
-@pytest.mark.turns(2)
 def test_suites(name, platform, tmp_path):
     """Suites with rules and gates come back with their scores and verdicts, or are refused with help."""
     suite = SUITES[name]()
@@ -147,7 +145,6 @@ SHARED = {
 
 
 @pytest.mark.parametrize(("source", "target"), PAIRS)
-@pytest.mark.turns(2)
 def test_from_platform_to_platform(source, target, tmp_path):
     """A suite that came from one platform goes to each other one by the same rules."""
     (tmp_path / "in").mkdir()

@@ -11,7 +11,6 @@ from workbench.formats import FORMATS
 
 
 @pytest.mark.parametrize("name", FORMATS)
-@pytest.mark.turns(2)
 def test_mutated_documents(name, tmp_path):
     """Some dozens of each format, the same every time; `benchmarks/faults.py documents` reads ten thousand."""
     found = Counter()

@@ -103,9 +103,7 @@ def threaded(_shared: Callable[..., SharedKernel], threaded_path: Path) -> Itera
         yield found
 
 
-@pytest.fixture(
-    params=["newest", pytest.param("oldest", marks=[pytest.mark.install, pytest.mark.turn(1, of=2)])]
-)
+@pytest.fixture(params=["newest", pytest.param("oldest", marks=pytest.mark.install)])
 def anykernel(request: pytest.FixtureRequest) -> Kernel:
     """Each of `kernel` and `oldest` in turn."""
     return request.getfixturevalue("kernel" if request.param == "newest" else "oldest")

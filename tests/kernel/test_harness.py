@@ -221,7 +221,6 @@ def test_a_nudge_reaches_the_subshell(threaded):
     threaded.finish(cell, check=False)
 
 
-@pytest.mark.turn(1, of=2)
 def test_oldest_kernel_is_the_oldest(oldest):
     """The environment holds the lowest versions that pyproject.toml allows, and the workbench works there."""
     ask = "[__import__('importlib.metadata').metadata.version(p) for p in ('ipykernel', 'ipywidgets', 'anywidget')]"

@@ -11,7 +11,6 @@ from tests.probes.tasks import samples
 
 
 @pytest.mark.parametrize("planted", PLANTED, ids=lambda planted: planted.name.replace(" ", "-"))
-@pytest.mark.turns(2)
 def test_a_planted_hole_is_named(planted):
     """One of the findings is the hole, and has rows of the probe's report that show it."""
     probe = wb.probe(wb.FunctionGrader.from_source(planted.source), samples(planted.task), progress=False)
@@ -24,7 +23,6 @@ def test_a_planted_hole_is_named(planted):
 
 
 @pytest.mark.parametrize("name", ALL_HEALTHY)
-@pytest.mark.turns(2)
 def test_a_sound_grader_raises_no_alarm(name):
     """No finding for graders that do what graders should."""
     probe = probe_healthy(name)

@@ -9,7 +9,7 @@ from tests.targets.scripts import last_line
 
 HERE = Path(__file__).parent
 
-pytestmark = [pytest.mark.install, pytest.mark.turn(2, of=3)]
+pytestmark = pytest.mark.install
 
 
 def test_trl_steps_on_while_rows_hang(tmp_path):

@@ -39,7 +39,6 @@ def test_attack_fails_under_all_layers(case, locked):
 
 
 @linux
-@pytest.mark.turns(2)
 @pytest.mark.parametrize("name", ["seccomp", "rlimits"])
 def test_layers_stop_what_they_are_said_to_stop(name):
     """Each layer by itself stops the attacks that say so: the filter stops all but memory."""

@@ -7,7 +7,7 @@ import pytest
 from tests.targets.environments import python_of
 from tests.targets.scripts import last_line
 
-pytestmark = [pytest.mark.install, pytest.mark.turn(2, of=3)]
+pytestmark = pytest.mark.install
 
 
 def test_ray_data_grades_as_a_run_does():

@@ -4,12 +4,9 @@ import gc
 import json
 import tracemalloc
 
-import pytest
-
 from tests.serve.servers import expected, served, thread_of
 
 
-@pytest.mark.turn(0, of=2)
 def test_memory_does_not_grow_with_rows():
     """After the first rows, twenty thousand more leave next to nothing behind in the server's process."""
     body = json.dumps({"requests": [thread_of(str(i % 7), expected="4") for i in range(500)]}).encode()

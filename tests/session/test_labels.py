@@ -267,7 +267,6 @@ def labelled(report, truth, order, n, start=0):
     return made
 
 
-@pytest.mark.turns(2)
 @pytest.mark.parametrize("grader", ["g", "turned round"])
 @pytest.mark.parametrize("start", [0, 150, 300])
 def test_intervals_hold_the_truth_under_class_balanced_labels(many, grader, start):

@@ -79,7 +79,6 @@ class TestInterval:
 
     @pytest.mark.parametrize("n", [2, 5, 10, 30])
     @pytest.mark.parametrize("name", ["skewed", "rare zero", "rubric"])
-    @pytest.mark.turns(3)
     def test_covers_at_few_rows_and_few_prompts(self, n, name):
         """At least 94 % of 300 intervals hold the mean, of n rows and of n prompts of four (less what 300 runs may miss by)."""
         make = {

@@ -92,7 +92,6 @@ def test_counting_is_over_all_choices_of_answers(prompts, data):
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.turns(2)
 def test_many_prompts_bring_the_forecast_to_the_truth(shape):
     """From 8 answers to each of 400 prompts the share at 4, 8 and 16 answers is within 5 points, sd within a tenth."""
     draws = [live_groups(SHAPES[shape](np.random.default_rng(seed), 400, 8)) for seed in range(3)]
@@ -103,7 +102,6 @@ def test_many_prompts_bring_the_forecast_to_the_truth(shape):
 
 
 @pytest.mark.parametrize(("prompts", "answers"), [(30, 8), (60, 4), (300, 4)])
-@pytest.mark.turns(3)
 def test_simulation(prompts, answers):
     """Intervals hold the truth at least 19 times of 20 over prompts of all shapes, and for each of them 9 of 10."""
     rng, held = np.random.default_rng(1), []

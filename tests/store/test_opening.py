@@ -329,7 +329,6 @@ def test_a_store_without_a_readable_version(tmp_path):
         open_store(tmp_path / "w.db")
 
 
-@pytest.mark.turns(2)
 def test_many_processes_make_one_store(shared_url):
     """The first makes the tables, the others find them."""
     code = "import sys; from workbench.store import open_store; open_store(sys.argv[1], timeout=600).labels.put('a', True)"

@@ -6,7 +6,7 @@ import pytest
 
 from tests.targets.equality import check
 
-pytestmark = [pytest.mark.install, pytest.mark.turn(1, of=3)]
+pytestmark = pytest.mark.install
 
 TARGETS = ["inspect", "mlflow", "langsmith", "promptfoo", "eval_protocol"]
 

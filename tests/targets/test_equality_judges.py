@@ -12,7 +12,7 @@ import workbench as wb
 from tests.targets.calling import call
 from workbench.judges import BinaryJudge, CriteriaJudge, GuardrailJudge, LabelJudge, RubricJudge, ScoreJudge
 
-pytestmark = [pytest.mark.install, pytest.mark.turn(1, of=3)]
+pytestmark = pytest.mark.install
 
 ASKED = [{"role": "user", "content": "Rate {{sample.output_text}} for {{item.topic}}."}]
 EXACT = "async def grade(thread):\n    return float(thread.completion() == '4')\n"

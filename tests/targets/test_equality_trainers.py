@@ -6,7 +6,7 @@ import pytest
 
 from tests.targets.equality import check, suite
 
-pytestmark = [pytest.mark.install, pytest.mark.turn(0, of=3)]
+pytestmark = pytest.mark.install
 
 TARGETS = ["trl", "verl", "openrlhf", "verifiers", "slime", "nova", "gemini"]
 

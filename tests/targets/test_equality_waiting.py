@@ -14,7 +14,7 @@ from tests.targets.calling import call
 from workbench import background
 from workbench.judges import GuardrailJudge, OpenAIClient
 
-pytestmark = [pytest.mark.install, pytest.mark.turn(0, of=3)]
+pytestmark = pytest.mark.install
 
 TARGETS = ["trl", "verl", "verifiers", "slime", "inspect"]
 KEY = "sk-test-0123456789abcdef"

@@ -134,7 +134,6 @@ def conversations():
 
 
 @pytest.mark.parametrize("name", JUDGES)
-@pytest.mark.turns(2)
 def test_questions_are_those_of_the_preview(name, tmp_path):
     """Byte for byte what the judge would ask here, over tags in answers, many turns, Unicode and nothing at all."""
     judge, rows = JUDGES[name], list(conversations())
@@ -272,7 +271,6 @@ class Scripted:
 
 
 @pytest.mark.parametrize("name", SCRIPTS)
-@pytest.mark.turns(2)
 def test_same_answers_same_grades(name, tmp_path, monkeypatch):
     """Over more than 60 answers, clean, broken, refused, cut, out of range, or late: what the judge here makes of them."""
     monkeypatch.setenv("OPENAI_API_KEY", KEY)

@@ -92,7 +92,6 @@ def close(found, expected):
 
 
 @pytest.mark.parametrize("target", TARGETS)
-@pytest.mark.turns(2)
 def test_each_grader_scores_the_same(target, tmp_path):
     """Functions and rules, alone in a file: the same scores row by row, no score where there is none, nothing changed."""
     graders = GRADERS | {kind: make() for kind, make in CODE_EXAMPLES.items()}
@@ -330,7 +329,6 @@ def test_certificates_travel(target, tmp_path):
 
 
 @pytest.mark.parametrize("target", TARGETS)
-@pytest.mark.turns(2)
 def test_trainers_functions_go_to_every_target(target, tmp_path):
     """What one trainer's function gives here it gives in the file of any other, and it comes back as it was."""
     for at, (name, text) in enumerate(FOREIGN.items()):
@@ -373,7 +371,6 @@ SHADOWS = {
 @pytest.mark.parametrize(
     "rule", [wb.combine.Mean(), wb.combine.AllPass(), wb.combine.Formula("max(zip, score) / 2")]
 )
-@pytest.mark.turns(3)
 def test_names_of_pythons_own_are_nobodys(rule, tmp_path):
     """Graders that bind or are called as Python's own functions, or as a target's words, change no other's score."""
     graders = [wb.FunctionGrader.from_source(text, name=name) for name, text in SHADOWS.items()]

@@ -55,7 +55,6 @@ def without_time(grade):
 
 @pytest.mark.parametrize("grader", GRADERS, ids=lambda grader: repr(grader)[:70])
 @given(st.data())
-@pytest.mark.turns(2)
 def test_columns_and_rows_agree(grader, data):
     """Score, verdict, reason, details, failures and skips; in any view, with references of any kind or none."""
     rows = data.draw(st.integers(1, 6))

@@ -58,7 +58,6 @@ def cells(data, name):
 
 
 @pytest.mark.parametrize("kind", [*EXAMPLES])
-@pytest.mark.turns(2)
 def test_no_cell_lies(kind, tmp_path):
     """Yes and code are exports without a loss, loss is one that reports it, and no is a refusal either way."""
     for at, make in enumerate([EXAMPLES[kind], *ALTERNATIVES.get(kind, [])[:2]]):
