@@ -1,8 +1,8 @@
 """Environments with the packages that call exported files, and without the workbench: made once, kept between runs.
 
 They stand in `.pytest_cache/targets`, or in the folder that `WORKBENCH_TARGETS` names; each is made anew when its
-requirements change. Tests that need one are skipped unless `CI=true` or `WORKBENCH_TARGETS` is set: to `1`, to `all` (what takes
-gigabytes for one test as well), to a folder, or to several of these with commas between them.
+requirements change. Tests that need one are skipped unless `CI=true` (then all are made) or `WORKBENCH_TARGETS` is set: to `1`,
+to `all` (what takes gigabytes for one test as well), to a folder, or to several of these with commas between them.
 """
 
 from __future__ import annotations
@@ -48,8 +48,8 @@ def words() -> list[str]:
 
 
 def wanted(*, everything: bool = False) -> bool:
-    """Whether environments may be made here, and with `everything` the largest one too."""
-    return "all" in words() if everything else bool(words()) or os.environ.get("CI") == "true"
+    """Whether environments may be made here, and with `everything` the largest one too. CI makes all of them."""
+    return os.environ.get("CI") == "true" or ("all" in words() if everything else bool(words()))
 
 
 def folder() -> Path:
@@ -156,7 +156,7 @@ def _run(command: list[str]) -> None:
 
 def main() -> None:
     """Make all that the tests need and that is not there, one after the other: begun before them, they wait less."""
-    parts = [*(partial(python_of, name) for name in MEGABYTES), promptfoo_package]
+    parts = [*(partial(python_of, name) for name in MEGABYTES), promptfoo_package, promptfoo_command_line]
     for part in parts:
         try:
             part()

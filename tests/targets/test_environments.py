@@ -28,9 +28,12 @@ def test_skipped_with_a_reason(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_wanted_in_ci(monkeypatch: pytest.MonkeyPatch) -> None:
-    """CI makes all but the largest environment, which is made where everything is asked for."""
+    """CI makes every environment; elsewhere the largest one is made if everything is asked for."""
     monkeypatch.delenv("WORKBENCH_TARGETS")
     monkeypatch.setenv("CI", "true")
+    assert (wanted(), wanted(everything=True)) == (True, True)
+    monkeypatch.delenv("CI")
+    monkeypatch.setenv("WORKBENCH_TARGETS", "/somewhere")
     assert (wanted(), wanted(everything=True)) == (True, False)
     monkeypatch.setenv("WORKBENCH_TARGETS", "all,/somewhere")
     assert wanted(everything=True)
