@@ -44,6 +44,7 @@ class ErrorKind(StrEnum):
     JUDGE_LIMIT = "judge_limit"
     JUDGE_PARSE = "judge_parse"
     JUDGE_CUT = "judge_cut"
+    JUDGE_TOO_LONG = "judge_too_long"
     JUDGE_REFUSAL = "judge_refusal"
     ENDPOINT = "endpoint"
     STORE = "store"

@@ -7,7 +7,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.judges.answers.verdicts import PLATFORMS, AnswerError, answer_text, score_value, verdict_object
+from workbench.judges.answers.verdicts import (
+    MAX_ANSWER_CHARACTERS,
+    PLATFORMS,
+    AnswerError,
+    answer_text,
+    json_spans,
+    repeated_key,
+    score_value,
+    verdict_object,
+)
 from workbench.judges.protocol import Reply
 
 
@@ -195,3 +204,53 @@ def test_the_key_that_stands_twice_is_named():
 def test_a_verdict_after_a_placeholder_is_found():
     """Prose that shows the form of the answer is passed over, and single braces are prose."""
     assert read('As {"score": <number>}, so { {here}: {"score": 0.5}')["score"] == 0.5
+
+
+@pytest.mark.parametrize("platform", PLATFORMS)
+def test_an_answer_above_the_limit_is_an_error_of_its_own(platform):
+    """Whatever it contains; tool calls count, too. Up to the limit it is read."""
+    verdict = '{"score": 1}'
+    assert read(verdict + " " * (MAX_ANSWER_CHARACTERS - len(verdict)), platform)["score"] == 1
+    assert failure(read, verdict + " " * MAX_ANSWER_CHARACTERS, platform).kind == "judge_too_long"
+    call = {"type": "function", "function": {"name": "f", "arguments": "x" * MAX_ANSWER_CHARACTERS}}
+    assert failure(answer_text, Reply("", raw={"tool_calls": [call]}), platform).kind == "judge_too_long"
+
+
+class CountingDecoder(json.JSONDecoder):
+    """Counts the characters that were read until an error."""
+
+    read = 0
+
+    def raw_decode(self, s, idx=0):
+        try:
+            return super().raw_decode(s, idx)
+        except json.JSONDecodeError as error:
+            self.read += error.pos - idx
+            raise
+
+
+@pytest.mark.parametrize("part", ['{"}":[1,', '{"a{}":[', '{"}', '{"{', "{ ", '{"a":{"}":'])
+def test_reading_is_linear(part):
+    """Broken objects inside each other are read a few times at most, however many there are."""
+    text, decoder = part * 20_000, CountingDecoder(strict=False)
+    with suppress(AnswerError):
+        list(json_spans(text, decoder))
+    assert decoder.read <= 6 * len(text)
+
+
+def test_a_repeated_key_is_found_in_linear_time():
+    """By counting, not by comparing each key with each other one."""
+    comparisons = 0
+
+    class Name(str):
+        __slots__ = ()
+        __hash__ = str.__hash__
+
+        def __eq__(self, other):
+            nonlocal comparisons
+            comparisons += 1
+            return str.__eq__(self, other)
+
+    names = [Name(f"k{number}") for number in range(3_000)]
+    assert repeated_key([(name, 0) for name in [*names, Name("k2999")]]) == "'k2999'"
+    assert comparisons < 10 * len(names)

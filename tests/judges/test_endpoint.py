@@ -155,6 +155,23 @@ def test_headers_from_the_environment(monkeypatch):
     assert "very-secret" not in json.dumps(live.spec()) + repr(live)
 
 
+@pytest.mark.parametrize("status", [200, 400])
+def test_a_secret_that_comes_back_is_removed(status, monkeypatch):
+    """Also escaped, and where the text that an error quotes is cut."""
+    secret = 'k"1\\23456789abcdef'
+    monkeypatch.setenv("SERVICE_KEY", secret)
+    escaped = "".join(f"\\u{ord(char):04x}" for char in secret)
+    said = f'{{"reward": 1.0, "metadata": {{"reason": "{escaped}", "{escaped}": ["{escaped}"]}}}}'
+    body = said if status == 200 else f"{'.' * 290}{escaped}"
+    with server(lambda *_: (status, {}, body.encode())) as (address, _):
+        grade = Endpoint(url=address, headers={"x-key": "$SERVICE_KEY"})(SAMPLE)
+    shown = repr(grade)
+    assert secret not in shown
+    assert repr(secret)[1:-1] not in shown
+    assert escaped[:24] not in shown
+    assert (grade.score == 1.0) == (status == 200)
+
+
 @pytest.mark.parametrize(
     ("fields", "part"),
     [

@@ -1,8 +1,10 @@
 """A key is in the environment and in the request's header, and nowhere else: every file and every line is searched."""
 
 import asyncio
+import json
 import os
 import pickle
+import re
 import subprocess
 import sys
 import threading
@@ -15,7 +17,9 @@ from tests.judges.servers import server
 from tests.judges.test_faults import ERROR, FAULTS, chat_answer, faulty_server, http_answer, judge
 from workbench import background
 from workbench.errors import WorkbenchError
-from workbench.judges import JudgeServerError, OpenAIClient
+from workbench.judges import JudgeServerError, OpenAIClient, ScriptedClient
+from workbench.judges.client.completion import read_completion
+from workbench.judges.client.faults import RequestTarget
 from workbench.judges.kinds.endpoint import connection
 
 SECRET = "sk-proj-Tm90QVJlYWxLZXkx_-abcdef0123456789"
@@ -156,15 +160,51 @@ def test_an_answer_that_repeats_the_key_is_cleaned(monkeypatch):
     assert "the key is ***" in grade.reasoning
 
 
-@pytest.mark.parametrize("key", ["x", "EMPTY", "score", "half right"])
+@pytest.mark.parametrize("key", ["x", "EMPTY", "score", "0.5"])
 def test_a_short_key_takes_no_words_out_of_answers(key, monkeypatch):
-    """Servers of one's own are given any word for a key: what the judge says stays as it was said."""
+    """Local servers are given any word for a key: a placeholder stays in the text, and a verdict is read before a word goes."""
     monkeypatch.setenv("OPENAI_API_KEY", key)
     with faulty_server(
         lambda _: chat_answer('{"score": 0.5, "rationale": "half right: EMPTY text"}')
     ) as address:
         grade = judge(address)(wb.StringThread([("user", "x"), ("assistant", "y")]))
     assert (grade.score, grade.reasoning) == (0.5, "half right: EMPTY text")
+
+
+@pytest.mark.parametrize(
+    "key", ["hunter2", "k3y", "tiny", 'a"b\\c/d12', "quoted'key'", "pä§-1", "new\\nline9", SECRET]
+)
+@pytest.mark.parametrize("depth", [0, 1, 2])
+@pytest.mark.parametrize("escaped", [False, True])
+def test_a_key_is_removed_after_the_answer_is_decoded(key, depth, escaped, monkeypatch):
+    """Spelled with escapes at any depth of JSON, with quotes and backslashes, and short: no grade and no stored reply has it."""
+    monkeypatch.setenv("JUDGE_KEY", key)
+    text = "".join(f"\\u{ord(char):04X}" for char in key) if escaped else json.dumps(key)[1:-1]
+    for _ in range(depth):
+        text = json.dumps(text)[1:-1]
+    answer = f'{{"score": 0.5, "rationale": "the key,\\n{text}."}}'
+    assert OpenAIClient(key_variable="JUDGE_KEY")  # from here on the variable's value is a key in use
+    reply = read_completion(
+        {"choices": [{"message": {"content": answer}, "finish_reason": "stop"}]},
+        RequestTarget("http://localhost/v1", "m", key, "JUDGE_KEY"),
+        0.1,
+    )
+    rubric = wb.RubricJudge("is it right?", model="m", client=ScriptedClient([reply] * 2))
+    grade = rubric(wb.StringThread([("user", "x"), ("assistant", "y")]))
+    assert grade.score == 0.5
+    assert all(key not in one for one in decodings(f"{grade.reasoning} {grade.metadata['raw']}"))
+    if key != "tiny":  # a word could be a part of the verdict, so that the reply is kept as it is
+        assert all(key not in one for one in decodings(reply.text))
+
+
+def decodings(text):
+    """A text, and what further decoding of its JSON escapes gives."""
+    yield text
+    for _ in range(3):
+        text = re.sub(r"\\u([0-9a-fA-F]{4})", lambda match: chr(int(match[1], 16)), text)
+        yield text
+        text = re.sub(r"\\(.)", r"\1", text)
+        yield text
 
 
 @pytest.mark.parametrize("url", ["https://user:pass@host/v1", "https://:pass@host/v1"])

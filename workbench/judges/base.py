@@ -24,6 +24,7 @@ from workbench.judges.asking.settings import check_setting
 from workbench.judges.client.openai import OpenAIClient, is_reasoning_model, provider_client
 from workbench.judges.field_checks import refuse_unless
 from workbench.judges.protocol import ChatClient, JudgeServerError, Messages, NoModelError, Reply
+from workbench.judges.redaction import hide_secrets_in_data, keys_in_use
 from workbench.samples import Sample
 from workbench.templates import TemplateError, TemplateRunError
 from workbench.thread import StringThread
@@ -77,7 +78,7 @@ class Judge(Grader):
     Metadata holds `raw` (the answer's text, 10,000 characters at most) and `kept` where it came from a store.
 
     Error kinds: judge_server, judge_unreachable, judge_key, judge_limit, timeout (the server), judge_parse,
-    judge_cut, judge_refusal, out_of_range, not_finite (the answer), budget, store, template, sample.
+    judge_cut, judge_too_long, judge_refusal, out_of_range, not_finite (the answer), budget, store, template, sample.
     """
 
     hidden_from_dir = (
@@ -220,7 +221,7 @@ class Judge(Grader):
             grade = self.unreadable_grade(error, replies)
         finally:
             _discard(replies)
-        return _with_costs(grade, replies, time.perf_counter() - start)
+        return _without_keys(_with_costs(grade, replies, time.perf_counter() - start))
 
     async def ask(self, sample: Sample, replies: list[Reply]) -> Grade:
         """Ask one question, and read its answer. Every answer is added to `replies`, even if an error follows."""
@@ -310,6 +311,18 @@ def _discard(replies: list[Reply]) -> None:
 
 def _repair_request(error: AnswerError) -> str:
     return f"This could not be read: {error}. Answer again, with the JSON object alone and complete."
+
+
+def _without_keys(grade: Grade) -> Grade:
+    """The grade without any key in use: a server may repeat a key in an escaped form, which reading the answer decodes."""
+    keys = keys_in_use()
+    if not keys:
+        return grade
+    error = grade.error
+    if error is not None:
+        error = replace(error, message=hide_secrets_in_data(error.message, keys))
+    reasoning, metadata = (hide_secrets_in_data(part, keys) for part in (grade.reasoning, grade.metadata))
+    return replace(grade, reasoning=reasoning, error=error, metadata=metadata)
 
 
 def _with_costs(grade: Grade, replies: list[Reply], seconds: float) -> Grade:

@@ -22,6 +22,7 @@ __all__ = [
     "NoServerError",
     "Reply",
     "ReplyStoreError",
+    "ReplyTooLongError",
     "ScriptedClient",
     "StoppedError",
     "Usage",
@@ -82,6 +83,12 @@ class JudgeTimeoutError(JudgeServerError):
     """The answer was not complete in time."""
 
     kind = ErrorKind.TIMEOUT
+
+
+class ReplyTooLongError(JudgeServerError):
+    """The reply has more bytes than are read from a server."""
+
+    kind = ErrorKind.JUDGE_TOO_LONG
 
 
 class ReplyStoreError(JudgeServerError):

@@ -1,19 +1,33 @@
-"""Removes API keys from what servers answer: some repeat what they were sent."""
+"""Removes API keys from what servers return: some repeat what they were sent, as it is or escaped as in JSON."""
 
 from __future__ import annotations
 
-import json
+import os
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
-__all__ = ["hide_secrets", "hide_secrets_in_data"]
+__all__ = [
+    "hide_secrets",
+    "hide_secrets_in_data",
+    "hide_secrets_in_reply",
+    "keys_in_use",
+    "register_key_variable",
+]
 
 _KEY_PATTERN = re.compile(r"\b(?:(?:sk|pk)[-_]|Bearer )[\w*.-]{6,}")
 
-_MIN_LENGTH, _MIN_LENGTH_IN_DATA = 8, 16
-"""Characters that a secret must have to be removed from error texts, and from answers. Local servers are often given a
-key such as "x" or "EMPTY": removing that would damage answers. Real keys are longer."""
+_WORDS = re.compile(r"[^\W\d_]+(?: [^\W\d_]+)*|[\d.]+")
+_MIN_LENGTH, _MIN_LENGTH_IN_WORDS = 3, 8
+"""Characters from which a key is removed: as a whole word, and also inside a longer word. Shorter ones are no secret."""
+_PLACEHOLDERS = re.compile(
+    r"(?:(?:sk-)?no[-_ ]?key(?:[-_ ]required)?|not[-_ ](?:needed|used)|api[-_]?key|change-?me|lm[-_]studio|token-abc123)"
+    r"|(?:sk-)?x+|abc|anything|dummy|empty|fake|key|llama|local(?:host)?|nil|none|null|ollama|placeholder|required|test|token"
+    r"|unused|vllm",
+    re.IGNORECASE,
+)
+"""Keys that the documentation of local servers gives as examples. They are no secret, and words of many completions."""
 
 
 def hide_secrets(text: str, secrets: Sequence[str]) -> str:
@@ -23,19 +37,90 @@ def hide_secrets(text: str, secrets: Sequence[str]) -> str:
         >>> hide_secrets("bad key hunter2hunter2, not sk-abc123456", ["hunter2hunter2"])
         'bad key ***, not ***'
     """
-    for secret in secrets:
-        if len(secret) >= _MIN_LENGTH:
-            text = text.replace(secret, "***")
-    return _KEY_PATTERN.sub("***", text)
+    return _KEY_PATTERN.sub("***", _hidden(text, secrets))
 
 
 def hide_secrets_in_data(data: Any, secrets: Sequence[str]) -> Any:
-    """JSON data without the secrets; the same object where it holds none."""
-    present = [secret for secret in secrets if len(secret) >= _MIN_LENGTH_IN_DATA and secret in repr(data)]
-    if not present:
-        return data
-    text = json.dumps(data, ensure_ascii=False)
-    for secret in present:
-        # As it is spelled inside a JSON string: with its quotes and backslashes escaped.
-        text = text.replace(json.dumps(secret, ensure_ascii=False)[1:-1], "***")
-    return json.loads(text)
+    r"""Decoded JSON data without the secrets; the same object if it contains none. Keys of objects are searched, too.
+
+    Example:
+        >>> hide_secrets_in_data(["an \\u0068unter2hunter2"], ["hunter2hunter2"])
+        ['an ***']
+    """
+    box = [data]
+    pending: list[Any] = [box]
+    changed = False
+    while pending:  # a loop, since data may be nested more deeply than Python can call
+        holder = pending.pop()
+        for key, value in list(holder.items() if isinstance(holder, dict) else enumerate(holder)):
+            new: Any = value
+            if isinstance(value, str):
+                new = _hidden(value, secrets)
+                changed = changed or new != value
+            elif isinstance(value, dict):
+                new = {
+                    _hidden(name, secrets) if isinstance(name, str) else name: one
+                    for name, one in value.items()
+                }
+                changed = changed or new.keys() != value.keys()
+                pending.append(new)
+            elif isinstance(value, list | tuple):
+                new = list(value)
+                pending.append(new)
+            holder[key] = new
+    return box[0] if changed else data
+
+
+def hide_secrets_in_reply(data: Any, secrets: Sequence[str]) -> Any:
+    """Like `hide_secrets_in_data`, for a reply that is still to be read: keys that are words or numbers stay.
+
+    Such a key ("score", "100") may be a part of the verdict. It is removed from the grade, after the reply was read.
+    """
+    return hide_secrets_in_data(data, [secret for secret in secrets if not _WORDS.fullmatch(secret)])
+
+
+def _hidden(text: str, secrets: Sequence[str]) -> str:
+    for secret in secrets:
+        # Escapes need a backslash: nearly every text is passed after two searches.
+        if (secret in text or "\\" in text) and (pattern := _spellings(secret)) is not None:
+            text = pattern.sub("***", text)
+    return text
+
+
+@lru_cache(maxsize=64)
+def _spellings(secret: str) -> re.Pattern[str] | None:
+    """Finds a secret as it is, and with any characters escaped as in JSON, or in JSON inside JSON; None if it is no secret."""
+    if len(secret) < _MIN_LENGTH or _PLACEHOLDERS.fullmatch(secret):
+        return None
+    spelled = "".join(map(_character, secret))
+    if len(secret) < _MIN_LENGTH_IN_WORDS:
+        # "\n" and "\u0020" before the secret are no part of its word.
+        before = r"(?:(?<!\w)|(?<=\\[bfnrt])|(?<=\\u[0-9a-fA-F]{4}))" if re.match(r"\w", secret) else ""
+        spelled = f"{before}{spelled}" + (r"(?!\w)" if re.search(r"\w\Z", secret) else "")
+    return re.compile(spelled)
+
+
+def _character(char: str) -> str:
+    """A pattern of one character as it is spelled at any depth of JSON in JSON: each depth doubles the backslashes."""
+    units = char.encode("utf-16-be", "surrogatepass")
+    escaped = "".join(rf"\\+u(?i:{units[at : at + 2].hex()})" for at in range(0, len(units), 2))
+    short = {"\b": "b", "\f": "f", "\n": "n", "\r": "r", "\t": "t"}.get(char)
+    plain = r"\\+" if char == "\\" else (r"\\*" if char in "\"'/" else "") + re.escape(char)
+    return f"(?:{plain}|{escaped}" + (rf"|\\+{short})" if short else ")")
+
+
+_key_variables: set[str] = set()
+"""Environment variables from which keys were read in this process."""
+
+
+def register_key_variable(variable: str) -> None:
+    """Keep the value of an environment variable out of every grade and error text of this process."""
+    if variable:
+        _key_variables.add(variable)
+
+
+def keys_in_use() -> list[str]:
+    """The present values of all registered variables, whole and without the word before them ("Bearer ..."), longest first."""
+    values = {os.environ.get(name, "").strip() for name in list(_key_variables)}
+    parts = {part for value in values for part in value.split() if len(part) >= _MIN_LENGTH_IN_WORDS}
+    return sorted((values | parts) - {""}, key=lambda value: (-len(value), value))

@@ -35,7 +35,12 @@ NEGATED = "Negated: Expected to fail but passed"
 _STOPPED = "not graded: the run was stopped"
 _SKIPPED = "skipped by the extractor of its entry, number "
 # The judge answered and nothing can be made of it: Adaptive's mean is over the graders that are left.
-_DECLINED = {ErrorKind.JUDGE_PARSE, ErrorKind.JUDGE_CUT, ErrorKind.JUDGE_REFUSAL}
+_DECLINED = {
+    ErrorKind.JUDGE_PARSE,
+    ErrorKind.JUDGE_CUT,
+    ErrorKind.JUDGE_TOO_LONG,
+    ErrorKind.JUDGE_REFUSAL,
+}
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NoReturn
 
@@ -16,9 +17,11 @@ from workbench.grade import ErrorKind
 from workbench.judges.protocol import Reply
 
 __all__ = [
+    "MAX_ANSWER_CHARACTERS",
     "PLATFORMS",
     "AnswerError",
     "answer_text",
+    "check_complete",
     "json_spans",
     "parse_json",
     "repeated_key",
@@ -38,14 +41,18 @@ _REFUSALS = re.compile(
 _OBJECT_START = re.compile(r'\{\s*"')
 _BRACE = re.compile(r"[{}]")
 _MAX_OBJECTS = 200
-"""Objects and stray opening braces that an answer may have. Ours: parsing takes quadratic time in their number."""
+"""Objects and stray opening braces that an answer may have. Ours: many times what an answer with one verdict has."""
+_MAX_READS = 4
+"""How often broken objects may be read in all, in lengths of the text: bounds the time to linear in the text's length."""
+MAX_ANSWER_CHARACTERS = 1_000_000
+"""Characters of an answer, thinking and arguments of tool calls included. Ours: about twice the longest reply of 2026."""
 
 
 class AnswerError(Exception):
     """An answer without a usable verdict.
 
     Args:
-        kind: judge_parse, judge_cut, judge_refusal, out_of_range or not_finite.
+        kind: judge_parse, judge_cut, judge_too_long, judge_refusal, out_of_range or not_finite.
         message: A sentence for the author of the judge.
     """
 
@@ -58,17 +65,30 @@ def answer_text(reply: Reply, platform: str = "") -> str:
     """An answer's text without thinking and code fences; under Letta's and Umbraco's rules as it is.
 
     Raises:
-        AnswerError: The model refused or called a tool, or under our own rules the answer was cut short.
+        AnswerError: The model refused or called a tool, the answer is too long, or under our own rules it was cut short.
     """
-    if reply.refusal:
-        raise AnswerError(ErrorKind.JUDGE_REFUSAL, f"the judge refused: {reply.refusal[:300]}")
-    if reply.finish_reason == "length" and not platform:
-        raise AnswerError(ErrorKind.JUDGE_CUT, "the judge's answer was cut short; raise max_tokens")
+    check_complete(reply, platform)
     if not reply.text and reply.tool_calls:
         raise AnswerError(ErrorKind.JUDGE_PARSE, "the judge called a tool where it should have answered")
     if platform in {"letta", "umbraco"}:
         return reply.text
     return _without_fence(_without_thinking(reply.text).strip())
+
+
+def check_complete(reply: Reply, platform: str = "") -> None:
+    """Fail on a refusal, on an answer longer than `MAX_ANSWER_CHARACTERS`, and under our own rules on one that was cut short.
+
+    Raises:
+        AnswerError: See above.
+    """
+    if reply.refusal:
+        raise AnswerError(ErrorKind.JUDGE_REFUSAL, f"the judge refused: {reply.refusal[:300]}")
+    length = len(reply.text) + sum(len(str(call.get("function"))) for call in reply.tool_calls)
+    if length > MAX_ANSWER_CHARACTERS:
+        message = f"the judge's answer has {length:,} characters; at most {MAX_ANSWER_CHARACTERS:,} are read"
+        raise AnswerError(ErrorKind.JUDGE_TOO_LONG, message)
+    if reply.finish_reason == "length" and not platform:
+        raise AnswerError(ErrorKind.JUDGE_CUT, "the judge's answer was cut short; raise max_tokens")
 
 
 def _without_thinking(text: str) -> str:
@@ -201,8 +221,8 @@ def repeated_key(pairs: Sequence[tuple[str, Any]]) -> str:
     """The first key that an object has twice, quoted; "" where it has every key once."""
     if len(dict(pairs)) == len(pairs):
         return ""
-    names = [name for name, _ in pairs]
-    return repr(next(name for name in names if names.count(name) > 1)[:80])
+    counts = Counter(name for name, _ in pairs)
+    return repr(next(name for name, count in counts.items() if count > 1)[:80])
 
 
 # Models put raw line breaks and other control characters into strings, so neither is strict about them.
@@ -249,9 +269,9 @@ def json_spans(
     verdict.
 
     Raises:
-        AnswerError: There are more objects and stray braces than `_MAX_OBJECTS`.
+        AnswerError: There are more objects and stray braces than `_MAX_OBJECTS`, or broken objects inside each other.
     """
-    start = text.find("{")
+    start, to_read = text.find("{"), _MAX_READS * len(text)
     for _ in range(_MAX_OBJECTS):
         if start < 0:
             return
@@ -259,7 +279,13 @@ def json_spans(
         try:
             value, end = decoder.raw_decode(text, start)
             yield start, end, value
-        except (ValueError, RecursionError):
+        except (ValueError, RecursionError) as error:
+            # How far the decoder came; it does not say after a RecursionError.
+            to_read -= getattr(error, "pos", len(text)) - start
+            if to_read < 0:
+                raise AnswerError(
+                    ErrorKind.JUDGE_PARSE, "the judge's answer holds too many broken JSON objects"
+                ) from None
             end = start + 1
             if _OBJECT_START.match(text, start):
                 end = _object_end(text, start)

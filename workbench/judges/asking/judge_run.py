@@ -29,7 +29,7 @@ from workbench.judges.protocol import (
     StoppedError,
     Usage,
 )
-from workbench.judges.redaction import hide_secrets
+from workbench.judges.redaction import hide_secrets, keys_in_use
 
 __all__ = [
     "JudgeRun",
@@ -282,7 +282,7 @@ async def _complete(client: ChatClient, messages: Messages, settings: dict[str, 
     except WorkbenchError:
         raise
     except Exception as error:  # noqa: BLE001 (a client of the user's own may raise anything)
-        found = hide_secrets(f"{type(error).__name__}: {error}", [])[:300]
+        found = hide_secrets(f"{type(error).__name__}: {error}", keys_in_use())[:300]
         raise JudgeServerError("the judge's client failed", found=found) from None
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from workbench.judges.client.faults import Fault, RequestFailedError, RequestTarget, refusal_fault
 from workbench.judges.protocol import JudgeServerError, NoServerError, Reply, Usage
-from workbench.judges.redaction import hide_secrets_in_data
+from workbench.judges.redaction import hide_secrets_in_reply
 
 __all__ = ["read_completion"]
 
@@ -30,8 +30,8 @@ def read_completion(answer: Any, target: RequestTarget, seconds: float) -> Reply
     if not isinstance(choice, Mapping) or not isinstance(message, Mapping):
         usage = _usage(answer) if isinstance(answer, Mapping) else None  # it may be charged all the same
         raise RequestFailedError(replace(_no_completion(answer, target), usage=usage))
-    fields = hide_secrets_in_data(
-        {name: value for name, value in message.items() if value is not None}, [target.key]
+    fields = hide_secrets_in_reply(
+        {name: value for name, value in message.items() if value is not None}, target.secrets
     )
     content = fields.get("content")
     refusal = fields.get("refusal") or _joined_parts(content, "refusal")
@@ -64,7 +64,8 @@ def _no_completion(answer: Any, target: RequestTarget) -> Fault:
     is_object = isinstance(answer, Mapping)
     problem = "without a choice" if is_object else "with something that is no completion"
     hint = "" if details else "check base_url, which usually ends with /v1"
-    found = target.clean(str(details.get("message") or answer)[:200])
+    # Cleaned before it is cut: a key at the cut would not be recognised.
+    found = target.clean(str(details.get("message") or answer))[:200]
     # A server that sends pages or bare text with status 200 is no model server at all.
     error_type = JudgeServerError if is_object else NoServerError
     return Fault(

@@ -14,9 +14,10 @@ from workbench.judges.protocol import (
     JudgeServerError,
     JudgeTimeoutError,
     NoServerError,
+    ReplyTooLongError,
     Usage,
 )
-from workbench.judges.redaction import hide_secrets
+from workbench.judges.redaction import hide_secrets, keys_in_use
 
 __all__ = ["AnswerTooLargeError", "Fault", "RequestFailedError", "RequestTarget", "fault_of", "refusal_fault"]
 
@@ -24,6 +25,10 @@ __all__ = ["AnswerTooLargeError", "Fault", "RequestFailedError", "RequestTarget"
 _OVERLOADED = frozenset({429, 503, 529})
 # 409 as in the openai package: a lock timed out.
 _TRANSIENT = frozenset({408, 409, 425, 500, 502, 504})
+
+
+_MAX_CLEANED = 100_000
+"""Characters of a text that are searched for keys before it is cut to 500."""
 
 
 class AnswerTooLargeError(Exception):
@@ -46,9 +51,14 @@ class RequestTarget:
     key: str
     key_variable: str
 
+    @property
+    def secrets(self) -> list[str]:
+        """The key of this request, and every other key in use: a gateway may repeat what another request sent."""
+        return [self.key, *keys_in_use()]
+
     def clean(self, text: str) -> str:
-        """A text without anything that looks like a key, 500 characters at most."""
-        return hide_secrets(text, [self.key])[:500]
+        """A text without anything that looks like a key, at most 500 characters."""
+        return hide_secrets(text[:_MAX_CLEANED], self.secrets)[:500]
 
 
 @dataclass(frozen=True)
@@ -99,7 +109,7 @@ def fault_of(error: Exception, target: RequestTarget) -> Fault:
     too_large = next((cause for cause in causes if isinstance(cause, AnswerTooLargeError)), None)
     if too_large is not None:
         message = "the judge's answer is too large"
-        return Fault(JudgeServerError(message, where=target.address, found=str(too_large)), unanswered=True)
+        return Fault(ReplyTooLongError(message, where=target.address, found=str(too_large)), unanswered=True)
     if (fault := _unreachable_fault(causes, target)) is not None:
         return fault
     # By the causes: aiohttp's transport wraps every lost connection as a timeout of the package.
@@ -179,7 +189,7 @@ def _broken_answer_fault(error: Exception, causes: list[BaseException], target: 
 
 def _status_fault(error: Any, target: RequestTarget) -> Fault:
     body = error.body if isinstance(error.body, Mapping) else {}
-    message = target.clean(_error_message(error))
+    message = target.clean(_error_message(error))[:300]
     headers = error.response.headers
     return refusal_fault(int(error.status_code), str(body.get("code") or ""), message, headers, target)
 
@@ -248,4 +258,4 @@ def _error_message(error: Any) -> str:
     body = error.body
     if isinstance(body, Mapping) and isinstance(body.get("message"), str):
         return str(body["message"])
-    return " ".join(re.sub(r"<[^>]*>", " ", str(body or error.message)).split())[:300]
+    return " ".join(re.sub(r"<[^>]*>", " ", str(body or error.message)).split())

@@ -24,6 +24,7 @@ from workbench.judges.client.concurrency import AdaptiveLimit
 from workbench.judges.client.faults import RequestTarget
 from workbench.judges.client.transport import new_client
 from workbench.judges.protocol import JudgeKeyError, Messages, NoModelError, Reply
+from workbench.judges.redaction import register_key_variable
 
 __all__ = [
     "OPENAI_URL",
@@ -93,6 +94,7 @@ class OpenAIClient:
         # Copies: answers are stored under these settings, which must not change behind the client's back.
         object.__setattr__(self, "models", {name: dict(own) for name, own in self.models.items()})
         _check_address(self.address)
+        register_key_variable(self.key_variable)
         for name in ("timeout", "patience"):
             _check(getattr(self, name) > 0, f"{name} must be above 0 seconds", getattr(self, name))
         _check(self.concurrency >= 1, "concurrency must be 1 or more", self.concurrency)

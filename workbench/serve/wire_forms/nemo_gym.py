@@ -18,6 +18,7 @@ _PARAMS, _RESPONSE = "responses_create_params", "response"
 _KINDS = {
     ErrorKind.JUDGE_PARSE: "judge_unparseable",
     ErrorKind.JUDGE_CUT: "judge_unparseable",
+    ErrorKind.JUDGE_TOO_LONG: "judge_unparseable",
     ErrorKind.JUDGE_SERVER: "judge_failed",
     ErrorKind.JUDGE_UNREACHABLE: "judge_failed",
     ErrorKind.JUDGE_KEY: "judge_failed",

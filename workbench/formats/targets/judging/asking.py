@@ -37,7 +37,12 @@ class _wb_ErrorKind:
     """The words for why there is no score."""
 
     JUDGE_PARSE, JUDGE_CUT, JUDGE_REFUSAL = "judge_parse", "judge_cut", "judge_refusal"
+    JUDGE_TOO_LONG = "judge_too_long"
     OUT_OF_RANGE, NOT_FINITE = "out_of_range", "not_finite"
+
+
+class _wb_TooLarge(ValueError):
+    """An answer has more bytes than are read."""
 
 
 class _wb_NoAnswer(Exception):
@@ -54,11 +59,18 @@ async def _wb_judged(rules, thread, **judge):
     sample = _wb_Record(thread=thread, reference=rules.reading.reference_of(thread, _WB_REFERENCE))
     try:
         messages = _wb_messages(rules.reading, judge, sample)
-        return await _wb_verdict(rules, judge, sample, messages)
+        return _wb_clean(rules.asking, judge, await _wb_verdict(rules, judge, sample, messages))
     except (rules.reading.AnswerError, _wb_NoAnswer) as error:
-        return _wb_Grade.failed(error.kind, str(error))
+        return _wb_clean(rules.asking, judge, _wb_Grade.failed(error.kind, str(error)))
     except rules.reading.SampleError as error:
         return _wb_Grade.failed("sample", str(error))
+
+
+def _wb_clean(asking, judge, grade):
+    """The grade without the key: a server may repeat it in an escaped form, which reading the answer decodes."""
+    keys = [_wb_os.environ.get(judge.key_variable, "").strip()]
+    hidden = {name: asking.hide_secrets_in_data(value, keys) for name, value in vars(grade).items()}
+    return grade if hidden == vars(grade) else _wb_Grade(**hidden)
 
 
 async def _wb_verdict(rules, judge, sample, messages):
@@ -189,7 +201,7 @@ def _wb_body(response, ends):
         parts.append(part)
         size += len(part)
         if size > _WB_MOST_BYTES:
-            raise ValueError(f"the judge's answer is too large: more than {_WB_MOST_BYTES:,} bytes")
+            raise _wb_TooLarge(f"more than {_WB_MOST_BYTES:,} bytes")
         if _wb_time.monotonic() > ends:
             raise TimeoutError
     length = response.headers.get("Content-Length", "")
@@ -207,6 +219,8 @@ def _wb_connection_fault(asking, server, error):
     """What it means that a request got no answer."""
     error = error.reason if isinstance(getattr(error, "reason", None), Exception) else error
     found = asking.hide_secrets(f"{type(error).__name__}: {error}", [server.key])[:500]
+    if isinstance(error, _wb_TooLarge):
+        return _wb_fault("judge_too_long", f"the judge's answer is too large: {error}")
     if isinstance(error, (TimeoutError, _wb_asyncio.TimeoutError)):
         return _wb_fault("timeout", "the judge's request timed out", retry=True)
     if isinstance(error, (_wb_socket.gaierror, _wb_ssl.SSLCertVerificationError)):
@@ -260,11 +274,12 @@ def _wb_completion(asking, server, headers, answer):
     if not isinstance(message, dict):
         return None, _wb_no_completion(asking, server, headers, body)
     fields = {name: value for name, value in message.items() if value is not None}
-    fields = asking.hide_secrets_in_data(fields, [server.key])
+    fields = asking.hide_secrets_in_reply(fields, [server.key])
     ended = str(choice.get("finish_reason") or "")
     filtered = "the content filter stopped the answer" if ended == "content_filter" else ""
     refusal = str(fields.get("refusal") or asking._joined_parts(fields.get("content"), "refusal") or filtered)
     calls = fields.get("tool_calls")
+    calls = [call for call in calls if isinstance(call, dict)] if isinstance(calls, list) else []
     text = asking._text(fields.get("content"))
     return _wb_Record(text=text, refusal=refusal, finish_reason=ended, tool_calls=calls), None
 

@@ -23,7 +23,7 @@ _ASKING = [
     for module, names in {
         "asking.capabilities": ("capabilities_of", "format_index", "is_server_failure"),
         "client.retry_after": ("retry_after",),
-        "redaction": ("hide_secrets", "hide_secrets_in_data"),
+        "redaction": ("hide_secrets", "hide_secrets_in_data", "hide_secrets_in_reply"),
         "client.completion": ("_text", "_joined_parts"),
         "client.openai": ("_sendable",),
         "client.faults": ("_OVERLOADED", "_TRANSIENT"),

@@ -14,7 +14,7 @@ from workbench.errors import FormatError, SandboxError
 from workbench.grade import ErrorKind, Grade
 from workbench.graders.base import kind
 from workbench.graders.settings import HANDLING
-from workbench.judges.answers.verdicts import AnswerError, parse_json, score_value
+from workbench.judges.answers.verdicts import AnswerError, check_complete, parse_json, score_value
 from workbench.judges.asking.settings import check_setting
 from workbench.judges.base import as_sample
 from workbench.judges.field_checks import check_number, refuse_unless
@@ -215,7 +215,7 @@ class AgentJudge(RubricPrompt):
         reminded = bool(self.platform)  # platforms never remind
         for _ in range(self.max_steps):
             reply = await self.ask_model(messages, replies)
-            self._check_reply(reply)
+            check_complete(reply, self.platform)
             grade_calls = [call for call in reply.tool_calls if _name(call) == self.judge_tool_name]
             if grade_calls:
                 return self._with_tool_names(self._grade_of(grade_calls), replies)
@@ -243,13 +243,6 @@ class AgentJudge(RubricPrompt):
                 f"the agent handed in two grades: {grade.score:g} and {different:g}",
             )
         return grade
-
-    def _check_reply(self, reply: Reply) -> None:
-        """Fail on a refusal, and under our own rules on an answer that was cut short."""
-        if reply.refusal:
-            raise AnswerError(ErrorKind.JUDGE_REFUSAL, f"the judge refused: {reply.refusal[:300]}")
-        if reply.finish_reason == "length" and not self.platform:
-            raise AnswerError(ErrorKind.JUDGE_CUT, "the judge's answer was cut short; raise max_tokens")
 
     async def _next_messages(self, reply: Reply) -> Messages:
         """The reply and the results of its tools; after a reply without calls, a reminder of the grade."""

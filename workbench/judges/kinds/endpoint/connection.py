@@ -34,6 +34,9 @@ __all__ = [
 MAX_ANSWER_BYTES = 8 * 2**20
 """Bytes of an answer that are read at most. Ours: room for the metadata of 32 rows."""
 
+_SHOWN_BYTES = 4_096
+"""Bytes of an answer that an error may quote. The grader cuts the text to 300 characters after it has removed keys."""
+
 _CONCURRENCY = 8
 """Requests at once. Adaptive's own client opens 32 connections, which a plain development server answers with resets."""
 
@@ -260,7 +263,7 @@ async def _read_body(answer: Any) -> bytes:
 
 
 def _parse(answer: Any, body: bytes) -> Any:
-    status, body_start = answer.status_code, body[:200].decode("utf-8", "replace")
+    status, body_start = answer.status_code, body[:_SHOWN_BYTES].decode("utf-8", "replace")
     if status != 200:
         hint = "redirects are not followed; give the final address" if 300 <= status < 400 else ""
         failure = EndpointError(f"the endpoint answered with status {status}", found=body_start, hint=hint)

@@ -32,7 +32,12 @@ from workbench.judges.kinds.endpoint.connection import (
     open_connection,
     route_url,
 )
-from workbench.judges.redaction import hide_secrets, hide_secrets_in_data
+from workbench.judges.redaction import (
+    hide_secrets,
+    hide_secrets_in_data,
+    keys_in_use,
+    register_key_variable,
+)
 from workbench.samples import Sample, Samples
 from workbench.sandbox.host.validation import mock_thread
 from workbench.templates.values import plain_values
@@ -178,11 +183,10 @@ class Endpoint(Grader):
         return EndpointInfo(*("" if part is None else str(part)[:2000] for part in parts))
 
     def _resolved_headers(self) -> dict[str, str]:
-        missing = [
-            value[1:]
-            for value in self.headers.values()
-            if value.startswith("$") and value[1:] not in os.environ
-        ]
+        variables = [value[1:] for value in self.headers.values() if value.startswith("$")]
+        for variable in variables:
+            register_key_variable(variable)
+        missing = [variable for variable in variables if variable not in os.environ]
         if missing:
             raise WorkbenchError(
                 "the endpoint needs a value from the environment",
@@ -289,14 +293,9 @@ class Endpoint(Grader):
                     method, route_url(self.url, route), body=body, headers=headers, policy=policy
                 )
             except EndpointError as error:
-                found = hide_secrets(error.found, self._secrets())
+                found = hide_secrets(error.found, keys_in_use())[:300]
                 raise EndpointError(error.what, where=error.where, found=found, hint=error.hint) from None
-        return hide_secrets_in_data(answer, self._secrets())
-
-    def _secrets(self) -> list[str]:
-        """Values from the environment, which a service may repeat: whole, and the part after "Bearer"."""
-        values = [os.environ.get(value[1:], "") for value in self.headers.values() if value.startswith("$")]
-        return [*values, *(part for value in values for part in value.split() if len(part) >= 8)]
+        return hide_secrets_in_data(answer, keys_in_use())
 
 
 def _request_body(sample: Sample) -> dict[str, Any]:
