@@ -18,7 +18,6 @@ from typing import Any
 
 from workbench.capturing import refusals
 from workbench.capturing.cells import install
-from workbench.capturing.credentials import refuse_credentials_in
 from workbench.capturing.functions import is_nested, ours_on, own_text, refuse_kind, unwrapped
 from workbench.capturing.items import Item, Main, Scope
 from workbench.capturing.library import library_values, refuse_library_state
@@ -129,7 +128,6 @@ def _assemble(
         tuple(item.name for item in ordered if not item.constant and item.name != "grade"),
         tuple(item.name for item in ordered if item.constant),
     )
-    refuse_credentials_in(source.text, origin)
     live = {**resolver.values, "grade": main.value}
     refuse_library_state(source.text, main.scope.texts)
     reads = {**live, main.name: main.value}

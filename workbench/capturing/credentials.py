@@ -1,37 +1,71 @@
-"""Keep credentials out of captured sources: they are recognised by name or by shape, and never shown."""
+"""Keep credentials out of sources: they are recognised by name, by shape or by the environment, and never shown."""
 
 from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any
+from urllib.parse import quote
 
 from workbench.errors import CaptureError
 
 __all__ = ["refuse_credentials", "refuse_credentials_in"]
 
 _SECRET_NAME = re.compile(
-    r"(?:^|_)(api_?keys?|secrets?|secret_?keys?|passwords?|passwd|pwd|credentials?|private_?keys?|access_?keys?"
-    r"|(?:auth|access|api|bearer|refresh|hf|hub|github|gitlab|slack|openai|session|id)_?tokens?)(?:$|_)",
+    r"(?:^|_)(api_?keys?|secrets?|secret_?keys?|passwords?|passwd|pwd|pass_?phrases?|credentials?|private_?keys?|access_?keys?"
+    r"|(?:auth|access|api|bearer|refresh|hf|hub|github|gitlab|npm|slack|openai|session|id)_?tokens?|authorization)(?:$|_)",
     re.IGNORECASE,
 )
 _TOKEN_NAME = re.compile(r"(?:^|_)tokens?(?:$|_)", re.IGNORECASE)
+_ABOUT_SECRETS = re.compile(
+    r"_(?:hash|sha\d*|md5|digest|column|field|name|header|re|regex|pattern|prompt|question|label|message|error|file|path|env"
+    r"|var|variable|policy|rule|type|kind|format|length|prefix|hint|id|arn|source)s?$",
+    re.IGNORECASE,
+)
+"""Names of what is said about a secret: a hash that a task asks for, the name of a column, a pattern."""
 # In grading a token is often a word or a mark such as "<eos>"; a key is one long run of mixed characters.
 _OPAQUE = re.compile(r"(?=.*\d)(?=.*[A-Za-z])[A-Za-z0-9_\-.+/=]{8,}")
 _SHAPES = re.compile(
-    r"\b(?:sk|pk|rk)-[A-Za-z0-9_-]{16,}|\bgh[pousr]_[A-Za-z0-9]{20,}|\bgithub_pat_\w{20,}|\bglpat-[\w-]{16,}"
-    r"|\b(?:AKIA|ASIA)[0-9A-Z]{16}\b|\bAIza[\w-]{30,}|\bxox[abeprs]-[\w-]{10,}|\bhf_[A-Za-z0-9]{20,}"
-    r"|\bsk_(?:live|test)_[A-Za-z0-9]{16,}|-----BEGIN [A-Z ]*PRIVATE KEY-----"
-    r"|\beyJ[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]+|://[^/\s:@'\"{}]+:[^/\s:@'\"{}]{3,}@"
+    # With a long part that has a digit, as every real one: neither "sk-learn-linear-models" nor "sk-ecdsa-sha2-nistp256".
+    r"\b(?:sk|pk|rk|xai|tvly|pplx|nvapi)-(?=(?:\w+-)*(?=\w*\d)\w{10})[\w-]{16,}|\bgh[pousr]_[A-Za-z0-9]{20,}|\bgithub_pat_\w{20,}"
+    r"|\bglpat-[\w-]{16,}|\bnpm_[A-Za-z0-9]{36}|\bpypi-AgEI[\w-]{16,}|\b(?:AKIA|ASIA)[0-9A-Z]{16}\b|\bAIza[\w-]{30,}"
+    r"|\bya29\.[\w-]{20,}|\bGOCSPX-[\w-]{20,}|\bxox[abeprs]-[\w-]{10,}|\bxapp-\d-[\w-]{16,}|\b(?:hf|gsk|r8|fw)_[A-Za-z0-9]{20,}"
+    r"|\b(?:sk|rk)_(?:live|test)_[A-Za-z0-9]{16,}|\bwhsec_[A-Za-z0-9+/=]{20,}|\bSG\.[\w-]{16,}\.[\w-]{16,}"
+    r"|\bdapi[0-9a-f]{32}\b|\bdo[opr]_v1_[0-9a-f]{40,}|\blsv2_[a-z]{2}_[0-9a-f]{32}|\bshp(?:at|ca|pa|ss)_[0-9a-fA-F]{32}"
+    r"|\b\d{8,10}:AA[\w-]{33}|\bAccountKey=[A-Za-z0-9+/]{40,}|-----BEGIN [A-Z ]*PRIVATE KEY-----"
+    r"|\beyJ[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]+|://[^/\s:@'\"{}<>*]+:(?!pass(?:word|wd)?@)[^/\s:@'\"{}<>*]{3,}@"
+    # Addresses to which anybody may write who knows them.
+    r"|\bhooks\.slack\.com/(?:services|workflows|triggers)/[\w/]{16,}|\bdiscord(?:app)?\.com/api/webhooks/\d+/[\w-]{16,}"
+    r"|\.webhook\.office\.com/webhookb2/[\w@/-]{16,}|\bhooks\.zapier\.com/hooks/catch/\w+/\w+"
+    r"|\bchat\.googleapis\.com/v1/spaces/[\w/]+\?key=[\w-]+"
+    r"|[?&](?:api_?key|access_token|auth|key|sig|signature|token|secret|password)=(?=[\w%.~+/-]*\d)(?=[\w%.~+/-]*[A-Za-z])[\w%.~+/-]{16,}"
+    r"|\bBearer +(?=[\w.~+/-]*\d)[\w.~+/-]{20,}|\bBasic +(?=\w*\d)(?=\w*[a-z])(?=\w*[A-Z])[\w+/]{12,}",
+    re.ASCII,
 )
+_NAMED = re.compile(
+    r"""(?<![\w-])(?P<name>[A-Za-z_$][\w-]{0,80})["']?\]?[ \t]{0,8}(?::[ \t]{0,8}(?:str|bytes|string)[ \t]{0,8})?[=:]\s{0,8}"""
+    r"""\(?\s{0,8}[bBrRuU]{0,2}(?P<quote>["'`])(?P<value>[^"'`\\\s]{4,500})(?P=quote)"""
+)
+"""A short text that is given to a name: an assignment, an argument, a key of a dict or object, in Python and JavaScript."""
+_NO_VALUE = re.compile(
+    r"[^A-Za-z0-9]*|.*(?:[<>{}()\[\]|^*]|%[sdr]|EXAMPLE).*|[A-Z_-]*(?:key|secret|password|passwd|token|credential|authorization)[A-Z_-]*|(?:your|my|the|some|an?|example|sample|dummy|fake|test|mock|wrong|invalid)[-_].*"
+    r"|change-?me|dummy|empty|example|fake|invalid|letters|missing|mock|none|null|placeholder|required|secret|strong|string|test"
+    r"|true|false|undefined|unknown|wrong|weak|x+|\*+|(?-i:\$?[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)",
+    re.IGNORECASE,
+)
+"""What documentation puts where a secret goes: a placeholder, a template's field, the name of an environment variable."""
 _LOOKS = "the value is not shown here"
+_MIN_ENVIRONMENT = 8
+"""Characters of a variable's value from which it is searched for: "test" and "1" are in many harmless texts."""
 
 
 def refuse_credentials(name: str, value: Any) -> None:
     """Stop if a plain value that is about to be written out looks like a credential.
 
     Raises:
-        CaptureError: By its name, its shape, or because the environment keeps it under a secret name.
+        CaptureError: By its name, its shape, or because the environment has it under a secret name.
     """
     for label, text in _texts(name, value):
         if _is_secret(label, text):
@@ -39,31 +73,55 @@ def refuse_credentials(name: str, value: Any) -> None:
 
 
 def refuse_credentials_in(text: str, where: str) -> None:
-    """Stop if source text holds something that has the shape of a known kind of credential.
+    """Stop if source text contains a credential: by shape, by the name that it is given to, or by the environment.
+
+    The text is searched as it is: nobody's source is parsed for it.
 
     Raises:
         CaptureError: With the line number, never the text.
     """
-    if match := _shaped_like_one(text):
-        line = text.count("\n", 0, match.start()) + 1
-        raise _error(f"a text in line {line}", _LOOKS, where)
+    position = _position(text)
+    for value in _environment_secrets() if position is None else ():
+        if (found := _contained(value, text)) is not None:
+            position = found
+            break
+    if position is not None:
+        raise _error(f"a text in line {text.count(chr(10), 0, position) + 1}", _LOOKS, where)
 
 
-def _texts(name: str, value: Any) -> list[tuple[str, str]]:
+@lru_cache(maxsize=256)
+def _position(text: str) -> int | None:
+    """Where the first text with the shape or the name of a credential begins; None if there is none."""
+    match = _shaped_like_one(text) or next(filter(_is_named_secret, _NAMED.finditer(text)), None)
+    return None if match is None else match.start()
+
+
+def _is_named_secret(match: re.Match[str]) -> bool:
+    name, value = _words(match["name"]), match["value"]
+    if _ABOUT_SECRETS.search(name) or _NO_VALUE.fullmatch(value) or _words(value).lower() == name.lower():
+        return False
+    return bool(_SECRET_NAME.search(name) or (_TOKEN_NAME.search(name) and _OPAQUE.fullmatch(value)))
+
+
+def _words(name: str) -> str:
+    """A name with underscores between its words: `apiKey` and `X-Api-Key` as `api_key` has them."""
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).replace("-", "_")
+
+
+def _texts(name: str, value: Any) -> Iterator[tuple[str, str]]:
     """Every text inside a plain value with the nearest name it has."""
     if isinstance(value, bytes | bytearray):
         # latin-1 reads any bytes, and leaves a key in them readable.
-        return [(name, bytes(value).decode("latin-1"))]
-    if isinstance(value, str):
-        return [(name, value)]
-    if isinstance(value, dict):
-        keys = [pair for key in value for pair in _texts(name, key)] if value else []
-        return keys + [
-            p for k, item in value.items() for p in _texts(k if isinstance(k, str) else name, item)
-        ]
-    if isinstance(value, list | tuple | set | frozenset):
-        return [pair for item in value for pair in _texts(name, item)]
-    return []
+        yield name, bytes(value).decode("latin-1")
+    elif isinstance(value, str):
+        yield name, value
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            yield from _texts(name, key)
+            yield from _texts(key if isinstance(key, str) else name, item)
+    elif isinstance(value, list | tuple | set | frozenset):
+        for item in value:
+            yield from _texts(name, item)
 
 
 def _shaped_like_one(text: str) -> re.Match[str] | None:
@@ -76,18 +134,31 @@ def _is_secret(name: str, text: str) -> bool:
         return False
     if _shaped_like_one(text):
         return True
-    if _SECRET_NAME.search(name):
+    if _SECRET_NAME.search(_words(name)):
         # With blanks it is a sentence that speaks of passwords, such as a prompt.
         return not any(char.isspace() for char in text)
     if _TOKEN_NAME.search(name) and _OPAQUE.fullmatch(text):
         return True
-    # Shorter values of such variables ("test", "1") would be found in harmless constants.
-    return len(text) >= 8 and text in _environment_secrets()
+    return any(value == text or _contained(value, text) is not None for value in _environment_secrets())
 
 
-def _environment_secrets() -> set[str]:
+def _environment_secrets() -> list[str]:
+    """The values of at least `_MIN_ENVIRONMENT` characters that the environment has under a secret name."""
     variables = {**os.environ}.items()
-    return {value for name, value in variables if _SECRET_NAME.search(name) or _TOKEN_NAME.search(name)}
+    named = {value for name, value in variables if _SECRET_NAME.search(name) or _TOKEN_NAME.search(name)}
+    return sorted(value for value in named if len(value) >= _MIN_ENVIRONMENT)
+
+
+def _contained(value: str, text: str) -> int | None:
+    """Where a text contains a secret, as it is or as in an address: not inside a longer word, and no plain word or number."""
+    if re.fullmatch(r"[a-z]+|[A-Z]+|\d+", value):
+        return None
+    for spelled in dict.fromkeys((value, quote(value, safe=""), value.encode("unicode_escape").decode())):
+        if spelled in text and (
+            match := re.search(rf"(?<![A-Za-z0-9]){re.escape(spelled)}(?![A-Za-z0-9])", text)
+        ):
+            return match.start()
+    return None
 
 
 def _error(name: str, found: str, where: str = "") -> CaptureError:
@@ -96,5 +167,5 @@ def _error(name: str, found: str, where: str = "") -> CaptureError:
         where=where,
         found=found,
         expected="a source that can be shown to anybody: it is saved and exported as text",
-        hint="graders have no network and need no key; rename the constant if it is none",
+        hint="graders have no network and need no key: remove it; if it is no credential, rename the constant or split the text",
     )

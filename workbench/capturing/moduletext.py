@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from workbench.capturing import refusals
-from workbench.capturing.credentials import refuse_credentials_in
 from workbench.capturing.decorated import decorated, undecorated
 from workbench.capturing.dynamic import EVALUATES
 from workbench.capturing.edits import replaced_name
@@ -49,8 +48,9 @@ def capture_text(
     # As Python reads a file: no byte-order mark, and line feeds only, by which positions are counted.
     text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
     text = text if text.endswith("\n") else text + "\n"
-    plain = Source(text, name or "grade")  # refuses a text that is too large before anything reads it
-    refuse_credentials_in(text, "text")
+    plain = Source(
+        text, name or "grade"
+    )  # refuses a text that is too large, or has a credential, before anything reads it
     tree = _safely_parsed(text)
     if tree is None:
         return plain

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass, field
 
+from workbench.capturing.credentials import refuse_credentials_in
 from workbench.errors import CaptureError
 
 __all__ = ["MAX_BYTES", "Source"]
@@ -27,7 +28,7 @@ class Source:
         imported: True when the text came from somebody else's file; what the user typed here is theirs.
 
     Raises:
-        CaptureError: The text is larger than `MAX_BYTES`, or no UTF-8 text can hold it.
+        CaptureError: The text is larger than `MAX_BYTES`, contains a credential, or no UTF-8 text can hold it.
 
     Example:
         >>> source = Source("async def grade(thread):\n    return 1.0\n")
@@ -53,6 +54,7 @@ class Source:
                 expected=f"at most {MAX_BYTES:,} bytes (64 KiB)",
                 hint="move large tables into a column of the data; graders read it from thread.metadata",
             )
+        refuse_credentials_in(self.text, self.origin)
 
     @property
     def sha256(self) -> str:

@@ -47,4 +47,4 @@ def test_methods_and_decorated_classes_are_pieces():
 
 def test_names_bound_together_are_found():
     """`ONE, TWO = 1, 2` is a piece under both of its names."""
-    assert run([("workbench.judges.redaction", "_MIN_LENGTH_IN_DATA")])["_MIN_LENGTH"] == 8
+    assert run([("workbench.judges.redaction", "_MIN_LENGTH_IN_WORDS")])["_MIN_LENGTH"] == 3
