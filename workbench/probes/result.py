@@ -25,6 +25,7 @@ from workbench.probes.kept import kept_rows, kinds_behind
 from workbench.probes.rich import as_html, as_markdown
 from workbench.probes.tried import Family, table
 from workbench.report import Report
+from workbench.safe_frame import SafeFrame
 from workbench.samples import Samples
 
 __all__ = ["Probe"]
@@ -106,9 +107,7 @@ class Probe:
             for family in chosen
             for text in family.fooled
         ]
-        return pd.DataFrame(
-            lines, columns=["transformation", "sample", "prompt", "reference", "text", "score"]
-        )
+        return SafeFrame(lines, columns=["transformation", "sample", "prompt", "reference", "text", "score"])
 
     @cached_property
     def report(self) -> Report:

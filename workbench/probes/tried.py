@@ -15,6 +15,7 @@ from workbench.probes.base import Base
 from workbench.probes.board import Board, Outcome
 from workbench.probes.right import plainly
 from workbench.probes.variant import VARIANTS, Variant
+from workbench.safe_frame import SafeFrame
 from workbench.statistics import Interval, Share, share
 
 __all__ = ["Family", "Text", "families", "table", "texts_of"]
@@ -192,7 +193,7 @@ def table(found: Sequence[Family]) -> pd.DataFrame:
     Columns: transformation, expects ("reject" or "accept"), tried (texts), rows, wrong (rows fooled), share of the rows,
     lo and hi (95 % interval), failed (texts without a score), difference (mean score minus the right answer's).
     """
-    return pd.DataFrame(
+    return SafeFrame(
         {
             "transformation": [family.variant.name for family in found],
             "expects": [family.variant.expects for family in found],

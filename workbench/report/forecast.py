@@ -18,6 +18,7 @@ from workbench.report.protocols import ReportLike
 from workbench.report.report import Report
 from workbench.report.row_rates import row_cost, row_seconds
 from workbench.report.select import check_graders
+from workbench.safe_frame import SafeFrame
 from workbench.statistics import compact
 from workbench.statistics.answer_sets import AnswerSets
 from workbench.statistics.live_groups import LiveGroups
@@ -145,7 +146,7 @@ def _table(groups: LiveGroups, sizes: Sequence[int], prompts: int, columns: Sequ
     shares = [groups.live(size) for size in sizes]
     rollouts = np.array(sizes) * prompts
     most = groups.answers.most_counted
-    return pd.DataFrame(
+    return SafeFrame(
         {
             "live": [share.value for share in shares],
             "lo": [share.interval.lo for share in shares],
@@ -169,7 +170,7 @@ def _names(names: NDArray[Any], codes: NDArray[np.intp]) -> pd.Index[Any]:
 
 def _prompts(groups: LiveGroups, size: int, names: pd.Index[Any], least: float) -> pd.DataFrame:
     chances = groups.chances(size)
-    frame = pd.DataFrame(
+    frame = SafeFrame(
         {
             "answers": groups.answers.sizes,
             "mean": groups.answers.means,

@@ -16,6 +16,7 @@ from workbench.grades import SCORED, Grades
 from workbench.markup import html_block, markdown_lines, paragraph
 from workbench.report.protocols import SampleLike, SamplesLike
 from workbench.report.rows_table import rows_markdown, rows_table
+from workbench.safe_frame import SafeFrame
 from workbench.statistics import compact, dead_share, mean, mean_interval, quantiles, sample_sd
 from workbench.thread import StringThread
 
@@ -38,7 +39,7 @@ def long_frame(ids: Any, grades: Mapping[str, Grades]) -> pd.DataFrame:
 
 def _grader_frame(ids: Any, name: str, grades: Grades) -> pd.DataFrame:
     n = len(grades)
-    return pd.DataFrame(
+    return SafeFrame(
         {
             "sample": _text_column(ids),
             "row": np.arange(n),
@@ -95,7 +96,7 @@ def _column(values: Any) -> pd.Series[Any]:
 def score_frame(ids: Any, grades: Mapping[str, Grades]) -> pd.DataFrame:
     """One line for each sample, one column for each grader; see `Report.scores`."""
     index = pd.Index(list(ids), name="sample", dtype=object)
-    frame = pd.DataFrame(dict(enumerate(columns.scores for columns in grades.values())), index=index)
+    frame = SafeFrame(dict(enumerate(columns.scores for columns in grades.values())), index=index)
     return frame.set_axis(_names(grades), axis=1)
 
 
@@ -110,7 +111,7 @@ def summary_frame(
     """One line for each grader; see `Report.summary`."""
     lines = [_summary(columns, groups, scale) for columns in grades.values()]
     columns = list(_summary(Grades.empty(0), np.empty(0, np.intp), scale))
-    return pd.DataFrame(lines, columns=columns, index=_names(grades, "grader"))
+    return SafeFrame(lines, columns=columns, index=_names(grades, "grader"))
 
 
 _FEWEST_PROMPTS = 10  # with several answers: a share of fewer says next to nothing
@@ -155,7 +156,7 @@ def known_sum(values: NDArray[np.float64]) -> float:
     return float(known_values.sum()) if len(known_values) else float("nan")
 
 
-class RowFrame(pd.DataFrame):
+class RowFrame(SafeFrame):
     """A DataFrame of rows to read, which a notebook shows as text: left-aligned, not truncated, escaped."""
 
     MOST_SHOWN = 20
@@ -181,7 +182,7 @@ class RowFrame(pd.DataFrame):
 def row_frame(samples: SamplesLike, grades: Mapping[str, Grades], rows: NDArray[np.intp]) -> pd.DataFrame:
     """Rows as a person reads them; see `Report.rows`. Index: row numbers."""
     texts = row_texts(samples, rows)
-    frame = pd.DataFrame(texts, columns=["sample", "prompt", "completion", "reference"], dtype=object)
+    frame = SafeFrame(texts, columns=["sample", "prompt", "completion", "reference"], dtype=object)
     frame = frame.set_axis(_names(frame.columns), axis=1)
     columns = (
         _grade_columns(next(iter(grades.values())), rows)

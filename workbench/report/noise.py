@@ -13,6 +13,7 @@ from workbench.diagnostics.repeats import Repeats, repeats_of
 from workbench.display_text import one_line
 from workbench.report.cases import labelled_case
 from workbench.report.protocols import ReportLike
+from workbench.safe_frame import SafeFrame
 from workbench.statistics.noise import noise_floor
 
 __all__ = ["noise_frame", "noise_lines"]
@@ -28,7 +29,7 @@ def noise_frame(report: ReportLike) -> pd.DataFrame:
     found = {name: repeats_of(labelled_case(report, name, report.prompt_codes)) for name in repeated}
     lines = {name: _line(repeats, report.scale) for name, repeats in found.items() if repeats is not None}
     index = pd.Index(list(lines), dtype=object, name="grader")
-    return pd.DataFrame(list(lines.values()), columns=list(_COLUMNS), index=index)
+    return SafeFrame(list(lines.values()), columns=list(_COLUMNS), index=index)
 
 
 def _line(repeats: Repeats, scale: tuple[float, float]) -> dict[str, Any]:

@@ -11,6 +11,7 @@ import pandas as pd
 from workbench.diagnostics import SuiteCase
 from workbench.diagnostics.registry import pass_mark
 from workbench.report.protocols import ReportLike
+from workbench.safe_frame import SafeFrame
 from workbench.statistics import Interval
 from workbench.statistics.variance_shares import variance_share
 
@@ -36,7 +37,7 @@ def weights_frame(report: ReportLike) -> pd.DataFrame:
     prices = {name: _prices(case, name) for name in ("cost", "seconds")}
     lines = [_line(case, name) | {key: prices[part][name] for key, part in _PRICES.items()} for name in names]
     index = pd.Index(names, name="grader", dtype=object)
-    return pd.DataFrame(lines, index=index, columns=[*_EMPTY, *_PRICES])
+    return SafeFrame(lines, index=index, columns=[*_EMPTY, *_PRICES])
 
 
 _EMPTY: dict[str, Any] = {"nominal": nan, "effective": nan, "lo": nan, "hi": nan, "decides": None, "of": None}

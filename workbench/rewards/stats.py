@@ -19,6 +19,7 @@ from workbench.markup import html_block, html_table, markdown_lines, markdown_ta
 if TYPE_CHECKING:
     import pandas as pd
 
+
 __all__ = ["Failure", "GraderStats", "RewardStats", "Slowest"]
 
 _ALL: weakref.WeakSet[RewardStats] = weakref.WeakSet()
@@ -143,7 +144,7 @@ class RewardStats:
     @property
     def frame(self) -> pd.DataFrame:
         """One line a grader: scored, skipped, failed, a column a kind of failure, seconds, slowest."""
-        import pandas as pd
+        from workbench.safe_frame import SafeFrame
 
         kinds = sorted({kind for stats in self.graders.values() for kind in stats.failed})
         lines = [
@@ -154,7 +155,7 @@ class RewardStats:
             }
             for name, stats in self.graders.items()
         ]  # fmt: skip
-        return pd.DataFrame(lines).set_index("grader")
+        return SafeFrame(lines).set_index("grader")
 
     def _lines(self) -> list[tuple[str, ...]]:
         return [

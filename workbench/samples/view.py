@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from workbench.errors import SamplesError
 from workbench.packed import BATCH_ROWS, Packed, Stream
+from workbench.safe_frame import SafeSeries, safe_frame
 from workbench.samples.cells import Built, Fault, Wire, rewritten
 from workbench.samples.columns import require_completion
 from workbench.samples.dask_columns import DaskColumns
@@ -238,7 +239,7 @@ class Samples:
     @property
     def frame(self) -> pd.DataFrame:
         """The rows with all their columns, as a copy (lists and dicts inside cells are shared, as pandas does)."""
-        return self._table.data.frame(self._rows)
+        return safe_frame(self._table.data.frame(self._rows))
 
     def column(self, name: Any) -> pd.Series[Any]:
         """One column of `frame`, without reading the others.
@@ -249,7 +250,7 @@ class Samples:
         data = self._table.data
         if name not in data.names:
             raise KeyError(name)
-        return data.series(str(name), self._rows)
+        return SafeSeries(data.series(str(name), self._rows), copy=False)
 
     @property
     def is_lazy(self) -> bool:

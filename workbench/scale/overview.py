@@ -22,6 +22,7 @@ from workbench.report.histogram_html import bars_html
 from workbench.report.markdown import findings_markdown
 from workbench.report.rich import findings_html, lines_html, table_html
 from workbench.report.terminal import as_text, interval_text, isolation_line, number
+from workbench.safe_frame import SafeFrame
 from workbench.scale.grader_summary import GraderSummary
 from workbench.statistics import Interval
 
@@ -74,7 +75,7 @@ class Overview:
         """
         lines = [self._line(name, one) for name, one in self.graders.items()]
         index = pd.Index(list(self.graders), dtype=object, name="grader")
-        return pd.DataFrame(lines, columns=list(self.report.summary.columns), index=index)
+        return SafeFrame(lines, columns=list(self.report.summary.columns), index=index)
 
     def _line(self, name: str, one: GraderSummary) -> dict[str, Any]:
         moments, interval = one.moments, self._mean_interval(name, one)
@@ -126,7 +127,7 @@ class Overview:
                     f"{word}_accepted_lo": interval.lo, f"{word}_accepted_hi": interval.hi,
                 }  # fmt: skip
             lines.append(line)
-        return pd.DataFrame(lines, index=pd.Index(list(labelled), dtype=object, name="grader"))
+        return SafeFrame(lines, index=pd.Index(list(labelled), dtype=object, name="grader"))
 
     @cached_property
     def errors(self) -> pd.DataFrame:
@@ -136,7 +137,7 @@ class Overview:
             for name, one in self.graders.items()
             for kind, count in one.errors.most_common()
         ]
-        return pd.DataFrame(lines, columns=["grader", "error_kind", "rows", "example"])
+        return SafeFrame(lines, columns=["grader", "error_kind", "rows", "example"])
 
     def rows(self, grader: str | None = None, where: Any = None, **choice: Any) -> pd.DataFrame:
         """Rows of the sample to read, as `Report.rows` gives them, with the part and the row in it where each stands.

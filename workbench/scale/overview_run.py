@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pyarrow as pa
 
 from workbench import background
@@ -29,6 +28,7 @@ from workbench.progress import Bar, OnProgress, Progress
 from workbench.report import Report, check_settings
 from workbench.report.parquet import require_own_file
 from workbench.report.same import COMPARED
+from workbench.safe_frame import SafeFrame
 from workbench.samples import Samples
 from workbench.samples.columns import every_role
 from workbench.samples.frame_columns import UnreadableRowsError
@@ -264,7 +264,7 @@ def _overview(
     graders = collected.graders or {name: GraderSummary() for name in names}
     grades = sample.grades() or {name: Grades.empty(0) for name in graders}
     report = make_report(_sampled(plan, sample), grades)
-    parts = pd.DataFrame(
+    parts = SafeFrame(
         collected.parts, columns=["part", "grader", "rows", "scored", "failed", "skipped", "mean"]
     ).sort_values("part", kind="stable", ignore_index=True)
     folder = None if plan.folder is None else Path(plan.folder)

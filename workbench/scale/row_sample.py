@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from workbench.grades import Grades
 from workbench.grades_table import grades_of_record, records
+from workbench.safe_frame import SafeFrame
 
 __all__ = ["Cut", "RowSample", "SampledPart", "keys_of"]
 
@@ -175,7 +176,7 @@ class RowSample:
     def places(self) -> pd.DataFrame:
         """Part and row in it of each sampled row, in the order of the data."""
         parts = self._in_order()
-        return pd.DataFrame({
+        return SafeFrame({
             "part": np.concatenate([np.zeros(0, np.intp), *(np.full(len(one.rows), one.part) for one in parts)]),
             "row": np.concatenate([np.zeros(0, np.intp), *(one.rows for one in parts)]),
         })  # fmt: skip
@@ -183,7 +184,7 @@ class RowSample:
     def frame(self) -> pd.DataFrame:
         """The columns of the sampled rows, in the order of the data."""
         parts = self._in_order()
-        return pd.concat([one.frame for one in parts], ignore_index=True) if parts else pd.DataFrame()
+        return pd.concat([one.frame for one in parts], ignore_index=True) if parts else SafeFrame()
 
     def grades(self) -> dict[str, Grades]:
         """Their grades by the grader's name, in the order of the data."""

@@ -24,6 +24,7 @@ from workbench.store.texts import storable
 if TYPE_CHECKING:
     import pandas as pd
 
+
 __all__ = ["Label", "Labels"]
 
 
@@ -151,9 +152,11 @@ class Labels:
         """One line a sample in order (index: ids), a column a labeller: True, False or None."""
         import pandas as pd
 
+        from workbench.safe_frame import SafeFrame
+
         selection, names = named(samples), self.labellers(dataset=dataset)
         columns = {name: self._values(selection, name, dataset) for name in names}
-        return pd.DataFrame(
+        return SafeFrame(
             columns, index=pd.Index(selection.ids, name="sample"), columns=list(names), dtype=object
         )
 

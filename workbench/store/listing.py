@@ -13,6 +13,7 @@ from workbench.markup import html_block, html_table, markdown_table
 if TYPE_CHECKING:
     import pandas as pd
 
+
 __all__ = ["Listing"]
 
 Entry = TypeVar("Entry", covariant=True)  # noqa: PLC0105 (the word a reader knows)
@@ -26,9 +27,9 @@ class Listing(tuple[Entry, ...]):
     @property
     def frame(self) -> pd.DataFrame:
         """One line a record."""
-        import pandas as pd
+        from workbench.safe_frame import SafeFrame
 
-        return pd.DataFrame(
+        return SafeFrame(
             [{f: getattr(record, f) for f in _names(self)} for record in self], columns=_names(self)
         )
 

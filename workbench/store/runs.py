@@ -25,6 +25,7 @@ from workbench.store.texts import from_json, read, storable, to_json
 if TYPE_CHECKING:
     import pandas as pd
 
+
 __all__ = ["Run", "Runs"]
 
 
@@ -62,9 +63,11 @@ class Run:
         """One line a grader, as `report.summary` was."""
         import pandas as pd
 
+        from workbench.safe_frame import SafeFrame
+
         columns = {name: _filled(cells) for name, cells in self._table["columns"].items()}
         names = pd.Index(self._table["index"], name=self._table["name"], dtype=object)
-        return pd.DataFrame(columns, index=names)
+        return SafeFrame(columns, index=names)
 
 
 class Runs:
