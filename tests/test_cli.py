@@ -610,11 +610,11 @@ def test_functions_inside_others_are_validated(platforms, capsys):
 
 
 def test_rows_of_ones_own_prove_graders_that_read_columns(files, capsys):
-    """A grader that reads a column the mock row lacks is validated and converted with --samples."""
-    source = "def grade(sample, item):\n    return float(item['expected'] == sample['output_text'])\n"
+    """A grader for which no column can be made up is validated and converted with --samples."""
+    source = "def grade(sample, item):\n    return float(item['gold']['text'] == sample['output_text'])\n"
     path = files / "o.json"
     path.write_text(json.dumps({"type": "python", "name": "p", "source": source}))
-    (files / "rows.jsonl").write_text('{"prompt": "q", "completion": "4", "expected": "4"}\n' * 9)
+    (files / "rows.jsonl").write_text('{"prompt": "q", "completion": "4", "gold": {"text": "4"}}\n' * 9)
     assert main(["convert", str(path), "--to", "native"]) == 1
     told = capsys.readouterr().err
     assert "--samples FILE" in told

@@ -42,9 +42,10 @@ LATE = {
     # SQLAlchemy takes a fifth of a second, and most runs have no store.
     "suite_run.py": {"workbench.run_file", "workbench.store"},
     # pandas takes a third of a second, and these tables are rarely asked for.
-    **dict.fromkeys(
-        ("rewards/stats.py", "store/labels.py", "store/listing.py", "store/runs.py"), {"workbench.safe_frame"}
-    ),
+    "rewards/stats.py": {"workbench.safe_frame"},
+    "store/labels.py": {"workbench.safe_frame"},
+    "store/listing.py": {"workbench.safe_frame"},
+    "store/runs.py": {"workbench.safe_frame"},
     # jinja2 is loaded by the first template in that language.
     "templates/native.py": {"workbench.templates.native_sandbox"},
 }

@@ -65,8 +65,11 @@ def _signature(node: _Function) -> str:
     if (target := signature_of_target(node)) and target != "together":
         return target
     marks = {_last(mark) for mark in node.decorator_list}
-    if marks & _LEGACY or names[:2] == ("solution_str", "ground_truth"):
+    if marks & _LEGACY:
         return "osmosis"
+    if names[:2] == ("solution_str", "ground_truth"):
+        # Osmosis passes extra_info; verl's own functions of one data set take settings there, if anything.
+        return "osmosis" if names[2:3] in ((), ("extra_info",)) else "verl"
     return _BY_NAMES.get(names, "thread")
 
 

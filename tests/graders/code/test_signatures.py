@@ -335,10 +335,10 @@ def test_openai_takes_exactly_two_parameters():
 
 
 def test_rows_of_ones_own_take_the_mock_rows_place():
-    """The mock row has no columns, so a grader of columns is proved on samples."""
-    grader = openai("return float(item['topic'] == 'maths')")
+    """A column is made up as a text for the mock row; a grader that needs another type is proved on samples."""
+    grader = openai("return float(item['about']['topic'] == 'maths')")
     assert grader.validate().failure.name == "test_run"
-    assert [check.message for check in grader.validate([row(topic="maths")]).checks][
+    assert [check.message for check in grader.validate([row(about={"topic": "maths"})]).checks][
         -1
     ] == "test thread 1 scores 1.0"
 

@@ -25,7 +25,14 @@ from workbench.row_columns import row_wire
 from workbench.samples import Sample, Samples
 from workbench.samples.plain import plain
 from workbench.sandbox.host.interpreter import StartError
-from workbench.sandbox.host.limits import IMPORTED_MB, IMPORTED_SECONDS, ISOLATION, Limits, Program
+from workbench.sandbox.host.limits import (
+    IMPORTED_MB,
+    IMPORTED_SECONDS,
+    ISOLATION,
+    MOCK_LABEL,
+    Limits,
+    Program,
+)
 from workbench.sandbox.host.pool import pool
 from workbench.sandbox.host.prepared import Prepared
 from workbench.sandbox.host.run import Outcome
@@ -142,9 +149,7 @@ class SandboxedGrader(Grader):
             (f"test thread {number}", self._wire(item, column)) for number, item in enumerate(samples, 1)
         ]
         mock = Sample(id="mock", thread=mock_thread(), reference="4", group="mock")
-        return (
-            labelled if labelled and self.takes_rows else [("the mock thread", self._wire(mock)), *labelled]
-        )
+        return labelled if labelled and self.takes_rows else [(MOCK_LABEL, self._wire(mock)), *labelled]
 
     def _wire(self, sample: Sample, column: str = "") -> Sequence[Any]:
         thread = plain_thread(sample.thread)

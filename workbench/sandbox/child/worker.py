@@ -291,8 +291,13 @@ class Server:
 
     def do_test(self, command: dict[str, Any]) -> dict[str, Any]:
         """Check five: one test run on a thread that came along."""
-        label, seconds = command["label"], command["seconds"]
-        row = self._loading.row(command["thread"])
+        label, seconds, made_up = command["label"], command["seconds"], ""
+        if command["mock"]:
+            row, columns = self._loading.mock_row(command["thread"])
+            made_up = ", ".join(f"{name}={value!r}" for name, value in columns.items())
+            label += f" with {made_up} (made up)" if made_up else ""
+        else:
+            row = self._loading.row(command["thread"])
         errors: dict[int, tuple[str, str]] = {}
 
         def step() -> str:
@@ -304,7 +309,7 @@ class Server:
             return ""
 
         self._loading.check("test_run", step)
-        return self._reply(self._loading.results[-1:])
+        return {**self._reply(self._loading.results[-1:]), "made_up": [made_up] if made_up else []}
 
     def _time_to_load(self, command: dict[str, Any]) -> Any:
         return _drive.Alarm(command["seconds"], lambda: 0, missing="the module did not load")

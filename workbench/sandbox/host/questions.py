@@ -67,7 +67,8 @@ def check(worker: Worker, program: Program, rows: Sequence[tuple[str, Sequence[A
 
 def _stage(
     worker: Worker, checked: Checked, command: dict[str, Any], terms: tuple[Sequence[str], float]
-) -> None:
+) -> dict[str, Any]:
+    """Run one command and note its checks; the reply, {} if the worker was lost."""
     names, seconds = terms
     try:
         reply = worker.answer(command, seconds)
@@ -76,18 +77,20 @@ def _stage(
         missing = "no answer" if names == CHECKS[4:] else "the module did not load"
         message = verdict(death, worker.close(), seconds, missing=missing).message
         checked.checks.append((names[0], False, message, seconds))
-        return
+        return {}
     checked.warnings += read_texts(reply, "warnings")
     _note_output(checked, reply)
+    return reply
 
 
 def _test(worker: Worker, checked: Checked, labelled: tuple[str, Sequence[Any]], limits: Limits) -> None:
     """One test run. The score is read from the page, as in a run, and not from the answer."""
-    label, wire = labelled
+    label, _ = labelled
     # Else the score of the test run before could pass for this one's.
     worker.bits[0] = NOT_SCORED
-    command = {"op": "test", "label": label, "thread": wire, "seconds": limits.row_seconds}
-    _stage(worker, checked, command, (CHECKS[4:], limits.hard_row_seconds))
+    reply = _stage(worker, checked, limits.test_command(labelled), (CHECKS[4:], limits.hard_row_seconds))
+    if made_up := ", ".join(read_texts(reply, "made_up")):
+        label += f" with {made_up} (made up)"
     name, passed, message, seconds = checked.checks[-1]
     if passed and worker.bits[0] == SKIPPED:
         checked.checks[-1] = (name, True, f"{label} is skipped", seconds)

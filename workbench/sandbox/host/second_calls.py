@@ -90,12 +90,9 @@ def _calls(worker: Worker, program: Program, rows: Sequence[Row]) -> list[tuple[
 
 
 def _call(worker: Worker, program: Program, row: Row) -> Outcome:
-    label, wire = row
     worker.bits[0] = NOT_SCORED
-    command = {"op": "test", "label": label, "thread": wire, "seconds": program.limits.row_seconds}
-    ((_, passed, message, _),) = read_checks(
-        worker.answer(command, program.limits.hard_row_seconds), CHECKS[4:]
-    )
+    command, seconds = program.limits.test_command(row), program.limits.hard_row_seconds
+    ((_, passed, message, _),) = read_checks(worker.answer(command, seconds), CHECKS[4:])
     if passed and worker.bits[0] == SKIPPED:
         return "skipped"
     if not passed and "timed out" in message:

@@ -79,6 +79,30 @@ class CalledLoading(_checks.Loading):  # type: ignore[misc, name-defined]  # loa
         """See `Loading.row`."""
         return Row.from_wire(wire)
 
+    def mock_row(self, wire: Any) -> tuple[Any, dict[str, str]]:
+        """See `Loading.mock_row`: every column that the function requires has the reference as its value."""
+        row = self.row(wire)
+        metadata = row.thread.metadata
+        made_up = {name: row.reference for name in self._required_columns() if name not in metadata}
+        row.thread.metadata = {**metadata, **made_up}
+        return row, made_up
+
+    def _required_columns(self) -> list[str]:
+        """Columns without which the function cannot be called, or fails when it reads them."""
+        return []
+
+    def _keys_read(self, name: str) -> list[str]:
+        """The texts by which the function reads a dict that it takes under this name: `item["river"]`."""
+        return [
+            node.slice.value
+            for node in ast.walk(self._definition)
+            if isinstance(node, ast.Subscript)
+            and isinstance(node.value, ast.Name)
+            and node.value.id == name
+            and isinstance(node.slice, ast.Constant)
+            and isinstance(node.slice.value, str)
+        ]
+
     def _structure(self) -> str:
         function = ast.FunctionDef, ast.AsyncFunctionDef
         definitions = [node for node in self._tree.body if getattr(node, "name", None) == "grade"]
@@ -265,6 +289,10 @@ class OpenAILoading(CalledLoading):
             raise CheckFailed(f"grade must take exactly two parameters, as {self.usage}; it takes ({listed})")
         return f"parameters {', '.join(names)}"
 
+    def _required_columns(self) -> list[str]:
+        (_, item), _ = parameters(self._definition)
+        return self._keys_read(item)
+
     def _call(self, function: Any, row: Row) -> Any:
         return function(openai_sample(row), openai_item(row))
 
@@ -313,3 +341,21 @@ class OsmosisLoading(CalledLoading):
         names, extra = parameters(self._definition)
         takes = "extra_info" in names or bool(extra)
         return function(row.answer(), truth, **({"extra_info": row.metadata} if takes else {}))
+
+    def _required_columns(self) -> list[str]:
+        return self._keys_read("extra_info")
+
+    def _read(self, value: Any) -> Any:
+        # verl's own functions have these parameters, too, and many of them return a dict.
+        return scored_dict(value) if isinstance(value, dict) else value
+
+
+def scored_dict(value: dict[Any, Any]) -> Any:
+    """The `score` of verl's dict, with the rest as metadata of the grade."""
+    if "score" not in value:
+        keys = ", ".join(map(str, value))[:80]
+        raise _drive.Refused("return_type", f"the dict has no score; its keys are {keys}")
+    score, parts = value["score"], {key: part for key, part in value.items() if key != "score"}
+    # As trainers do, True is 1.0.
+    score = float(score) if type(score) is bool else score
+    return _drive.Noted(score, {"metadata": parts} if parts else {})

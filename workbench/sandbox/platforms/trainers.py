@@ -19,6 +19,8 @@ _signatures = sys.modules["_wb_signatures"]
 CheckFailed = _checks.CheckFailed
 
 _FROM_A_TRAINER = ("completion_ids", "prompt_ids", "trainer_state", "environments")
+_GIVEN = ("prompts", "completions", "log_extra", "log_metric", *_FROM_A_TRAINER)
+"""What TRL gives a reward besides the data set's columns."""
 
 
 _OF_NOTHING = (TypeError, AttributeError, KeyError, ValueError)
@@ -97,6 +99,16 @@ class TRLLoading(TrainerLoading):
         self._chat = _reads_messages(self._tree)
         return message + ("; completions are lists of messages" if self._chat else "; completions are texts")
 
+    def _required_columns(self) -> list[str]:
+        args = self._definition.args
+        positional = [*args.posonlyargs, *args.args]
+        required = positional[: len(positional) - len(args.defaults)]
+        required += [
+            arg for arg, default in zip(args.kwonlyargs, args.kw_defaults, strict=True) if default is None
+        ]
+        names = [arg.arg for arg in required] + (self._keys_read(args.kwarg.arg) if args.kwarg else [])
+        return [name for name in names if name not in _GIVEN]
+
     def _call(self, function: Any, row: Any) -> Any:
         asked, said = _split(row.thread)
         metadata = row.thread.metadata if isinstance(row.thread.metadata, dict) else {}
@@ -124,7 +136,8 @@ class VerlLoading(TrainerLoading):
     """`f(data_source, solution_str, ground_truth, extra_info=None) -> float | dict` with the key `score`."""
 
     usage = "grade(data_source, solution_str, ground_truth, extra_info=None)"
-    needed = ("data_source", "solution_str")
+    # verl's own functions of one data set take no data_source: its default_compute_score has chosen them by it.
+    needed = ("solution_str",)
 
     def _takes_reference(self) -> bool:
         names, rest = self._parameters()
@@ -141,14 +154,11 @@ class VerlLoading(TrainerLoading):
         return function(**self._accepted(given))
 
     def _read(self, value: Any) -> Any:
-        if not isinstance(value, dict):
-            return super()._read(value)
-        if "score" not in value:
-            raise _drive.Refused(
-                "return_type", f"the dict has no score; its keys are {', '.join(map(str, value))[:80]}"
-            )
-        parts = {key: part for key, part in value.items() if key != "score"}
-        return _drive.Noted(super()._read(value["score"]), {"metadata": parts} if parts else {})
+        return _signatures.scored_dict(value) if isinstance(value, dict) else super()._read(value)
+
+    def _required_columns(self) -> list[str]:
+        keys: list[str] = self._keys_read("extra_info")
+        return keys
 
 
 class OpenRLHFLoading(TrainerLoading):
