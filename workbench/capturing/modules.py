@@ -18,6 +18,7 @@ from workbench.capturing.foreign import COMPATIBLE
 from workbench.capturing.items import MISSING
 from workbench.capturing.statements import parsed, statements
 from workbench.errors import CaptureError
+from workbench.sandbox.host.limits import OWN_PROCESS_HINT
 
 __all__ = [
     "GIVEN",
@@ -163,8 +164,7 @@ def refuse_module(module: str, name: str, where: str) -> None:
         owner = ModuleOwner.THIRD_PARTY  # not loaded here, so nothing more can be said of it
     hints = {
         ModuleOwner.LOCAL: f"import the functions themselves (from {top} import ...), and their source travels along",
-        ModuleOwner.THIRD_PARTY: "compute it beforehand in a column of the data and read it from thread.metadata, "
-        "or use the standard library",
+        ModuleOwner.THIRD_PARTY: OWN_PROCESS_HINT,
     }
     raise CaptureError(
         f"{top} is not in the standard library",

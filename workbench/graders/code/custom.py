@@ -5,14 +5,17 @@ from __future__ import annotations
 import asyncio
 import importlib
 import inspect
+import os
 import re
 import sys
 from collections.abc import Awaitable, Callable
 from dataclasses import InitVar, dataclass, field, replace
+from functools import partial
 from typing import Any, Self
 
 from workbench import user_functions
 from workbench.errors import CaptureError, IsolationError
+from workbench.grade import ErrorKind, Grade
 from workbench.graders.base import Control, Grader, kind
 from workbench.graders.settings import HANDLING, LIMIT
 from workbench.grades import Grades
@@ -23,6 +26,7 @@ __all__ = ["CustomGrader"]
 
 _TARGET = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
 
+_NO_RESULT = "a score must be a number (int or float) or a Grade, not None"
 _BLOCKED = (
     ": it, or a row beside it, blocks the event loop that async functions share; await what takes its time "
     "(asyncio.sleep, an async client), or write the function with a plain def"
@@ -44,13 +48,16 @@ class CustomGrader(Grader):
     Attributes:
         fn: Any callable that takes one thread or sample: a function, a method, a callable object.
         target: Import path, `package.module:name`; "" for a function without one.
-        timeout: Seconds a row may take; None for no limit. What blocks cannot be stopped, be it a sync function or
-            an async one that calls `time.sleep`: its row fails and its thread goes on. Where hundreds go on, rows
-            that would need another one fail unbegun.
+        timeout: Seconds a row may take; None for no limit. Without `own_process`, what blocks cannot be stopped, be it a
+            sync function or an async one that calls `time.sleep`: its row fails and its thread goes on. Where hundreds go on,
+            rows that would need another one fail unbegun.
+        own_process: Call the function in processes of its own, one per processor: in their main thread, where `signal.alarm`
+            works, as math-verify and sympy's users need it. After `timeout` the process is killed, and a crash costs its row
+            alone. The processes have your rights; functions of a notebook are sent with cloudpickle.
         imported: It came from somebody else's file.
         trust: An imported one may run.
 
-    Error kinds: runtime, timeout, sandbox (imported and not trusted), sample.
+    Error kinds: runtime, timeout, crash (the process ended), sandbox (imported and not trusted), sample.
 
     Source: Adaptive's custom graders (`create.custom`), which hold no code either.
 
@@ -64,9 +71,15 @@ class CustomGrader(Grader):
     fn: InitVar[Callable[..., Any] | None] = field(default=None, kw_only=False)
     target: str = ""
     timeout: float | None = field(default=None, metadata=LIMIT)
+    own_process: bool = field(default=False, metadata=HANDLING)
     imported: bool = field(default=False, metadata=HANDLING)
     trust: bool = field(default=False, metadata=HANDLING)
     _fn: Callable[..., Any] | None = field(default=None, repr=False)
+    _pool: user_functions.ProcessPool | None = field(default=None, init=False, repr=False, compare=False)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without the processes, which are this process's."""
+        return {**self.__dict__, "_pool": None}
 
     def __post_init__(self, fn: Callable[..., Any] | None) -> None:
         if fn is not None:
@@ -100,6 +113,8 @@ class CustomGrader(Grader):
     async def grade(self, sample: Sample) -> Any:
         """Call the function with the sample or its thread."""
         self._require_trust()
+        if self.own_process:
+            return await self._in_own_process(sample)
         fn = await self._function()
         argument = sample if _takes_sample(_parameter(fn)) else sample.thread
         run = user_functions.awaited if _is_async(fn) else user_functions.threaded
@@ -107,8 +122,23 @@ class CustomGrader(Grader):
         if inspect.isawaitable(result):  # of a lambda around a coroutine function
             result = await self._awaited(result)
         if result is None:  # a forgotten return is no skip: that is Grade.skipped(...)
-            raise TypeError("a score must be a number (int or float) or a Grade, not None")
+            raise TypeError(_NO_RESULT)
         return result
+
+    async def _in_own_process(self, sample: Sample) -> Any:
+        pool = self._pool
+        if pool is None:
+            pool = user_functions.ProcessPool(partial(_called, target=self.target, fn=self._fn))
+            object.__setattr__(self, "_pool", pool)
+        try:
+            return await self._in_time(pool.call(sample, self.timeout))
+        except user_functions.ProcessLostError as error:
+            return Grade.failed(ErrorKind.CRASH, str(error))
+
+    @property
+    def at_once(self) -> int:
+        """See `Grader.at_once`: with processes, as many as there are processors."""
+        return os.cpu_count() or 1 if self.own_process else super().at_once
 
     async def _awaited(self, awaitable: Awaitable[Any]) -> Any:
         try:
@@ -136,7 +166,11 @@ class CustomGrader(Grader):
 
     async def grade_all(self, samples: Samples, control: Control) -> Grades:
         """See `Grader.grade_all`; the grades say that nothing confined them."""
-        grades = await super().grade_all(samples, control)
+        try:
+            grades = await super().grade_all(samples, control)
+        finally:
+            if self._pool is not None:
+                await asyncio.to_thread(self._pool.close)
         grades.isolation = "none"
         return grades
 
@@ -182,6 +216,21 @@ class CustomGrader(Grader):
                 hint="put it into a .py file and import it from there; or use @wb.grader, whose source travels along",
             )
         return super().spec()
+
+
+def _called(sample: Sample, *, target: str, fn: Callable[..., Any] | None) -> Any:
+    """What the function returns, in a process of its own."""
+    fn = _imported(target) if fn is None else fn
+    result = fn(sample if _takes_sample(_parameter(fn)) else sample.thread)
+    if inspect.isawaitable(result):
+        result = asyncio.run(_result_of(result))
+    if result is None:
+        raise TypeError(_NO_RESULT)
+    return result
+
+
+async def _result_of(awaitable: Awaitable[Any]) -> Any:
+    return await awaitable
 
 
 def _is_number(value: Any) -> bool:

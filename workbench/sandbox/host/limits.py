@@ -18,6 +18,7 @@ __all__ = [
     "ISOLATION",
     "LANGUAGES",
     "MOCK_LABEL",
+    "OWN_PROCESS_HINT",
     "SIGNATURES",
     "Limits",
     "Program",
@@ -26,6 +27,12 @@ __all__ = [
 
 CHECKS = ("syntax", "structure", "signature", "execution", "test_run")
 """The five checks, in order."""
+
+OWN_PROCESS_HINT = (
+    "compute it beforehand in a column of the data, which graders read from thread.metadata; or run a function of one thread "
+    "with your rights, in a process of its own: wb.CustomGrader(function, own_process=True, timeout=10)"
+)
+"""The next step for a grader that needs an installed package."""
 
 MOCK_LABEL = "the mock thread"
 """The label of the test run on `mock_thread`. Columns that the grader requires are made up for it, and said in its line."""

@@ -13,7 +13,7 @@ from typing import Any
 
 from workbench.errors import ValidationError
 from workbench.markup import html_block
-from workbench.sandbox.host.limits import CHECKS, ISOLATION, Program
+from workbench.sandbox.host.limits import CHECKS, ISOLATION, OWN_PROCESS_HINT, Program
 from workbench.sandbox.host.pool import pool
 from workbench.sandbox.host.validation_rich import checks_html, checks_markdown
 from workbench.thread import StringThread
@@ -28,6 +28,10 @@ _ADVICE = {
     "test_run": "return a float for every thread; the mock thread is user 'What is 2+2?', assistant '4', metadata {}",
 }
 _CAUSES = (
+    (
+        ("not available in graders: only the standard library",),
+        OWN_PROCESS_HINT,
+    ),
     (
         ("not permitted", "not available in graders", "name resolution", "start new thread"),
         "graders have the standard library only, no file, network or process; data belong in thread.metadata",
@@ -90,6 +94,8 @@ _ADVICE_FOR: dict[str, dict[str, str]] = {
 
 def advice(check: Check, form: str = "thread") -> str:
     """The next step after a failed check, by the form of the grader and the cause that its message shows."""
+    if form != "rollout" and _CAUSES[0][0][0] in check.message:  # rollouts have a way of their own
+        return _CAUSES[0][1]
     if form != "thread" and check.name in _ADVICE_FOR[form]:
         return _ADVICE_FOR[form][check.name]
     if check.name in {"execution", "test_run"}:

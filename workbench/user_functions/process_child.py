@@ -1,0 +1,68 @@
+"""What runs in a process of `ProcessPool`: it calls one function in its main thread, and sends back what comes of it."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import struct
+import threading
+import time
+from typing import IO, Any
+
+__all__ = ["main", "read_message", "write_message"]
+
+_LENGTH = struct.Struct("<Q")
+_PARENT_SECONDS = 1.0
+"""Time between two checks whether the parent is still there."""
+
+
+def read_message(stream: IO[bytes]) -> bytes | None:
+    """The next message; None at the end of the stream."""
+    head = stream.read(_LENGTH.size)
+    if len(head) < _LENGTH.size:
+        return None
+    (length,) = _LENGTH.unpack(head)
+    data = stream.read(length)
+    return data if len(data) == length else None
+
+
+def write_message(stream: IO[bytes], data: bytes) -> None:
+    """Send a message."""
+    stream.write(_LENGTH.pack(len(data)) + data)
+    stream.flush()
+
+
+def main() -> None:
+    """Take the function, then one argument after the other, until the parent ends."""
+    # What the function prints must not get between the messages.
+    requests, replies = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    with open(os.devnull, "rb") as nothing:  # noqa: PTH123 (a descriptor is needed)
+        os.dup2(nothing.fileno(), 0)
+    os.dup2(2, 1)
+    threading.Thread(target=_end_with_parent, args=(os.getppid(),), daemon=True).start()
+    function: Any = None
+    while (request := read_message(requests)) is not None:
+        try:
+            value = pickle.loads(request)  # noqa: S301 (of the parent, which this process serves)
+            function, result = (value, None) if function is None else (function, function(value))
+            reply = pickle.dumps(("returned", result))
+        except BaseException as error:  # noqa: BLE001 (it is the parent's to say what it means)
+            reply = _raised(error)
+        write_message(replies, reply)
+
+
+def _raised(error: BaseException) -> bytes:
+    if isinstance(error, SystemExit | KeyboardInterrupt | GeneratorExit):
+        error = RuntimeError(f"the function raised {type(error).__name__}: {error}")
+    try:
+        data = pickle.dumps(("raised", error))
+        pickle.loads(data)  # noqa: S301 (some errors can be written and not read)
+    except Exception:  # noqa: BLE001 (an error of the user's own, which may refuse anything)
+        data = pickle.dumps(("raised", RuntimeError(f"{type(error).__name__}: {error}")))
+    return data
+
+
+def _end_with_parent(parent: int) -> None:
+    while os.getppid() == parent:
+        time.sleep(_PARENT_SECONDS)
+    os._exit(1)
