@@ -361,6 +361,16 @@ def test_findings_fail_a_run_by_severity(files, capsys, known, severity, codes):
     assert "exit code 1: " in said.err
 
 
+@pytest.mark.parametrize("name", ["s.xlsx", "s.XLS", "s.parquet", "s.json"])
+def test_scores_are_written_as_csv_alone(files, name, capsys):
+    """Another ending is refused before anything is graded, with the way out: it would be CSV under a false name."""
+    assert main(["run", str(files / "g.py"), str(files / "s.jsonl"), "--scores", str(files / name)]) == 1
+    told = capsys.readouterr()
+    assert "s.csv" in told.err
+    assert "scored" not in told.out
+    assert not (files / name).exists()
+
+
 def test_a_run_without_scores_fails_under_any_choice(files, capsys):
     """What was not measured has not passed; --fail-on is about what was."""
     (files / "broken.py").write_text("async def grade(thread):\n    raise ValueError('no')\n", "utf-8")

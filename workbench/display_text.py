@@ -6,13 +6,16 @@ be written as UTF-8. All of them are shown by their code point instead. Escaping
 
 from __future__ import annotations
 
+import difflib
 import re
+from collections.abc import Iterable
 from typing import Any
 
 __all__ = [
     "HIDDEN",
     "capital",
     "counted",
+    "did_you_mean",
     "encodable",
     "one_line",
     "shown",
@@ -39,6 +42,18 @@ _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]|\r(?!\n)")
 def capital(sentence: str) -> str:
     """A sentence with a capital letter at its beginning; the others stay as they are."""
     return sentence[:1].upper() + sentence[1:]
+
+
+def did_you_mean(wrong: str, names: Iterable[str]) -> str:
+    """The name that is nearest to a wrong one, as a question; "" if none is near.
+
+    Example:
+        >>> did_you_mean("promt", ["prompt", "completion"])
+        "did you mean 'prompt'?"
+    """
+    by_lower = {name.casefold(): name for name in names}
+    near = difflib.get_close_matches(str(wrong).casefold(), list(by_lower), n=1)
+    return f"did you mean {by_lower[near[0]]!r}?" if near else ""
 
 
 def counted(count: int, noun: str) -> str:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 from workbench import background
 from workbench.certificates import Certificate, fingerprints_of
 from workbench.diagnostics import SuiteParts
-from workbench.display_text import visible
+from workbench.display_text import did_you_mean, visible
 from workbench.errors import FormatError
 from workbench.graders import Grader
 from workbench.graders.base import as_sample
@@ -521,7 +521,8 @@ class Suite:
 
 def _require_settings(settings: Iterable[str], known: frozenset[str], method: str, twin: str) -> None:
     if unknown := set(settings) - known:
-        raise TypeError(f"{method} takes no {min(unknown)!r}; it takes what {twin} takes")
+        near = did_you_mean(min(unknown), known)
+        raise TypeError(f"{method} takes no {min(unknown)!r}; {near or f'it takes what {twin} takes'}")
 
 
 def _print_notes(notes: Iterable[str], progress: bool | OnProgress) -> None:

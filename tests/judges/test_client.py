@@ -1,6 +1,7 @@
 """The clients: the fake, and the one that speaks OpenAI's protocol, against a real local server."""
 
 import asyncio
+import dataclasses
 import pickle
 import threading
 
@@ -10,6 +11,7 @@ import workbench as wb
 from tests.judges.servers import server
 from workbench import background
 from workbench.errors import FormatError, WorkbenchError
+from workbench.graders.base import from_spec
 from workbench.judges import (
     ChatClient,
     CriteriaJudge,
@@ -236,3 +238,36 @@ def test_wrong_addresses_are_refused_when_the_client_is_made(url):
         OpenAIClient(url)
     assert "u:p" not in str(caught.value)
     assert "key=x" not in str(caught.value)
+
+
+def test_a_judge_takes_the_address_and_the_name_of_the_key(monkeypatch):
+    """Directly, and a copy keeps them; neither is in spec, repr or equality, and a file cannot set them."""
+    monkeypatch.setenv("OTHER_KEY", "sk-other-0123456789abcdef")
+    with server(lambda path, body, headers: (200, {}, completion('{"score": 0.5, "rationale": "r"}'))) as (
+        address,
+        requests,
+    ):
+        judge = wb.RubricJudge("is it right?", model="m", base_url=f"{address}/v1", api_key_env="OTHER_KEY")
+        copy = dataclasses.replace(judge, name="copy")
+        assert judge(THREAD).score == copy(THREAD).score == 0.5
+    assert {request[2]["authorization"] for request in requests} == {"Bearer sk-other-0123456789abcdef"}
+    assert judge == wb.RubricJudge("is it right?", model="m")
+    assert not {"base_url", "api_key_env", "client"} & set(judge.spec())
+    assert address not in repr(judge)
+    for field in ("base_url", "api_key_env"):
+        with pytest.raises(FormatError, match="cannot name the server"):
+            from_spec({**judge.spec(), field: "x"})
+
+
+@pytest.mark.parametrize(
+    ("settings", "part"),
+    [
+        ({"api_key_env": "sk-proj-0123456789abcdef"}, "name of an environment variable"),
+        ({"base_url": "http://host/v1", "client": OpenAIClient()}, "not both"),
+        ({"base_url": "ftp://host"}, "http or https"),
+    ],
+)
+def test_wrong_addresses_and_keys_of_judges(settings, part):
+    with pytest.raises(FormatError, match=part) as caught:
+        wb.BinaryJudge(criteria="polite", **settings)
+    assert "0123456789abcdef" not in str(caught.value)

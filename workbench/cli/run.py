@@ -101,7 +101,7 @@ def _add_files(run: argparse.ArgumentParser) -> None:
         "they come to, with findings from a sample of whole prompts; the same command goes on after a stop or a kill",
     )  # fmt: skip
     run.add_argument("--report", type=Path, metavar="HTML", help="write a self-contained report")
-    run.add_argument("--scores", type=Path, metavar="CSV", help="write one row a grade")
+    run.add_argument("--scores", type=Path, metavar="CSV", help="write one row a grade, as a .csv file")
     run.add_argument(
         "--certificate", type=Path, metavar="FILE",
         help="write what was proven, to send along: .html, .md, or .json for the graders with it",
@@ -114,6 +114,8 @@ def _run(options: argparse.Namespace) -> int:
     # Whatever could prevent the output is checked first: grading may have taken an hour by the time it is written.
     for path in filter(None, (options.report, options.scores)):
         check_writable(path)
+    if options.scores:
+        _check_scores_file(options.scores)
     if options.certificate:
         check_place(options.certificate)
     graders = read_suite(options.graders, options)
@@ -170,6 +172,19 @@ def _run_overview(options: argparse.Namespace) -> int:
     say(overview)
     say(f"wrote {counted(overview.parts['part'].nunique(), 'part')} in {options.overview}")
     return _exit_code(overview, overview.report.gate, options.fail_on, missing=overview.missing)
+
+
+def _check_scores_file(path: Path) -> None:
+    """Refuse a file of another kind, which a spreadsheet would not open.
+
+    Raises:
+        FormatError: Its ending is neither .csv nor .txt; a file without an ending is CSV, too.
+    """
+    if path.suffix.lower() not in {".csv", ".txt", ""}:
+        raise wb.errors.FormatError(
+            "scores are written as CSV", where=str(path), found=f"a file that ends in {path.suffix}", expected=".csv",
+            hint=f"--scores {path.with_suffix('.csv')}; for Excel open that file, or call report.frame.to_excel in Python",
+        )  # fmt: skip
 
 
 def _scores_text(report: Report) -> str:

@@ -18,6 +18,7 @@ from workbench.diagnostics.suite_case import SuiteCase
 from workbench.diagnostics.suite_registry import suite_results
 from workbench.diagnostics.votes import Votes
 from workbench.discovery import refuse_taken
+from workbench.display_text import did_you_mean
 from workbench.errors import ReportError
 from workbench.grades import Grades
 
@@ -111,7 +112,7 @@ def kinds(preset: str = "workbench") -> dict[str, Diagnostic]:
             "there is no such set of diagnostics",
             found=repr(preset),
             expected=" or ".join(map(repr, presets())),
-            hint="preset='workbench' gives verdicts with intervals",
+            hint=did_you_mean(str(preset), _REGISTER) or "preset='workbench' gives verdicts with intervals",
         )
     return dict(_REGISTER[preset])
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from workbench.discovery import refuse_taken
+from workbench.display_text import did_you_mean
 from workbench.errors import FormatError
 from workbench.thread import StringThread
 
@@ -80,7 +81,8 @@ class Extractor:
                 "unknown extractor",
                 found=repr(self.name)[:80],
                 expected=", ".join(sorted(EXTRACTORS)),
-                hint='register your own with @extractor("name"), from workbench.extractors',
+                hint=did_you_mean(self.name, EXTRACTORS)
+                or 'register your own with @extractor("name"), from workbench.extractors',
             )
         object.__setattr__(self, "config", dict(self.config))
         _check_settings(self.name, self.config)
@@ -146,6 +148,7 @@ def _check_settings(name: str, config: Mapping[str, Any]) -> None:
             else f"extractor {name!r} needs {missing[0]!r}",
             found=", ".join(sorted(config)) or "no settings",
             expected=", ".join(sorted(setting_names)) or "no settings",
+            hint=did_you_mean(unknown[0], setting_names) if unknown else "",
         )
     for setting in settings:
         # A module that postpones its annotations has them as text.

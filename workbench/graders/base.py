@@ -18,6 +18,7 @@ from typing import Any, ClassVar, Self, TypeVar
 
 from workbench import background
 from workbench.discovery import refuse_taken
+from workbench.display_text import did_you_mean
 from workbench.errors import FormatError, WorkbenchError
 from workbench.grade import ErrorKind, Grade, GradeError, Skip
 from workbench.graders.calls import with_call_help
@@ -221,6 +222,7 @@ class Grader(ABC):
                 f"a {cls.kind} grader has no field {unknown[0]!r}",
                 found=", ".join(unknown),
                 expected=", ".join(sorted(field_names)),
+                hint=did_you_mean(unknown[0], field_names),
             )
         try:
             return cls(**values)
@@ -238,7 +240,10 @@ def from_spec(spec: dict[str, Any]) -> Grader:
     """
     name = spec.get("kind")
     if not isinstance(name, str) or name not in KINDS:
-        raise FormatError("unknown kind of grader", found=repr(name)[:80], expected=", ".join(sorted(KINDS)))
+        raise FormatError(
+            "unknown kind of grader", found=repr(name)[:80], expected=", ".join(sorted(KINDS)),
+            hint=did_you_mean(str(name), KINDS),
+        )  # fmt: skip
     return KINDS[name].build({key: value for key, value in spec.items() if key != "kind"})
 
 

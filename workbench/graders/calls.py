@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 import inspect
 from collections.abc import Callable
 from dataclasses import MISSING, fields
 from functools import wraps
 from typing import Any, TypeVar
+
+from workbench.display_text import did_you_mean
 
 __all__ = ["call_form", "short_repr", "with_call_help"]
 
@@ -94,7 +95,10 @@ def _wrong(
     form = f"the call is {call_form(cls)}"
     names = [parameter.name for parameter in _parameters(init)]
     if unknown := next((name for name in settings if name not in names), None):
-        near = difflib.get_close_matches(unknown, names, n=1)
-        hint = f"; did you mean {near[0]!r}?" if near else ";"
-        return f"{cls.__name__} takes no {unknown!r}{hint} {form}"
+        near = did_you_mean(unknown, names)
+        return (
+            f"{cls.__name__} takes no {unknown!r}; {near} {form}"
+            if near
+            else f"{cls.__name__} takes no {unknown!r}; {form}"
+        )
     return f"{cls.__name__} cannot be called so: {problem}; {form}"

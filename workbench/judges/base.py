@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import time
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
@@ -45,6 +46,8 @@ _MAX_RAW_CHARACTERS = 10_000
 """Characters of an answer that a grade's metadata holds at most. Ours."""
 REPAIRED_PLATFORMS = frozenset({"", "adaptive", "vllora"})
 """Rules under which an answer that cannot be read is asked for once more."""
+_SERVER_FIELDS = frozenset({"base_url", "api_key_env", "client"})
+"""Fields that say who is asked."""
 _ROWS_AT_ONCE_WITH_STORE = 256
 """Rows graded at once where answers may come from a store, which reads many of them in one query. Ours."""
 
@@ -73,7 +76,10 @@ class Judge(Grader):
         platform: Whose conventions decide how the model is asked and how unclean answers are read, out of
             `judges.PLATFORMS`. "" is ours: no JSON, a number outside the range, a refusal and an answer cut short are
             failed grades.
-        client: Who is asked; None for OpenAI with the key in `OPENAI_API_KEY`. No part of spec, repr or equality.
+        base_url: URL of a server that speaks OpenAI's protocol; "" for the default. Short for `client=OpenAIClient(base_url)`.
+        api_key_env: Environment variable with the key of that server; "" for `OPENAI_API_KEY`. Keys themselves are refused.
+        client: Who is asked; None for OpenAI with the key in `OPENAI_API_KEY`. Like the two before it no part of spec, repr or
+            equality: a file cannot name a server.
 
     Metadata holds `raw` (the answer's text, 10,000 characters at most) and `kept` where it came from a store.
 
@@ -91,6 +97,8 @@ class Judge(Grader):
     max_tokens: int | None = None
     extractor: Extractor = field(default_factory=Extractor)
     platform: str = ""
+    base_url: str = field(default="", compare=False, repr=False, metadata=HANDLING)
+    api_key_env: str = field(default="", compare=False, repr=False, metadata=HANDLING)
     client: ChatClient | None = field(default=None, compare=False, repr=False, metadata=HANDLING)
 
     def __post_init__(self) -> None:
@@ -98,6 +106,8 @@ class Judge(Grader):
         object.__setattr__(self, "extractor", as_extractor(self.extractor))
         refuse_unless(isinstance(self.model, str), "model must be a model's name", self.model)
         self._resolve_model()
+        if self.base_url or self.api_key_env:
+            self._make_client()
         refuse_unless(
             self.platform in PLATFORMS, "unknown platform", self.platform, ", ".join(map(repr, PLATFORMS))
         )
@@ -107,9 +117,26 @@ class Judge(Grader):
         if self.max_tokens is not None:
             check_setting("max_tokens", self.max_tokens)
 
+    def _make_client(self) -> None:
+        """Make the client of `base_url` and `api_key_env`."""
+        refuse_unless(isinstance(self.base_url, str), "base_url must be a URL", self.base_url)
+        # A key would be shown by tracebacks and histories; its text is not repeated here either.
+        is_name = isinstance(self.api_key_env, str) and re.fullmatch(r"[A-Za-z_]\w*|", self.api_key_env)
+        refuse_unless(
+            is_name, "api_key_env must be the name of an environment variable, not a key", "", "'MY_API_KEY'"
+        )
+        client = OpenAIClient(self.base_url or None, self.api_key_env or OpenAIClient.key_variable)
+        # A copy of a judge has both: the settings, and the client that was made of them.
+        if self.client is not None and self.client != client:
+            raise FormatError(
+                "a judge takes a client, or base_url and api_key_env, not both",
+                hint="give them to the client: client=wb.judges.OpenAIClient(base_url, key_variable)",
+            )
+        object.__setattr__(self, "client", client if self.client is None else self.client)
+
     def spec(self) -> dict[str, Any]:
-        """The judge as a plain dict, without its client."""
-        return {name: value for name, value in super().spec().items() if name != "client"}
+        """The judge as a plain dict, without the server it asks."""
+        return {name: value for name, value in super().spec().items() if name not in _SERVER_FIELDS}
 
     def _field_spec(self, f: Field[Any]) -> Any:
         if f.name == "extractor":
@@ -120,8 +147,12 @@ class Judge(Grader):
     @classmethod
     def build(cls, values: dict[str, Any]) -> Self:
         """The judge of a spec. See `Grader.build`."""
-        if "client" in values:
-            raise FormatError("a file cannot name a judge's client", hint="set it on the judge: client=")
+        if named := _SERVER_FIELDS & set(values):
+            raise FormatError(
+                "a file cannot name the server that a judge asks",
+                found=min(named),
+                hint="set it on the judge: base_url=",
+            )
         return super().build(values)
 
     @abstractmethod

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from workbench.display_text import did_you_mean
 from workbench.errors import FormatError
 from workbench.graders.base import is_number
 from workbench.templates import Template, TemplateRunError
@@ -13,9 +14,13 @@ __all__ = ["check_number", "check_template_names", "refuse_unless"]
 
 
 def refuse_unless(condition: object, message: str, found: object = "", expected: str = "") -> None:
-    """Raise a `FormatError` with this message unless a condition on a field holds."""
+    """Raise a `FormatError` with this message unless a condition on a field holds; "unknown ..." proposes the nearest name."""
     if not condition:
-        raise FormatError(message, found=repr(found)[:80] if found != "" else "", expected=expected)
+        names = [name.strip("'") for name in expected.split(", ")] if message.startswith("unknown") else []
+        raise FormatError(
+            message, found=repr(found)[:80] if found != "" else "", expected=expected,
+            hint=did_you_mean(str(found), names),
+        )  # fmt: skip
 
 
 def check_template_names(template: Template, values: Mapping[str, Any], platform: str) -> None:

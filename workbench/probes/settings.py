@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass, fields
 from typing import Any, Self
 
+from workbench.display_text import did_you_mean
 from workbench.errors import ReportError
 from workbench.graders.base import is_number
 from workbench.judges.asking.budget import Budget
@@ -43,9 +44,9 @@ class RunSettings:
         """
         names = [field.name for field in fields(cls)]
         if unknown := set(settings) - {*names}:
-            raise TypeError(
-                f"probe takes no {min(unknown)!r}; beside its own settings it takes {', '.join(names)}"
-            )
+            near = did_you_mean(min(unknown), names)
+            listed = f"besides its own settings it takes {', '.join(names)}"
+            raise TypeError(f"probe takes no {min(unknown)!r}; {near or listed}")
         made = cls(**settings)
         mark = made.pass_threshold
         if mark is not None and not (is_number(mark) and math.isfinite(mark)):

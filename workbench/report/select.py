@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.diagnostics import Finding
+from workbench.display_text import did_you_mean
 from workbench.errors import ReportError
 from workbench.grade import Status
 from workbench.grades import Grades
@@ -51,6 +52,7 @@ def check_graders(names: Iterable[str], existing: Iterable[str]) -> None:
         raise ReportError(
             f"there is no grader {missing[0]!r} in this report",
             expected=" or ".join(map(repr, existing_names)) or "none: the report is empty",
+            hint=did_you_mean(missing[0], existing_names),
         )
 
 
@@ -102,7 +104,12 @@ def _where_true(where: Callable[[float], Any], scores: NDArray[np.float64]) -> N
 def _by_status(status: str, grades: Grades) -> Rows:
     names = [*map(str, Status), "missing"]
     if status not in names:
-        raise ReportError("there is no such status", found=repr(status), expected=", ".join(names))
+        raise ReportError(
+            "there is no such status",
+            found=repr(status),
+            expected=", ".join(names),
+            hint=did_you_mean(status, names),
+        )
     return np.flatnonzero(grades.statuses == status)
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Protocol
 
+from workbench.display_text import did_you_mean
 from workbench.templates.bounds import MAX_SOURCE, Page
 from workbench.templates.braces import Braces
 from workbench.templates.errors import TemplateError, TemplateRunError
@@ -79,7 +80,10 @@ def compile(text: str, dialect: str = "jinja2", **options: Any) -> Template:  # 
             "the template is too long", found=f"{len(text):,} characters", expected=f"{MAX_SOURCE:,}"
         )
     if dialect not in DIALECTS:
-        raise TemplateError("unknown dialect", found=repr(dialect)[:80], expected=", ".join(DIALECTS))
+        raise TemplateError(
+            "unknown dialect", found=repr(dialect)[:80], expected=", ".join(DIALECTS),
+            hint=did_you_mean(str(dialect), DIALECTS),
+        )  # fmt: skip
     frozen = {name: tuple(value) if isinstance(value, list) else value for name, value in options.items()}
     return _compiled(text, dialect, tuple(sorted(frozen.items())))
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 
+from workbench.display_text import did_you_mean
 from workbench.templates.errors import TemplateError
 from workbench.templates.neutral import LOOP_NAMES, Branch, Name, Part, Parts, Put, Repeat, Text
 from workbench.templates.template import compile as compile_template
@@ -38,7 +39,10 @@ def translate(text: str, source: str, target: str) -> str:
     for dialect in (source, target):
         if dialect not in READERS:
             raise TemplateError(
-                "unknown dialect", found=repr(dialect)[:80], expected=", ".join(sorted(READERS))
+                "unknown dialect",
+                found=repr(dialect)[:80],
+                expected=", ".join(sorted(READERS)),
+                hint=did_you_mean(str(dialect), READERS),
             )
     if source == target:
         return compile_template(text, source).text

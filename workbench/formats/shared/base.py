@@ -14,6 +14,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from workbench.certificates import Certificate
+from workbench.display_text import did_you_mean
 from workbench.errors import FormatError
 from workbench.serialization import parts
 from workbench.suite import Suite
@@ -330,7 +331,10 @@ def get_format(name: str) -> Format:
         FormatError: No such format; what exists is listed.
     """
     if name not in FORMATS:
-        raise FormatError("unknown format", found=repr(name)[:80], expected=", ".join(sorted(FORMATS)))
+        raise FormatError(
+            "unknown format", found=repr(name)[:80], expected=", ".join(sorted(FORMATS)),
+            hint=did_you_mean(str(name), FORMATS),
+        )  # fmt: skip
     return FORMATS[name]
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from workbench.display_text import did_you_mean
 from workbench.errors import FormatError
 
 __all__ = ["Node", "join"]
@@ -63,7 +64,12 @@ class Node:
         names = {self._key(name) for name in allowed}
         for key in self.mapping():
             if self._key(key) not in names:
-                raise self.refuse(f"unknown key {key!r}", found=key, expected=", ".join(allowed))
+                raise self.refuse(
+                    f"unknown key {key!r}",
+                    found=key,
+                    expected=", ".join(allowed),
+                    hint=did_you_mean(key, allowed),
+                )
         return self
 
     def has(self, key: str) -> bool:
@@ -144,7 +150,10 @@ class Node:
         value = self.text(key, default)
         allowed = list(options)
         if value is not default and value not in allowed:
-            raise self.at(key).refuse(f"unknown {key}", found=repr(value), expected=", ".join(allowed))
+            raise self.at(key).refuse(
+                f"unknown {key}", found=repr(value), expected=", ".join(allowed),
+                hint=did_you_mean(str(value), allowed),
+            )  # fmt: skip
         return value
 
     def texts(self, key: str) -> tuple[str, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from workbench.display_text import did_you_mean
 from workbench.errors import FormatError
 from workbench.formats.shared.base import FORMATS, Document, Losses, Reading, register
 from workbench.formats.targets.base import Plan, Target
@@ -51,6 +52,11 @@ def target_named(name: str) -> Target:
     """
     target = FORMATS.get(name)
     if not isinstance(target, Target):
-        known = ", ".join(sorted(one.name for one in FORMATS.values() if isinstance(one, Target)))
-        raise FormatError("unknown target", found=repr(name)[:80], expected=known)
+        names = sorted(one.name for one in FORMATS.values() if isinstance(one, Target))
+        raise FormatError(
+            "unknown target",
+            found=repr(name)[:80],
+            expected=", ".join(names),
+            hint=did_you_mean(str(name), names),
+        )
     return target

@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 from weakref import WeakKeyDictionary
 
 from workbench import background
+from workbench.display_text import did_you_mean
 from workbench.errors import FormatError, WorkbenchError
 from workbench.judges.asking.requests import merge_settings
 from workbench.judges.asking.settings import check_request
@@ -211,7 +212,10 @@ def provider_client(provider: str) -> OpenAIClient:
         WorkbenchError: The provider is not in `PROVIDERS`.
     """
     if provider not in PROVIDERS:
-        raise WorkbenchError("unknown provider", found=repr(provider)[:80], expected=", ".join(PROVIDERS))
+        raise WorkbenchError(
+            "unknown provider", found=repr(provider)[:80], expected=", ".join(PROVIDERS),
+            hint=did_you_mean(provider, PROVIDERS),
+        )  # fmt: skip
     address, variable = PROVIDERS[provider]
     return OpenAIClient(base_url=address, key_variable=variable)
 
