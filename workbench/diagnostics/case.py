@@ -61,6 +61,10 @@ class RowContext(Protocol):
         """Place at which each answer was shown, (n,), None where it is not named; None where no column says so."""
 
     @property
+    def few_valued(self) -> Mapping[str, NDArray[Any]]:
+        """Columns of 2 to 50 values beside prompt, answer and reference: cells as text, (n,) each, "" for empty."""
+
+    @property
     def names(self) -> Sequence[str]:
         """Names of the columns that say something about a row beside prompt, answer and reference."""
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from workbench.diagnostics.case import Case
 from workbench.diagnostics.claim import Claim, claim_of
+from workbench.diagnostics.confounders import explained_share, explaining_column, length_levels, within
 from workbench.diagnostics.finding import Finding, Severity
 from workbench.display_text import one_line
 from workbench.statistics import Estimate, Interval
@@ -61,6 +63,8 @@ def favoured(
     if not kinds:
         return
     most = max(kinds, key=lambda each: (round(abs(each.found.value), 9), each.found.value))
+    if _is_explained(case, np.flatnonzero(labelled), most):
+        return
     finding = _finding(
         case, kind, what.format(name=repr(one_line(most.name, 40))), advice, rows[most.own], most.found
     )
@@ -78,6 +82,24 @@ def _makes_the_mistakes(case: Case, labelled: Flags, kind: _Kind) -> bool:
     fair = case.scores[labelled] - np.where(kind.own, kind.found.value, 0.0) >= mark
     wrong = case.accepted[labelled] != good
     return bool(wrong.any()) and 2 * int((fair != good).sum()) <= int(wrong.sum())
+
+
+def _is_explained(case: Case, places: NDArray[np.intp], kind: _Kind) -> bool:
+    """Whether another column, or the length, explains more of the scores, and no favour is left beside it."""
+    scores, groups, labels = case.scores[places], case.scored_groups[places], case.labels[case.rows[places]]
+
+    def left(levels: NDArray[Any]) -> float:
+        return within_levels(scores, groups, levels, kind.own).value
+
+    share = explained_share(scores, labels, kind.own.astype(np.intp))
+    if explaining_column(case, places, labels, left, limit=_FAVOUR, share=share) is not None:
+        return True
+    if case.context is None:
+        return False
+    lengths = case.context.lengths_of(case.rows[places])
+    levels = length_levels(lengths)
+    gone = abs(left(within(labels, levels))) <= _FAVOUR  # not if it is NaN
+    return bool(gone and explained_share(scores, labels, levels) > share)
 
 
 def _kinds(case: Case, names: NDArray[np.object_], labelled: Flags) -> Iterator[_Kind]:

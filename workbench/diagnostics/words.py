@@ -25,7 +25,7 @@ TWO_WORDS = {
     "fails-when-repeated": "fails at times", "keeps-state": "keeps state", "uses-chance": "not repeatable",
     "inconsistent": "not repeatable", "wrong-pass-mark": "wrong pass mark", "labels-disagree": "labels disagree",
     "below-human-ceiling": "below people", "reads-the-label": "reads the label", "reads-a-giveaway": "reads a giveaway",
-    "copied-answers": "copied answers", "follows-length": "follows length", "drifts": "drifts", "few-levels": "few levels",
+    "copied-answers": "copied answers", "follows-length": "follows length", "drifts": "drifts", "differs-by-column": "differs by column", "few-levels": "few levels",
 }  # fmt: skip
 """Kind of a finding to the words of a verdict; the kind itself where it is missing."""
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -15,7 +17,7 @@ Flags = NDArray[np.bool_]
 _FEWEST = 8  # rows of one level, of one kind and of all others; chosen here
 
 
-def within_levels(scores: Floats, codes: NDArray[np.intp], levels: NDArray[np.int8], own: Flags) -> Estimate:
+def within_levels(scores: Floats, codes: NDArray[np.intp], levels: NDArray[Any], own: Flags) -> Estimate:
     """How much higher some rows score than the others of their level, with Welch's standard error (1947).
 
     Within each level, then pooled (Cochran's weights, 1954): what goes with the level is no difference.

@@ -414,7 +414,7 @@ def test_what_a_script_tells_its_console_is_kept():
     console.log('loaded', {a: [1]}, null, undefined, Symbol('s'));
     function grade(input) { for (let i = 0; i < 1e5; i++) console.error('again', i); return 1; }
     """
-    grader = ScriptGrader.from_source(script)
+    grader = ScriptGrader.from_source(script, timeout=20.0)  # of the output, not of the time
     proof = grader.validate()
     assert proof.ok
     assert proof.output.startswith('loaded {"a":[1]} null undefined Symbol(s)\nagain 0\n')

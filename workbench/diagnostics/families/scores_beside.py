@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
@@ -10,17 +11,20 @@ from numpy.typing import NDArray
 
 from workbench.diagnostics.case import Case
 from workbench.diagnostics.claim import Claim
+from workbench.diagnostics.confounders import Column, explaining_column, stratified_correlation
 from workbench.diagnostics.drawn import drawn
 from workbench.diagnostics.favour import beyond, in_user_units
 from workbench.diagnostics.finding import Severity
 from workbench.diagnostics.registry import diagnostic
 from workbench.diagnostics.row_numbers import RowNumbers
+from workbench.display_text import one_line
 from workbench.statistics import Estimate, compact
+from workbench.statistics.differences import within_levels
 from workbench.statistics.partial import rank_correlation
 from workbench.statistics.ranks import ranks
 from workbench.statistics.steps import Step, find_step
 
-__all__ = ["drifts", "follows_length"]
+__all__ = ["differs_by_column", "drifts", "follows_length"]
 
 Floats = NDArray[np.float64]
 
@@ -59,16 +63,95 @@ def follows_length(case: Case) -> Iterable[Claim]:
 def drifts(case: Case) -> Iterable[Claim]:
     """The score goes with the order of the rows: a step of a tenth of the scale, or rank correlation above 0.3 given the labels, a note at 0.6 without.
 
-    Whichever of step and slope explains more of the scores is said. Without labels it may be the rows that get better or
-    worse, hence a note.
+    Whichever of step and slope explains more of the scores is said, unless a column beside it explains it away: see
+    `differs_by_column`. Without labels it may be the rows that get better or worse, hence a note.
     """
     if case.is_tiny or not case.varies:
         return
-    steps = list(_steps(case)) if case.on_scale else []
+    found = _order(case)
+    if found is not None and found.column is None:
+        yield found.claim
+
+
+@diagnostic("differs-by-column")
+def differs_by_column(case: Case) -> Iterable[Claim]:
+    """Scores go with the order of the rows because they go with a column beside it, such as the topic, dataset or writer.
+
+    The value whose rows differ most from the others with the same label is named. Found if the order explains nothing among
+    rows with the same value of that column.
+    """
+    if case.is_tiny or not case.varies or not case.on_scale:
+        return
+    found = _order(case)
+    if found is not None and found.column is not None:
+        yield from _of_column(case, found)
+
+
+@dataclass(frozen=True)
+class _Order:
+    """How the scores go with the order of the rows.
+
+    Attributes:
+        claim: Of a step, or of a slope.
+        rows: Places among the scored rows of those it is about, (m,).
+        levels: What is held fixed, (m,).
+        column: The column that explains it away; None for none.
+    """
+
+    claim: Claim
+    rows: NDArray[np.intp]
+    levels: NDArray[np.int8]
+    column: Column | None
+
+
+def _order(case: Case) -> _Order | None:
+    """A step in the scores, else a slope; None without either."""
+    found = _step(case) if case.on_scale else None
+    if found is not None:
+        return found
     severity = Severity.WARNING if _is_labelled(case) else Severity.NOTE
-    yield from steps or _follows(
-        case, lambda rows: rows.astype(np.float64), "drifts", "order of the rows", severity
+    claims = _follows(case, lambda rows: rows.astype(np.float64), "drifts", "order of the rows", severity)
+    if (claim := next(claims, None)) is None:
+        return None
+    rows, levels = _labelled_part(case)
+    limit = abs(claim.finding.limit or _BESIDE)
+    column = explaining_column(
+        case, rows, levels, lambda inside: stratified_correlation(case.scores[rows], rows.astype(float), inside), limit=limit
+    )  # fmt: skip
+    return _Order(claim, rows, levels, column)
+
+
+def _labelled_part(case: Case) -> tuple[NDArray[np.intp], NDArray[np.int8]]:
+    """Places of the labelled rows and their labels, if there are labels of both kinds; else of all rows, and zeros."""
+    labels = case.labels[case.rows]
+    part = np.flatnonzero(labels >= 0) if _has_both(labels) else np.arange(len(labels))
+    return part, labels[part] if _has_both(labels) else np.zeros(len(part), np.int8)
+
+
+def _of_column(case: Case, order: _Order) -> Iterator[Claim]:
+    column, scores = order.column, case.scores[order.rows]
+    assert column is not None
+    groups = case.scored_groups[order.rows]
+    found = [
+        within_levels(scores, groups, order.levels, column.codes == code)
+        for code in range(len(column.values))
+    ]
+    known = [code for code, one in enumerate(found) if not math.isnan(one.value)]
+    if not known:
+        return
+    code = max(known, key=lambda each: (round(abs(found[each].value), 9), found[each].value))
+    size, is_beside = abs(found[code].value) * case.span, _has_both(case.labels[case.rows])
+    message = (
+        f"scores {size:.2g} {'higher' if found[code].value > 0 else 'lower'} where {one_line(column.name, 40)} is "
+        f"{one_line(column.values[code], 40)!r} than elsewhere, over {'rows with the same label' if is_beside else 'all rows'}"
     )
+    finding = case.finding(
+        "differs-by-column", Severity.WARNING if is_beside else Severity.NOTE, "score less that of other rows", message,
+        f"read these rows: the grader works differently on them; report it by {one_line(column.name, 40)}",
+        case.rows[order.rows][column.codes == code],
+    )  # fmt: skip
+    finding = replace(finding, value=found[code].value, n=found[code].n)
+    yield in_user_units(beyond(finding, found[code], _STEP, tried=2 * len(known)), case.span)
 
 
 def _is_labelled(case: Case) -> bool:
@@ -133,6 +216,8 @@ def _follows(
     found = rank_correlation(case.scores[fixed.rows], column, given=fixed.values, groups=codes)
     if not abs(found.value) > fixed.limit or not _is_own(case, fixed, column, found):  # also without a value
         return
+    if kind == "follows-length" and _is_explained(case, fixed, column, found):
+        return
     is_confounded = fixed.values is not None and _goes_with(fixed.values, column)
     severities = (severity, fixed.severity, Severity.NOTE if is_confounded else severity)
     direction = "rises" if found.value > 0 else "falls"
@@ -144,6 +229,17 @@ def _follows(
     finding = case.finding(kind, least, f"rank correlation with the {noun}", message, advice, rows)
     leads = abs(found.value) > _DRIVES
     yield beyond(replace(finding, value=found.value, n=found.n, leads=leads), found, fixed.limit)
+
+
+def _is_explained(case: Case, fixed: _Fixed, column: Floats, found: Estimate) -> bool:
+    """Whether another column explains more of the scores, and length nothing among rows with the same value of it."""
+    if fixed.values is None or not fixed.is_sure:
+        return False
+    scores = case.scores[fixed.rows]
+    return explaining_column(
+        case, fixed.rows, fixed.values.astype(np.int8),
+        lambda levels: stratified_correlation(scores, column, levels), limit=fixed.limit, share=found.value**2,
+    ) is not None  # fmt: skip
 
 
 def _is_own(case: Case, fixed: _Fixed, column: Floats, found: Estimate) -> bool:
@@ -158,15 +254,14 @@ def _goes_with(quality: Floats, column: Floats) -> bool:
     return abs(rank_correlation(quality, column).value) > _CONFOUNDED
 
 
-def _steps(case: Case) -> Iterator[Claim]:
-    """The claim that the scores jump at one row, where a step explains them better than a slope does."""
-    labels = case.labels[case.rows]
-    is_beside = _has_both(labels)
-    part = np.flatnonzero(labels >= 0) if is_beside else np.arange(len(labels))
-    levels = labels[part] if is_beside else np.zeros(len(part), np.int8)
-    step = find_step(case.scores[part], levels, case.scored_groups[part])
+def _step(case: Case) -> _Order | None:
+    """A jump of the scores at one row; None unless a step explains them better than a slope does."""
+    is_beside = _has_both(case.labels[case.rows])
+    part, levels = _labelled_part(case)
+    scores, groups = case.scores[part], case.scored_groups[part]
+    step = find_step(scores, levels, groups)
     if step is None or not abs(step.found.value) > _STEP or not step.explains_more:
-        return
+        return None
     is_sorted = is_beside and _goes_with(levels.astype(float), np.arange(len(part), dtype=float))
     severity = Severity.WARNING if is_beside and not is_sorted else Severity.NOTE
     finding = case.finding(
@@ -175,7 +270,12 @@ def _steps(case: Case) -> Iterator[Claim]:
     )  # fmt: skip
     finding = replace(finding, value=step.found.value, n=step.found.n)
     # Either direction, and step or slope.
-    yield in_user_units(beyond(finding, step.found, _STEP, tried=4), case.span)
+    claim = in_user_units(beyond(finding, step.found, _STEP, tried=4), case.span)
+    after = np.arange(len(part)) >= step.at
+    column = explaining_column(
+        case, part, levels, lambda inside: within_levels(scores, groups, inside, after).value, limit=_STEP
+    )
+    return _Order(claim, part, levels, column)
 
 
 def _said(case: Case, step: Step, rows: NDArray[np.intp], *, beside: bool) -> str:

@@ -1,0 +1,149 @@
+"""Columns that explain away a cause: what is left of it among rows with the same value of another column.
+
+A cause (order, length, writer, position) is only reported if it is left beside each text column of few values, such as
+topic, dataset or writer: Mantel & Haenszel's stratification (1959), with point estimates.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.diagnostics.case import Case
+from workbench.statistics.ranks import ranks
+
+__all__ = [
+    "Column",
+    "explained_share",
+    "explaining_column",
+    "length_levels",
+    "stratified_correlation",
+    "within",
+]
+
+Codes = NDArray[np.intp]
+Floats = NDArray[np.float64]
+_LENGTH_LEVELS = 5
+"""Levels of equal size into which lengths are divided, to be held fixed."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of few values beside some rows.
+
+    Attributes:
+        name: Of the column.
+        codes: Integer code of each row's value, (m,).
+        share: Share of the scores' variance within the labels that the column explains, adjusted for its number of values.
+        values: The values as text, by code.
+    """
+
+    name: str
+    codes: Codes
+    share: float
+    values: tuple[str, ...] = ()
+
+
+def explaining_column(
+    case: Case, rows: Codes, levels: NDArray[Any], left: Callable[[NDArray[Any]], float], *, limit: float,
+    share: float | None = None,
+) -> Column | None:  # fmt: skip
+    """The column beside which a cause is not left; None if it is left beside each.
+
+    Args:
+        case: The grader's grades.
+        rows: Places among the scored rows of those that the cause is about, (m,).
+        levels: What is held fixed already, such as the label, (m,).
+        left: The size of the cause with such levels held fixed; NaN if the levels leave nothing to compare.
+        limit: Absolute size up to which nothing is left.
+        share: Share of the variance that the cause explains. A column has to explain more; then NaN does not count, since a
+            column that divides the rows more finely says the same. None for a cause of which no other thing is known.
+    """
+    found = [
+        column
+        for column in _columns(case, rows, levels)
+        if (share is None or column.share > share)
+        and _is_gone(left(within(levels, column.codes)), limit, counts_nothing=share is None)
+    ]
+    # Of columns that divide the rows in the same way the coarsest: a dataset, and not the templates of its prompts.
+    return min(found, key=lambda column: (len(column.values), -column.share), default=None)
+
+
+def _is_gone(size: float, limit: float, *, counts_nothing: bool) -> bool:
+    return counts_nothing if math.isnan(size) else abs(size) <= limit
+
+
+def _columns(case: Case, rows: Codes, levels: NDArray[Any]) -> Iterator[Column]:
+    """The text columns of few values; those of numbers and truth values say something of each row, or are other scores."""
+    if case.context is None:
+        return
+    scores = case.scores[rows]
+    for name, cells in case.context.few_valued.items():
+        values, codes = np.unique(cells[case.rows[rows]].astype(str), return_inverse=True)
+        if len(values) > 1 and not all(map(_is_number, values)):
+            yield Column(name, codes, explained_share(scores, levels, codes), tuple(map(str, values)))
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text or "0")
+    except ValueError:
+        return text.casefold() in {"true", "false", "yes", "no"}
+    return True
+
+
+def within(levels: NDArray[Any], codes: Codes) -> Codes:
+    """A code for each pair of level and value, (m,)."""
+    pairs = np.stack([np.asarray(levels, np.intp), codes])
+    combined: Codes = np.unique(pairs, axis=1, return_inverse=True)[1].reshape(-1)
+    return combined
+
+
+def explained_share(scores: Floats, levels: NDArray[Any], codes: Codes) -> float:
+    """Share of the variance within levels that a column explains, adjusted for its number of values; may be below 0."""
+    inside, both = _left(scores, levels), _left(scores, within(levels, codes))
+    n, values = len(scores), int(codes.max(initial=0)) + 1
+    total = float(inside @ inside)
+    if total <= 0 or n <= values + 1:
+        return 0.0
+    return 1 - float(both @ both) / total * (n - 1) / (n - values)
+
+
+def _left(scores: Floats, levels: NDArray[Any]) -> Floats:
+    codes = np.unique(levels, return_inverse=True)[1]
+    means: Floats = np.bincount(codes, weights=scores) / np.maximum(np.bincount(codes), 1)
+    left: Floats = scores - means[codes]
+    return left
+
+
+def stratified_correlation(scores: Floats, column: Floats, levels: NDArray[Any]) -> float:
+    """Rank correlation of scores and a column within levels, pooled; NaN if nothing varies there."""
+    parts = [np.flatnonzero(levels == level) for level in np.unique(levels)]
+    ordered = [part for part in parts if len(part) > 1]
+    if not ordered:
+        return math.nan
+    a = np.concatenate([_centred(scores[part]) for part in ordered])
+    b = np.concatenate([_centred(column[part]) for part in ordered])
+    scale = math.sqrt(float(a @ a) * float(b @ b))
+    return float(a @ b) / scale if scale > 0 else math.nan
+
+
+def _centred(column: Floats) -> Floats:
+    """Ranks as shares of the level's size, around 0."""
+    of_rows: Floats = ranks(column) / len(column)
+    centred: Floats = of_rows - of_rows.mean()
+    return centred
+
+
+def length_levels(lengths: Floats) -> Codes:
+    """The fifth of the rows by length in which each row is, (m,)."""
+    if not len(lengths):
+        return np.zeros(0, np.intp)
+    cuts = np.quantile(lengths, np.arange(1, _LENGTH_LEVELS) / _LENGTH_LEVELS)
+    levels: Codes = np.searchsorted(cuts, lengths, side="right").astype(np.intp)
+    return levels
