@@ -23,6 +23,7 @@ from typing import Any
 
 _thread = sys.modules["_wb_thread"]
 _grade = sys.modules["_wb_grade"]
+_privileges = sys.modules["_wb_privileges"]
 _confine = sys.modules["_wb_confine"]
 _probes = sys.modules["_wb_probes"]
 _checks = sys.modules["_wb_checks"]
@@ -45,10 +46,11 @@ def main(config: dict[str, Any], fds: list[int]) -> None:
     output = Output()
     _tidy_process(output)
     _confine.note_address_space()  # before the locks: /proc cannot be read behind them
+    held = _privileges.held(privileged=_privileges.give_up())
     installed = _confine.lock_down(
         tuple(config["layers"]), config["memory"], read_fd=_protocol.READ_FD, write_fd=_protocol.WRITE_FD
     )
-    leaks = _probes.self_test()
+    leaks = [*held, *_probes.self_test()]
     level = _confine.level(installed, leaks)
     _hide_modules()
     server = Server(rows, page, output)
