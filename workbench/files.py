@@ -22,6 +22,8 @@ def check_writable(path: str | os.PathLike[str]) -> None:
         FormatError: The folder is missing or not writable.
     """
     folder = Path(path).parent
+    if "\0" in os.fspath(path):
+        raise FormatError("a path cannot hold a NUL character", found=ascii(os.fspath(path))[:200])
     if not folder.is_dir():
         raise FormatError(
             "the file cannot be written", where=str(path), found=f"no folder {str(folder)!r}", hint=_HINT
