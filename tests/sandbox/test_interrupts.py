@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import psutil
 import pytest
@@ -24,6 +25,10 @@ def interrupted(*_, **__):
     raise KeyboardInterrupt
 
 
+def descriptors():
+    return len(list(Path("/proc/self/fd").iterdir()))
+
+
 @pytest.fixture
 def own():
     made = Pool()
@@ -38,7 +43,7 @@ def test_an_interrupt_while_a_worker_starts_leaves_nothing(own, monkeypatch, kin
     """No process, no descriptor, and no other exception beside the KeyboardInterrupt."""
     own.check(PROGRAM)  # what is loaded once is there
     own.close()
-    before, processes = len(os.listdir("/proc/self/fd")), set(psutil.Process().children(recursive=True))
+    before, processes = descriptors(), set(psutil.Process().children(recursive=True))
     with monkeypatch.context() as patched:
         patched.setattr(kind, method, interrupted)
         with pytest.raises(KeyboardInterrupt) as caught:
@@ -49,7 +54,7 @@ def test_an_interrupt_while_a_worker_starts_leaves_nothing(own, monkeypatch, kin
     wait_until(
         lambda: set(psutil.Process().children(recursive=True)) <= processes, what="the end of processes"
     )
-    assert len(os.listdir("/proc/self/fd")) <= before
+    assert descriptors() <= before
     assert own.check(PROGRAM).level == "kernel"  # and it starts again
 
 
