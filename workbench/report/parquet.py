@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from workbench.diagnostics.labels import read_labels
 from workbench.display_text import encodable, one_line
 from workbench.errors import ReportError, SamplesError
-from workbench.files import replaced
+from workbench.files import check_regular, replaced
 from workbench.graders.combine import GateResult
 from workbench.grades import Grades
 from workbench.grades_table import GRADE_COLUMNS, WORDS, fill, grade_columns
@@ -185,6 +185,7 @@ def read_marks(path: str | Path) -> Mapping[str, Any]:
 def _opened(path: str | Path) -> Any:
     import pyarrow.parquet as pq
 
+    check_regular(path, ReportError)
     try:
         return pq.ParquetFile(path)
     except (OSError, pa.ArrowException) as error:

@@ -13,6 +13,7 @@ from typing import Any
 import pandas as pd
 
 from workbench.errors import SamplesError
+from workbench.files import STANDARD_INPUT, check_regular, read_bytes, standard_input
 from workbench.samples.cells import Fault
 from workbench.samples.dask_columns import DaskColumns, is_dask_frame
 from workbench.samples.parquet_columns import ParquetColumns, parquet_dataset, to_frame
@@ -53,21 +54,23 @@ def load_file(path: Path, *, strict: bool = True, lazy: bool = False) -> Loaded:
     """A file as a frame, by its suffix; a folder of Parquet files as one.
 
     Args:
-        path: The file or folder.
+        path: The file or folder; `-` reads JSON Lines from standard input.
         strict: Whether a broken line of a JSON Lines file is an error.
         lazy: Whether rows are read as they are asked for, which Parquet allows.
 
     Raises:
         SamplesError: No such file, an unknown suffix, or content that cannot be read; the line is named.
     """
-    if not path.exists():
+    is_standard_input = str(path) == STANDARD_INPUT
+    if not is_standard_input and not path.exists():
         raise SamplesError("the file cannot be opened", where=str(path), found="No such file or folder")
+    check_regular(path, SamplesError)
     if path.is_dir() and not any(path.rglob("*.parquet")):
         raise SamplesError(
             "a folder cannot be read as samples", where=str(path), found="no file that ends in .parquet in it",
             expected="a folder of Parquet files, or a file", hint="name one file of it",
         )  # fmt: skip
-    suffix = ".parquet" if path.is_dir() else path.suffix.lower()
+    suffix = ".parquet" if path.is_dir() else ".jsonl" if is_standard_input else path.suffix.lower()
     if lazy and suffix != ".parquet":
         raise SamplesError(
             "only Parquet can be read some rows at a time", where=str(path), found=repr(path.suffix), expected="'.parquet'",
@@ -137,7 +140,7 @@ def _jsonl(path: Path, strict: bool) -> Loaded:
     lines: list[int] = []
     faults: dict[int, Fault] = {}
     # As bytes: text would also be cut at U+2028 inside a string, and one bad byte would spoil the file.
-    for number, line in enumerate(path.read_bytes().removeprefix(b"\xef\xbb\xbf").split(b"\n"), 1):
+    for number, line in enumerate(_bytes(path).removeprefix(b"\xef\xbb\xbf").split(b"\n"), 1):
         if not line.strip():
             continue
         row, fault = _json_object(line)
@@ -148,6 +151,11 @@ def _jsonl(path: Path, strict: bool) -> Loaded:
         rows.append(row)
         lines.append(number)
     return Loaded(_frame(rows), lines, faults)
+
+
+def _bytes(path: Path) -> bytes:
+    is_stdin = str(path) == STANDARD_INPUT
+    return standard_input(SamplesError) if is_stdin else read_bytes(path, SamplesError)
 
 
 def _json_object(line: bytes) -> tuple[dict[str, Any], Fault | None]:
@@ -174,7 +182,7 @@ def _line_error(path: Path, line: int, fault: Fault) -> SamplesError:
 def _json(path: Path, _: bool) -> Loaded:
     expected = "a JSON list of objects, in UTF-8"
     try:
-        value = json.loads(path.read_bytes().removeprefix(b"\xef\xbb\xbf").decode())
+        value = json.loads(read_bytes(path, SamplesError).removeprefix(b"\xef\xbb\xbf").decode())
     except (ValueError, RecursionError) as error:
         hint = (
             "one JSON object a line is JSON Lines: name the file .jsonl" if "Extra data" in str(error) else ""
@@ -213,7 +221,7 @@ def _csv(path: Path, _: bool) -> Loaded:
 
 
 def _decoded(path: Path) -> str:
-    data = path.read_bytes()
+    data = read_bytes(path, SamplesError)
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:

@@ -149,10 +149,7 @@ def parsed(text: str) -> Any:
 
     try:
         # Before the tree is made, which takes most of the time.
-        if any(True for _ in islice(environment().lex(text), MAX_TOKENS, None)):
-            raise TemplateError(
-                "the template has too many parts", expected=f"at most {MAX_TOKENS:,} words and signs"
-            )
+        _refuse_many(environment().lex(text))
         tree = environment().parse(text)
     except TemplateError:
         raise
