@@ -21,6 +21,11 @@ HANGS = 600
 """Seconds after which a process that should have ended is taken for hanging, on a busy machine too."""
 pytestmark = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
 
+
+def resumed(path):
+    return wb.ExactMatch().run(wb.Samples([{"prompt": "a", "completion": "b"}]), resume=path)
+
+
 WAYS = {
     "graders": ("a.json", FormatError, wb.load),
     "graders in Python": ("a.py", FormatError, wb.load),
@@ -30,16 +35,12 @@ WAYS = {
     "rows of Parquet": ("a.parquet", SamplesError, wb.read_samples),
     "rows read lazily": ("a.parquet", SamplesError, lambda path: wb.read_samples(path, lazy=True)),
     "a report": ("a.parquet", ReportError, wb.read_report),
-    "a run to go on with": ("a.parquet", ReportError, lambda path: resumed(path)),
+    "a run to go on with": ("a.parquet", ReportError, resumed),
     "a store": ("a.db", StoreError, open_store),
     "a prompt": ("a.txt", FormatError, lambda path: RubricJudge(prompt=path)),
-    "an agent": ("a.af", FormatError, lambda path: AgentJudge.from_file(path)),
-    "a rollout": ("a.py", WorkbenchError, lambda path: RolloutGrader.in_process(path)),
+    "an agent": ("a.af", FormatError, AgentJudge.from_file),
+    "a rollout": ("a.py", WorkbenchError, RolloutGrader.in_process),
 }
-
-
-def resumed(path):
-    return wb.ExactMatch().run(wb.Samples([{"prompt": "a", "completion": "b"}]), resume=path)
 
 
 @pytest.fixture
