@@ -12,10 +12,12 @@ from typing import Any
 
 import pandas as pd
 
+from workbench.display_text import one_line
 from workbench.errors import SamplesError
 from workbench.files import STANDARD_INPUT, check_regular, read_bytes, standard_input
 from workbench.samples.cells import Fault
 from workbench.samples.dask_columns import DaskColumns, is_dask_frame
+from workbench.samples.parquet_bounds import read_table
 from workbench.samples.parquet_columns import ParquetColumns, parquet_dataset, to_frame
 from workbench.samples.table import Loaded
 from workbench.thread import StringThread
@@ -87,6 +89,14 @@ def load_file(path: Path, *, strict: bool = True, lazy: bool = False) -> Loaded:
         )
     try:
         return reader(path, strict)
+    except SamplesError:
+        raise
+    except (RecursionError, ValueError, TypeError, LookupError, AttributeError, MemoryError) as error:
+        # What describes a file's columns is text of whoever wrote it, and pandas and Arrow take it at its word.
+        raise SamplesError(
+            "the file cannot be read", where=str(path), found=f"{type(error).__name__}: {one_line(str(error))[:200]}",
+            expected="a file that was not damaged or made to be unreadable",
+        ) from error  # fmt: skip
     except OSError as error:
         raise SamplesError(
             "the file cannot be opened", where=str(path), found=error.strerror or str(error)
@@ -282,7 +292,8 @@ def _parquet(path: Path, _: bool) -> Loaded:
     if path.is_file():
         path.open("rb").close()
     try:
-        return Loaded(to_frame(parquet_dataset(path).to_table()))
+        files = [path] if path.is_file() else list(path.rglob("*.parquet"))
+        return Loaded(to_frame(read_table(parquet_dataset(path), sum(one.stat().st_size for one in files))))
     except pa.ArrowException as error:
         raise SamplesError(
             "the file is not Parquet", where=str(path), found=str(error)[:200], expected="a Parquet file"
