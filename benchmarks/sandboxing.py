@@ -53,14 +53,14 @@ async def grade(thread: StringThread) -> float:
 # Each step by itself, in a fork as a worker is one; the trials last, under all layers.
 STEPS = """
 import json, os, sys, time
-from workbench.sandbox.child import confine, probes
+from workbench.sandbox.child import confine, privileges, probes
 
 libc = confine._libc()
 probes.note_processes()
 confine.note_address_space()
 read, answer = os.pipe()
 STEPS = {
-    "change of user": confine._drop_root,
+    "change of user": privileges.give_up,
     "no_new_privs, dumpable, death signal": lambda: [libc.prctl(n, v, 0, 0, 0) for n, v in ((38, 1), (4, 0), (1, 9))],
     "Landlock": confine._restrict_files,
     "resource limits": lambda: confine._limit_resources(512 << 20),

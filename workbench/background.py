@@ -16,6 +16,9 @@ from concurrent.futures import Future
 from concurrent.futures import wait as wait_for_futures
 from typing import Any, TypeVar
 
+from workbench.errors import WorkbenchError
+from workbench.system_limits import limited
+
 __all__ = ["refuse_waiting", "run", "submit", "then", "uninterrupted", "wait"]
 
 T = TypeVar("T")
@@ -39,7 +42,8 @@ def _running_loop() -> asyncio.AbstractEventLoop:
     global _loop, _thread, _owner  # noqa: PLW0603 (one loop a process is the point)
     with _lock:
         if _loop is None or _thread is None or not _thread.is_alive() or _owner != os.getpid():
-            _loop, _owner = asyncio.new_event_loop(), os.getpid()
+            with limited(WorkbenchError, "the event loop of the workbench cannot start"):
+                _loop, _owner = asyncio.new_event_loop(), os.getpid()
             _thread = threading.Thread(target=_serve, args=(_loop,), name="workbench-loop", daemon=True)
             _thread.start()
         return _loop

@@ -1,18 +1,100 @@
-"""Files written whole or not at all."""
+"""Files that are read to an end of theirs, and written whole or not at all."""
 
 from __future__ import annotations
 
 import os
+import stat
+import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from workbench.errors import FormatError
+from workbench.errors import FormatError, WorkbenchError
 
-__all__ = ["check_writable", "replaced", "write_atomically"]
+__all__ = [
+    "STANDARD_INPUT",
+    "check_regular",
+    "check_writable",
+    "read_bytes",
+    "replaced",
+    "standard_input",
+    "write_atomically",
+]
+
+STANDARD_INPUT = "-"
+"""The path that names standard input; `./-` is a file of that name."""
+
+_KINDS = (
+    (stat.S_ISFIFO, "a named pipe (FIFO)"),
+    (stat.S_ISSOCK, "a socket"),
+    (stat.S_ISCHR, "a device"),
+    (stat.S_ISBLK, "a device"),
+)
 
 _HINT = "choose an existing folder you may write to"
+
+
+def check_regular(path: str | os.PathLike[str], kind: type[WorkbenchError]) -> None:
+    """Refuse what is no file with an end: opening a pipe waits for a writer, and a device may never end.
+
+    A path that is not there, and a folder, are not refused here: whoever reads them has words for these.
+
+    Args:
+        path: What is about to be opened.
+        kind: Of the error.
+
+    Raises:
+        WorkbenchError: Of the kind: a pipe, a socket or a device.
+    """
+    try:
+        mode = os.stat(path).st_mode  # noqa: PTH116 (Path.stat would take a descriptor's number for a name)
+    except (OSError, ValueError):
+        return  # not there, or no path: the reader says so
+    _refuse_irregular(mode, path, kind)
+
+
+def _refuse_irregular(mode: int, path: str | os.PathLike[str], kind: type[WorkbenchError]) -> None:
+    found = next((name for is_kind, name in _KINDS if is_kind(mode)), "")
+    if found:
+        raise kind(
+            "only regular files are read", where=os.fspath(path), found=found, expected="a regular file",
+            hint="write it to a file first; the command line takes - for standard input",
+        )  # fmt: skip
+
+
+def standard_input(kind: type[WorkbenchError], most: int = -1) -> bytes:
+    """The bytes of standard input, for whoever was given `STANDARD_INPUT` by the user and by no file.
+
+    Raises:
+        WorkbenchError: Of the kind: there is none, as in a notebook.
+    """
+    stream = getattr(sys.stdin, "buffer", None)
+    if stream is None:
+        raise kind("there is no standard input here", where=STANDARD_INPUT, hint="name a file")
+    data: bytes = stream.read(most)
+    return data
+
+
+def read_bytes(path: str | os.PathLike[str], kind: type[WorkbenchError], most: int = -1) -> bytes:
+    """The bytes of a regular file.
+
+    Args:
+        path: The file.
+        kind: Of the error for what is no regular file.
+        most: Bytes that are read; all of them by default.
+
+    Raises:
+        WorkbenchError: Of the kind: a pipe, a socket or a device.
+        OSError: It cannot be opened or read.
+        ValueError: No file can have that name.
+    """
+    check_regular(path, kind)  # before it is opened: to open some devices does something
+    # Not waiting for a writer, where a pipe has taken its place in between.
+    fd = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    with os.fdopen(fd, "rb") as file:
+        _refuse_irregular(os.fstat(fd).st_mode, path, kind)
+        return file.read(most)
 
 
 def check_writable(path: str | os.PathLike[str]) -> None:
@@ -22,6 +104,8 @@ def check_writable(path: str | os.PathLike[str]) -> None:
         FormatError: The folder is missing or not writable.
     """
     folder = Path(path).parent
+    if "\0" in os.fspath(path):
+        raise FormatError("a path cannot hold a NUL character", found=ascii(os.fspath(path))[:200])
     if not folder.is_dir():
         raise FormatError(
             "the file cannot be written", where=str(path), found=f"no folder {str(folder)!r}", hint=_HINT

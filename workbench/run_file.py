@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.errors import ReportError
-from workbench.files import check_writable
+from workbench.files import check_regular, check_writable
 from workbench.grade import ErrorKind
 from workbench.graders.control import put_together
 from workbench.grades import FAILED, MISSING, Grades
@@ -93,6 +93,8 @@ class RunFile:
         check_writable(self.path)
         require_own_file(self.path, samples)
         self._unfinished = self.path.with_name(self.path.name + _SUFFIX)
+        for place in (self.path, self._unfinished):
+            check_regular(place, ReportError)
         is_new = not self._unfinished.exists()
         self._database = self._connected()
         try:

@@ -47,6 +47,25 @@ def test_allow_list(machine):
     assert verdict(machine, MMAP[machine], (0, 4096, 7)) == EPERM
 
 
+CLOCK_CALLS = {"x86_64": (228, 229, 230), "aarch64": (113, 114, 115)}
+CPU_CLOCK_OF_1234 = (~1234 << 3) | 2
+
+
+@pytest.mark.parametrize("machine", ["x86_64", "aarch64"])
+@pytest.mark.parametrize("upper", [0, 1, 0x7FFFFFFF, 0xFFFFFFFF])
+def test_clocks_of_other_processes_are_refused(machine, upper):
+    """A clock is named by 32 bits with a sign: small numbers pass, and none that means a process, a thread or a device."""
+    own = {0, 1, 2, 3, 4, 5, 6, 7, 11}
+    tried = {*range(-70, 300), CPU_CLOCK_OF_1234, CPU_CLOCK_OF_1234 | 4, -(2**31), 2**31 - 1, 2**30 + 1}
+    for number in CLOCK_CALLS[machine]:
+        passed = {
+            clock
+            for clock in tried
+            if verdict(machine, number, (upper << 32 | clock & 0xFFFFFFFF, 0, 0)) == ALLOW
+        }
+        assert passed == own
+
+
 @pytest.mark.parametrize("machine", ["x86_64", "aarch64"])
 def test_other_architectures_are_killed(machine):
     """A call through another table ends the process."""
@@ -120,8 +139,11 @@ def test_unknown_machine_has_no_filter():
 @pytest.mark.parametrize(
     ("installed", "leaks", "level"),
     [
-        (["seccomp", "landlock"], [], "kernel"),
-        (["seccomp"], [], "kernel"),
+        (["seccomp", "landlock", "rlimits"], [], "kernel"),
+        (["seccomp", "rlimits"], [], "kernel"),
+        (["seccomp", "landlock"], [], "partial"),
+        (["seccomp", "rlimits"], ["user id 0"], "partial"),
+        (["seccomp", "rlimits"], ["ambient capabilities"], "partial"),
         (["seccomp"], ["stat"], "partial"),
         (["rlimits", "landlock"], [], "partial"),
         (["rlimits"], ["mkdir", "kill"], "partial"),

@@ -474,6 +474,52 @@ def test_forged_row_answers_raise_nothing(body):
     assert run("return 0.25", 5).grades.scores.tolist() == [0.25] * 5
 
 
+HOLD = """
+if i == 1500:
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    frame = sys._getframe()
+    while "index" not in frame.f_locals:
+        frame = frame.f_back
+    scores, index = frame.f_locals["scores"], frame.f_locals["index"]
+    for step in range(1, 31):
+        scores[min(index + step, len(scores) - 2)] = 9.0
+        time.sleep(0.1)
+    return 0.25
+return 0.5
+"""
+
+
+@pytest.mark.parametrize("noted", [False, True])
+def test_forged_progress_buys_a_row_no_time(noted):
+    """A row that writes marks for the rows behind it is ended as any other, and most of what it wrote does not count."""
+    limits = Limits(row_seconds=0.3, load_seconds=2.0)
+    module = FORGE + ("from workbench import Grade\n" if noted else "")
+    outcome = run(HOLD, 2000, module=module, limits=limits)
+    scores = outcome.grades.scores
+    assert 0.25 not in scores  # it never comes to its end
+    # In the fifth of a second that rows share it can write for two rows or three; one of these takes its blame.
+    assert ErrorKind.TIMEOUT in kinds(outcome).values()
+    assert sum(scores == 9.0) <= 10
+    assert sum(scores == 0.5) >= 1989
+    assert outcome.grades.n_scored + outcome.grades.n_failed == 2000
+
+
+def test_slow_honest_rows_are_all_scored():
+    """Each takes most of its limit, and they were asked for together: none is lost, and no worker is ended."""
+    outcome = run("import time\ntime.sleep(0.8)\nreturn float(i)", 4, limits=Limits(row_seconds=1.0))
+    assert outcome.grades.scores.tolist() == [0.0, 1.0, 2.0, 3.0]
+    assert outcome.lost == 0
+    assert (outcome.grades.seconds >= 0.2).all()
+
+
+def test_rows_taken_from_a_slow_worker_are_graded_once_each():
+    """Slow rows among quick ones, in two workers: every row has its own score."""
+    body = "import time\ntime.sleep(0.3 if i % 50 == 10 else 0)\nreturn float(i)"
+    outcome = run(body, 400, limits=Limits(row_seconds=2.0), workers=2)
+    assert np.array_equal(outcome.grades.scores, np.arange(400.0))
+    assert outcome.lost == 0
+
+
 _OWN = {"timeout", "memory", "runtime", "return_type", "not_finite", "out_of_range"}
 
 

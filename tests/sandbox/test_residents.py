@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+import itertools
 import marshal
 import os
 import signal
@@ -16,7 +17,7 @@ from tests.browser.lab import wait_until
 from workbench.errors import IsolationError
 from workbench.grade import ErrorKind
 from workbench.sandbox.child.contained import is_self_contained
-from workbench.sandbox.child.protocol import NOT_SCORED
+from workbench.sandbox.child.protocol import CAPACITY, NOT_SCORED
 from workbench.sandbox.host import residents as module
 from workbench.sandbox.host import worker_group
 from workbench.sandbox.host.limits import Limits, Program
@@ -245,6 +246,62 @@ def test_what_ignores_the_soft_limit_is_ended(body):
     assert kinds(grades) == {1: ErrorKind.TIMEOUT}
     assert grades.n_scored == 2
     assert grades.seconds[1] >= FAST.row_seconds
+
+
+FORGING = """
+import signal, sys, time
+async def grade(thread):
+    if thread.completion() != "1000":
+        return 1.0
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    frame = sys._getframe()
+    while "index" not in frame.f_locals:
+        frame = frame.f_back
+    scores, index = frame.f_locals["scores"], frame.f_locals["index"]
+    for step in range(1, 501):
+        scores[min(index + step, len(scores) - 2)] = 9.0
+        time.sleep(0.005)
+    return 0.25
+"""
+
+
+def test_forged_progress_buys_a_row_no_time():
+    """The rows behind are taken from its worker by the host's clock: what it writes for them does not count."""
+    grades = lent(FORGING, map(str, range(3000)), workers=1)
+    assert 0.25 not in grades.scores  # it never comes to its end
+    assert grades.n_scored + grades.n_failed == 3000
+    assert (grades.scores[:1000] == 1.0).all()
+
+
+def test_a_single_call_gains_nothing_by_seeming_to_load():
+    """A worker that says it still makes the module ready has the time that this took before, and no more."""
+    text = "import re\nasync def grade(thread):\n    return bool(re.match('(a+)+$', 'a' * 60 + 'b'))\n"
+    batch = residents().alone(
+        Program(text, Limits(row_seconds=0.3, load_seconds=60.0)), packed(["bad", "worse"])
+    )
+    forged = itertools.cycle([0.0, -1.0])
+
+    def forge():
+        for member in members():
+            if member.state == "busy" and member.worker is not None:
+                member.worker.scores[CAPACITY : CAPACITY + 2] = next(forged)
+        return batch.future.done()
+
+    wait_until(forge, what="the end of the call", seconds=30)
+    grades = batch.future.result(0)
+    assert kinds(grades) == {0: ErrorKind.TIMEOUT, 1: ErrorKind.TIMEOUT}
+
+
+def test_seconds_that_are_not_told_are_taken_from_the_clock():
+    """A row that says it took no time has the time that passed here."""
+    text = (
+        "import sys, time\nasync def grade(thread):\n    time.sleep(0.3)\n    frame = sys._getframe()\n"
+        "    while 'threads' not in frame.f_locals:\n        frame = frame.f_back\n"
+        "    rows = frame.f_locals['threads']\n    rows._since = time.perf_counter()\n    return 1.0\n"
+    )
+    grades = lent(text, ["a"], workers=1)
+    assert grades.scores.tolist() == [1.0]
+    assert grades.seconds[0] >= 0.3
 
 
 def test_a_batch_of_which_most_rows_hang_is_given_up():

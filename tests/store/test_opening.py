@@ -430,3 +430,14 @@ def test_a_file_that_is_put_back_is_the_same_one(tmp_path):
         assert (store.labels.get(["one", "two"]), store.lost) == ([True, True], "")
     with open_store("sqlite://") as memory:
         assert memory.lost == ""
+
+
+@pytest.mark.parametrize(
+    "where", ["a\0b.db", Path("a\0b.db"), "sqlite:///a\0b.db", "sqlite:///a%00b.db", "postgresql://h/a\0b"]
+)
+def test_an_address_with_a_nul_is_refused_in_words(where):
+    """No path can hold one; the characters are shown, not sent to the terminal."""
+    with pytest.raises(StoreError) as caught:
+        open_store(where)
+    assert "NUL" in caught.value.what
+    assert "\0" not in str(caught.value)

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from workbench.templates import DIALECTS, TemplateError, TemplateRunError
 from workbench.templates import compile as compile_template
-from workbench.templates.bounds import MAX_OUTPUT, MAX_SOURCE
+from workbench.templates.bounds import MAX_OUTPUT, MAX_SOURCE, MAX_STEPS, MAX_TOKENS, Page
+from workbench.templates.native import Jinja
 
 LONG = {"rows": list(range(1000)), "wide": ["x"] * 1000, "big": "x" * 2**20}
 
@@ -50,6 +51,48 @@ def test_a_bomb_is_stopped(dialect, text):
     options = {"names": ["big"]} if dialect == "braces" else {}
     with pytest.raises(TemplateRunError):
         compile_template(text, dialect, **options).render(values)
+
+
+@pytest.mark.parametrize(
+    ("text", "steps"),
+    [
+        ("{{ t|unique|list|length }}", 50_000),
+        ("{{ t|sort|length }}", 50_000),
+        ("{{ t is sequence and -1 is in t }}", 5_000),
+        ("{{ -1 in t }}", 5_000),
+        ("{{ t == u }}", 5_000),
+        ("{{ long.count(-1) }}", 50_000),
+        ("{{ long.index(49999) }}", 50_000),
+        ("{{ [long]|string|length }}", 5_000),
+        ("{{ [t]|tojson|length }}", 5_000),
+    ],
+)
+def test_going_through_a_long_value_is_work(text, steps):
+    """Whatever kind of sequence it is, and whichever way it is gone through."""
+    long = list(range(50_000))
+    page = Page()
+    values = {"rows": LONG["rows"], "t": tuple(long), "u": tuple(long), "long": long}
+    with suppress(TemplateRunError):
+        Jinja(text).render(values, page)
+    assert page.steps <= MAX_STEPS - steps
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{{ (" + "1," * 100_000 + ")|length }}",
+        "{{ [" + "1," * 100_000 + "]|length }}",
+        "{{ 1 }}" * 100_000,
+        "{% if a %}b{% endif %}" * 30_000,
+        "{{ " + "~".join(["a"] * 100_000) + " }}",
+    ],
+    ids=["tuple", "list", "outputs", "ifs", "joined"],
+)
+def test_a_template_of_too_many_parts_is_refused(text):
+    """Before it is compiled: that takes time with each of them."""
+    with pytest.raises(TemplateError) as caught:
+        compile_template(text)
+    assert f"{MAX_TOKENS:,}" in caught.value.expected
 
 
 @pytest.mark.parametrize(

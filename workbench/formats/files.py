@@ -138,7 +138,7 @@ def _opened(
     release: str = "",
 ) -> tuple[Reading, str | None]:
     target = Path(path)
-    return Reading(read_text(target), str(target), target.parent, trust, release), format
+    return Reading(read_text(target, stdin=True), str(target), target.parent, trust, release), format
 
 
 def loads(

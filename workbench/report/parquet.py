@@ -13,14 +13,15 @@ from numpy.typing import NDArray
 
 from workbench.diagnostics.labels import read_labels
 from workbench.display_text import encodable, one_line
-from workbench.errors import ReportError, SamplesError
-from workbench.files import replaced
+from workbench.errors import ReportError, SamplesError, WorkbenchError
+from workbench.files import check_regular, replaced
 from workbench.graders.combine import GateResult
 from workbench.grades import Grades
 from workbench.grades_table import GRADE_COLUMNS, WORDS, fill, grade_columns
 from workbench.report.protocols import ReportLike
 from workbench.report.same import digest_of_ends
 from workbench.samples import Samples, as_samples, read_samples
+from workbench.samples.parquet_bounds import Unpacked, check_metadata, step_rows
 
 __all__ = ["read_marks", "read_settings", "require_own_file", "write_report"]
 
@@ -159,6 +160,16 @@ def read_settings(path: str | Path, samples: Any = None) -> dict[str, Any]:
     Raises:
         ReportError: No such file, another kind of file, samples that are not there or not the ones that were graded.
     """
+    try:
+        return _read_settings(path, samples)
+    except WorkbenchError:
+        raise
+    except (LookupError, TypeError, ValueError, AttributeError, RecursionError, MemoryError) as error:
+        # Every field of it is a claim of whoever wrote the file.
+        raise _unreadable(path, error) from error
+
+
+def _read_settings(path: str | Path, samples: Any) -> dict[str, Any]:
     with _opened(path) as file:
         settings = _checked_settings(file, path)
         rows = _samples(settings["samples"], samples, path)
@@ -185,6 +196,7 @@ def read_marks(path: str | Path) -> Mapping[str, Any]:
 def _opened(path: str | Path) -> Any:
     import pyarrow.parquet as pq
 
+    check_regular(path, ReportError)
     try:
         return pq.ParquetFile(path)
     except (OSError, pa.ArrowException) as error:
@@ -203,7 +215,7 @@ def _checked_settings(file: Any, path: str | Path) -> dict[str, Any]:
     try:
         settings = json.loads((file.schema_arrow.metadata or {})[_KEY])
         known = settings["format"] == _FORMAT
-    except (KeyError, ValueError, TypeError):
+    except (KeyError, ValueError, TypeError, RecursionError):
         known = False
     if not known:
         raise ReportError(
@@ -277,12 +289,17 @@ def _fields(file: Any, settings: Mapping[str, Any], samples: Samples, path: str 
 
 
 def _parts(file: Any, path: str | Path) -> Iterator[tuple[int, dict[str, pa.Array]]]:
-    start = 0
+    start, place, metadata = 0, str(path), file.metadata
     try:
-        for batch in file.iter_batches(batch_size=_ROWS):
+        check_metadata(place, metadata)
+        groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
+        rows = min((step_rows(place, group, None, _ROWS) for group in groups), default=_ROWS)
+        unpacked = Unpacked(place, Path(path).stat().st_size)
+        for batch in file.iter_batches(batch_size=rows):
+            unpacked.add(batch)
             yield start, dict(zip(batch.schema.names, batch.columns, strict=True))
             start += len(batch)
-    except (OSError, pa.ArrowException) as error:
+    except (OSError, pa.ArrowException, SamplesError) as error:
         raise _unreadable(path, error) from error
 
 

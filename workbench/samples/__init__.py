@@ -28,7 +28,7 @@ def read_samples(
         path_or_data: A path ending in .jsonl, .ndjson, .json (a list of objects), .csv, .tsv or .parquet, a folder of
             Parquet files (in the order of their paths; folders named `key=value` make a column), a DataFrame, a list of
             dicts, or a list of StringThreads. Text files are UTF-8, with or without a byte order mark. CSV cells are kept
-            as they are written; an empty one is missing.
+            as they are written; an empty one is missing. Only regular files are read; "-" is standard input, JSON Lines.
         columns: Role to column name, overriding what `Samples` recognises; None switches a role off.
         strict: Whether a broken line of a JSON Lines file is an error. If not, its row is kept, listed in
             `Samples.problems`, and fails in a run.

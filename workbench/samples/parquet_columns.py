@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from workbench.display_text import one_line
 from workbench.errors import SamplesError
 from workbench.samples.frame_columns import FLOATS, Rows, UnreadableRowsError, codes_of_pieces, large_text
+from workbench.samples.parquet_bounds import Unpacked, check_metadata, step_rows
 
 if TYPE_CHECKING:
     import pyarrow.dataset as ds
@@ -244,7 +245,7 @@ class ParquetColumns:
         try:
             while row >= cursor.stop:
                 cursor.first, cursor.batch = cursor.stop, next(cursor.batches)
-        except (pa.ArrowException, OSError, StopIteration) as error:
+        except (pa.ArrowException, OSError, StopIteration, SamplesError) as error:
             cursors.remove(cursor)
             raise self._unreadable(error, range(cursor.stop, group.stop)) from error
         return cursor
@@ -257,7 +258,7 @@ class ParquetColumns:
                 for batch in self._read(group, column):
                     yield first, batch
                     first += len(batch)
-        except (pa.ArrowException, OSError) as error:
+        except (pa.ArrowException, OSError, SamplesError) as error:
             raise self._unreadable(error, range(first, group.stop)) from error
 
     def _read(self, group: _RowGroup, column: str) -> Iterator[pa.Array]:
@@ -266,14 +267,17 @@ class ParquetColumns:
         options = ds.ParquetFragmentScanOptions(
             use_buffered_stream=True, buffer_size=_BUFFER, pre_buffer=False
         )
+        path, name = str(group.fragment.path), self._fields[column].name
+        metadata = group.fragment.metadata.row_group(group.fragment.row_groups[0].id)
+        unpacked = Unpacked(path, min(Path(path).stat().st_size, metadata.total_byte_size))
         batches = group.fragment.to_batches(
-            schema=self._schema, columns=[self._fields[column].name], batch_size=group.batch_rows, batch_readahead=1,
+            schema=self._schema, columns=[name], batch_size=step_rows(path, metadata, name, group.batch_rows), batch_readahead=1,
             fragment_readahead=1, fragment_scan_options=options, use_threads=False,
         )  # fmt: skip
-        path = str(group.fragment.path)
         for batch in batches:
             if _version(path) != self._versions[path]:
                 raise OSError(f"{path} was written anew")
+            unpacked.add(batch)
             if len(batch):
                 yield batch.column(0)
 
@@ -300,6 +304,7 @@ def _row_groups(file: Any) -> list[tuple[Any, int]]:
         SamplesError: The file is damaged.
     """
     try:
+        check_metadata(str(file.path), file.metadata)
         return [(part, part.row_groups[0].num_rows) for part in file.split_by_row_group()]
     except (pa.ArrowException, OSError) as error:
         raise SamplesError(

@@ -12,9 +12,12 @@ from typing import Any
 
 import pandas as pd
 
+from workbench.display_text import one_line
 from workbench.errors import SamplesError
+from workbench.files import STANDARD_INPUT, check_regular, read_bytes, standard_input
 from workbench.samples.cells import Fault
 from workbench.samples.dask_columns import DaskColumns, is_dask_frame
+from workbench.samples.parquet_bounds import read_table
 from workbench.samples.parquet_columns import ParquetColumns, parquet_dataset, to_frame
 from workbench.samples.table import Loaded
 from workbench.thread import StringThread
@@ -53,21 +56,23 @@ def load_file(path: Path, *, strict: bool = True, lazy: bool = False) -> Loaded:
     """A file as a frame, by its suffix; a folder of Parquet files as one.
 
     Args:
-        path: The file or folder.
+        path: The file or folder; `-` reads JSON Lines from standard input.
         strict: Whether a broken line of a JSON Lines file is an error.
         lazy: Whether rows are read as they are asked for, which Parquet allows.
 
     Raises:
         SamplesError: No such file, an unknown suffix, or content that cannot be read; the line is named.
     """
-    if not path.exists():
+    is_standard_input = str(path) == STANDARD_INPUT
+    if not is_standard_input and not path.exists():
         raise SamplesError("the file cannot be opened", where=str(path), found="No such file or folder")
+    check_regular(path, SamplesError)
     if path.is_dir() and not any(path.rglob("*.parquet")):
         raise SamplesError(
             "a folder cannot be read as samples", where=str(path), found="no file that ends in .parquet in it",
             expected="a folder of Parquet files, or a file", hint="name one file of it",
         )  # fmt: skip
-    suffix = ".parquet" if path.is_dir() else path.suffix.lower()
+    suffix = ".parquet" if path.is_dir() else ".jsonl" if is_standard_input else path.suffix.lower()
     if lazy and suffix != ".parquet":
         raise SamplesError(
             "only Parquet can be read some rows at a time", where=str(path), found=repr(path.suffix), expected="'.parquet'",
@@ -84,6 +89,14 @@ def load_file(path: Path, *, strict: bool = True, lazy: bool = False) -> Loaded:
         )
     try:
         return reader(path, strict)
+    except SamplesError:
+        raise
+    except (RecursionError, ValueError, TypeError, LookupError, AttributeError, MemoryError) as error:
+        # What describes a file's columns is text of whoever wrote it, and pandas and Arrow take it at its word.
+        raise SamplesError(
+            "the file cannot be read", where=str(path), found=f"{type(error).__name__}: {one_line(str(error))[:200]}",
+            expected="a file that was not damaged or made to be unreadable",
+        ) from error  # fmt: skip
     except OSError as error:
         raise SamplesError(
             "the file cannot be opened", where=str(path), found=error.strerror or str(error)
@@ -137,7 +150,7 @@ def _jsonl(path: Path, strict: bool) -> Loaded:
     lines: list[int] = []
     faults: dict[int, Fault] = {}
     # As bytes: text would also be cut at U+2028 inside a string, and one bad byte would spoil the file.
-    for number, line in enumerate(path.read_bytes().removeprefix(b"\xef\xbb\xbf").split(b"\n"), 1):
+    for number, line in enumerate(_bytes(path).removeprefix(b"\xef\xbb\xbf").split(b"\n"), 1):
         if not line.strip():
             continue
         row, fault = _json_object(line)
@@ -148,6 +161,11 @@ def _jsonl(path: Path, strict: bool) -> Loaded:
         rows.append(row)
         lines.append(number)
     return Loaded(_frame(rows), lines, faults)
+
+
+def _bytes(path: Path) -> bytes:
+    is_stdin = str(path) == STANDARD_INPUT
+    return standard_input(SamplesError) if is_stdin else read_bytes(path, SamplesError)
 
 
 def _json_object(line: bytes) -> tuple[dict[str, Any], Fault | None]:
@@ -174,7 +192,7 @@ def _line_error(path: Path, line: int, fault: Fault) -> SamplesError:
 def _json(path: Path, _: bool) -> Loaded:
     expected = "a JSON list of objects, in UTF-8"
     try:
-        value = json.loads(path.read_bytes().removeprefix(b"\xef\xbb\xbf").decode())
+        value = json.loads(read_bytes(path, SamplesError).removeprefix(b"\xef\xbb\xbf").decode())
     except (ValueError, RecursionError) as error:
         hint = (
             "one JSON object a line is JSON Lines: name the file .jsonl" if "Extra data" in str(error) else ""
@@ -213,7 +231,7 @@ def _csv(path: Path, _: bool) -> Loaded:
 
 
 def _decoded(path: Path) -> str:
-    data = path.read_bytes()
+    data = read_bytes(path, SamplesError)
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -274,7 +292,8 @@ def _parquet(path: Path, _: bool) -> Loaded:
     if path.is_file():
         path.open("rb").close()
     try:
-        return Loaded(to_frame(parquet_dataset(path).to_table()))
+        files = [path] if path.is_file() else list(path.rglob("*.parquet"))
+        return Loaded(to_frame(read_table(parquet_dataset(path), sum(one.stat().st_size for one in files))))
     except pa.ArrowException as error:
         raise SamplesError(
             "the file is not Parquet", where=str(path), found=str(error)[:200], expected="a Parquet file"

@@ -94,8 +94,9 @@ def parse(where: str | os.PathLike[str]) -> Address:
             of today's working directory for good.
 
     Raises:
-        StoreError: Neither, or a driver that is not installed or asynchronous.
+        StoreError: Neither, or a driver that is not installed or asynchronous, or a NUL character, which no path can hold.
     """
+    _refuse_nul(where)
     if isinstance(where, os.PathLike) or (
         isinstance(where, str) and "://" not in where and where.lower().endswith(_FILES)
     ):
@@ -106,6 +107,15 @@ def parse(where: str | os.PathLike[str]) -> Address:
         url = url.set(drivername="postgresql+psycopg")
     _check_driver(url)
     return _sqlite(url) if url.get_backend_name() == "sqlite" else Address(url)
+
+
+def _refuse_nul(where: object) -> None:
+    typed = os.fspath(where) if isinstance(where, os.PathLike) else where
+    if isinstance(typed, str) and ("\0" in typed or "%00" in typed):
+        shown = _without_password(typed).replace("\0", "\\0")
+        raise StoreError(
+            "the address of a database holds a NUL character", found=shown[:200], expected=_EXPECTED
+        )
 
 
 def _url(where: Any) -> URL:

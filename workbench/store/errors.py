@@ -120,6 +120,8 @@ def _meaning(cause: BaseException, address: Address, *, disconnected: bool) -> t
 
 def place_problem(path: Path) -> tuple[str, str] | None:
     """Why there can be no database file at a path, and the next step; None where there can."""
+    if path.exists() and not path.is_file() and not path.is_dir():
+        return "this is a pipe, a socket or a device, no database file", "name a regular file"
     if path.is_dir():
         return "this is a folder, no database file", f"name a file in it, such as {path / 'workbench.db'}"
     if not path.parent.is_dir():

@@ -7,10 +7,13 @@ from collections.abc import Iterable
 
 from workbench.templates.errors import TemplateRunError
 
-__all__ = ["MAX_NESTING", "MAX_OUTPUT", "MAX_SOURCE", "MAX_STEPS", "Page"]
+__all__ = ["MAX_NESTING", "MAX_OUTPUT", "MAX_SOURCE", "MAX_STEPS", "MAX_TOKENS", "Page"]
 
 MAX_SOURCE = 2**20
 """Characters of a template."""
+
+MAX_TOKENS = 50_000
+"""Words, numbers, signs and texts of a template: reading and compiling it takes about 20 microseconds for each, so a second."""
 
 MAX_OUTPUT = 4 * 2**20
 """Characters one rendering may write: more than any judge reads, and enough for a completion of a mebibyte."""

@@ -7,10 +7,11 @@ joined texts are counted as they are made. A name without a value is false in a 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from itertools import islice
 from typing import Any, NamedTuple
 
-from workbench.templates.bounds import MAX_NESTING, Page
+from workbench.templates.bounds import MAX_NESTING, MAX_TOKENS, Page
 from workbench.templates.errors import TemplateError, TemplateRunError
 
 __all__ = ["Jinja", "parsed"]
@@ -147,7 +148,11 @@ def parsed(text: str) -> Any:
     from workbench.templates.native_sandbox import environment
 
     try:
+        # Before the tree is made, which takes most of the time.
+        _refuse_many(environment().lex(text))
         tree = environment().parse(text)
+    except TemplateError:
+        raise
     except TemplateSyntaxError as error:
         raise _placed(error.message or "a tag that cannot be read", error.lineno, text) from None
     except (RecursionError, ValueError, OverflowError, MemoryError) as error:
@@ -156,6 +161,13 @@ def parsed(text: str) -> Any:
         ) from None
     _check(tree, text)
     return tree
+
+
+def _refuse_many(tokens: Iterator[Any]) -> None:
+    if any(True for _ in islice(tokens, MAX_TOKENS, None)):
+        raise TemplateError(
+            "the template has too many parts", expected=f"at most {MAX_TOKENS:,} words and signs"
+        )
 
 
 def _placed(problem: str, line: int, text: str, expected: str = "") -> TemplateError:
@@ -191,6 +203,11 @@ def _check_name(node: Any, text: str) -> None:
         raise _placed(f"there is no {kind} {node.name!r}", node.lineno, text, ", ".join(sorted(names)))
 
 
+def _tested(test: Any, through: Callable[[str, Any], Any]) -> Any:
+    """What is tested; whether a name has a value can be asked of the name alone."""
+    return test.node if test.name in {"defined", "undefined"} else through("_weighed", test.node)
+
+
 def _counted(tree: Any) -> Any:
     """The tree with everything that repeats or makes something handed through a filter that counts."""
     from jinja2 import nodes
@@ -207,6 +224,15 @@ def _counted(tree: Any) -> Any:
             elif isinstance(node, nodes.Concat):
                 return through(
                     "_joined", nodes.List(node.nodes, lineno=node.lineno, environment=tree.environment)
+                )
+            elif isinstance(node, nodes.Compare):
+                node.expr = through("_weighed", node.expr)
+                for operand in node.ops:
+                    operand.expr = through("_weighed", operand.expr)
+            elif isinstance(node, nodes.Test):
+                node.node, node.args = (
+                    _tested(node, through),
+                    [through("_weighed", value) for value in node.args],
                 )
             elif isinstance(node, nodes.List | nodes.Dict) or (
                 isinstance(node, nodes.Tuple) and node.ctx == "load"

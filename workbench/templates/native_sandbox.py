@@ -31,6 +31,8 @@ _MAX_MADE = 100_000
 """Parts, counted as often as they appear, of a list or dict made in a template."""
 
 _MAX_BITS = 4096
+_FREE = 10
+"""Parts of a value that are looked at, or compared, in the time of one step."""
 _KEPT_FILTERS = (
     "abs capitalize count d default dictsort first float int items last length list lower map max min reject "
     "rejectattr reverse select selectattr sort title trim truncate unique upper wordcount"
@@ -92,6 +94,11 @@ class Sandbox(ImmutableSandboxedEnvironment):
         """No `str.format`: a width in it fills the memory."""
         return
 
+    def call(self, __context: Any, __obj: Any, *values: Any, **named: Any) -> Any:  # noqa: PYI063 (jinja's signature)
+        """Call a method, with the length of what it belongs to and of its arguments counted as steps."""
+        PAGE.get().step(1 + sum(map(_weight, (getattr(__obj, "__self__", None), *values))))
+        return super().call(__context, __obj, *values, **named)
+
     def call_binop(self, context: Any, operator: str, left: Any, right: Any) -> Any:
         """Apply an operator if its result will not be too large."""
         PAGE.get().step()
@@ -132,6 +139,8 @@ def _measure(value: Any, limit: int) -> None:
             pending += item
         elif not isinstance(item, str | int | float | None):
             raise TemplateRunError(f"a {type(item).__name__} is no data and has no text")
+    if count > _FREE:
+        PAGE.get().step(count // _FREE)
 
 
 def _printable(value: Any) -> Any:
@@ -219,17 +228,25 @@ def _dict(*values: Any, **named: Any) -> dict[str, Any]:
 GLOBALS: dict[str, Any] = {"range": _range, "dict": _dict, "namespace": Namespace}
 
 
+def _weight(value: Any) -> int:
+    """Steps that going through a value once is counted as."""
+    if isinstance(value, str):
+        return len(value) // 1000
+    return len(value) if isinstance(value, list | tuple | dict | range) else 0
+
+
+def _weighed(value: Any) -> Any:
+    """A value that is about to be compared: two long lists are gone through to their ends."""
+    PAGE.get().step(1 + _weight(value) // _FREE)
+    return value
+
+
 def _charged(rule: Callable[..., Any]) -> Callable[..., Any]:
     """The filter, with the length of its arguments counted as steps of the rendering."""
 
     @wraps(rule)
     def charged(*values: Any, **named: Any) -> Any:
-        sizes = [
-            len(value) // (1000 if isinstance(value, str) else 1)
-            for value in values
-            if isinstance(value, str | list | dict | range)
-        ]
-        PAGE.get().step(1 + sum(sizes))
+        PAGE.get().step(1 + sum(map(_weight, values)))
         return rule(*values, **named)
 
     return charged
@@ -248,7 +265,12 @@ def environment() -> Sandbox:
     }  # fmt: skip
     builtin = {name: sandbox.filters[name] for name in _KEPT_FILTERS.split()}
     sandbox.filters = {name: _charged(rule) for name, rule in {**builtin, **own}.items()}
-    sandbox.filters |= {"_turns": _counted_items, "_joined": _joined, "_bounded": _bounded}
+    sandbox.filters |= {
+        "_turns": _counted_items,
+        "_joined": _joined,
+        "_bounded": _bounded,
+        "_weighed": _weighed,
+    }
     sandbox.globals = dict(GLOBALS)
     return sandbox
 

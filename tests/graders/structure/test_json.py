@@ -132,6 +132,42 @@ def test_bad_schemas_are_refused_when_the_grader_is_made(schema, part):
         JsonSchema(schema=schema)
 
 
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"enum": list(range(1_000_000))},
+        {"enum": [[]] * 10_000},
+        {"required": [str(i) for i in range(60_000)]},
+        {"properties": {str(i): {} for i in range(6_000)}},
+        {"anyOf": [{"const": i} for i in range(6_000)]},
+        {"const": [[list(range(300))] * 300]},
+        {"examples": [0] * 60_000},
+    ],
+    ids=["enum", "enum of lists", "required", "properties", "anyOf", "const", "examples"],
+)
+def test_schemas_that_are_too_large_are_refused(schema, monkeypatch):
+    """Before anything of them is checked, which would take seconds to minutes."""
+    monkeypatch.setattr(schemas, "_compiled", None)
+    with pytest.raises(FormatError) as caught:
+        JsonSchema(schema)
+    assert f"{schemas.MAX_VALUES:,}" in caught.value.expected
+    assert f"{schemas.MAX_OBJECTS:,}" in caught.value.expected
+
+
+def test_a_schema_that_holds_itself_is_refused():
+    """Its values have no end, and none is looked for."""
+    schema = {"properties": {}}
+    schema["properties"]["a"] = schema
+    with pytest.raises(FormatError):
+        JsonSchema(schema)
+
+
+def test_a_large_schema_within_the_limits_is_taken():
+    """An enum of forty thousand words."""
+    grader = JsonSchema({"enum": [str(i) for i in range(40_000)]})
+    assert grader(said('"39999"')).score == 1.0
+
+
 def test_own_names_and_drafts_are_no_way_out():
     """A reference to a name of the schema itself, or to a draft's own schema, needs no fetching."""
     own = {"$id": "https://example.com/root", "$defs": {"n": {"$id": "n", "type": "integer"}}, "$ref": "n"}

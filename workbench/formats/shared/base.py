@@ -16,6 +16,7 @@ from typing import Any
 from workbench.certificates import Certificate
 from workbench.display_text import did_you_mean
 from workbench.errors import FormatError
+from workbench.files import STANDARD_INPUT, read_bytes, standard_input
 from workbench.serialization import parts
 from workbench.suite import Suite
 
@@ -236,17 +237,25 @@ def _lies_in(target: Path, folder: Path) -> bool:
         return False
 
 
-def read_text(path: Path, where: str = "") -> str:
+def read_text(path: Path, where: str = "", *, stdin: bool = False) -> str:
     """A file's text, read with a limit.
+
+    Args:
+        path: The file.
+        where: For error messages.
+        stdin: Whether `-` is standard input: where the user named it, and no document.
 
     Raises:
         FormatError: It cannot be read, is too large, or is not UTF-8.
     """
     place = where or str(path)
     try:
-        with path.open("rb") as file:
-            # One byte more than allowed tells "too large" without the rest; `stat` says nothing of pipes.
-            data = file.read(MAX_FILE_BYTES + 1)
+        # One byte more than allowed tells "too large" without the rest.
+        most = MAX_FILE_BYTES + 1
+        is_stdin = stdin and str(path) == STANDARD_INPUT
+        data = standard_input(FormatError, most) if is_stdin else read_bytes(path, FormatError, most)
+    except FormatError:
+        raise
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise FormatError(

@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 from workbench.capturing.source import Source
 from workbench.capturing.statements import parsed
 from workbench.errors import CaptureError
+from workbench.files import read_bytes
 from workbench.grade import Grade
 from workbench.graders.base import Control, Grader, kind
 from workbench.graders.code.sandboxed import SourceGrader, plain_thread
@@ -167,7 +168,7 @@ class InProcessRollout(Grader):
 def _executed(text_or_path: str | Path) -> types.ModuleType:
     """The module of a text or file, run in this process with our classes as `osmosis_ai`."""
     path = str(text_or_path) if isinstance(text_or_path, Path) else "<rollout>"
-    text = text_or_path if isinstance(text_or_path, str) else text_or_path.read_text("utf-8")
+    text = text_or_path if isinstance(text_or_path, str) else read_bytes(text_or_path, CaptureError).decode()
     module = types.ModuleType(f"workbench_rollout_{Source(text).sha256[:12]}")
     module.__dict__.update({name: getattr(osmosis, name) for name in osmosis.GIVEN})
     sys.modules[module.__name__] = module  # dataclasses and annotations look their module up by name

@@ -13,11 +13,15 @@ from typing import Any
 from workbench.errors import FormatError
 from workbench.patterns import Pattern, PatternError
 
-__all__ = ["SECONDS", "Fault", "Schema", "plain_schema"]
+__all__ = ["MAX_OBJECTS", "MAX_VALUES", "SECONDS", "Fault", "Schema", "plain_schema"]
 
 SECONDS = 2.0
 """Time for one text against one schema; a sane schema takes milliseconds."""
 
+MAX_OBJECTS = 5_000
+"""Objects and lists in a schema. The package checks each against the draft's own schema, at 0.25 ms: a second and a quarter."""
+MAX_VALUES = 50_000
+"""Values in a schema, such as those of an enum: each row is compared with them, and reads them as text when it fails."""
 _MAX_MESSAGE = 300
 
 _deadline: ContextVar[float] = ContextVar("_deadline", default=float("inf"))
@@ -30,11 +34,12 @@ def plain_schema(schema: Any) -> dict[str, Any]:
     """A schema as plain JSON, checked.
 
     Raises:
-        FormatError: No object, not JSON, no valid schema (with the path in it), a pattern that cannot be
+        FormatError: No object, not JSON, too large, no valid schema (with the path in it), a pattern that cannot be
             read, or a `$ref` that leads out of it.
     """
     if not isinstance(schema, dict):
         raise FormatError("schema must be a JSON Schema, an object", found=repr(schema)[:80])
+    _check_size(schema)
     try:
         # By way of JSON, so that the grader has a copy of its own, and of what a file can hold.
         plain: dict[str, Any] = json.loads(json.dumps(schema, allow_nan=False))
@@ -42,6 +47,24 @@ def plain_schema(schema: Any) -> dict[str, Any]:
         raise FormatError("schema must be plain JSON", found=str(error)[:200]) from None
     Schema.of(plain)
     return plain
+
+
+def _check_size(schema: dict[str, Any]) -> None:
+    """Refuse what would take seconds to check, before anything of it is checked."""
+    pending: list[Any] = [schema]
+    objects = values = 0
+    while pending:  # ends for a schema that holds itself, too
+        node = pending.pop()
+        values += 1
+        if isinstance(node, dict | list | tuple):
+            objects += 1
+            pending += node.values() if isinstance(node, dict) else node
+        if objects > MAX_OBJECTS or values + len(pending) > MAX_VALUES:
+            raise FormatError(
+                "the schema is too large", found=f"more than {MAX_OBJECTS:,} objects and lists, or {MAX_VALUES:,} values",
+                expected=f"at most {MAX_OBJECTS:,} objects and lists, and {MAX_VALUES:,} values in them",
+                hint="check a long list of words with a grader of your own",
+            )  # fmt: skip
 
 
 @dataclass(frozen=True)

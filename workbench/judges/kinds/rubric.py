@@ -11,6 +11,7 @@ from typing import Any
 
 from workbench.cached import cached_property
 from workbench.errors import FormatError
+from workbench.files import read_bytes
 from workbench.grade import ErrorKind, Grade
 from workbench.graders.base import is_number, kind
 from workbench.graders.settings import HANDLING, LIMIT
@@ -196,11 +197,12 @@ class RubricPrompt(Judge):
 def _read_text(path: Path) -> str:
     try:
         # A character of UTF-8 takes four bytes at most.
-        if path.stat().st_size > 4 * MAX_SOURCE:
+        data = read_bytes(path, FormatError, 4 * MAX_SOURCE + 1)
+        if len(data) > 4 * MAX_SOURCE:
             raise FormatError(
                 "the prompt is too long", where=str(path), expected=f"{MAX_SOURCE:,} characters"
             )
-        return path.read_text("utf-8-sig")  # editors on Windows put a byte order mark in front
+        return data.decode("utf-8-sig")  # editors on Windows put a byte order mark in front
     except (OSError, UnicodeDecodeError) as error:
         found = getattr(error, "strerror", None) or str(error)
         raise FormatError(

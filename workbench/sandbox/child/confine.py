@@ -57,20 +57,27 @@ _X86_64 = {
     "rt_sigaction": 13, "rt_sigprocmask": 14, "rt_sigreturn": 15, "munmap": 11, "brk": 12, "mremap": 25,
     "sched_yield": 24, "madvise": 28, "nanosleep": 35, "getitimer": 36, "setitimer": 38, "getpid": 39,
     "exit": 60, "gettimeofday": 96, "getrusage": 98, "times": 100, "sigaltstack": 131, "gettid": 186,
-    "time": 201, "futex": 202, "restart_syscall": 219, "clock_gettime": 228, "clock_getres": 229,
-    "clock_nanosleep": 230, "exit_group": 231, "getrandom": 318,
+    "time": 201, "futex": 202, "restart_syscall": 219, "exit_group": 231, "getrandom": 318,
 }  # fmt: skip
 _AARCH64 = {
     "exit": 93, "exit_group": 94, "futex": 98, "nanosleep": 101, "getitimer": 102, "setitimer": 103,
-    "clock_gettime": 113, "clock_getres": 114, "clock_nanosleep": 115, "sched_yield": 124,
-    "restart_syscall": 128, "sigaltstack": 132, "rt_sigaction": 134, "rt_sigprocmask": 135,
+    "sched_yield": 124, "restart_syscall": 128, "sigaltstack": 132, "rt_sigaction": 134, "rt_sigprocmask": 135,
     "rt_sigreturn": 139, "times": 153, "getrusage": 165, "gettimeofday": 169, "getpid": 172, "gettid": 178,
     "brk": 214, "munmap": 215, "mremap": 216, "madvise": 233, "getrandom": 278,
 }  # fmt: skip
 _MACHINES = {
-    "x86_64": (0xC000003E, _X86_64, {"read": 0, "write": 1, "mmap": 9, "mprotect": 10}),
-    "aarch64": (0xC00000B7, _AARCH64, {"read": 63, "write": 64, "mmap": 222, "mprotect": 226}),
-}
+    "x86_64": (0xC000003E, _X86_64, {
+        "read": 0, "write": 1, "mmap": 9, "mprotect": 10,
+        "clock_gettime": 228, "clock_getres": 229, "clock_nanosleep": 230,
+    }),
+    "aarch64": (0xC00000B7, _AARCH64, {
+        "read": 63, "write": 64, "mmap": 222, "mprotect": 226,
+        "clock_gettime": 113, "clock_getres": 114, "clock_nanosleep": 115,
+    }),
+}  # fmt: skip
+_CLOCKS = (0, 1, 2, 3, 4, 5, 6, 7, 11)
+"""Clocks that may be read, from include/uapi/linux/time.h: those of the system, and of this process and thread (2, 3).
+Every other number names a device, or, where it is negative as 32 bits, another process's time on the processor."""
 
 
 def seccomp_filter(machine: str, *, read_fd: int, write_fd: int) -> bytes:
@@ -93,6 +100,10 @@ def seccomp_filter(machine: str, *, read_fd: int, write_fd: int) -> bytes:
         code += [(_JEQ, 0, 1, number), (_RET, 0, 0, _ALLOW)]
     for name, fd in (("read", read_fd), ("write", write_fd)):
         code += _when(special[name], [(_LOAD, 0, 0, _ARG0), (_JEQ, 0, 1, fd), (_RET, 0, 0, _ALLOW)])
+    # The kernel reads 32 bits of it, signed; the upper half of the register may hold anything.
+    clocks = [step for clock in _CLOCKS for step in ((_JEQ, 0, 1, clock), (_RET, 0, 0, _ALLOW))]
+    for name in ("clock_gettime", "clock_getres", "clock_nanosleep"):
+        code += _when(special[name], [(_LOAD, 0, 0, _ARG0), *clocks])
     # Memory may be had, but none that can be executed: else a grader could write machine code and run it.
     for name in ("mmap", "mprotect"):
         code += _when(special[name], [(_LOAD, 0, 0, _ARG2), (_JSET, 1, 0, _PROT_EXEC), (_RET, 0, 0, _ALLOW)])
@@ -126,12 +137,11 @@ def lock_down(layers: tuple[str, ...], memory_bytes: int, *, read_fd: int, write
         "seccomp": lambda: _filter_calls(read_fd, write_fd),
         "audit": _refuse_audited,
     }
-    _drop_root()
     if sys.platform == "linux":
         # An unprivileged process may put on Landlock and a filter only after this.
         _libc().prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
         _libc().prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
-        # After the change of user, which clears it: the kernel ends us when the zygote ends.
+        # The user was changed before, which clears it: the kernel ends us when the zygote ends.
         _libc().prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     installed: list[str] = [
         name for name in ("landlock", "rlimits", "seccomp") if name in layers and _try(steps[name])
@@ -153,21 +163,8 @@ def _libc() -> ctypes.CDLL:
     return ctypes.CDLL(None, use_errno=True)
 
 
-def _drop_root() -> None:
-    """Give up root where we have it. The seccomp filter does not need this; it is a second lock."""
-    if not hasattr(os, "geteuid") or os.geteuid() != 0:
-        return
-    try:
-        os.setgroups([])
-        # For root these change the saved ids as well, as `setresuid` does, which macOS does not have.
-        os.setgid(65534)
-        os.setuid(65534)
-    except OSError:
-        pass  # a container that does not allow it; the self-test still decides
-
-
 def _limit_resources(memory_bytes: int) -> bool:
-    # NOFILE 0 leaves open descriptors usable. NPROC does not bind root, who was given up before.
+    # NOFILE 0 leaves open descriptors usable. NPROC does not bind root, who was given up before where that is permitted.
     zero = ("CORE", "FSIZE", "MSGQUEUE", "MEMLOCK", "NPROC", "NOFILE")
     for name in zero:
         number = getattr(resource, f"RLIMIT_{name}", None)
@@ -175,6 +172,9 @@ def _limit_resources(memory_bytes: int) -> bool:
             resource.setrlimit(number, (0, 0))
     # It counts all address space; the library and the dataset, which are here by now, are not the grader's use.
     limit = _address_space() + memory_bytes
+    highest = resource.getrlimit(resource.RLIMIT_AS)[1]
+    if highest != resource.RLIM_INFINITY:
+        limit = min(limit, highest)  # whoever started this process allows no more, and none may raise it
     resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
     return True
 
@@ -254,10 +254,10 @@ _DECISIVE = {"open", "socket", "pipe", "fork", "ptrace", "process_vm_readv", "pr
 def level(installed: list[str], leaks: list[str]) -> str:
     """The label that installed layers and probes justify: "kernel", "partial" or "process".
 
-    *kernel* asks for the filter and for a clean self-test. *partial* asks that no file, socket or
+    *kernel* asks for the filter, for the limits on memory and for a clean self-test. *partial* asks that no file, socket or
     process can be had, and no other process's memory; names and signals may leak. Anything else is only
     another *process*: a process that can write the host's memory can do all that the host can.
     """
-    if "seccomp" in installed and not leaks:
+    if {"seccomp", "rlimits"} <= set(installed) and not leaks:
         return "kernel"
     return "process" if _DECISIVE & set(leaks) else "partial"

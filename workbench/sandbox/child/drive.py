@@ -10,10 +10,11 @@ import json
 import signal
 import sys
 import time
+from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
 _checks = sys.modules["_wb_checks"]
 _protocol = sys.modules["_wb_protocol"]
@@ -25,6 +26,8 @@ MAX_REASONING = 10_000
 """Characters of reasoning kept beside metadata that had to be left out."""
 MAX_NESTING = 500
 """Levels of lists and dicts in one note."""
+_LONGEST_PAUSE = 0.05
+"""Seconds between two looks at the clock, at most: a row is ended so much, twice, after its limit; see `Alarm`."""
 MAX_DIGITS = 4300
 """Digits of a whole number in a note: Python's own limit for reading one."""
 
@@ -70,10 +73,20 @@ class Ended(Stuck):  # type: ignore[misc]  # of a file that is loaded by its pat
 
 
 class Alarm:
-    """Raise `RowTimeout` in the main thread when `current()` has not moved for `seconds`."""
+    """Raise `RowTimeout` in the main thread when `current()` has not moved for `seconds`.
 
-    def __init__(self, seconds: float, current: Callable[[], int], *, missing: str = "no score") -> None:
-        self._seconds, self._current, self._missing = seconds, current, missing
+    Args:
+        seconds: The limit.
+        current: A number that changes with each row.
+        missing: What did not come in time.
+        look: Called at each look at the clock.
+    """
+
+    def __init__(
+        self, seconds: float, current: Callable[[], int], *, missing: str = "no score",
+        look: Callable[[], object] = lambda: None,
+    ) -> None:  # fmt: skip
+        self._seconds, self._current, self._missing, self._look = seconds, current, missing, look
         self._row, self._since = current(), 0.0
 
     def __enter__(self) -> Self:
@@ -81,7 +94,7 @@ class Alarm:
         # Set anew for every range: the grader may have put a handler of its own in its place.
         signal.signal(signal.SIGALRM, self._tick)
         # Several looks within the limit, since the clock starts anew only when a look finds another row.
-        pause = max(self._seconds / 20, 0.001)
+        pause = min(max(self._seconds / 20, 0.001), _LONGEST_PAUSE)
         signal.setitimer(signal.ITIMER_REAL, pause, pause)
         return self
 
@@ -89,6 +102,7 @@ class Alarm:
         signal.setitimer(signal.ITIMER_REAL, 0)
 
     def _tick(self, *_: object) -> None:
+        self._look()
         row, now = self._current(), time.monotonic()
         if row != self._row:
             self._row, self._since = row, now
@@ -99,19 +113,21 @@ class Alarm:
 def drive(
     grade: Any, threads: list[Any], where: tuple[memoryview[float], memoryview[int], int], seconds: float,
     errors: dict[int, tuple[str, str]], notes: dict[int, Any] | None = None,
+    until: memoryview[int] | None = None,
 ) -> int:  # fmt: skip
     """Grade `threads` into the page from `where` on; a row that ends the loop costs only itself.
 
     Args:
         grade: The loaded coroutine function.
-        threads: What to grade.
+        threads: What to grade; a list, or what gives the rows from one on when it is sliced.
         where: The page as floats, the page as bits, the index of the first row's score.
         seconds: Limit a row.
         errors: Filled with offset to (kind, message).
         notes: Filled with offset to note, for graders that give notes; None for those that do not.
+        until: One number, the first row that is no longer this worker's: the host lowers it where rows take long.
 
     Returns:
-        Rows done: all of them, or fewer where their notes fill an answer.
+        Rows done: all of them, or fewer where their notes fill an answer, or where the host took the others away.
     """
     scores, bits, base = where
     size = len(threads)
@@ -129,15 +145,17 @@ def drive(
         bits[base + offset] = FAILED
 
     tally = None if notes is None else Tally(notes, errors, bits[base : base + size])
-    start = 0
-    while start < size and not (tally and tally.full):
+    work = tally.each if tally else _each
+    page, start = scores[base : base + size], 0
+    while start < (size if until is None else min(size, until[0])) and not (tally and tally.full):
         loop = _loops.new_loop()
-        page = scores[base : base + size]
-        work = tally.each if tally else _each
+        rows = threads[start:]
+        # Only here, since looking at the number before each row would cost a twentieth of a short grader.
+        look = partial(_cut, rows, until, start)
         try:
             # One timer a range: arming one for every row takes a microsecond, more than a short grader does.
-            with Alarm(seconds, current):
-                loop.run_until_complete(work(grade, threads, start, page, fail))
+            with Alarm(seconds, current, look=look):
+                loop.run_until_complete(work(grade, rows, start, page, fail))
         except Ended:
             return current()
         except BaseException as error:  # noqa: BLE001 (raised while the loop ran, not the grader)
@@ -150,13 +168,19 @@ def drive(
     return start
 
 
+def _cut(rows: list[Any], until: memoryview[int] | None, start: int) -> None:
+    """Drop the rows that the host took away, from the list that is being walked."""
+    if until is not None:
+        del rows[max(0, until[0] - start) :]
+
+
 async def _each(
-    grade: Any, threads: list[Any], start: int, scores: memoryview[float], fail: Callable[..., None]
+    grade: Any, rows: Iterable[Any], start: int, scores: memoryview[float], fail: Callable[..., None]
 ) -> None:
     """Await every row in one coroutine: a task, or a loop run, for each row would cost ten times the row."""
-    for index in range(start, len(threads)):
+    for index, row in enumerate(rows, start):
         try:
-            value = await grade(threads[index])
+            value = await grade(row)
             # Exactly float or int: a bool, or a class of the grader's own, is no score. NaN and the
             # infinities are stored as they are and refused by the host, for all rows at once.
             if type(value) is float:
@@ -186,12 +210,17 @@ class Tally:
         return bool(self._spent >= _protocol.ENOUGH)
 
     async def each(
-        self, grade: Any, rows: list[Any], start: int, scores: memoryview[float], fail: Callable[..., None]
+        self,
+        grade: Any,
+        rows: Iterable[Any],
+        start: int,
+        scores: memoryview[float],
+        fail: Callable[..., None],
     ) -> None:
         """As `_each`, for graders that give notes; stops when the answer is full."""
-        for index in range(start, len(rows)):
+        for index, row in enumerate(rows, start):
             try:
-                value = await grade(rows[index])
+                value = await grade(row)
                 if type(value) is float:
                     scores[index] = value
                     continue

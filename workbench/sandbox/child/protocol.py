@@ -26,7 +26,9 @@ SKIPPED = 0x7FF8DEAD00000003
 """What the score is of a row the grader does not apply to; why may stand in its note."""
 _READ_BYTES = 1 << 20
 CAPACITY = 8192
-"""Scores in one half of a worker's page: the most rows one command may ask for."""
+"""Numbers in one half of a worker's page; the last one of each half says where the range in it ends."""
+MOST_ROWS = CAPACITY - 1
+"""The most rows one command may ask for."""
 NOTED_ROWS = 1024
 """The most rows a command asks of a grader that gives notes: their failures must leave room for the notes."""
 MAX_NOTE = 128 * 1024

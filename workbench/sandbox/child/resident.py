@@ -9,7 +9,10 @@ from __future__ import annotations
 import marshal
 import sys
 import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 _drive = sys.modules["_wb_drive"]
 _protocol = sys.modules["_wb_protocol"]
@@ -17,7 +20,7 @@ NOT_SCORED = _protocol.NOT_SCORED
 
 
 class Rows:
-    """The rows of one command, as a list of which the driver takes one after the other.
+    """The rows of one command, of which the driver takes one after the other.
 
     Args:
         rows: What to grade.
@@ -32,7 +35,10 @@ class Rows:
     def __len__(self) -> int:
         return len(self._rows)
 
-    def __getitem__(self, index: int) -> Any:
+    def __getitem__(self, part: slice) -> Iterator[Any]:
+        return map(self._next, range(*part.indices(len(self._rows))))
+
+    def _next(self, index: int) -> Any:
         self.stop_clock()
         if index >= self._until[0]:
             raise _drive.Ended

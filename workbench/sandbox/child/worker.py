@@ -23,6 +23,7 @@ from typing import Any
 
 _thread = sys.modules["_wb_thread"]
 _grade = sys.modules["_wb_grade"]
+_privileges = sys.modules["_wb_privileges"]
 _confine = sys.modules["_wb_confine"]
 _probes = sys.modules["_wb_probes"]
 _checks = sys.modules["_wb_checks"]
@@ -45,10 +46,11 @@ def main(config: dict[str, Any], fds: list[int]) -> None:
     output = Output()
     _tidy_process(output)
     _confine.note_address_space()  # before the locks: /proc cannot be read behind them
+    held = _privileges.held(privileged=_privileges.give_up())
     installed = _confine.lock_down(
         tuple(config["layers"]), config["memory"], read_fd=_protocol.READ_FD, write_fd=_protocol.WRITE_FD
     )
-    leaks = _probes.self_test()
+    leaks = [*held, *_probes.self_test()]
     level = _confine.level(installed, leaks)
     _hide_modules()
     server = Server(rows, page, output)
@@ -244,8 +246,9 @@ class Server:
         """
         # A grader that fits every row.
         self.do_load({"text": "async def grade(thread):\n    return 0.0\n", "seconds": 5.0})
-        first = min(self._rows.count, self._half)
+        first = min(self._rows.count, self._half - 1)
         for half in (0, 1):
+            self._until(half)[0] = first
             self.do_rows({"first": self._rows.first, "count": first, "half": half, "seconds": 5.0})
         self._loading = None
 
@@ -323,10 +326,15 @@ class Server:
         where = (self._scores, self._bits, self._half * command["half"])
         errors: dict[int, tuple[str, str]] = {}
         notes: dict[int, Any] | None = {} if self._loading.noted else None
-        rows = self._rows.of(command)
-        count = _drive.drive(self._loading.grade, rows, where, command["seconds"], errors, notes)
-        noted = {} if notes is None else {"notes": list(notes.items()), "done": count}
-        return {"errors": errors, "output": self._output.take(), **noted}
+        rows, until = self._rows.of(command), self._until(command["half"])
+        count = _drive.drive(self._loading.grade, rows, where, command["seconds"], errors, notes, until)
+        noted = {} if notes is None else {"notes": list(notes.items())}
+        return {"errors": errors, "output": self._output.take(), "done": count, **noted}
+
+    def _until(self, half: int) -> memoryview[int]:
+        """The number in which the host says where the range in one half of the page ends."""
+        end = self._half * (half + 1)
+        return self._bits[end - 1 : end]
 
     def do_fingerprint(self, command: dict[str, Any]) -> dict[str, Any]:
         """What the loaded module's names hold, as plain data."""

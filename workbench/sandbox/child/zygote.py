@@ -27,6 +27,7 @@ _FILES = (
     ("_wb_thread", ("..", "..", "thread.py")),
     ("_wb_grade", ("..", "..", "grade.py")),
     ("_wb_row_columns", ("..", "..", "row_columns.py")),
+    ("_wb_privileges", ("privileges.py",)),
     ("_wb_confine", ("confine.py",)),
     ("_wb_probes", ("probes.py",)),
     ("_wb_environ", ("environ.py",)),

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from workbench.errors import SandboxError
+from workbench.system_limits import is_limit, refusal
 
 __all__ = ["HINT", "StartError", "environment", "start", "warn_absent"]
 
@@ -85,6 +86,8 @@ def start(script: Path, control: int, engine: str) -> subprocess.Popen[bytes]:
             cwd="/",
         )
     except OSError as error:
+        if is_limit(error):
+            raise refusal(error, StartError, "the sandbox process did not start") from error
         raise StartError(
             "the sandbox process did not start",
             found=f"{sys.executable or 'no program of this Python'}: {error.strerror or error}",

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import signal
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from queue import SimpleQueue
 
-__all__ = ["Janitor"]
+__all__ = ["Janitor", "no_interrupts"]
 
 Job = tuple[Callable[..., object], tuple[object, ...], "Future[None]"]
 
@@ -57,6 +59,20 @@ class Janitor:
         if thread is not None and self._owner == os.getpid() and thread is not threading.current_thread():
             self._jobs.put(None)
             thread.join()
+
+
+@contextlib.contextmanager
+def no_interrupts() -> Iterator[None]:
+    """Around what ends processes when Python exits: an Interrupt would leave it half done, and print a traceback of ours."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        if before is not None:
+            signal.signal(signal.SIGINT, before)
 
 
 def _work(jobs: SimpleQueue[Job | None]) -> None:

@@ -18,7 +18,9 @@ __all__ = [
     "ISOLATION",
     "LANGUAGES",
     "MOCK_LABEL",
+    "OVERTIME_SECONDS",
     "OWN_PROCESS_HINT",
+    "SHARED_SECONDS",
     "SIGNATURES",
     "Limits",
     "Program",
@@ -55,6 +57,13 @@ SIGNATURES = ("thread", "letta", "openai", "osmosis", "trl", "verl", "openrlhf",
 `(solution_str, ground_truth, extra_info)`, and what trainers give: `(prompts, completions, **columns)`,
 `(data_source, solution_str, ground_truth, extra_info)`, `(queries, prompts, labels)`, `(prediction, target)`."""
 
+SHARED_SECONDS = 0.2
+"""Seconds that rows of one command may take together. Then all rows behind the one under way go back, and from there on only
+the host's clock counts: how far a worker is stands in memory that its grader can write to. Four times what a command aims
+at, so that rows of an even pace are not affected."""
+OVERTIME_SECONDS = 0.5
+"""Seconds beyond its limit after which a row's worker is ended: a grader can swallow the limit's exception, and C code never
+sees it. With `SHARED_SECONDS` and two looks at the clock a row costs at most 0.8 s more than its limit."""
 IMPORTED_SECONDS = 60.0
 """Seconds a row, or a call of a tool, that source from elsewhere may ask for: sixty times the default. Three workers that
 hang at that limit cost six minutes, then a run stops."""
@@ -73,7 +82,7 @@ class Limits:
     """Limits of one run in the sandbox.
 
     Attributes:
-        row_seconds: Time for one row; the watchdog ends a worker that ignores it at 1.8 times that.
+        row_seconds: Time for one row; a worker that ignores it is ended within a second after it.
         load_seconds: Time for compiling and executing the module; a worker that ignores it is ended a fifth of a
             second later.
         memory_mb: Address space beyond what a worker starts with, in MiB.
@@ -117,8 +126,8 @@ class Limits:
 
     @property
     def hard_row_seconds(self) -> float:
-        """When the watchdog kills: soft limits can be swallowed, and C code never sees them."""
-        return max(1.8 * self.row_seconds, self.row_seconds + 0.5)
+        """When the worker of a row is ended, by the host's clock."""
+        return self.row_seconds + OVERTIME_SECONDS
 
 
 @dataclass(frozen=True)

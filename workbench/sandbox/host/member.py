@@ -29,6 +29,8 @@ MOST_ROWS = CAPACITY - 1
 """Rows of one command: the page's last number says where to stop."""
 _PRINTED = 4000
 """Characters of what a row printed that are kept."""
+_UNTOLD_SECONDS = 0.05
+"""Seconds of a command beyond what its rows tell they took that the way there and back, and a busy machine, account for."""
 _BEGUN = -1.0
 """What a row's time is while it is graded, where the module was made ready for it first."""
 
@@ -47,6 +49,7 @@ class Member(WorkerSlot):
         printed: What the module printed when it was loaded, for the first row.
         preparing: Whether the module is being made ready for its row.
         given: Rows at the beginning of its command that are no longer its own: see `give_finished`.
+        load_seconds: What loading the module took, by this process's clock.
     """
 
     state: str = "starting"
@@ -58,6 +61,7 @@ class Member(WorkerSlot):
     printed: str = ""
     preparing: bool = False
     given: int = 0
+    load_seconds: float = 0.0
 
     @property
     def running(self) -> Worker:
@@ -72,6 +76,7 @@ class Member(WorkerSlot):
 
     def load(self, program: Program) -> None:
         """Tell a worker that is ready what to load."""
+        self.since = time.monotonic()
         self.seq = self.running.send({**program.load_command("load"), "resident": True})
         self.state, self.until = "loading", time.monotonic() + program.limits.hard_load_seconds
 
@@ -86,7 +91,7 @@ class Member(WorkerSlot):
             return GradeError(ErrorKind.LOAD, f"{failed[0][0]}: {failed[0][2]}")
         printed = reply.get("output")
         self.printed = printed if isinstance(printed, str) else ""
-        self.state, self.loaded = "idle", True
+        self.state, self.loaded, self.load_seconds = "idle", True, time.monotonic() - self.since
         return None
 
     def begin(self, pieces: list[Piece], program: Program, *, alone: bool) -> None:
@@ -108,7 +113,7 @@ class Member(WorkerSlot):
         self.seq = worker.send({"op": "alone" if alone else "lent", "rows": rows, **times})
         self.pieces, self.results = pieces, Results(len(rows), noted=program.noted)
         self.requests.append(Request(0, len(rows), 0, 0))
-        self.state, self.stuck, self.mark, self.given = "busy", False, -1, 0
+        self.state, self.stuck, self.mark, self.given, self.cut_at = "busy", False, -1, 0, None
 
     def page(self) -> tuple[NDArray[np.float64], NDArray[np.uint64]]:
         """The scores of its command and their bits, copied; rows that were given back read as finished, whatever it writes."""
@@ -125,9 +130,11 @@ class Member(WorkerSlot):
             self.mark, self.preparing, self.since_mark = mark, preparing, now
         return now - self.since_mark
 
-    def pass_by(self) -> list[Piece]:
-        """Have it stop behind the row that hangs, and return the rows behind."""
-        self.stuck = True
+    def cut(self, now: float) -> list[Piece]:
+        """Have it stop behind the row that it is at, and return the rows behind."""
+        if self.cut_at is not None:
+            return []
+        self.cut_at = now
         # First the worker, then the rows: at worst one of them is graded twice, and the second grade counts.
         self.running.bits[-1] = self.mark + 1
         return self._keep(self.mark + 1) if self.mark + 1 < self.request.count else []
@@ -184,13 +191,17 @@ class Member(WorkerSlot):
         done = reply.get("done")
         if type(done) is not int or done <= 0:
             raise Death("it broke the protocol")
+        took = time.monotonic() - self.since
         # More than asked for: it was at the next row when the rows behind were taken from it.
         back = self._keep(min(done, self.request.count))
         self.results.take(self, self.request, reply, 0.0)
         if alone:
             self._take_printed(reply)
         count, grades = self.request.count, self.results.grades
-        seconds = grades.seconds[:count] = self._seconds(count)
+        seconds = self._seconds(count)
+        if took - np.nansum(seconds) > np.nansum(seconds) + _UNTOLD_SECONDS + self.load_seconds:
+            seconds[:] = took / count  # it tells less than half of the time that has passed
+        grades.seconds[:count] = seconds
         return back, seconds[~np.isnan(seconds) & (grades.codes[:count] == SCORED)]
 
     def _take_printed(self, reply: Mapping[str, Any]) -> None:
@@ -230,7 +241,9 @@ class Member(WorkerSlot):
         self.batch_rows = at_once
         self.results.salvage(self, self.request, pages, blame)
         if blame.kind is ErrorKind.TIMEOUT and 0 <= self.mark < self.request.count:
-            self.results.grades.seconds[self.mark] = time.monotonic() - self.since_mark
+            # A mark that moved after all rows but one were taken from it was forged.
+            since = self.since_mark if self.cut_at is None else min(self.since_mark, self.cut_at)
+            self.results.grades.seconds[self.mark] = time.monotonic() - since
         return self._parts(self.ranges)
 
     def is_first_time(self, pages: tuple[Any, Any]) -> bool:

@@ -77,8 +77,12 @@ class RowBuffer:
 
 def _read_only(batches: Sequence[bytes]) -> int:
     fd, for_reading = _written_and_read()
-    with os.fdopen(fd, "wb") as file:
-        file.writelines(batches)
+    try:
+        with os.fdopen(fd, "wb") as file:
+            file.writelines(batches)
+    except BaseException:
+        os.close(for_reading)
+        raise
     return for_reading
 
 
@@ -86,8 +90,12 @@ def _written_and_read() -> tuple[int, int]:
     """Two descriptors of memory without a name: one to write, and one that can only read."""
     if hasattr(os, "memfd_create") and Path("/proc/self/fd").is_dir():
         fd = os.memfd_create("workbench", os.MFD_CLOEXEC)
-        # Opened anew through /proc: a duplicate of the writable descriptor would be writable, too.
-        return fd, os.open(f"/proc/self/fd/{fd}", os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            # Opened anew through /proc: a duplicate of the writable descriptor would be writable, too.
+            return fd, os.open(f"/proc/self/fd/{fd}", os.O_RDONLY | os.O_CLOEXEC)
+        except BaseException:
+            os.close(fd)
+            raise
     # Without memfd: a file whose name is gone before any worker starts.
     fd, name = tempfile.mkstemp(prefix="workbench-")
     try:

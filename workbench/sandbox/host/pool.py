@@ -17,6 +17,7 @@ from functools import partial
 from itertools import pairwise
 from typing import Any
 
+from workbench.errors import SandboxError
 from workbench.grades import Grades
 from workbench.packed import Packed, Stream
 from workbench.sandbox.host import questions as ask
@@ -30,6 +31,7 @@ from workbench.sandbox.host.run import Outcome, Run
 from workbench.sandbox.host.second_calls import second_calls
 from workbench.sandbox.host.worker import Death, Layout, Worker
 from workbench.sandbox.host.zygote import Zygote
+from workbench.system_limits import limited
 from workbench.thread import StringThread
 
 Wire = Sequence[Any]
@@ -274,6 +276,9 @@ class Pool:
         except Death as death:
             worker.close()
             raise StartError("a sandbox worker did not start", found=death.reason) from death
+        except BaseException:  # an Interrupt: nobody else knows of this worker
+            worker.close()
+            raise
         return worker
 
     def start(self, program: Program, *, buffer_bytes: int = 0, extras: bool = False) -> Worker:
@@ -315,7 +320,8 @@ class Pool:
     def _blob(self, packed: Packed) -> Blob:
         blob = self._blobs.get(packed)
         if blob is None:
-            blob = self._blobs[packed] = Blob(packed.batches, packed.counts)
+            with limited(SandboxError, "the rows cannot be handed to the sandbox"):
+                blob = self._blobs[packed] = Blob(packed.batches, packed.counts)
             # Only a queue is touched in the finalizer: it may run in the middle of anything.
             weakref.finalize(packed, self._janitor.post, self._forget, blob, packed.serial).atexit = False
         return blob
@@ -327,7 +333,7 @@ class Pool:
             self._zygote = None
         if self._zygote is None:
             self._zygote, self._closed = Zygote(), False
-            atexit.register(self._zygote.close)
+            atexit.register(self._zygote.close_at_exit)
         return self._zygote
 
     def after_fork(self) -> None:
@@ -337,7 +343,7 @@ class Pool:
         for worker in self._spares.workers if self._spares else ():
             worker.forget()
         if self._zygote is not None:
-            atexit.unregister(self._zygote.close)
+            atexit.unregister(self._zygote.close_at_exit)
             self._zygote.forget()
         self._zygote = self._spares = None
         self._blobs = weakref.WeakKeyDictionary()
@@ -350,7 +356,7 @@ class Pool:
         self._drop_spares()
         with self._lock:
             if self._zygote is not None:
-                atexit.unregister(self._zygote.close)
+                atexit.unregister(self._zygote.close_at_exit)
                 self._zygote.close()
             self._zygote = None
 

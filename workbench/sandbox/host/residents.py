@@ -20,12 +20,14 @@ from dataclasses import dataclass
 
 from workbench.errors import SandboxError
 from workbench.sandbox.host.batches import Batch
-from workbench.sandbox.host.janitor import Janitor
+from workbench.sandbox.host.interpreter import StartError
+from workbench.sandbox.host.janitor import Janitor, no_interrupts
 from workbench.sandbox.host.limits import Program
 from workbench.sandbox.host.member import Member
 from workbench.sandbox.host.pool import default_workers, pool
 from workbench.sandbox.host.worker import Worker
 from workbench.sandbox.host.worker_group import WorkerGroup
+from workbench.system_limits import limited
 
 __all__ = ["Residents", "new_owner", "release", "residents"]
 
@@ -120,12 +122,13 @@ class Residents:
             if self._thread is not None and self._thread.is_alive():
                 return
             self._closing = False
-            self._wake_fds = os.pipe()
+            with limited(StartError, "the sandbox cannot start"):
+                self._wake_fds = os.pipe()
             for fd in self._wake_fds:
                 os.set_blocking(fd, False)
             self._thread = threading.Thread(target=self._serve, name="workbench-residents", daemon=True)
             self._thread.start()
-            atexit.register(self.close)
+            atexit.register(self._close_at_exit)
 
     def _wake(self) -> None:
         if not self._awake and self._wake_fds[1] >= 0:
@@ -165,8 +168,8 @@ class Residents:
                 self.started += 1
                 worker.widen()
                 # At exit last in is first out: the workers end before the process that they were forked from.
-                atexit.unregister(self.close)
-                atexit.register(self.close)
+                atexit.unregister(self._close_at_exit)
+                atexit.register(self._close_at_exit)
                 return worker
 
             self._groups[order.key] = WorkerGroup(
@@ -230,7 +233,7 @@ class Residents:
 
     def close(self) -> None:
         """End every worker and the thread; a call that waits raises `SandboxError`, and the next one starts anew."""
-        atexit.unregister(self.close)
+        atexit.unregister(self._close_at_exit)
         # With the lock until the thread has ended: a call in between must not begin another while this one still reads
         # what tells it to end.
         with self._lock:
@@ -242,6 +245,10 @@ class Residents:
                 thread.join()
         self._janitor.close()
 
+    def _close_at_exit(self) -> None:
+        with no_interrupts():
+            self.close()
+
     def forget(self) -> None:
         """In a forked process: close what came from the parent, and leave its workers running."""
         for group in list(self._groups.values()):
@@ -251,7 +258,7 @@ class Residents:
         for fd in self._wake_fds:
             if fd >= 0:
                 os.close(fd)
-        atexit.unregister(self.close)
+        atexit.unregister(self._close_at_exit)
 
 
 def _readable(fds: list[int], seconds: float | None) -> list[int]:

@@ -14,12 +14,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from workbench.errors import IsolationError, SandboxError
 from workbench.grade import ErrorKind, GradeError
 from workbench.grades import Grades
-from workbench.sandbox.child.protocol import CAPACITY, NOT_SCORED, NOTED_ROWS
+from workbench.sandbox.child.protocol import CAPACITY, MOST_ROWS, NOT_SCORED, NOTED_ROWS
 from workbench.sandbox.host.answers import ends_loading, read_checks, read_done, verdict
-from workbench.sandbox.host.limits import CHECKS, Program, weakest
+from workbench.sandbox.host.limits import CHECKS, SHARED_SECONDS, Program, weakest
 from workbench.sandbox.host.lost import Lost
 from workbench.sandbox.host.memory import BUFFER_BYTES
 from workbench.sandbox.host.results import Results, page_of
@@ -83,7 +86,7 @@ class Run:
         encode: Callable[[int, int], bytes] | None = None,
     ) -> None:
         self._program, self._limits = program, program.limits
-        self._most = NOTED_ROWS if program.noted else CAPACITY
+        self._most = NOTED_ROWS if program.noted else MOST_ROWS
         self._encode = encode
         self._new_worker, self._on_progress = new_worker, on_progress
         self._cancel, self._discard = cancel or threading.Event(), discard
@@ -198,10 +201,11 @@ class Run:
         # By the host, before the command: a row that a dying worker never reached must not show an older
         # range's score.
         slot.worker.bits[half * CAPACITY :][: stop - start] = NOT_SCORED
+        slot.worker.bits[_end_of(half)] = stop - start
         command |= {"op": "rows", "first": start, "count": stop - start, "half": half}
         # An idle worker's time starts with the command, that of a second range when the first is answered.
         if not slot.requests:
-            slot.mark, slot.since = -1, time.monotonic()
+            slot.mark, slot.since, slot.cut_at = -1, time.monotonic(), None
         try:
             seq = slot.worker.send({**command, "seconds": self._limits.row_seconds})
         except Death:
@@ -249,7 +253,8 @@ class Run:
 
     def _take(self, slot: WorkerSlot, request: Request, reply: Mapping[str, Any]) -> None:
         seconds = time.monotonic() - slot.since
-        graded = read_done(reply, request.count) if self._program.noted else request.count
+        # More than asked for by now: it was at the next rows when those behind were taken from it.
+        graded = min(read_done(reply, request.asked), request.count)
         if graded < request.count:
             # Its notes filled the answer: the rest is asked again, and less at a time.
             slot.ranges.appendleft((request.first + graded, request.first + request.count))
@@ -257,7 +262,7 @@ class Run:
         self._results.take(slot, request, reply, seconds)
         self._lost.in_row = 0
         slot.requests.popleft()
-        slot.mark, slot.since = -1, time.monotonic()
+        slot.mark, slot.since, slot.cut_at = -1, time.monotonic(), None
         per_row = seconds / request.count
         most = (
             min(self._most, max(1, _SENT_BYTES * request.count // request.size))
@@ -268,18 +273,26 @@ class Run:
         self._note_output(reply)
 
     def _watch(self, slot: WorkerSlot) -> None:
-        """End a worker whose current row has not moved for too long."""
-        assert slot.worker is not None
+        """Give a worker one row alone when its rows take long together, and end it when that one takes too long."""
         request, now = slot.requests[0], time.monotonic()
-        decoding = request.size / _DECODED_BYTES
-        if now - slot.since > request.count * self._limits.hard_row_seconds + decoding + 1:
-            raise Death(TIMED_OUT)  # its mark moves, or is forged, but more slowly than the limit allows
-        _, bits = page_of(slot, request)
-        mark = int((bits != NOT_SCORED).sum())
-        if mark != slot.mark:
-            slot.mark, slot.since_mark = mark, now
-        elif now - slot.since_mark > self._limits.hard_row_seconds + decoding:
+        slot.mark = _finished(page_of(slot, request)[1])
+        if slot.cut_at is None:
+            if now - slot.since > SHARED_SECONDS + request.size / _DECODED_BYTES:
+                slot.cut_at = now
+                self._cut(slot, request)
+        elif now - slot.cut_at > self._limits.hard_row_seconds:
             raise Death(TIMED_OUT)
+
+    def _cut(self, slot: WorkerSlot, request: Request) -> None:
+        """Take the rows behind the one under way from a worker; what it writes for them no longer counts."""
+        assert slot.worker is not None
+        slot.worker.bits[_end_of(request.half)] = slot.mark + 1
+        # Once more: it may have got on before it could see that number.
+        slot.mark = _finished(page_of(slot, request)[1])
+        count = min(slot.mark + 1, request.count)
+        if count < request.count:
+            slot.ranges.appendleft((request.first + count, request.first + request.count))
+            slot.batch_rows, request.count = 1, count
 
     def _handle_death(self, slot: WorkerSlot, death: Death) -> None:
         """Keep the finished rows of a worker that is gone, blame the row it was at, put the rest back."""
@@ -335,3 +348,14 @@ class Run:
             self._grades.finish(ErrorKind.CANCELLED, f"not graded: {self._outcome.stopped}")
         # No row should be missing here; one that is counts as failed, so that no gap stays in the grades.
         self._grades.finish(ErrorKind.SANDBOX, "the row was lost with its worker")
+
+
+def _end_of(half: int) -> int:
+    """Where in a worker's page it stands at which row the range in one half of it ends."""
+    return CAPACITY * (half + 1) - 1
+
+
+def _finished(bits: NDArray[np.uint64]) -> int:
+    """How many rows at the beginning of a range have a score, or a mark, by what its worker wrote."""
+    unfinished = bits == NOT_SCORED
+    return int(unfinished.argmax()) if unfinished.any() else len(bits)

@@ -23,8 +23,10 @@ import numpy as np
 
 from workbench.errors import SandboxError
 from workbench.sandbox.child.protocol import CAPACITY, HEADER, MAGIC, MAX_TEXT
+from workbench.sandbox.host.interpreter import StartError
 from workbench.sandbox.host.memory import Blob, RowBuffer, anonymous_file
 from workbench.sandbox.host.zygote import START_SECONDS, Zygote
+from workbench.system_limits import limited
 
 __all__ = ["Death", "Layout", "Worker", "readable"]
 
@@ -95,33 +97,46 @@ class Worker:
 
     @classmethod
     def start(cls, zygote: Zygote, layout: Layout, blob: Blob | None = None) -> Worker:
-        """Fork a worker. It is not ready yet: its first frame says so, see `await_ready`."""
-        worker = cls(zygote, layout)
-        page_fd = anonymous_file()
-        # Two halves of 8-byte scores.
-        os.truncate(page_fd, 16 * CAPACITY)
-        worker._page = mmap.mmap(page_fd, 16 * CAPACITY)
-        worker.scores = np.frombuffer(worker._page, np.float64)
-        worker.bits = np.frombuffer(worker._page, np.uint64)
-        child_in, worker._in = os.pipe()
-        worker._out, child_out = os.pipe()
-        worker.buffer = RowBuffer(layout.buffer_bytes) if layout.buffer_bytes else None
-        rows = worker.buffer or blob
-        fds = [child_in, child_out, page_fd, *([rows.fd] if rows else [])]
+        """Fork a worker. It is not ready yet: its first frame says so, see `await_ready`.
+
+        Raises:
+            StartError: The system gives no descriptors or memory for it; the limit is named.
+            SandboxError: The zygote is gone.
+        """
+        worker, child_fds = cls(zygote, layout), list[int]()
         try:
+            with limited(StartError, "a sandbox worker did not start"):
+                worker._connect(child_fds)
+            rows = worker.buffer or blob
+            fds = [*child_fds, *([rows.fd] if rows else [])]
             worker.pid = int(zygote.request(worker._order(blob), fds)["pid"])
-        except SandboxError:
+        except BaseException:  # an Interrupt, too: no descriptor stays
             worker.forget()
             raise
         finally:
             # The worker's ends: while the host holds one, it never sees that pipe end. The blob's is for
             # later workers, too.
-            for fd in fds[:3]:
+            for fd in child_fds:
                 os.close(fd)
-        # A worker may send half a frame or stop reading, and must not stop the host by it.
-        os.set_blocking(worker._out, False)
-        os.set_blocking(worker._in, False)
         return worker
+
+    def _connect(self, child_fds: list[int]) -> None:
+        """Make the page, the pipes and the buffer; `child_fds` gets the worker's end of both pipes and the page."""
+        page_fd = anonymous_file()
+        child_fds.append(page_fd)
+        # Two halves of 8-byte scores.
+        os.truncate(page_fd, 16 * CAPACITY)
+        self._page = mmap.mmap(page_fd, 16 * CAPACITY)
+        self.scores = np.frombuffer(self._page, np.float64)
+        self.bits = np.frombuffer(self._page, np.uint64)
+        child_in, self._in = os.pipe()
+        child_fds.insert(0, child_in)
+        self._out, child_out = os.pipe()
+        child_fds.insert(1, child_out)
+        self.buffer = RowBuffer(self.layout.buffer_bytes) if self.layout.buffer_bytes else None
+        # A worker may send half a frame or stop reading, and must not stop the host by it.
+        os.set_blocking(self._out, False)
+        os.set_blocking(self._in, False)
 
     _page: mmap.mmap = field(init=False)
     scores: np.ndarray[Any, np.dtype[np.float64]] = field(init=False)
@@ -264,12 +279,16 @@ class Worker:
 
     def _free(self) -> None:
         for fd in (self._in, self._out):
-            os.close(fd)
+            if fd >= 0:
+                os.close(fd)
         if self.buffer is not None:
             self.buffer.close()
-        # Memory cannot be unmapped while arrays point into it.
-        del self.scores, self.bits
-        with contextlib.suppress(BufferError):  # a caller still holds a view; the garbage collector frees it
+        # Memory cannot be unmapped while arrays point into it. Not all of them are there where it did not start.
+        self.__dict__.pop("scores", None)
+        self.__dict__.pop("bits", None)
+        with contextlib.suppress(
+            BufferError, AttributeError
+        ):  # a caller still holds a view, which frees it later
             self._page.close()
 
 

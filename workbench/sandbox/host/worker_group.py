@@ -19,7 +19,7 @@ from workbench.sandbox.child.protocol import NOTED_ROWS
 from workbench.sandbox.host.answers import ends_loading, verdict
 from workbench.sandbox.host.batches import Batch, Piece, Waiting
 from workbench.sandbox.host.interpreter import StartError
-from workbench.sandbox.host.limits import Program, weakest
+from workbench.sandbox.host.limits import SHARED_SECONDS, Program, weakest
 from workbench.sandbox.host.member import MOST_ROWS, Member, was_killed
 from workbench.sandbox.host.pool import cores
 from workbench.sandbox.host.row_times import RowTimes
@@ -35,6 +35,8 @@ _MOST_BYTES = 768 * 1024
 """Bytes of rows in one command, if it has more than one: less than the pipe holds, so that sending never waits."""
 _ALONE_ROWS = 64
 """Rows of one command whose module is made anew for each."""
+_MAKING_SECONDS, _MAKINGS = 0.1, 4.0
+"""Time to make a module ready once more: these seconds, and so many times what loading it took."""
 _MOST_LOSSES = 3
 """Workers lost one after the other, none with a row decided, after which nothing is tried any more."""
 _EXTRA_IDLE_SECONDS = 60.0
@@ -230,13 +232,15 @@ class WorkerGroup:
         if member.state != "busy":
             return
         waited = member.move(now, alone=self._alone)
-        if waited > (self._limits.hard_load_seconds if member.preparing else self._hard_seconds):
-            raise Death(TIMED_OUT)
-        longest = self._hard_seconds + (self._limits.hard_load_seconds if self._alone else 0)
-        if now - member.since > member.request.count * longest + 1:
-            raise Death(TIMED_OUT)  # its mark moves, or is forged, but more slowly than the limit allows
+        if (
+            member.cut_at is not None
+            and now - member.cut_at > self._limits.hard_row_seconds + self._making_seconds(member)
+        ):
+            raise Death(TIMED_OUT)  # whatever it writes of how far it is: all other rows were taken from it
         if not member.stuck and waited > self._times.bypass_seconds:
-            self._waiting.put_back(member.pass_by())
+            member.stuck = True
+        if member.stuck or now - member.since > SHARED_SECONDS:
+            self._waiting.put_back(member.cut(now))
         if self._holds_others(member, waited):
             self._waiting.put_back(member.give_finished(self._isolation, noted=self._program.noted))
 
@@ -245,10 +249,11 @@ class WorkerGroup:
         waits = member.stuck and not member.given and 0 < member.mark < member.request.count
         return waits and not self._alone and (not self._program.noted or waited > self._hang_seconds)
 
-    @property
-    def _hard_seconds(self) -> float:
-        """When a worker is ended whose row ignores the soft limit: within a second of it, however long that is."""
-        return min(self._limits.hard_row_seconds, self._limits.row_seconds + 0.8)
+    def _making_seconds(self, member: Member) -> float:
+        """How long a worker may make its module ready for a row; whether it still does, nobody can believe it."""
+        if not self._alone:
+            return 0.0
+        return min(self._limits.hard_load_seconds, _MAKING_SECONDS + _MAKINGS * member.load_seconds)
 
     def _handle_death(self, member: Member, death: Death) -> None:
         """Keep the finished rows of a worker that is gone, blame the row it was at, put the rest back."""
@@ -274,7 +279,9 @@ class WorkerGroup:
         """What a lost worker leaves to do."""
         if was_killed(death, status) and member.is_first_time(pages):
             return member.keep_finished(pages, noted=self._program.noted)
-        back = member.salvage(pages, verdict(death, status, self._hard_seconds), self._times.rows_at_once)
+        back = member.salvage(
+            pages, verdict(death, status, self._limits.hard_row_seconds), self._times.rows_at_once
+        )
         self._times.rows_at_once = max(1, min(self._times.rows_at_once, member.batch_rows))
         return back
 

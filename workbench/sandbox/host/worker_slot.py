@@ -15,18 +15,29 @@ FIRST_ROWS = 8
 
 @dataclass
 class Request:
-    """A range of rows under way, the half of the page its scores go to, and the bytes of its rows where these were sent."""
+    """A range of rows under way, the half of the page its scores go to, and the bytes of its rows where these were sent.
+
+    `asked` is how many rows the worker was asked for; `count` gets less where rows are taken from it again.
+    """
 
     first: int
     count: int
     half: int
     seq: int
     size: int = 0
+    asked: int = 0
+
+    def __post_init__(self) -> None:
+        self.asked = self.asked or self.count
 
 
 @dataclass(eq=False)
 class WorkerSlot:
-    """A worker with the rows that are its own, whether it has loaded the program, and the bytes of rows that it can be sent."""
+    """A worker with the rows that are its own, whether it has loaded the program, and the bytes of rows that it can be sent.
+
+    `mark` is how many rows it has finished, as far as one can believe it, `since` when its time began, `cut_at` when all rows
+    behind the one under way were taken from it.
+    """
 
     ranges: deque[tuple[int, int]]
     worker: Worker | None = None
@@ -36,6 +47,7 @@ class WorkerSlot:
     mark: int = -1
     since: float = 0.0
     since_mark: float = 0.0
+    cut_at: float | None = None
     buffer_bytes: int = 0
 
     @property

@@ -14,6 +14,8 @@ from workbench.errors import SandboxError
 from workbench.sandbox import child
 from workbench.sandbox.host.engine import engine_path
 from workbench.sandbox.host.interpreter import HINT, StartError, start
+from workbench.sandbox.host.janitor import no_interrupts
+from workbench.system_limits import check_open_files, limited
 
 __all__ = ["START_SECONDS", "Zygote"]
 
@@ -32,7 +34,9 @@ class Zygote:
         # One question at a time: runs, cells and the janitor would else read each other's answers.
         self._lock = threading.Lock()
         self._number, self._broken = 0, False
-        own_socket, child_socket = socket.socketpair()
+        check_open_files(StartError)
+        with limited(StartError, "the sandbox process did not start"):
+            own_socket, child_socket = socket.socketpair()
         # Closed here once the child has it: while one end is open here, the zygote's death would not be seen.
         with child_socket:
             try:
@@ -51,10 +55,12 @@ class Zygote:
     def _await_ready(self) -> None:
         try:
             self._read()
-        except (OSError, EOFError) as error:
+        except BaseException as error:
             self._process.kill()
             _, text = self._process.communicate()
             self._control.close()
+            if not isinstance(error, OSError | EOFError):
+                raise  # an Interrupt: nothing of it stays
             raise StartError(
                 "the sandbox process did not start",
                 found=text.decode(errors="replace").strip()[-500:] or str(error),
@@ -123,6 +129,11 @@ class Zygote:
         self._process.wait()
         if self._process.stderr is not None:
             self._process.stderr.close()
+
+    def close_at_exit(self) -> None:
+        """The same when Python exits."""
+        with no_interrupts():
+            self.close()
 
     def forget(self) -> None:
         """In a forked process: close this process's end of the parent's zygote, and leave the zygote running."""

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Self
 
 from workbench.cached import cached_property
 from workbench.errors import FormatError, SandboxError
+from workbench.files import read_bytes
 from workbench.grade import ErrorKind, Grade
 from workbench.graders.base import kind
 from workbench.graders.settings import HANDLING
@@ -291,11 +292,12 @@ class AgentJudge(RubricPrompt):
 
 def _read_json(path: Path) -> Any:
     try:
-        if path.stat().st_size > _MAX_FILE_BYTES:
+        data = read_bytes(path, FormatError, _MAX_FILE_BYTES + 1)
+        if len(data) > _MAX_FILE_BYTES:
             raise FormatError(
                 "the agent file is too large", where=str(path), expected=f"{_MAX_FILE_BYTES:,} bytes"
             )
-        return json.loads(path.read_text("utf-8-sig"))
+        return json.loads(data.decode("utf-8-sig"))
     except (OSError, ValueError, RecursionError) as error:
         if isinstance(error, FormatError):
             raise
