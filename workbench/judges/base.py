@@ -123,6 +123,11 @@ class Judge(Grader):
             raise FormatError("a file cannot name a judge's client", hint="set it on the judge: client=")
         return super().build(values)
 
+    @property
+    def needs_answer(self) -> str:
+        """See `Grader.needs_answer`: which turn an extractor looks at is its own affair."""
+        return "completion" if self.extractor.name == "last_assistant" else "turn"
+
     @abstractmethod
     def preview(self, sample: Sample | StringThread) -> Messages:
         """The messages that would be sent, without sending them.

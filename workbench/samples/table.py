@@ -14,7 +14,17 @@ from numpy.typing import NDArray
 
 from workbench.cached import cached_property
 from workbench.errors import SamplesError
-from workbench.samples.cells import EMPTY, SPEAKERS, Built, Fault, build, clean, conversations, prompt_key
+from workbench.samples.cells import (
+    EMPTY,
+    SPEAKERS,
+    Built,
+    Fault,
+    build,
+    clean,
+    conversations,
+    no_answer,
+    prompt_key,
+)
 from workbench.samples.columns import check_names, every_role, metadata_columns, recognise
 from workbench.samples.envelopes import batch_roles, failed_request, unpacked
 from workbench.samples.frame_columns import (
@@ -27,6 +37,7 @@ from workbench.samples.frame_columns import (
     hashes_of,
 )
 from workbench.samples.plain import is_missing, plain, text
+from workbench.samples.proposals import PEEKED
 from workbench.samples.roles import joined_prompts
 
 __all__ = ["Loaded", "Rows", "Table"]
@@ -60,7 +71,8 @@ class Table:
         frame = loaded.frame
         self.data: ColumnData = FrameColumns(frame, source) if isinstance(frame, pd.DataFrame) else frame
         names = check_names(self.data.names, source)
-        self.roles = recognise(names, columns, source=source)
+        self.roles = recognise(names, columns, source=source, peek=self.first_cells)
+        self._given = dict(columns or {})
         self.metadata = metadata_columns(names, self.roles)
         self.source = source
         self._lines = loaded.lines
@@ -70,6 +82,13 @@ class Table:
 
     def __len__(self) -> int:
         return len(self.data)
+
+    def first_cells(self, column: str) -> list[Any]:
+        """The first cells of a column, to tell what it holds; none where the file cannot be read."""
+        try:
+            return self.data.cells(column, slice(0, PEEKED))
+        except UnreadableRowsError:
+            return []
 
     def part(self, rows: Rows) -> Table:
         """Some rows as a table of their own, in memory and numbered from 0."""
@@ -160,6 +179,36 @@ class Table:
             and "metadata" not in self.roles
             and all(self.data.is_text(name) or self.data.is_number(name) for name in texts)
         )
+
+    @property
+    def no_answer(self) -> Fault:
+        """What is wrong with a row without a completion, where each turn is a column."""
+        turns = self.text_turns or {}
+        last = next((SPEAKERS[role] for role in ("prompt", "system") if role in turns), "")
+        fault = no_answer([(last, "")] if last else [])
+        assert fault is not None
+        return fault
+
+    def missing_answers(self, rows: Rows | slice, count: int) -> list[int]:
+        """Places among these rows of those without a completion, where each turn is a column of text."""
+        name = (self.text_turns or {}).get("completion")
+        if name is None:
+            return list(range(count))
+        cells = self.data.text(name, rows)
+        if not cells.null_count:
+            return []
+        return list(np.flatnonzero(cells.is_null().to_numpy()).tolist())
+
+    def has_answer(self, rows: Rows) -> bool:
+        """Whether the assistant says anything in one of these rows at least. Stops at the first that is found."""
+        for start in range(0, len(rows), _TEXTS_AT_ONCE):
+            part = rows[start : start + _TEXTS_AT_ONCE]
+            if self.text_turns is not None:
+                if len(self.missing_answers(part, len(part))) < len(part):
+                    return True
+            elif any(turn[0] == "assistant" for turns in self._conversations(part) for turn in turns):
+                return True
+        return False
 
     @property
     def names(self) -> dict[str, str]:

@@ -11,12 +11,13 @@ from numpy.typing import NDArray
 
 from workbench.errors import SamplesError
 from workbench.packed import BATCH_ROWS, Packed, Stream
-from workbench.samples.cells import Built, Fault, Wire, rewritten
-from workbench.samples.columns import require_completion
+from workbench.samples.cells import Built, Fault, Problem, Wire, is_silent, no_answer, rewritten
+from workbench.samples.columns import no_answers, require_completion
 from workbench.samples.dask_columns import DaskColumns
 from workbench.samples.display import as_html, as_line, as_markdown
 from workbench.samples.draw import draw_rows, strata
 from workbench.samples.encoding import Encoder
+from workbench.samples.frame_columns import UnreadableRowsError
 from workbench.samples.masks import checked_mask, mask_of
 from workbench.samples.notes import dataset_notes
 from workbench.samples.plain import plain
@@ -77,6 +78,8 @@ class Samples:
         "_codes",
         "_encoder",
         "_faults",
+        "_need",
+        "_needing",
         "_notes",
         "_rewrite",
         "_rows",
@@ -115,6 +118,8 @@ class Samples:
         self._encoder: Encoder | None = None
         self._codes: NDArray[np.intp] | None = None
         self._faults: dict[int, Fault] | None = None
+        self._need = ""
+        self._needing: dict[str, Samples] = {}
         self._notes: tuple[str, ...] | None = None
         self._words: RowWords | None = None
         self._written: dict[str, WrittenColumn] = {}
@@ -182,9 +187,24 @@ class Samples:
         """The references at these positions of this view (m,), as in `references`."""
         return self._table.references(self._of_table(rows))
 
-    def faults_at(self, start: int, stop: int) -> dict[int, str]:
+    def faults_at(self, start: int, stop: int) -> dict[int, Problem]:
         """`problems` of the rows from `start` up to `stop` alone, by their positions in this view."""
-        return self._described(self._encoding.faults_at(start, stop))
+        return self._described(self._encoding.faults_at(start, stop, self._need))
+
+    def needing(self, need: str) -> Samples:
+        """The same rows, of which those without an answer are among `problems`.
+
+        Args:
+            need: "completion" where the last turn has to be the assistant's, "turn" where one of the turns has to be, "" for
+                neither.
+        """
+        if need == self._need:
+            return self
+        if need not in self._needing:
+            view = self._view(self._table, self._rows)
+            view._rewrite, view._need, view._encoder = self._rewrite, need, self._encoding  # noqa: SLF001 (its own class)
+            self._needing[need] = view
+        return self._needing[need]
 
     @property
     def groups(self) -> NDArray[np.object_]:
@@ -275,10 +295,19 @@ class Samples:
         """Refuse to be graded where there is no completion.
 
         Raises:
-            SamplesError: Neither messages nor a completion column was recognised or mapped.
+            SamplesError: Neither messages nor a completion column was recognised or mapped, or the assistant says nothing in
+                any row.
         """
-        if len(self):
-            require_completion(self._table.column_names, self._table.roles, self.source)
+        if not len(self):
+            return
+        table = self._table
+        require_completion(table.column_names, table.roles, self.source, table.first_cells)
+        try:
+            is_answered = table.has_answer(self.row_numbers)
+        except UnreadableRowsError:
+            return  # its rows fail by themselves, and say so
+        if not is_answered:
+            raise no_answers(len(self), table.column_names, table.roles, self.source)
 
     @property
     def source(self) -> str:
@@ -293,34 +322,42 @@ class Samples:
         return data if whole and isinstance(data, DaskColumns) else None
 
     @property
-    def known_problems(self) -> dict[int, str]:
+    def known_problems(self) -> dict[int, Problem]:
         """`problems` of the rows that have been sent to graders: no row is read for it."""
-        return self._described(self._encoding.known_faults())
+        return self._described(self._encoding.known_faults(self._need))
 
     @property
-    def problems(self) -> dict[int, str]:
+    def problems(self) -> dict[int, Problem]:
         """Row of this view to why it cannot be read. Empty for a healthy dataset.
 
         Such a row has an empty thread in `packed()` and fails, never scores, in a run.
         """
         if self._faults is None:
-            self._faults = self._encoding.faults()
+            self._faults = self._encoding.faults(self._need)
         return self._described(self._faults)
 
-    def _described(self, faults: Mapping[int, Fault]) -> dict[int, str]:
+    def _described(self, faults: Mapping[int, Fault]) -> dict[int, Problem]:
         # Without `row_numbers`, which are as many as there are rows.
         numbers = range(len(self)) if self._rows is None else self._rows
-        return {row: f"{self._table.place(int(numbers[row]))}: {fault}" for row, fault in faults.items()}
+        return {row: Problem.of(fault, self._table.place(int(numbers[row]))) for row, fault in faults.items()}
 
     def threads_and_references(self) -> tuple[list[Wire], NDArray[np.object_]]:
         """The threads of all rows as plain data and the references, in one pass that `problems` takes its answer from."""
         built, references = self._table.read(self._rows, references=True)
+        lacking = self._lacking([wire[0] for wire in built.wires])
         if self._rewrite is not None:
             built = rewritten(built, self._rewrite)
-        self._faults = built.faults
+        self._faults = dict(sorted({**lacking, **built.faults}.items()))
         return built.wires, references
 
-    def read(self) -> list[Sample | str]:
+    def _lacking(self, turns: Sequence[Sequence[Sequence[str]]]) -> dict[int, Fault]:
+        """The rows that have no answer of the kind that is needed; see `needing`."""
+        faults = {row: fault for row, one in enumerate(turns) if self._need and (fault := no_answer(one))}
+        if self._need != "turn":
+            return faults
+        return {row: fault for row, fault in faults.items() if is_silent(turns[row])}
+
+    def read(self) -> list[Sample | Problem]:
         """The samples (n,), made together; in place of one that cannot be read, why."""
         wires, references = self.threads_and_references()
         problems = self.problems
@@ -379,6 +416,7 @@ class Samples:
         view = self._view(self._table, self._rows)
         before = self._rewrite
         view._rewrite = change if before is None else lambda thread: change(before(thread))  # noqa: SLF001
+        view._need = self._need  # noqa: SLF001
         return view
 
     def head(self, n: int = 5) -> Samples:
@@ -453,7 +491,7 @@ class Samples:
         if outside.size:
             raise IndexError(f"row {int(outside[0])} of {len(self)} rows")
         view = self._view(self._table, positions if self._rows is None else self._rows[positions])
-        view._rewrite = self._rewrite  # noqa: SLF001 (its own class)
+        view._rewrite, view._need = self._rewrite, self._need  # noqa: SLF001 (its own class)
         return view
 
     def __dir__(self) -> list[str]:
@@ -468,6 +506,7 @@ class Samples:
                 "group_hashes",
                 "known_problems",
                 "metadata_names",
+                "needing",
                 "of_part",
                 "packed",
                 "part",

@@ -51,6 +51,11 @@ class TextGrader(RuleGrader):
         object.__setattr__(self, "extractor", as_extractor(self.extractor))
         check_choice("on_empty", self.on_empty, ("grade", "fail", "skip", "zero"))
 
+    @property
+    def needs_answer(self) -> str:
+        """See `Grader.needs_answer`: which turn an extractor looks at is its own affair."""
+        return "completion" if self.extractor.name == "last_assistant" else "turn"
+
     def _field_spec(self, f: Field[Any]) -> Any:
         value = getattr(self, f.name)
         if isinstance(value, Extractor):
