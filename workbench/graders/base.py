@@ -185,9 +185,10 @@ class Grader(ABC):
 
     @property
     def needs_answer(self) -> str:
-        """What a row of a dataset must hold to be graded: "completion" (the last turn is the assistant's), "turn" (one after
-        the last user turn is: for what looks at tool calls or whole conversations), "" where graders inside decide. A row
-        without it fails.
+        """What a row of a dataset must hold to be graded, else it fails.
+
+        "completion": its last turn is the assistant's. "turn": one after the last user turn is, for what looks at tool calls
+        or whole conversations. "": graders inside decide.
         """
         return "completion"
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from workbench.grade import ErrorKind
 from workbench.row_columns import dicts, turns_of
-from workbench.samples.chats import MESSAGE_ROLES, without_no_answer
+from workbench.samples.chats import MESSAGE_ROLES, is_chat_text, without_no_answer
 from workbench.samples.plain import NotPlainError, plain, text
 from workbench.samples.roles import CellError, completion_of, mapping_of, messages_of, prompt_of, tools_of
 from workbench.thread import StringThread
@@ -72,7 +72,7 @@ class Fault:
         return f"{place}found {self.found}, expected {self.expected}"
 
 
-class Problem(str):
+class Problem(str):  # noqa: SLOT000 (a kind beside the text)
     """Why a row is not graded, in words.
 
     Attributes:
@@ -84,7 +84,10 @@ class Problem(str):
     @classmethod
     def of(cls, fault: Fault, place: str) -> Problem:
         """The problem of a fault at a place."""
-        problem = cls(f"{place}: {fault}")
+        # What many rows share is said in the same words, so that they are counted together.
+        problem = cls(
+            f"no answer to grade: {fault}" if fault.kind is ErrorKind.NO_COMPLETION else f"{place}: {fault}"
+        )
         problem.kind = fault.kind
         return problem
 
@@ -282,7 +285,10 @@ def conversations(
 def _is_simple(cells: Mapping[str, Sequence[Any]]) -> bool:
     """Whether each row is made of texts or numbers, one turn a column: the common case."""
     roles = {role for role in _CONTENT if role in cells}
-    return roles <= SPEAKERS.keys() and all(set(map(type, cells[role])) <= _SAFE_OR_NAN for role in roles)
+    if not roles <= SPEAKERS.keys() or not all(set(map(type, cells[role])) <= _SAFE_OR_NAN for role in roles):
+        return False
+    spoken = (cells[role] for role in roles if role != "system")
+    return not any(type(cell) is str and is_chat_text(cell) for column in spoken for cell in column)
 
 
 def _simple(cells: Mapping[str, Sequence[Any]], rows: int) -> list[list[Any]]:

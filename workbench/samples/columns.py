@@ -19,6 +19,7 @@ from workbench.samples.proposals import (
 )
 
 __all__ = [
+    "LABEL_NAMES",
     "ROLES",
     "check_names",
     "every_role",
@@ -91,6 +92,9 @@ ROLES: Mapping[str, tuple[str, ...]] = {
     "metadata": ("metadata",),
 }
 """Role to the column names it is recognised by; of several present the first listed wins."""
+
+LABEL_NAMES = ROLES["reference"][:5]
+"""Names under which graders find the label of a trainer that passes it without its column's name."""
 
 _BY_CONTENT: Mapping[str, tuple[tuple[str, ...], Callable[[Sequence[Any]], bool]]] = {
     "messages": (("conversations", "conversation", "contents", "chat", "dialog", "dialogue"), are_chats),

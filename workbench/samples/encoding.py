@@ -115,7 +115,7 @@ class Encoder:
         faults = dict(self._table.line_faults(rows))
         if need:
             missing = self._table.missing_answers(rows, stop - start)
-            faults = {**{at: self._table.no_answer for at in missing}, **faults}
+            faults = {**dict.fromkeys(missing, self._table.no_answer), **faults}
         return {start + at: fault for at, fault in sorted(faults.items())}
 
     def _lacking(self, need: str) -> dict[int, Fault]:

@@ -14,11 +14,11 @@ from workbench.samples.roles import completions_of
 __all__ = [
     "PEEKED",
     "Peek",
-    "could_be_read",
     "are_chats",
     "are_completions",
     "are_requests",
     "are_verdicts",
+    "could_be_read",
     "mapping_text",
     "proposed",
 ]
@@ -38,10 +38,10 @@ VERDICTS = frozenset({
 _WORDS = {
     "completion": frozenset({
         "answer", "answers", "assistant", "candidate", "completion", "generated", "generation", "hypothesis", "out", "output",
-        "outputs", "pred", "prediction", "reply", "response", "responses", "said", "sampled", "submission",
+        "outputs", "pred", "prediction", "reply", "response", "responses", "sampled", "submission",
     }),
     "prompt": frozenset({
-        "ask", "asked", "input", "inputs", "instruction", "problem", "prompt", "query", "question", "request", "task", "user",
+        "ask", "asked", "input", "inputs", "instruction", "problem", "prompt", "query", "question", "request", 
     }),
     "reference": frozenset({
         "correct", "expected", "gold", "golden", "ideal", "label", "reference", "solution", "target", "truth",
@@ -49,7 +49,11 @@ _WORDS = {
 }  # fmt: skip
 """Words in the name of a column to the role that it may have."""
 
-_NEVER = frozenset({"at", "count", "date", "hash", "id", "ids", "idx", "index", "key", "model", "name", "num", "number", "path", "score", "time", "timestamp", "ts", "tstamp", "type", "url", "uuid", "version"})  # fmt: skip
+_NEVER = frozenset({
+    "at", "cost", "count", "date", "error", "format", "hash", "id", "ids", "idx", "index", "key", "lang", "language", "len", "length",
+    "name", "num", "number", "path", "score", "status", "time", "timestamp", "tokens", "ts", "tstamp", "type", "url", "uuid",
+    "version",
+})  # fmt: skip
 """Words in the name of a column that is about a row, and none of its texts."""
 
 _NO_PROSE = re.compile(
@@ -109,7 +113,7 @@ def could_be_read(name: str, role: str, peek: Peek) -> bool:
     ):
         return False
     if role == "reference":
-        return all(isinstance(cell, int | str) for cell in cells)
+        return _is_named_for(name, role) and all(isinstance(cell, int | str) for cell in cells)
     return are_chats(cells) or (role == "completion" and are_completions(cells))
 
 

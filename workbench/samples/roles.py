@@ -12,6 +12,7 @@ from workbench.samples.plain import NotPlainError, is_missing, plain, text
 from workbench.thread import StringThread
 
 __all__ = [
+    "WRAPPED_REFERENCES",
     "CellError",
     "completion_of",
     "completions_of",
@@ -48,6 +49,8 @@ _PROMPT_KEYS = (
 )
 _COMPLETION_KEYS = ("text", "output", "answer", "content", "generated_text", "response", "completion")
 """Under which an object round one text holds it."""
+WRAPPED_REFERENCES = frozenset({"answers", "expectations", "reward_model"})
+"""Columns whose objects hold the reference; see `reference_of_cell`."""
 _MESSAGES = "text or a list of chat messages"
 
 

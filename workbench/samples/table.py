@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -25,7 +27,8 @@ from workbench.samples.cells import (
     no_answer,
     prompt_key,
 )
-from workbench.samples.columns import check_names, every_role, metadata_columns, recognise
+from workbench.samples.chats import holds_chat
+from workbench.samples.columns import check_names, every_role, metadata_columns, recognise, verdict_column
 from workbench.samples.envelopes import batch_roles, failed_request, unpacked
 from workbench.samples.frame_columns import (
     FLOATS,
@@ -38,7 +41,7 @@ from workbench.samples.frame_columns import (
 )
 from workbench.samples.plain import is_missing, plain, text
 from workbench.samples.proposals import PEEKED
-from workbench.samples.roles import joined_prompts
+from workbench.samples.roles import WRAPPED_REFERENCES, joined_prompts, reference_of_cell
 
 __all__ = ["Loaded", "Rows", "Table"]
 
@@ -67,17 +70,27 @@ class Loaded:
 class Table:
     """Columns that have roles. Every view of one dataset shares it."""
 
-    def __init__(self, loaded: Loaded, columns: Mapping[str, str | None] | None, source: str) -> None:
+    def __init__(
+        self,
+        loaded: Loaded,
+        columns: Mapping[str, str | None] | None,
+        source: str,
+        *,
+        notes: tuple[str, ...] = (),
+    ) -> None:
         frame = loaded.frame
         self.data: ColumnData = FrameColumns(frame, source) if isinstance(frame, pd.DataFrame) else frame
         names = check_names(self.data.names, source)
         self.roles = recognise(names, columns, source=source, peek=self.first_cells)
-        self._given = dict(columns or {})
+        self.given: Mapping[str, str | None] = dict(columns or {})
+        self.reading_notes = notes
         self.metadata = metadata_columns(names, self.roles)
         self.source = source
         self._lines = loaded.lines
         self._names = names
         self._whole: dict[str, bool] = {}
+        self._days: dict[str, bool] = {}
+        self._is_answered = False
         self._faults = {**self._failed_requests(), **loaded.faults}
 
     def __len__(self) -> int:
@@ -89,6 +102,14 @@ class Table:
             return self.data.cells(column, slice(0, PEEKED))
         except UnreadableRowsError:
             return []
+
+    @cached_property
+    def verdict_column(self) -> str:
+        """The column `label` that was not taken for the reference, since it holds verdicts; "" where there is none."""
+        label = next((name for name in self._names if name.casefold() == "label"), "")
+        if not label or "reference" in self.given or "reference" in self.roles:
+            return ""
+        return verdict_column({**self.roles, "reference": label}, self.first_cells)
 
     def part(self, rows: Rows) -> Table:
         """Some rows as a table of their own, in memory and numbered from 0."""
@@ -103,6 +124,12 @@ class Table:
         cells = self.data.cells(column, rows)
         if column not in self._whole:
             self._whole[column] = _are_whole_with_gaps(self.data.floats(column))
+            self._days[column] = self.data.are_days(column)
+        if self._days[column]:
+            return [
+                cell.date() if isinstance(cell, dt.datetime) and not is_missing(cell) else cell
+                for cell in cells
+            ]
         # NaN differs from itself.
         return [int(cell) if cell == cell else None for cell in cells] if self._whole[column] else cells  # noqa: PLR0124
 
@@ -168,7 +195,17 @@ class Table:
             return None
         if not all(map(self.data.is_text, roles.values())):
             return None
+        if any(self._holds_chats(name) for role, name in roles.items() if role != "system"):
+            return None
         return {role: roles[role] for role in SPEAKERS if role in roles}
+
+    def _holds_chats(self, column: str) -> bool:
+        """Whether a column of text holds messages as JSON text or as Python's repr; of a file that is read lazily, its first rows."""
+        for piece in self._texts(column, slice(0, _SCAN) if self.data.is_lazy else None):
+            candidates = piece.filter(pc.fill_null(pc.match_substring_regex(piece, r"^\s*\[?\s*\{"), False))
+            if any(holds_chat(text) for text in candidates.to_pylist()):
+                return True
+        return False
 
     @cached_property
     def reads_without_looking(self) -> bool:
@@ -200,14 +237,18 @@ class Table:
         return list(np.flatnonzero(cells.is_null().to_numpy()).tolist())
 
     def has_answer(self, rows: Rows) -> bool:
-        """Whether the assistant says anything in one of these rows at least. Stops at the first that is found."""
+        """Whether the assistant says anything in one of these rows at least, or one cannot be read. Stops at the first."""
+        if self._is_answered and len(rows) == len(self):
+            return True
         for start in range(0, len(rows), _TEXTS_AT_ONCE):
             part = rows[start : start + _TEXTS_AT_ONCE]
             if self.text_turns is not None:
                 if len(self.missing_answers(part, len(part))) < len(part):
                     return True
-            elif any(turn[0] == "assistant" for turns in self._conversations(part) for turn in turns):
-                return True
+            else:
+                built = self.build(part)
+                if built.faults or any(turn[0] == "assistant" for wire in built.wires for turn in wire[0]):
+                    return True
         return False
 
     @property
@@ -466,8 +507,11 @@ class Table:
     def references(self, rows: Rows | slice | None) -> NDArray[np.object_]:
         """Plain values (n,), None where missing."""
         cells = self.role("reference", rows)
-        count = self._count(rows)
-        return _objects([None] * count if cells is None else clean(cells, plain, ""))
+        if cells is None:
+            return _objects([None] * self._count(rows))
+        name = self.roles["reference"]
+        is_wrapped = name.casefold() in WRAPPED_REFERENCES
+        return _objects(clean(cells, partial(reference_of_cell, column=name) if is_wrapped else plain, ""))
 
     def place(self, row: int, column: str = "") -> str:
         """Where a row is, in words: file, row, line, column."""
@@ -495,9 +539,12 @@ class Table:
             SamplesError: The first row's fault.
         """
         first: Fault | None = None
+        self.text_turns  # noqa: B018 (looks into the first rows of a file, which are read here anyway)
         for start in range(0, len(self), _SCAN):
             rows = np.arange(start, min(start + _SCAN, len(self)), dtype=np.intp)
-            faults = self.build(rows).faults
+            built = self.build(rows)
+            faults = built.faults
+            self._is_answered = any(turn[0] == "assistant" for wire in built.wires for turn in wire[0])
             if len(faults) < len(rows):
                 return
             first = first or faults[0]

@@ -22,12 +22,16 @@ from workbench.samples.masks import checked_mask, mask_of
 from workbench.samples.notes import dataset_notes
 from workbench.samples.plain import plain
 from workbench.samples.readers import load
+from workbench.samples.row_expansion import expanded
 from workbench.samples.sample import Sample
 from workbench.samples.search import RowWords, WrittenColumn
 from workbench.samples.table import Rows, Table
 from workbench.thread import StringThread
 
-__all__ = ["Sample", "Samples"]
+__all__ = ["ANY_ROW", "Sample", "Samples"]
+
+ANY_ROW = "any"
+"""For `Samples.needing`: graders are asked about rows without an answer, too, to see what they make of them."""
 
 
 class Samples:
@@ -91,7 +95,8 @@ class Samples:
     def __init__(
         self, data: Any, *, columns: Mapping[str, str | None] | None = None, source: str = ""
     ) -> None:
-        table = Table(load(data, source), columns, source)
+        loaded, notes = expanded(load(data, source), columns)
+        table = Table(loaded, columns, source, notes=notes)
         table.check_some_row_reads()
         self._set(table, None)
 
@@ -189,16 +194,16 @@ class Samples:
 
     def faults_at(self, start: int, stop: int) -> dict[int, Problem]:
         """`problems` of the rows from `start` up to `stop` alone, by their positions in this view."""
-        return self._described(self._encoding.faults_at(start, stop, self._need))
+        return self._described(self._encoding.faults_at(start, stop, self._asked))
 
     def needing(self, need: str) -> Samples:
         """The same rows, of which those without an answer are among `problems`.
 
         Args:
-            need: "completion" where the last turn has to be the assistant's, "turn" where one of the turns has to be, "" for
+            need: `ANY_ROW` for none, whatever graders ask for later; "completion" where the last turn has to be the assistant's, "turn" where one of the turns has to be, "" for
                 neither.
         """
-        if need == self._need:
+        if self._need in (need, ANY_ROW):
             return self
         if need not in self._needing:
             view = self._view(self._table, self._rows)
@@ -292,18 +297,27 @@ class Samples:
         return self._table.metadata
 
     def require_completion(self) -> None:
-        """Refuse to be graded where there is no completion.
+        """Refuse to be graded where no column holds completions.
 
         Raises:
-            SamplesError: Neither messages nor a completion column was recognised or mapped, or the assistant says nothing in
-                any row.
+            SamplesError: Neither messages nor a completion column was recognised or mapped.
         """
-        if not len(self):
+        if len(self):
+            table = self._table
+            require_completion(table.column_names, table.roles, self.source, table.first_cells)
+
+    def require_answers(self) -> None:
+        """Refuse to be graded where no row holds an answer.
+
+        Raises:
+            SamplesError: As `require_completion`, or the assistant says nothing in any row.
+        """
+        self.require_completion()
+        if self._need == ANY_ROW:
             return
         table = self._table
-        require_completion(table.column_names, table.roles, self.source, table.first_cells)
         try:
-            is_answered = table.has_answer(self.row_numbers)
+            is_answered = not len(self) or table.has_answer(self.row_numbers)
         except UnreadableRowsError:
             return  # its rows fail by themselves, and say so
         if not is_answered:
@@ -324,7 +338,12 @@ class Samples:
     @property
     def known_problems(self) -> dict[int, Problem]:
         """`problems` of the rows that have been sent to graders: no row is read for it."""
-        return self._described(self._encoding.known_faults(self._need))
+        return self._described(self._encoding.known_faults(self._asked))
+
+    @property
+    def _asked(self) -> str:
+        """What rows must hold, as the encoder takes it."""
+        return "" if self._need == ANY_ROW else self._need
 
     @property
     def problems(self) -> dict[int, Problem]:
@@ -333,7 +352,7 @@ class Samples:
         Such a row has an empty thread in `packed()` and fails, never scores, in a run.
         """
         if self._faults is None:
-            self._faults = self._encoding.faults(self._need)
+            self._faults = self._encoding.faults(self._asked)
         return self._described(self._faults)
 
     def _described(self, faults: Mapping[int, Fault]) -> dict[int, Problem]:
@@ -352,7 +371,9 @@ class Samples:
 
     def _lacking(self, turns: Sequence[Sequence[Sequence[str]]]) -> dict[int, Fault]:
         """The rows that have no answer of the kind that is needed; see `needing`."""
-        faults = {row: fault for row, one in enumerate(turns) if self._need and (fault := no_answer(one))}
+        if self._need in ("", ANY_ROW):
+            return {}
+        faults = {row: fault for row, one in enumerate(turns) if (fault := no_answer(one))}
         if self._need != "turn":
             return faults
         return {row: fault for row, fault in faults.items() if is_silent(turns[row])}
@@ -512,6 +533,7 @@ class Samples:
                 "part",
                 "read",
                 "references_at",
+                "require_answers",
                 "require_completion",
                 "rewrite",
                 "threads_and_references",

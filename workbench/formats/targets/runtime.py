@@ -11,6 +11,21 @@ import math as _wb_math
 from collections import namedtuple as _wb_namedtuple
 
 _WB_REFERENCE = ("reference", "expected", "ground_truth", "label", "answer")
+_WB_MORE_REFERENCES = (
+    "target",
+    "ideal",
+    "gold",
+    "gold_answer",
+    "expected_output",
+    "reference_answer",
+    "correct_answer",
+    "expected_answer",
+    "solution",
+    "gts",
+    "expectations",
+    "answers",
+    "reward_model",
+)
 _wb_Turn = _wb_namedtuple("Turn", "role content")
 _wb_Answer = _wb_namedtuple(
     "Answer", "score passed reason failure metadata", defaults=(None, None, "", "", None)
@@ -164,7 +179,10 @@ def _wb_asked(thread):
 
 
 def _wb_reference(thread):
-    return next((thread.metadata[name] for name in _WB_REFERENCE if name in thread.metadata), None)
+    return next(
+        (thread.metadata[name] for name in (*_WB_REFERENCE, *_WB_MORE_REFERENCES) if name in thread.metadata),
+        None,
+    )
 
 
 def _wb_only(values):
