@@ -73,7 +73,7 @@ def test_plain_data_always_pack(value):
 
 def has_time_of_day(cell):
     """A column of times without one is a column of days."""
-    return not isinstance(cell, dt.datetime) or cell.time() != dt.time()
+    return cell is pd.NaT or not isinstance(cell, dt.datetime) or cell.time() != dt.time()
 
 
 @given(st.lists(st.tuples(TEXT | st.none(), TEXT | st.none(), SCALAR.filter(has_time_of_day)), max_size=20))

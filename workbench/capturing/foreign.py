@@ -1,9 +1,9 @@
 """Which platform's signature a grade function has, read off its text.
 
 `(sample, submission)` is Letta Evals', `(sample, item)` OpenAI's, and a function under `@osmosis_reward` or
-`@osmosis_rubric`, or one whose first parameters are `solution_str, ground_truth`, is Osmosis' older one.
-Trainers' reward functions are known by theirs: TRL's `prompts` and `completions`, verl's `data_source` and
-`solution_str`, OpenRLHF's `queries`, `prompts` and `labels`. Together's `prediction, target` could be anybody's, so
+`@osmosis_rubric` is Osmosis' older one. Trainers' reward functions are known by theirs: TRL's `prompts` and `completions`,
+verl's `data_source` and `solution_str` (or first `solution_str, ground_truth`, as verl's own scores of its data sets have
+them: without Osmosis' decorator, which takes texts alone, the label stays what it is), OpenRLHF's `queries`, `prompts` and `labels`. Together's `prediction, target` could be anybody's, so
 that it has to be named. Everything else is taken for `(thread)`, and the checks say what is wrong with it.
 """
 
@@ -65,8 +65,10 @@ def _signature(node: _Function) -> str:
     if (target := signature_of_target(node)) and target != "together":
         return target
     marks = {_last(mark) for mark in node.decorator_list}
-    if marks & _LEGACY or names[:2] == ("solution_str", "ground_truth"):
+    if marks & _LEGACY:
         return "osmosis"
+    if names[:2] == ("solution_str", "ground_truth"):
+        return "verl"
     return _BY_NAMES.get(names, "thread")
 
 

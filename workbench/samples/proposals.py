@@ -41,7 +41,7 @@ _WORDS = {
         "outputs", "pred", "prediction", "reply", "response", "responses", "sampled", "submission",
     }),
     "prompt": frozenset({
-        "ask", "asked", "input", "inputs", "instruction", "problem", "prompt", "query", "question", "request", 
+        "ask", "asked", "input", "inputs", "instruction", "problem", "prompt", "query", "question", "request",
     }),
     "reference": frozenset({
         "correct", "expected", "gold", "golden", "ideal", "label", "reference", "solution", "target", "truth",
@@ -50,9 +50,9 @@ _WORDS = {
 """Words in the name of a column to the role that it may have."""
 
 _NEVER = frozenset({
-    "at", "cost", "count", "date", "error", "format", "hash", "id", "ids", "idx", "index", "key", "lang", "language", "len", "length",
+    "at", "category", "context", "contexts", "cost", "count", "dataset", "date", "difficulty", "docs", "document", "documents", "domain", "error", "format", "hash", "id", "ids", "idx", "index", "key", "lang", "language", "len", "length",
     "name", "num", "number", "path", "score", "status", "time", "timestamp", "tokens", "ts", "tstamp", "type", "url", "uuid",
-    "version",
+    "source", "sources", "split", "subject", "tag", "tags", "topic", "version", "writer",
 })  # fmt: skip
 """Words in the name of a column that is about a row, and none of its texts."""
 

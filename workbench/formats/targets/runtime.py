@@ -207,7 +207,9 @@ def _wb_as_trl(grade, thread, chat=False):
 
 def _wb_as_verl(grade, thread):
     given = {"data_source": thread.metadata.get("data_source", ""), "solution_str": _wb_last_said(thread)}
-    given = {**given, "ground_truth": _wb_reference(thread), "extra_info": dict(thread.metadata)}
+    own = thread.metadata.get("extra_info")
+    extra_info = {**thread.metadata, **(own if isinstance(own, dict) else {})}
+    given = {**given, "ground_truth": _wb_reference(thread), "extra_info": extra_info}
     return grade(
         **_wb_accepted(grade, given)
     ), lambda value: value["score"] if isinstance(value, dict) else value
