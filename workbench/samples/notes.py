@@ -61,7 +61,8 @@ def _role_notes(table: Table) -> Iterator[str]:
     if "reference" not in roles and "reference" not in given and could:
         yield f"no reference was found{_left_over(could, table, 'reference')}"
     if roles.get("instruction") and "prompt" not in roles and "context" in free:
-        yield "column 'context' is not in the prompt, which is the instruction alone; to add it, map it: columns={'prompt': 'context'}"
+        mapping = mapping_text({"instruction": roles["instruction"], "prompt": "context"})
+        yield f"column 'context' is not in the prompt, which is the instruction alone; to add it, map it: {mapping}"
 
 
 def _left_over(names: Sequence[str], table: Table, role: str) -> str:

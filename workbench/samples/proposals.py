@@ -106,7 +106,7 @@ def could_be_read(name: str, role: str, peek: Peek) -> bool:
         return False
     if all(isinstance(cell, str) for cell in cells):
         is_prose = sum(_NO_PROSE.fullmatch(cell.strip()) is None and bool(cell.strip()) for cell in cells)
-        return role == "reference" or is_prose * 2 > len(cells)
+        return is_prose * 2 > len(cells) or (role == "reference" and _is_named_for(name, role))
     if any(
         isinstance(cell, bool | dt.date | dt.time | dt.datetime) or type(cell).__name__ == "bool_"
         for cell in cells

@@ -39,8 +39,12 @@ _HH_TURN = re.compile(r"\n\n(Human|Assistant): ?")
 """What turns begin with in Anthropic's hh-rlhf."""
 
 
-def expanded(loaded: Loaded, columns: Mapping[str, str | None] | None) -> tuple[Loaded, tuple[str, ...]]:
-    """Rows of which each has one answer, and what a person should know of that.
+Columns = Mapping[str, str | None] | None
+"""Role to column name, as the user gave it."""
+
+
+def expanded(loaded: Loaded, columns: Columns) -> tuple[Loaded, Columns, tuple[str, ...]]:
+    """Rows of which each has one answer, the roles of their columns, and what a person should know of that.
 
     Data that are read as they are asked for stay as they are: a cell of several answers fails its row there.
 
@@ -50,10 +54,10 @@ def expanded(loaded: Loaded, columns: Mapping[str, str | None] | None) -> tuple[
     """
     frame = loaded.frame
     if not isinstance(frame, pd.DataFrame) or frame.columns.nlevels > 1 or frame.columns.has_duplicates:
-        return loaded, ()
+        return loaded, columns, ()
     loaded, of_pairs = _without_pairs(loaded, frame, columns or {})
-    loaded, of_lists = _without_lists(loaded, columns)
-    return loaded, (*of_pairs, *of_lists)
+    loaded, columns, of_lists = _without_lists(loaded, columns)
+    return loaded, columns, (*of_pairs, *of_lists)
 
 
 def _without_pairs(
@@ -141,18 +145,16 @@ def _verdicts(frame: pd.DataFrame, pair: Sequence[Any], row: int) -> tuple[bool 
     return None, None
 
 
-def _without_lists(
-    loaded: Loaded, columns: Mapping[str, str | None] | None
-) -> tuple[Loaded, tuple[str, ...]]:
+def _without_lists(loaded: Loaded, columns: Columns) -> tuple[Loaded, Columns, tuple[str, ...]]:
     frame = loaded.frame
     assert isinstance(frame, pd.DataFrame)
     name, roles = _completions(frame, columns)
     if name is None:
-        return loaded, ()
+        return loaded, columns, ()
     cells = [_answers(cell, unpack="custom_id" in frame.columns) for cell in frame[name]]
     several = sum(len(cell) > 1 for cell in cells)
     if not several:
-        return loaded, ()
+        return loaded, columns, ()
     rows = np.repeat(np.arange(len(frame), dtype=np.intp), [len(cell) for cell in cells])
     result = _repeated(loaded, frame, rows)
     own = result.frame
@@ -166,10 +168,11 @@ def _without_lists(
         f"{counted(several, 'row')} with several completions in {str(name)!r}: all rows are read as {len(own):,}, one a "
         f"completion; the column {count!r} numbers them"
     )
-    return replace(result, frame=own), (note,)
+    # Its cells no longer say that they are completions.
+    return replace(result, frame=own), {**(columns or {}), "completion": str(name)}, (note,)
 
 
-def _completions(frame: pd.DataFrame, columns: Mapping[str, str | None] | None) -> tuple[Any, dict[str, str]]:
+def _completions(frame: pd.DataFrame, columns: Columns) -> tuple[Any, dict[str, str]]:
     """The column of completions, where one of its cells may be a list or an object, and the roles; None for none."""
     names = {str(name): name for name in frame.columns}
     try:

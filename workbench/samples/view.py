@@ -95,7 +95,7 @@ class Samples:
     def __init__(
         self, data: Any, *, columns: Mapping[str, str | None] | None = None, source: str = ""
     ) -> None:
-        loaded, notes = expanded(load(data, source), columns)
+        loaded, columns, notes = expanded(load(data, source), columns)
         table = Table(loaded, columns, source, notes=notes)
         table.check_some_row_reads()
         self._set(table, None)
