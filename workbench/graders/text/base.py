@@ -53,7 +53,9 @@ class TextGrader(RuleGrader):
 
     @property
     def needs_answer(self) -> str:
-        """See `Grader.needs_answer`: which turn an extractor looks at is its own affair."""
+        """See `Grader.needs_answer`: `on_empty` says it where it is set, and which turn an extractor looks at is its affair."""
+        if self.on_empty != "grade":
+            return ""
         return "completion" if self.extractor.name == "last_assistant" else "turn"
 
     def _field_spec(self, f: Field[Any]) -> Any:
