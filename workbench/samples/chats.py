@@ -185,8 +185,8 @@ def _named(message: Mapping[str, Any]) -> list[Any]:
         parts = next((message[key] for key in ("parts", "message", "text") if key in message), None)
         named["content"] = parts
     content = named["content"]
-    if isinstance(content, Mapping):
-        content = named["content"] = [content]
+    if isinstance(content, Mapping) and ("type" in content or isinstance(content.get("text"), str)):
+        content = named["content"] = [content]  # one part
     if content is None and isinstance(message.get("refusal"), str):
         named["content"] = message["refusal"]  # the model answered that it does not
     if not isinstance(content, list) or not any(map(_is_foreign_part, content)):

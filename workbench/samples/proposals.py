@@ -29,6 +29,9 @@ Peek = Callable[[str], Sequence[Any]]
 PEEKED = 256
 """Cells of a column that are looked at."""
 
+_MANY, _SHARE = 20, 0.1
+"""Rows from which texts are counted, and the share of different ones up to which they are kinds of rows."""
+
 VERDICTS = frozenset({
     "accept", "accepted", "bad", "correct", "fail", "failed", "false", "good", "incorrect", "pass", "passed", "reject",
     "rejected", "right", "true", "wrong",
@@ -50,9 +53,10 @@ _WORDS = {
 """Words in the name of a column to the role that it may have."""
 
 _NEVER = frozenset({
-    "at", "category", "context", "contexts", "cost", "count", "dataset", "date", "difficulty", "docs", "document", "documents", "domain", "error", "format", "hash", "id", "ids", "idx", "index", "key", "lang", "language", "len", "length",
-    "name", "num", "number", "path", "score", "status", "time", "timestamp", "tokens", "ts", "tstamp", "type", "url", "uuid",
-    "source", "sources", "split", "subject", "tag", "tags", "topic", "version", "writer",
+    "annotator", "at", "author", "category", "context", "contexts", "cost", "count", "dataset", "date", "difficulty", "docs",
+    "document", "documents", "domain", "error", "format", "hash", "id", "ids", "idx", "index", "key", "lang", "language", "len",
+    "length", "name", "num", "number", "path", "rater", "score", "source", "sources", "split", "status", "subject", "tag", "tags",
+    "time", "timestamp", "tokens", "topic", "ts", "tstamp", "type", "url", "uuid", "version", "worker", "writer",
 })  # fmt: skip
 """Words in the name of a column that is about a row, and none of its texts."""
 
@@ -106,7 +110,8 @@ def could_be_read(name: str, role: str, peek: Peek) -> bool:
         return False
     if all(isinstance(cell, str) for cell in cells):
         is_prose = sum(_NO_PROSE.fullmatch(cell.strip()) is None and bool(cell.strip()) for cell in cells)
-        return is_prose * 2 > len(cells) or (role == "reference" and _is_named_for(name, role))
+        is_fitting = is_prose * 2 > len(cells) and (role == "prompt" or not _are_few(cells))
+        return is_fitting or (role == "reference" and _is_named_for(name, role))
     if any(
         isinstance(cell, bool | dt.date | dt.time | dt.datetime) or type(cell).__name__ == "bool_"
         for cell in cells
@@ -115,6 +120,11 @@ def could_be_read(name: str, role: str, peek: Peek) -> bool:
     if role == "reference":
         return _is_named_for(name, role) and all(isinstance(cell, int | str) for cell in cells)
     return are_chats(cells) or (role == "completion" and are_completions(cells))
+
+
+def _are_few(cells: Sequence[str]) -> bool:
+    """Whether the texts of many rows are but a few, such as the names of models or topics."""
+    return len(cells) >= _MANY and len(set(cells)) <= _SHARE * len(cells)
 
 
 def _plain(cells: Sequence[Any]) -> list[Any]:

@@ -42,24 +42,27 @@ class Samples:
 
     | role | column names | becomes |
     | --- | --- | --- |
-    | messages | `messages` | the turns: OpenAI chat dicts, or their JSON text |
+    | messages | `messages`; `conversations` `conversation` `contents` `chat` where they hold messages | the turns: chat messages of OpenAI, Anthropic, Gemini, ShareGPT, LangChain; a list, its JSON text or its repr |
     | system | `system` | a leading system turn |
     | instruction | `instruction` | the prompt, or what stands before `input` in it (Alpaca) |
-    | prompt | `prompt` `input` `question` `user` | a user turn; a list of chat dicts becomes those turns |
-    | completion | `completion` `output` `response` `assistant` | the assistant's last turn; OpenAI's batch output |
+    | prompt | `prompt` `input` `question` `user` `user_input` `query` `problem` `inputs` `request` … | a user turn; messages, or an API's request, become those turns |
+    | completion | `completion` `output` `response` `assistant` `generated_text` `prediction` `model_output` `model_response` `actual_output` `outputs` …; `completions` `responses` `generations` where they hold lists | the assistant's last turn; an API's answer; each of several is a row |
     | tools | `tools` | `thread.tools`: a list of dicts, or its JSON text |
-    | reference | `reference` `expected` `ground_truth` `label` `answer` | `Sample.reference`, and metadata |
+    | reference | `reference` `expected` `ground_truth` `label` (other than verdicts) `answer` `target` `ideal` `gold` `expected_output` `reference_answer` `correct_answer` `solution` `gts` `expectations` … | `Sample.reference`, and metadata |
     | group | `group` | `Sample.group`; without one the prompt is the group |
     | id | `id` | `Sample.id`; the second row with one id gets `#2`, a row without one its number |
     | metadata | `metadata` | a dict, or its JSON text, merged under the columns that have no role |
 
     Every other column is metadata under its own name. The reference is in the metadata too, under its
     column's name, since a grade function sees the thread alone. Missing cells: no completion, no assistant
-    turn; no prompt, no user turn; a metadata column keeps its key with None.
+    turn; no prompt, no user turn; a metadata column keeps its key with None. A row whose last turn is not the
+    assistant's fails in a run, and never scores. A column of times without a time of day holds days.
 
     A completion that is no text is written as JSON (4 is "4"), except a chat message or a list of them,
-    which become turns, and an API's answer, whose message counts; one without a message fails its row, and so does
-    any other object in a column `response`. A completion beside `messages` is appended, unless they end with that
+    which become turns, an object round one text, which is that text, and an API's answer, whose message counts; one
+    without a message fails its row, and so does any other object in a column `response`. Pairs (`chosen`, `rejected`), lists
+    of completions and an API's choices become a row each, in one group; a column `chosen` or `choice` tells them apart. In
+    data that are read lazily they fail their row. A completion beside `messages` is appended, unless they end with that
     very turn. A named index of a DataFrame is read as columns. Whole numbers that a gap in their column made floats
     are whole again.
 
