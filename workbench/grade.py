@@ -37,6 +37,7 @@ class ErrorKind(StrEnum):
     NOT_FINITE = "not_finite"
     OUT_OF_RANGE = "out_of_range"
     SAMPLE = "sample"
+    NO_COMPLETION = "no_completion"
     TEMPLATE = "template"
     JUDGE_SERVER = "judge_server"
     JUDGE_UNREACHABLE = "judge_unreachable"

@@ -25,7 +25,26 @@ __all__ = [
     "turns_of",
 ]
 
-REFERENCE_NAMES = ("reference", "expected", "ground_truth", "label", "answer")
+REFERENCE_NAMES = (
+    "reference",
+    "expected",
+    "ground_truth",
+    "label",
+    "answer",
+    "target",
+    "ideal",
+    "gold",
+    "gold_answer",
+    "expected_output",
+    "reference_answer",
+    "correct_answer",
+    "expected_answer",
+    "solution",
+    "gts",
+    "expectations",
+    "answers",
+    "reward_model",
+)
 """Column names that samples take for the reference; a row's metadata holds it under its column's name."""
 
 _MOST_KEYS = 200

@@ -44,7 +44,7 @@ _LEFT = frozenset(
     )
 )  # fmt: skip
 """Kinds of failures that leave a run unfinished: the row was not sent, or whatever was to grade it was away."""
-_GRADED_AGAIN = _LEFT | {ErrorKind.LOAD, ErrorKind.SAMPLE}
+_GRADED_AGAIN = _LEFT | {ErrorKind.LOAD, ErrorKind.NO_COMPLETION, ErrorKind.SAMPLE}
 """Kinds of which the next run grades the rows again: of these, too, since modules and data may have been mended."""
 
 Part = tuple[str | int, ...]

@@ -433,7 +433,7 @@ class Suite:
 
     def _run_suite(self, samples: Any, progress: bool | OnProgress, settings: RunSettings) -> Report:
         data = as_samples(samples)
-        data.require_completion()
+        data.require_answers()
         shown = {"preset": settings.preset, "labels": settings.labels}
         check_settings(data, **shown)  # now rather than after an hour of grading
         spending = ready_spending(self.entries, settings.budget)

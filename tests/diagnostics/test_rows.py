@@ -87,6 +87,7 @@ def test_a_column_of_opposites_holds_the_labels_too():
     assert "reads-the-label" in told(lambda _, good: not good, "float(not row.metadata['told'])")
 
 
+@pytest.mark.filterwarnings("ignore:no reference was found")
 @pytest.mark.parametrize(
     "column",
     [
@@ -104,6 +105,7 @@ def test_a_column_that_gives_the_labels_away_is_told(column, source):
     assert "reads-a-giveaway" not in told(column, "return 1.0")
 
 
+@pytest.mark.filterwarnings("ignore:no reference was found")
 @pytest.mark.parametrize(
     "column",
     [
@@ -119,6 +121,7 @@ def test_a_column_that_tells_little_is_not(column):
     assert not {"reads-a-giveaway", "reads-the-label"} & set(told(column, "thread.metadata['told']"))
 
 
+@pytest.mark.filterwarnings("ignore:no reference was found")
 def test_a_cell_of_the_same_prompt_gives_nothing_away():
     """The topic of a prompt, all of whose answers are good: what tells is the prompt, which holds one cell only."""
     finding = told(lambda row, good: f"{row // 2} {good}", "thread.metadata['told']", groups=2)

@@ -217,7 +217,7 @@ def test_rubric_of_the_later_release():
     assert judge.preview(sample(thread))[1]["content"] == "Q {style}|A||s|{x}"
     with pytest.raises(KeyError, match="style"):
         judge.preview(wb.StringThread([("assistant", "A")]))
-    taken = wb.StringThread([("assistant", "A")], {"rubric_vars": {"input": "x"}})
+    taken = wb.StringThread([("user", "Q"), ("assistant", "A")], {"rubric_vars": {"input": "x"}})
     with pytest.raises(ValueError, match="cannot be called 'input'"):
         judge.preview(taken)
     assert graded(judge, "x", taken).error.kind == "template"

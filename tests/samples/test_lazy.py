@@ -188,6 +188,7 @@ def test_only_what_is_asked_for_is_read(path, monkeypatch):
         pd.MultiIndex.from_arrays([[1.5, 1, 2, 2, 3], list("abcde")], names=[None, "id"]),
     ],
 )
+@pytest.mark.filterwarnings("ignore:no (prompt|reference) was found")
 def test_the_index_of_a_frame(tmp_path, index):
     """An index that says something is a column, one without a name is not."""
     path = tmp_path / "rows.parquet"
@@ -274,8 +275,9 @@ def test_a_file_of_which_a_part_cannot_be_read(tmp_path, small):
     report = wb.Suite(GRADERS).run(samples, progress=False)
     for grades in report.grades.values():
         scored = np.flatnonzero(grades.statuses == "scored").tolist()
-        assert set(range(10)) <= set(scored)
-        assert set(range(48, 60)) <= set(scored)
+        assert set(range(10)) - {5} <= set(scored)
+        assert set(range(48, 60)) - {49} <= set(scored)
+        assert grades.errors[5].kind is ErrorKind.NO_COMPLETION  # as every eleventh row
         assert all(grades.errors[row].kind is ErrorKind.SAMPLE for row in range(21, 38))
 
 

@@ -177,7 +177,7 @@ def test_parquet(tmp_path):
         "answer": 4,
         "scores": [[1, 2], [3]],
         "price": "1.50",
-        "when": "2026-01-02T00:00:00",
+        "when": "2026-01-02",
         "kind": "x",
     }
     assert set(samples[1].thread.metadata.values()) == {None}

@@ -31,6 +31,7 @@ def lines(tmp_path, rows):
 
 
 class TestEnvelopes:
+    @pytest.mark.filterwarnings("ignore:no prompt was found")
     def test_batch_output_is_graded_by_its_message(self, tmp_path):
         """The completion is what the model wrote, the row's name the one its author gave the request."""
         samples = wb.read_samples(lines(tmp_path, [batch("Paris"), batch("Rome", at=1)]))
@@ -61,6 +62,7 @@ class TestEnvelopes:
         assert wb.Samples([{"completion": body}])[0].thread.completion() == "Paris"
         assert wb.Samples([{"output": body["choices"][0]["message"]}])[0].thread.completion() == "Paris"
 
+    @pytest.mark.filterwarnings("ignore:no prompt was found")
     def test_a_request_that_failed_is_no_completion(self, tmp_path):
         """Its row fails and says why; nothing is graded in its place."""
         limited = batch("", at=1, status=429)
@@ -75,7 +77,7 @@ class TestEnvelopes:
     @pytest.mark.parametrize(
         "held",
         [
-            {"text": "Paris"},
+            {"text": "Paris", "pages": 3},
             {"status_code": 200, "body": {"data": []}},
             {"choices": []},
             {"body": {}, "status_code": 200},
@@ -102,6 +104,7 @@ class TestEnvelopes:
         """An object that no API wraps round an answer is what the model wrote, a question with choices too."""
         assert wb.Samples([{"completion": data}])[0].thread.completion() == json.dumps(data)
 
+    @pytest.mark.filterwarnings("ignore:no prompt was found")
     def test_batch_output_in_csv_is_read_too(self, tmp_path):
         """Pandas writes its objects as JSON text; a request that failed is no completion there either."""
         rows = [
@@ -294,6 +297,7 @@ class TestIndex:
     )
 
     @pytest.mark.parametrize("levels", [["id"], ["id", "reference"], ["task", "id", "reference"]])
+    @pytest.mark.filterwarnings("ignore:no prompt was found")
     def test_a_named_index_is_read(self, levels, tmp_path):
         """Ids and references in an index play their parts, as they would in columns, also out of Parquet."""
         frame = self.FRAME.set_index(levels)

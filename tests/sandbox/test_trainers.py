@@ -101,11 +101,11 @@ def test_a_dict_without_a_finite_score_is_a_failed_grade(value):
     assert grade.error is not None
 
 
-def test_settings_after_the_reference_make_it_verls():
-    """As in verl's functions of one data set; with extra_info, or the decorator, it is Osmosis'."""
+def test_only_the_decorator_makes_it_osmosis():
+    """As in verl's functions of one data set; with its decorator it is Osmosis'."""
     for text, signature in [
         ("def compute_score(solution_str, ground_truth, method='strict', score=1.0): return 1.0", "verl"),
-        ("def f(solution_str, ground_truth, extra_info=None): return 1.0", "osmosis"),
+        ("def f(solution_str, ground_truth, extra_info=None): return 1.0", "verl"),
         ("@osmosis_reward\ndef f(solution_str, ground_truth, strict=1): return 1.0", "osmosis"),
     ]:
         assert wb.FunctionGrader.from_source(text).signature == signature

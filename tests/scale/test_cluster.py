@@ -28,7 +28,7 @@ PARTITIONS = 7
 FRAME = pd.DataFrame(
     {
         "prompt": [f"q{row // 4}" for row in range(N)],
-        "completion": [None if row % 13 == 4 else f"a{row % 5}" for row in range(N)],
+        "completion": ["" if row % 13 == 4 else f"a{row % 5}" for row in range(N)],
         "answer": [f"a{row % 3}" for row in range(N)],
         "n": np.arange(N),
         "share": [None if row % 9 == 1 else row / 7 for row in range(N)],

@@ -22,7 +22,7 @@ ROWS, PART = 900, 200
 FRAME = pd.DataFrame(
     {
         "prompt": [f"q{row // 4}" for row in range(ROWS)],
-        "completion": [None if row % 13 == 4 else f"a{row % 5}" for row in range(ROWS)],
+        "completion": ["" if row % 13 == 4 else f"a{row % 5}" for row in range(ROWS)],
         "answer": [f"a{row % 3}" for row in range(ROWS)],
         "n": np.arange(ROWS),
         "good": [None if row % 5 == 0 else row % 2 == 0 for row in range(ROWS)],
@@ -295,7 +295,7 @@ def test_a_judge_that_cannot_be_reached():
         overview = suite.overview(FRAME[:40], progress=False)
     (note,) = overview.notes
     assert note.startswith("binary-judge: nothing answers at the judge's address")
-    assert note.endswith("37 rows without a grade for it.")  # three have no completion
+    assert note.endswith("40 rows without a grade for it.")
 
 
 def test_wrong_arguments_are_refused_before_a_row_is_graded(tmp_path):

@@ -1,9 +1,9 @@
 """Which platform's signature a grade function has, read off its text.
 
 `(sample, submission)` is Letta Evals', `(sample, item)` OpenAI's, and a function under `@osmosis_reward` or
-`@osmosis_rubric`, or one whose first parameters are `solution_str, ground_truth`, is Osmosis' older one.
-Trainers' reward functions are known by theirs: TRL's `prompts` and `completions`, verl's `data_source` and
-`solution_str`, OpenRLHF's `queries`, `prompts` and `labels`. Together's `prediction, target` could be anybody's, so
+`@osmosis_rubric` is Osmosis' older one. Trainers' reward functions are known by theirs: TRL's `prompts` and `completions`,
+verl's `data_source` and `solution_str` (or first `solution_str, ground_truth`, as verl's own scores of its data sets have
+them: without Osmosis' decorator, which takes texts alone, the label stays what it is), OpenRLHF's `queries`, `prompts` and `labels`. Together's `prediction, target` could be anybody's, so
 that it has to be named. Everything else is taken for `(thread)`, and the checks say what is wrong with it.
 """
 
@@ -68,8 +68,8 @@ def _signature(node: _Function) -> str:
     if marks & _LEGACY:
         return "osmosis"
     if names[:2] == ("solution_str", "ground_truth"):
-        # Osmosis passes extra_info; verl's own functions of one data set take settings there, if anything.
-        return "osmosis" if names[2:3] in ((), ("extra_info",)) else "verl"
+        # Osmosis' own have its decorator; verl's functions of one data set begin with these two.
+        return "verl"
     return _BY_NAMES.get(names, "thread")
 
 

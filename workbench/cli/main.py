@@ -10,8 +10,8 @@ from collections.abc import Sequence
 
 import workbench as wb
 from workbench.cli import convert, demo, formats, lab, run, sandbox, serve, validate
-from workbench.cli.output import EXIT_CODES, Parser, say
-from workbench.errors import SamplesWarning, WorkbenchError
+from workbench.cli.output import EXIT_CODES, Parser, in_shell, say
+from workbench.errors import SamplesError, SamplesWarning, WorkbenchError
 
 __all__ = ["main"]
 
@@ -31,7 +31,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     with warnings.catch_warnings():
         warnings.simplefilter("always", SamplesWarning)
-        warnings.showwarning = lambda message, *_, **__: say(f"workbench: {message}", error=True)
+        warnings.showwarning = lambda message, *_, **__: say(in_shell(f"workbench: {message}"), error=True)
         return _run(options)
 
 
@@ -40,6 +40,9 @@ def _run(options: argparse.Namespace) -> int:
         code = int(options.command(options))
         sys.stdout.flush()
         return code  # noqa: TRY300 (a flush may fail, too)
+    except SamplesError as error:
+        say(in_shell(f"workbench: {error}"), error=True)
+        return 1
     except (WorkbenchError, ValueError) as error:
         say(f"workbench: {error}", error=True)
         return 1

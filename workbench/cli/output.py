@@ -6,7 +6,9 @@ Names of files and graders may hold control characters that move a terminal's cu
 from __future__ import annotations
 
 import argparse
+import ast
 import re
+import shlex
 import sys
 from typing import Any, TypeAlias
 
@@ -32,12 +34,28 @@ _OPTIONS = (
 """What settings in Python are called here."""
 
 
+_COLUMNS = re.compile(r"columns=(\{[^{}]*\})")
+"""A mapping of columns as Python takes it."""
+
+
 def in_shell(text: object) -> str:
-    """A message of `convert`, with the settings that it names as the options that they are here."""
-    said = str(text)
+    """A message with the settings that it names as the options that they are here."""
+    said = _COLUMNS.sub(_as_options, str(text))
     for setting, option in _OPTIONS:
         said = setting.sub(option, said)
     return said
+
+
+def _as_options(mapping: re.Match[str]) -> str:
+    """A mapping of columns as options; one that is none stays as it is."""
+    try:
+        columns = ast.literal_eval(mapping[1])
+    except (ValueError, SyntaxError):
+        return mapping[0]
+    if not isinstance(columns, dict):
+        return mapping[0]
+    words = {role: "COLUMN" if name is ... else str(name or "") for role, name in columns.items()}
+    return " ".join(f"--columns {shlex.quote(f'{role}={name}')}" for role, name in words.items())
 
 
 def say(text: object, *, error: bool = False) -> None:

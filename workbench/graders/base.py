@@ -125,7 +125,8 @@ class Grader(ABC):
     deterministic: ClassVar[bool] = False
     """Whether a row has the same grade always, so that a run with repeats grades it once."""
     hidden_from_dir: ClassVar[str] = (
-        "at_once build deterministic example family check_ready ends_run grade_all hidden_from_dir implied_name why_not_portable"
+        "at_once build deterministic example family check_ready ends_run grade_all hidden_from_dir implied_name needs_answer "
+        "why_not_portable"
     )
     """What `dir` leaves out, and with it a notebook's Tab; subclasses name their own."""
 
@@ -182,6 +183,15 @@ class Grader(ABC):
     async def grade_all(self, samples: Samples, control: Control) -> Grades:
         """Grade every row; rows not reached when `control.cancel` is set are failed as cancelled."""
         return await RowRun(self, samples, control).run()
+
+    @property
+    def needs_answer(self) -> str:
+        """What a row of a dataset must hold to be graded, else it fails.
+
+        "completion": its last turn is the assistant's. "turn": one after the last user turn is, for what looks at tool calls
+        or whole conversations. "": graders inside decide.
+        """
+        return "completion"
 
     @property
     def at_once(self) -> int:

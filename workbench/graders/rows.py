@@ -14,6 +14,7 @@ from workbench.grade import ErrorKind, Grade, GradeError
 from workbench.graders.control import Control
 from workbench.grades import Grades
 from workbench.samples import Sample, Samples
+from workbench.samples.cells import Problem
 
 __all__ = ["RowRun", "in_second_pass", "second_pass"]
 
@@ -148,9 +149,9 @@ class RowRun:
                 return
             put(row, await self._grade(sample))
 
-    async def _grade(self, sample: Sample | str) -> Grade:
-        if isinstance(sample, str):
-            return Grade.failed(ErrorKind.SAMPLE, sample)
+    async def _grade(self, sample: Sample | Problem) -> Grade:
+        if isinstance(sample, Problem):
+            return Grade.failed(sample.kind, str(sample))
         return await self._grader.grade(sample)
 
     def _put(self, row: int, grade: Grade) -> None:
@@ -179,10 +180,10 @@ class _Rows:
     def __init__(self, samples: Samples) -> None:
         self._samples = samples
         self._at = 0
-        self._ready: Iterator[tuple[int, Sample | str]] = iter(())
+        self._ready: Iterator[tuple[int, Sample | Problem]] = iter(())
         self._lock = asyncio.Lock()
 
-    async def next(self) -> tuple[int, Sample | str | None]:
+    async def next(self) -> tuple[int, Sample | Problem | None]:
         """The next row and its sample, or why it has none; None after the last row."""
         if (row_and_sample := next(self._ready, None)) is not None:
             return row_and_sample

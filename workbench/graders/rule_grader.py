@@ -236,7 +236,7 @@ class RuleGrader(Grader):
             if progress.stopped:
                 break
             if at in problems:
-                result: Verdict | GradeError | Skip = GradeError(ErrorKind.SAMPLE, problems[at])
+                result: Verdict | GradeError | Skip = GradeError(problems[at].kind, str(problems[at]))
             else:
                 result = self._safely(StringThread.from_wire(wire), reference)
             self._put(row, result, grades)

@@ -89,7 +89,7 @@ class Judge(Grader):
 
     hidden_from_dir = (
         "answer_format ask ask_messages ask_model chat_client check_count judged_text material priced_model read "
-        "request_settings sent_temperature statements_key system_prompt unfilled_placeholders unreadable_grade "
+        "shows_question request_settings sent_temperature statements_key system_prompt unfilled_placeholders unreadable_grade "
         "user_message verdict_key"
     )
     model: str = ""
@@ -154,6 +154,11 @@ class Judge(Grader):
                 hint="set it on the judge: base_url=",
             )
         return super().build(values)
+
+    @property
+    def needs_answer(self) -> str:
+        """See `Grader.needs_answer`: which turn an extractor looks at is its own affair."""
+        return "completion" if self.extractor.name == "last_assistant" else "turn"
 
     @abstractmethod
     def preview(self, sample: Sample | StringThread) -> Messages:
@@ -237,6 +242,7 @@ class Judge(Grader):
         start = time.perf_counter()
         replies: list[Reply] = []
         try:
+            self._require_question(sample)
             grade = await self.ask(sample, replies)
             await _confirm(replies)
         except (TemplateError, TemplateRunError) as error:
@@ -253,6 +259,25 @@ class Judge(Grader):
         finally:
             _discard(replies)
         return _without_keys(_with_costs(grade, replies, time.perf_counter() - start))
+
+    @property
+    def shows_question(self) -> bool:
+        """Whether the model is shown the row's question, so that a row without one is not sent."""
+        return False
+
+    def _require_question(self, sample: Sample) -> None:
+        """Fail a row whose prompt the model would be shown empty.
+
+        Raises:
+            SampleError: There is no user turn, or an empty one.
+        """
+        if self.shows_question and not any(
+            turn.content.strip() for turn in sample.thread.messages() if turn.role == "user"
+        ):
+            raise SampleError(
+                "no question: the conversation has no user turn with a text before the answer; "
+                'if a column holds the prompts, map it: columns={"prompt": ...}'
+            )
 
     async def ask(self, sample: Sample, replies: list[Reply]) -> Grade:
         """Ask one question, and read its answer. Every answer is added to `replies`, even if an error follows."""

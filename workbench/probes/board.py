@@ -17,6 +17,7 @@ from workbench.progress import OnProgress, Progress
 from workbench.report import Report
 from workbench.samples import Samples
 from workbench.samples.roles import CellError, messages_of
+from workbench.samples.view import ANY_ROW
 from workbench.suite import Suite
 
 __all__ = ["Board", "Outcome", "Pair", "as_suite", "with_texts"]
@@ -106,8 +107,9 @@ class Board:
         return [pair for pair, outcome in again if repr(outcome.score) != repr(self.outcomes[pair].score)]
 
     def _run(self, pairs: Sequence[Pair], progress: bool | OnProgress) -> Report:
+        texts = with_texts(self.samples, [row for row, _ in pairs], [text for _, text in pairs])
         return self.suite.run(
-            with_texts(self.samples, [row for row, _ in pairs], [text for _, text in pairs]),
+            texts.needing(ANY_ROW),  # what a grader makes of a row without an answer is tried as well
             progress=progress, budget=self.budget, store=self.store,
         )  # fmt: skip
 

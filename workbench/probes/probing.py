@@ -195,9 +195,9 @@ def _to_regrade(board: Board, base: Base) -> list[Pair]:
 
 def _drawn(samples: Samples, count: int, seed: int) -> Samples:
     """Rows that can be read, one a prompt as far as there are prompts enough."""
-    samples.require_completion()
+    samples.require_answers()
     # Of a large dataset only some rows are looked at.
-    some = samples.draw(_LOOKED_AT * count, seed=seed)
+    some = samples.needing("completion").draw(_LOOKED_AT * count, seed=seed)
     problems, groups = some.problems, some.groups
     readable = [row for row in range(len(some)) if row not in problems]
     order = np.random.default_rng(seed).permutation(readable).tolist()

@@ -9,7 +9,7 @@ from typing import Any
 
 from workbench.row_columns import row_wire
 from workbench.samples import Sample
-from workbench.samples.columns import ROLES
+from workbench.samples.columns import LABEL_NAMES, ROLES
 from workbench.samples.plain import NotPlainError, ObjectError, plain
 from workbench.thread import StringThread
 
@@ -24,7 +24,7 @@ __all__ = [
     "with_reference",
 ]
 
-REFERENCE_NAMES = ROLES["reference"]
+REFERENCE_NAMES = LABEL_NAMES
 
 
 @dataclass(frozen=True)
@@ -119,7 +119,7 @@ def row_of(name: str, prompt: Any, completion: Any, metadata: Mapping[str, Any],
         column: The metadata's key of the reference; by default the first usual one that is there.
     """
     try:
-        keys = (column,) if column else REFERENCE_NAMES
+        keys = (column,) if column else ROLES["reference"]
         values, left_out = _plain_values(metadata, keys)
         reference = next((values[key] for key in keys if values.get(key) is not None), None)
         return Row(name, thread_of(prompt, completion, values), reference, left_out=left_out)

@@ -12,7 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from workbench.grade import ErrorKind
 from workbench.row_columns import dicts, turns_of
+from workbench.samples.chats import MESSAGE_ROLES, is_chat_text, without_no_answer
 from workbench.samples.plain import NotPlainError, plain, text
 from workbench.samples.roles import CellError, completion_of, mapping_of, messages_of, prompt_of, tools_of
 from workbench.thread import StringThread
@@ -23,11 +25,14 @@ __all__ = [
     "Built",
     "Conversations",
     "Fault",
+    "Problem",
     "Wire",
     "build",
     "clean",
     "conversations",
+    "is_silent",
     "metadata_of",
+    "no_answer",
     "plain_cells",
     "prompt_key",
     "rewritten",
@@ -54,15 +59,51 @@ class Fault:
         column: The column at fault; "" when the whole line is.
         found: What is there.
         expected: What should be.
+        kind: Of the failed grade.
     """
 
     column: str
     found: str
     expected: str
+    kind: ErrorKind = ErrorKind.SAMPLE
 
     def __str__(self) -> str:
         place = f"column {self.column!r}: " if self.column else ""
         return f"{place}found {self.found}, expected {self.expected}"
+
+
+class Problem(str):  # noqa: SLOT000 (a kind beside the text)
+    """Why a row is not graded, in words.
+
+    Attributes:
+        kind: Of its failed grade.
+    """
+
+    kind: ErrorKind = ErrorKind.SAMPLE
+
+    @classmethod
+    def of(cls, fault: Fault, place: str) -> Problem:
+        """The problem of a fault at a place."""
+        # What many rows share is said in the same words, so that they are counted together.
+        problem = cls(
+            f"no answer to grade: {fault}" if fault.kind is ErrorKind.NO_COMPLETION else f"{place}: {fault}"
+        )
+        problem.kind = fault.kind
+        return problem
+
+
+def no_answer(turns: Sequence[Sequence[str]]) -> Fault | None:
+    """Why a conversation holds nothing to grade; None where its last turn is the assistant's."""
+    if turns and turns[-1][0] == "assistant":
+        return None
+    found = f"a last turn of the role {turns[-1][0]!r:.80}" if turns else "no turn"
+    return Fault("", found, "an answer: a last turn of the role 'assistant'", ErrorKind.NO_COMPLETION)
+
+
+def is_silent(turns: Sequence[Sequence[str]]) -> bool:
+    """Whether the assistant says nothing after the last user turn: no answer, and no tool call either."""
+    last = next((role for role, _ in reversed(turns) if role in ("assistant", "user")), "user")
+    return last == "user"
 
 
 @dataclass(frozen=True)
@@ -244,7 +285,10 @@ def conversations(
 def _is_simple(cells: Mapping[str, Sequence[Any]]) -> bool:
     """Whether each row is made of texts or numbers, one turn a column: the common case."""
     roles = {role for role in _CONTENT if role in cells}
-    return roles <= SPEAKERS.keys() and all(set(map(type, cells[role])) <= _SAFE_OR_NAN for role in roles)
+    if not roles <= SPEAKERS.keys() or not all(set(map(type, cells[role])) <= _SAFE_OR_NAN for role in roles):
+        return False
+    spoken = (cells[role] for role in roles if role != "system")
+    return not any(type(cell) is str and is_chat_text(cell) for column in spoken for cell in column)
 
 
 def _simple(cells: Mapping[str, Sequence[Any]], rows: int) -> list[list[Any]]:
@@ -287,7 +331,7 @@ def _plain_turns(system: Any, messages: Any, completion: Any) -> list[Any] | Non
         if type(message) is not dict or message.keys() != _MESSAGE:
             return None
         role, content = message["role"], message["content"]
-        if type(role) is not str or type(content) is not str:
+        if type(content) is not str or type(role) is not str or role not in MESSAGE_ROLES:
             return None
         turns.append((role, content))
     if type(completion) is str:
@@ -350,7 +394,7 @@ def _wire(
 ) -> Wire:
     before = messages if messages is not None else prompt or []
     system_turns = [] if system is None else [{"role": "system", "content": system}]
-    chat = [*system_turns, *before, *_new(before, completion or [])]
+    chat = without_no_answer([*system_turns, *before, *_new(before, completion or [])])
     return StringThread.from_messages(chat, {}, tools=tools).to_wire()
 
 

@@ -3,27 +3,105 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from workbench.errors import SamplesError
 from workbench.samples.envelopes import batch_roles
+from workbench.samples.proposals import (
+    Peek,
+    are_chats,
+    are_completions,
+    are_requests,
+    are_verdicts,
+    mapping_text,
+    proposed,
+)
 
-__all__ = ["ROLES", "check_names", "every_role", "metadata_columns", "recognise", "require_completion"]
+__all__ = [
+    "LABEL_NAMES",
+    "ROLES",
+    "check_names",
+    "every_role",
+    "metadata_columns",
+    "no_answers",
+    "recognise",
+    "require_completion",
+    "verdict_column",
+]
 
 ROLES: Mapping[str, tuple[str, ...]] = {
     "messages": ("messages",),
     "system": ("system",),
     "instruction": ("instruction",),
-    "prompt": ("prompt", "input", "question", "user"),
-    "completion": ("completion", "output", "response", "assistant"),
+    "prompt": (
+        "prompt",
+        "input",
+        "question",
+        "user",
+        "user_input",
+        "query",
+        "problem",
+        "inputs",
+        "request",
+        "request_body",
+        "gen_ai.input.messages",
+        "attributes.llm.input_messages",
+        "attributes.input.value",
+    ),
+    "completion": (
+        "completion",
+        "output",
+        "response",
+        "assistant",
+        "generated_text",
+        "prediction",
+        "model_output",
+        "model_response",
+        "actual_output",
+        "outputs",
+        "generation",
+        "response_body",
+        "gen_ai.output.messages",
+        "attributes.llm.output_messages",
+        "attributes.output.value",
+    ),
     "tools": ("tools",),
-    "reference": ("reference", "expected", "ground_truth", "label", "answer"),
+    "reference": (
+        "reference",
+        "expected",
+        "ground_truth",
+        "label",
+        "answer",
+        "target",
+        "ideal",
+        "gold",
+        "gold_answer",
+        "expected_output",
+        "reference_answer",
+        "correct_answer",
+        "expected_answer",
+        "solution",
+        "gts",
+        "expectations",
+        "answers",
+        "reward_model",
+    ),
     "group": ("group",),
     "id": ("id",),
     "metadata": ("metadata",),
 }
 """Role to the column names it is recognised by; of several present the first listed wins."""
+
+LABEL_NAMES = ROLES["reference"][:5]
+"""Names under which graders find the label of a trainer that passes it without its column's name."""
+
+_BY_CONTENT: Mapping[str, tuple[tuple[str, ...], Callable[[Sequence[Any]], bool]]] = {
+    "messages": (("conversations", "conversation", "contents", "chat", "dialog", "dialogue"), are_chats),
+    "prompt": (("body", "modelInput"), are_requests),
+    "completion": (("completions", "responses", "generations", "samples", "predictions"), are_completions),
+}
+"""Role to names that it is recognised by where the first cells hold what it needs, and what looks at them."""
 
 _USABLE = ("messages", "instruction", "prompt", "completion")
 # An id or a group may be a column that plays another part as well.
@@ -31,7 +109,11 @@ _SHAREABLE = ("id", "group")
 
 
 def recognise(
-    names: Sequence[str], columns: Mapping[str, str | None] | None = None, *, source: str = ""
+    names: Sequence[str],
+    columns: Mapping[str, str | None] | None = None,
+    *,
+    source: str = "",
+    peek: Peek | None = None,
 ) -> dict[str, str]:
     """Give each role its column.
 
@@ -43,6 +125,7 @@ def recognise(
         names: The columns there are.
         columns: Role to column; overrides what would be recognised. None as the column switches a role off.
         source: File the columns came from, for error messages.
+        peek: Gives a column's first cells; None where names have to be enough.
 
     Returns:
         Role to column, in the order of `ROLES`, only roles that have one.
@@ -63,6 +146,8 @@ def recognise(
     mapped = {name for role, name in mapping.items() if name is not None and role not in _SHAREABLE}
     free = [name for name in names if name not in mapped]
     matched = {role: mapping[role] if role in mapping else _match(ROLES[role], free) for role in ROLES}
+    if peek is not None:
+        _match_by_content(matched, mapping, free, peek)
     if matched["messages"] and matched["prompt"]:
         # A prompt that the user mapped is what is meant; else the messages hold the prompt already.
         matched["messages" if mapping.get("prompt") else "prompt"] = None
@@ -70,8 +155,30 @@ def recognise(
         matched["instruction"] = None
     by_role = {role: name for role, name in matched.items() if name is not None}
     if names and not any(role in by_role for role in _USABLE):
-        raise _no_usable(names, source)
+        raise _no_usable(names, source, peek)
     return by_role
+
+
+def _match_by_content(
+    matched: dict[str, str | None], mapping: Mapping[str, str | None], free: Sequence[str], peek: Peek
+) -> None:
+    """Give roles that lack a column one whose name may be its and whose cells are; take verdicts for no references."""
+    for role, (candidates, is_fitting) in _BY_CONTENT.items():
+        if role in mapping or matched[role]:
+            continue
+        name = _match(candidates, free)
+        if name is not None and is_fitting(peek(name)):
+            matched[role] = name
+    if "reference" not in mapping and (label := verdict_column(matched, peek)):
+        matched["reference"] = _match(ROLES["reference"], [name for name in free if name != label])
+
+
+def verdict_column(roles: Mapping[str, str | None], peek: Peek) -> str:
+    """The column `label` that would be the reference and holds verdicts on answers; "" where there is none."""
+    label, completion = roles.get("reference"), roles.get("completion")
+    if label is None or label.casefold() != "label":
+        return ""
+    return label if are_verdicts(peek(label), peek(completion) if completion else ()) else ""
 
 
 def _leads(roles: Mapping[str, str | None], mapping: Mapping[str, str | None]) -> bool:
@@ -161,21 +268,25 @@ def _closest(wrong: str, names: Sequence[str]) -> str:
     return f"did you mean {folded[close[0]]!r}?" if close else "map a role to one of these columns"
 
 
-def _no_usable(names: Sequence[str], source: str) -> SamplesError:
-    example = f"columns={{'prompt': {names[0]!r}, 'completion': {names[-1]!r}}}"
+def _no_usable(names: Sequence[str], source: str, peek: Peek | None) -> SamplesError:
     separator = next((mark for mark in ";\t|" if len(names) == 1 and mark in names[0]), None)
-    hint = (
-        f"the file seems to be separated by {separator!r}, not by commas"
-        if separator
-        else f"map your own: {example}"
-    )
+    found = proposed(names, peek, roles=("prompt", "completion"), taken=()) if peek is not None else {}
     return SamplesError(
         "no column holds a prompt, a completion or messages",
         where=source,
         found=_listing(names),
         expected="one of " + ", ".join(name for role in _USABLE for name in ROLES[role]),
-        hint=hint,
+        hint=f"the file seems to be separated by {separator!r}, not by commas"
+        if separator
+        else _way_out(found),
     )
+
+
+def _way_out(found: Mapping[str, str], role: str = "completion") -> str:
+    """The next step where a role lacks its column: a proposal, or the question which column it is."""
+    if role in found:
+        return f"if that is what they hold, map them: {mapping_text(found)}"
+    return f"say which column holds the {role}s: columns={{{role!r}: ...}}"
 
 
 def every_role(columns: Mapping[str, str]) -> dict[str, str | None]:
@@ -183,7 +294,9 @@ def every_role(columns: Mapping[str, str]) -> dict[str, str | None]:
     return {role: columns.get(role) for role in ROLES}
 
 
-def require_completion(names: Sequence[str], roles: Mapping[str, str], source: str) -> None:
+def require_completion(
+    names: Sequence[str], roles: Mapping[str, str], source: str, peek: Peek | None = None
+) -> None:
     """Refuse to grade samples that have no completion.
 
     Every grader would score empty text, and a column of zeros would look like a result.
@@ -193,14 +306,25 @@ def require_completion(names: Sequence[str], roles: Mapping[str, str], source: s
     """
     if "messages" in roles or "completion" in roles:
         return
-    mapped = set(roles.values())
-    candidate = next((name for name in names if name not in mapped), "its name")
+    found = {} if peek is None else proposed(names, peek, roles=("completion",), taken=tuple(roles.values()))
     raise SamplesError(
         "no column was recognised as the completion, which is what graders score",
         where=source,
         found=_listing(names),
         expected="one of " + ", ".join([*ROLES["completion"], *ROLES["messages"]]),
-        hint=f"say which one it is, such as columns={{'completion': {candidate!r}}} (--columns completion={candidate})",
+        hint=_way_out(found),
+    )
+
+
+def no_answers(rows: int, names: Sequence[str], roles: Mapping[str, str], source: str) -> SamplesError:
+    """The error for samples of which not one has an answer: prompts alone."""
+    held = next(roles[role] for role in ("completion", "messages") if role in roles)
+    return SamplesError(
+        "no row has an answer of the assistant's, which is what graders score",
+        where=source,
+        found=f"{rows:,} rows whose column {held!r} ends without one; {_listing(names)}",
+        expected="a last turn of the assistant's (roles assistant, ai, model, gpt, bot, chatbot), or a column of completions",
+        hint="have a model answer the prompts first, or say which column holds the completions: columns={'completion': ...}",
     )
 
 

@@ -203,6 +203,12 @@ class DaskColumns:
         for partition, own in self._places(None):
             yield self._piece(partition).series(column, own).to_numpy()
 
+    def are_days(self, column: str) -> bool:
+        """See `ColumnData.are_days`: of columns that Dask knows to hold times."""
+        if getattr(self._dtype(column), "kind", "O") != "M":
+            return False
+        return all(self._piece(partition).are_days(column) for partition, _ in self._places(None))
+
     def frame(self, rows: Rows | slice | None) -> pd.DataFrame:
         """See `ColumnData.frame`."""
         return pd.DataFrame({name: self.series(str(name), rows) for name in self.names})

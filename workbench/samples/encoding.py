@@ -13,7 +13,17 @@ from numpy.typing import NDArray
 
 from workbench.packed import BATCH_ROWS, Packed, Stream, packed_ranges
 from workbench.row_columns import dumped, text_column
-from workbench.samples.cells import SPEAKERS, Fault, clean, conversations, metadata_of, plain_cells, rewritten
+from workbench.samples.cells import (
+    SPEAKERS,
+    Fault,
+    clean,
+    conversations,
+    is_silent,
+    metadata_of,
+    no_answer,
+    plain_cells,
+    rewritten,
+)
 from workbench.samples.frame_columns import UnreadableRowsError
 from workbench.samples.plain import text
 from workbench.samples.table import Rows, Table
@@ -42,6 +52,8 @@ class Encoder:
         self._table, self._rows, self._change = table, rows, change
         self._count = len(table) if rows is None else len(rows)
         self._faults: dict[int, Fault] = {}
+        self._unanswered: dict[int, Fault] = {}
+        self._silent: set[int] = set()
         self._seen = np.zeros(self._count, np.bool_)
         self._packed: dict[bool, Packed | Stream] = {}
 
@@ -69,28 +81,56 @@ class Encoder:
             kept = packed_ranges(stream.encode, self._count, most_bytes=KEPT_BYTES, extras=extras)
         return stream if kept is None else kept
 
-    def faults(self) -> dict[int, Fault]:
-        """Row of the view to why it cannot be read, ascending."""
+    def faults(self, need: str = "") -> dict[int, Fault]:
+        """Row of the view to why it cannot be read, ascending; `need` as in `faults_at`."""
         faults: dict[int, Fault] = {}
         for start in range(0, self._count, BATCH_ROWS):
-            faults |= self.faults_at(start, min(start + BATCH_ROWS, self._count))
+            faults |= self.faults_at(start, min(start + BATCH_ROWS, self._count), need)
         return faults
 
-    def known_faults(self) -> dict[int, Fault]:
+    def known_faults(self, need: str = "") -> dict[int, Fault]:
         """`faults` of the rows that have been encoded: nothing is read for it."""
-        return dict(sorted(self._faults.items()))
+        return dict(sorted({**self._lacking(need), **self._faults}.items()))
 
-    def faults_at(self, start: int, stop: int) -> dict[int, Fault]:
+    def faults_at(self, start: int, stop: int, need: str = "") -> dict[int, Fault]:
         """Row of the view to why it cannot be read, ascending, of the rows from `start` up to `stop`.
 
         Rows that no run has sent are read for it, unless the kinds of their columns say that they can be.
+
+        Args:
+            start: First row.
+            stop: One past the last.
+            need: What a row without is at fault, too: "completion" (its last turn is the assistant's), "turn" (one after the
+                last user turn is), "" for nothing.
         """
         if not self._seen[start:stop].all():
             if self._change is None and self._table.reads_without_looking:
-                rows = slice(start, stop) if self._rows is None else self._rows[start:stop]
-                return {start + at: fault for at, fault in self._table.line_faults(rows).items()}
+                return self._faults_without_looking(start, stop, need)
             self.encode(start, stop)
-        return {row: self._faults[row] for row in range(start, stop) if row in self._faults}
+        faults = {**self._lacking(need), **self._faults}
+        return {row: faults[row] for row in range(start, stop) if row in faults} if faults else {}
+
+    def _faults_without_looking(self, start: int, stop: int, need: str) -> dict[int, Fault]:
+        rows = slice(start, stop) if self._rows is None else self._rows[start:stop]
+        faults = dict(self._table.line_faults(rows))
+        if need:
+            missing = self._table.missing_answers(rows, stop - start)
+            faults = {**dict.fromkeys(missing, self._table.no_answer), **faults}
+        return {start + at: fault for at, fault in sorted(faults.items())}
+
+    def _lacking(self, need: str) -> dict[int, Fault]:
+        """The rows that have been encoded and lack what is needed."""
+        if need == "turn":
+            return {row: self._unanswered[row] for row in self._silent}
+        return self._unanswered if need else {}
+
+    def _note_answers(self, start: int, turns: Sequence[Sequence[Sequence[str]]]) -> None:
+        """Remember which of some rows have no answer, and which of these nothing of the assistant's after the last user turn."""
+        for row, conversation in enumerate(turns, start):
+            if (fault := no_answer(conversation)) is not None:
+                self._unanswered[row] = fault
+                if is_silent(conversation):
+                    self._silent.add(row)
 
     def digest(self) -> str:
         """SHA-256 of turns, tools and metadata, 64 hexadecimal digits: the same for the same columns held in the same way."""
@@ -110,18 +150,29 @@ class Encoder:
         rows = slice(start, stop) if self._rows is None else self._rows[start:stop]
         faults: dict[int, Fault] = {}
         try:
-            data = self._encoded(rows, stop - start, faults, extras=extras)
+            data = self._encoded(rows, start, stop, faults, extras=extras)
         except UnreadableRowsError:
             faults.clear()
-            data = self._encoded_by_row(rows, faults, extras=extras)
+            data = self._encoded_by_row(rows, start, faults, extras=extras)
         self._faults.update({start + row: fault for row, fault in faults.items()})
         self._seen[start:stop] = True
         return data
 
-    def _encoded(self, rows: slice | Rows, count: int, faults: dict[int, Fault], *, extras: bool) -> bytes:
+    def _encoded(
+        self, rows: slice | Rows, start: int, stop: int, faults: dict[int, Fault], *, extras: bool
+    ) -> bytes:
         if self._change is not None:
-            return self._encoded_by_row(rows, faults, extras=extras)
+            return self._encoded_by_row(rows, start, faults, extras=extras)
+        count = stop - start
         turns, metadata, rest = self._columns(rows, count, faults)
+        if self._table.text_turns is None:
+            self._note_answers(start, turns)
+        else:
+            # A column of text as `_text_of` makes it: bytes, offsets, places of missing cells.
+            is_there = bool(turns) and turns[-1][0] == "assistant"
+            missing = [start + at for at in (turns[-1][1][2] if is_there else range(count))]
+            self._unanswered.update(dict.fromkeys(missing, self._table.no_answer))
+            self._silent.update(missing)
         return dumped(
             count,
             turns,
@@ -131,9 +182,12 @@ class Encoder:
             extras=self._extras(rows) if extras else None,
         )
 
-    def _encoded_by_row(self, rows: slice | Rows, faults: dict[int, Fault], *, extras: bool) -> bytes:
+    def _encoded_by_row(
+        self, rows: slice | Rows, start: int, faults: dict[int, Fault], *, extras: bool
+    ) -> bytes:
         """By the threads of the rows, for changed ones, and for a file of which a part can no longer be read."""
         built, references = self._table.read(rows, references=extras)
+        self._note_answers(start, [wire[0] for wire in built.wires])
         if self._change is not None:
             built = rewritten(built, self._change)
         faults.update(built.faults)

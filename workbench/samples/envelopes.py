@@ -1,8 +1,9 @@
-"""What an API wraps round a completion: the message inside, or why there is none.
+"""What an API wraps round a completion or a prompt: the messages inside, or why there are none.
 
 OpenAI's batch output has one object a request, `{"custom_id", "response": {"status_code", "body": {...}}}`; the body is
-a chat completion (`choices`) or a response (`output`). Sources: OpenAI's API reference, "Batch", "Chat Completions" and
-"Responses".
+a chat completion (`choices`) or a response (`output`). Anthropic's has `{"type": "succeeded", "message": {...}}`, Gemini's
+answers have `candidates`, Bedrock's `output.message`. A request has `messages`, `contents` or `input`. Sources: OpenAI's API
+reference, "Batch", "Chat Completions" and "Responses"; Anthropic's "Message Batches"; Google's "GenerateContentResponse".
 """
 
 from __future__ import annotations
@@ -11,11 +12,29 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from workbench.samples.chats import chat_of
 from workbench.samples.plain import is_missing
 
-__all__ = ["EnvelopeError", "batch_roles", "failed_request", "message_in", "unpacked"]
+__all__ = [
+    "EnvelopeError",
+    "batch_roles",
+    "choices_in",
+    "failed_request",
+    "message_in",
+    "request_in",
+    "text_in",
+    "unpacked",
+]
 
 _BATCH_COLUMNS = frozenset({"custom_id", "response"})
+_SAID = frozenset({"generated_text", "output", "response", "text"})
+"""Names of a text that what is told of it may stand beside."""
+_ABOUT = frozenset({
+    "annotations", "citations", "confidence_scores", "cost", "created", "duration", "finish_reason", "generator", "id",
+    "index", "latency", "logprobs", "meta", "metadata", "model", "model_id", "model_name", "overall_score", "scores",
+    "seed", "stop_reason", "temperature", "time", "timestamp", "token_ids", "tokens", "usage",
+})  # fmt: skip
+"""What tools tell of an answer beside it."""
 
 
 class EnvelopeError(ValueError):
@@ -36,21 +55,65 @@ def message_in(value: Mapping[str, Any]) -> list[Any] | None:
     Raises:
         EnvelopeError: An envelope of a request that failed, or one that holds no message.
     """
-    if "role" in value:
-        return [value]
-    if not _is_envelope(value):
+    if (message := chat_of(value)) is not None:
+        return message
+    body = _body(value)
+    if body is None:
         return None
     status = value.get("status_code")
-    body = value.get("body") if isinstance(value.get("body"), Mapping) else value
-    assert isinstance(body, Mapping)
     if isinstance(status, int | float) and status != 200:
         raise EnvelopeError(f"a request that failed with status {status:g}{_reason(body)}")
-    messages = _of_choices(body.get("choices")) or _of_output(body.get("output"))
+    messages = next(iter(_answers(body)), None)
     if not messages:
         raise EnvelopeError(
             f"an answer without a message (keys {', '.join(map(str, list(body)[:10]))}){_reason(body)}"
         )
     return messages
+
+
+def choices_in(value: Any) -> list[Any]:
+    """What an API answered a request that asked for several answers: an envelope for each; none where there are fewer than two."""
+    body = _body(value) if isinstance(value, Mapping) else None
+    if body is None:
+        return []
+    name = next((key for key in ("choices", "candidates") if isinstance(body.get(key), list)), "")
+    choices = body.get(name, [])
+    if len(choices) < 2:
+        return []
+    bodies = [{**body, name: [choice]} for choice in choices]
+    return [{**value, "body": one} for one in bodies] if isinstance(value.get("body"), Mapping) else bodies
+
+
+def request_in(value: Mapping[str, Any]) -> list[Any] | None:
+    """The messages that an API was asked with; None where the object is no request."""
+    body = value.get("body") if isinstance(value.get("body"), Mapping) else value
+    assert isinstance(body, Mapping)
+    name = next((key for key in ("messages", "contents", "input") if isinstance(body.get(key), list)), "")
+    chat = chat_of(body.get(name))
+    if chat is None:
+        return None
+    first = next(
+        (
+            body[key]
+            for key in ("system", "instructions", "systemInstruction", "system_instruction")
+            if body.get(key)
+        ),
+        None,
+    )
+    return [*_system(first), *chat]
+
+
+def text_in(value: Mapping[str, Any], names: Sequence[str]) -> str | None:
+    """The text in an object round one text: it stands under one of some names, and there is nothing beside it but what is told of it.
+
+    None where the object is somebody's own, such as an answer in JSON.
+    """
+    found = [key for key in value if key in names and isinstance(value[key], str)]
+    if len(found) != 1:
+        return None
+    rest = {str(key) for key in value if key != found[0] and not is_missing(value[key])}
+    is_whole = not rest or (found[0] in _SAID and rest <= _ABOUT)
+    return value[found[0]] if is_whole else None
 
 
 def unpacked(cell: Any) -> Any:
@@ -70,34 +133,65 @@ def failed_request(response: Any, error: Any) -> str:
     return f"a request without a response{_reason({'error': error})}"
 
 
-def _is_envelope(value: Mapping[str, Any]) -> bool:
-    """Whether an API wrote it: a list of `choices` alone may be a question with choices."""
-    batch = {"body", "status_code"} <= set(value)
-    completion = value.get("object") == "chat.completion" or bool(_of_choices(value.get("choices")))
-    response = value.get("object") == "response" and isinstance(value.get("output"), list)
-    return batch or completion or response
+def _body(value: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """What an API answered; None where no API wrote it: a list of `choices` alone may be a question with choices."""
+    if {"body", "status_code"} <= set(value):
+        body = value.get("body")
+        return body if isinstance(body, Mapping) else value
+    if value.get("object") == "chat.completion" or any(_answers(value)):
+        return value
+    is_response = value.get("object") == "response" and isinstance(value.get("output"), list)
+    is_result = str(value.get("type")) in _RESULTS and len(value) <= _RESULT_KEYS
+    return value if is_response or is_result else None
 
 
-def _of_choices(choices: Any) -> list[Any]:
+_RESULTS = frozenset({"canceled", "errored", "expired", "succeeded"})
+_RESULT_KEYS = 2
+"""Keys of a result of Anthropic's batches: `type`, and `message` or `error`."""
+
+
+def _answers(body: Mapping[str, Any]) -> list[list[Any]]:
+    """The messages in an API's answer, by each of its shapes that there is."""
+    output = body.get("output")
+    inner = output.get("message") if isinstance(output, Mapping) else None
+    # A Responses object and a chat message both say what they are; anything else with these keys is somebody's own.
+    items = output if body.get("object") == "response" or "choices" not in body else None
+    found = [
+        _of_choices(body.get("choices")),
+        _of_candidates(body.get("candidates")),
+        chat_of(inner) if isinstance(inner, Mapping) else None,
+        chat_of(body["message"]) if isinstance(body.get("message"), Mapping) else None,
+        chat_of(items) if isinstance(items, list) else None,
+    ]
+    return [one for one in found if one]
+
+
+def _of_choices(choices: Any) -> list[Any] | None:
     choice = choices[0] if isinstance(choices, list) and choices else None
     message = choice.get("message") if isinstance(choice, Mapping) else None
-    return [message] if isinstance(message, Mapping) and "role" in message else []
+    return chat_of(message) if isinstance(message, Mapping) else None
 
 
-def _of_output(output: Any) -> list[Any]:
-    """The messages of a response, with its function calls as calls of the last one."""
-    items = [item for item in output if isinstance(item, Mapping)] if isinstance(output, list) else []
-    messages = [{"role": item["role"], "content": item.get("content")} for item in items if "role" in item]
-    calls = [_call(item) for item in items if item.get("type") == "function_call"]
-    if calls:
-        last_message = messages.pop() if messages else {"role": "assistant", "content": ""}
-        messages.append({**last_message, "tool_calls": calls})
-    return messages
+def _of_candidates(candidates: Any) -> list[Any] | None:
+    candidate = candidates[0] if isinstance(candidates, list) and candidates else None
+    content = candidate.get("content") if isinstance(candidate, Mapping) else None
+    return (
+        chat_of({"role": "model", **content}) if isinstance(content, Mapping) and "parts" in content else None
+    )
 
 
-def _call(item: Mapping[str, Any]) -> dict[str, Any]:
-    function = {"name": item.get("name"), "arguments": item.get("arguments")}
-    return {"id": item.get("call_id"), "type": "function", "function": function}
+def _system(content: Any) -> list[Any]:
+    if isinstance(content, Mapping):
+        return (
+            chat_of(
+                {
+                    "role": "system",
+                    **{key: content[key] for key in ("parts", "content", "text") if key in content},
+                }
+            )
+            or []
+        )
+    return [{"role": "system", "content": content}] if isinstance(content, str | list) else []
 
 
 def _reason(body: Mapping[str, Any]) -> str:

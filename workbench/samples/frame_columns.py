@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Protocol
 
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 
 from workbench.display_text import encodable
 from workbench.errors import SamplesError
+from workbench.samples.plain import is_missing
 
 __all__ = [
     "FLOATS",
@@ -30,6 +32,10 @@ Rows = NDArray[np.intp]
 
 FLOATS = {np.dtype(np.float32): 2**24, np.dtype(np.float64): 2**53}
 """Below what each kind of float holds every whole number."""
+
+
+_FIRST = 100
+"""Cells of a column of objects that are looked at for a time."""
 
 
 class UnreadableRowsError(SamplesError):
@@ -78,6 +84,9 @@ class ColumnData(Protocol):
 
     def floats(self, column: str) -> Iterator[NDArray[Any]]:
         """A column of numpy's floats in pieces, NaN where a cell is missing; nothing of a column of another kind."""
+
+    def are_days(self, column: str) -> bool:
+        """Whether a column holds times of which none has a time of day: days, then."""
 
     def frame(self, rows: Rows | slice | None) -> pd.DataFrame:
         """All columns of some rows, as a copy."""
@@ -153,9 +162,26 @@ class FrameColumns:
         if series.dtype in FLOATS:
             yield series.to_numpy()
 
+    def are_days(self, column: str) -> bool:
+        """See `ColumnData.are_days`."""
+        series = self._series(column)
+        if series.dtype.kind == "M":
+            times = series.dropna()
+            return len(times) > 0 and times.dt.tz is None and bool((times == times.dt.normalize()).all())
+        if series.dtype != object or not any(isinstance(cell, dt.datetime) for cell in series.head(_FIRST)):
+            return False
+        return all(_is_day(cell) for cell in series if not is_missing(cell))
+
     def frame(self, rows: Rows | slice | None) -> pd.DataFrame:
         """See `ColumnData.frame`; lists and dicts inside cells are shared, as pandas does."""
         return self._frame.copy() if rows is None else self._frame.iloc[rows].copy()
+
+
+def _is_day(cell: Any) -> bool:
+    """Whether a cell is a date, or a time at midnight without a zone."""
+    if not isinstance(cell, dt.datetime):
+        return isinstance(cell, dt.date)
+    return cell.tzinfo is None and cell.time() == dt.time() and not getattr(cell, "nanosecond", 0)
 
 
 def codes_of_pieces(pieces: Iterable[tuple[int, pa.Array]], rows: int) -> NDArray[np.intp]:

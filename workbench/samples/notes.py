@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from workbench.display_text import counted, one_line
+from workbench.samples.proposals import could_be_read, mapping_text, proposed
+from workbench.samples.roles import is_own_object
 
 if TYPE_CHECKING:
     from workbench.samples.table import Rows, Table
@@ -17,6 +19,8 @@ __all__ = ["dataset_notes"]
 
 _FEWEST = 10
 """Rows from which a note says that all share one prompt: fewer are likely the rollouts of one prompt, tried out."""
+_LISTED = 8
+"""Columns that a note names."""
 _FIRST = 10_000
 """Rows that are looked at where all of them would have to be read for it."""
 _MOST = 2_000
@@ -29,7 +33,60 @@ def dataset_notes(table: Table, rows: Rows) -> tuple[str, ...]:
     reference = table.roles.get("reference", "")
     keys = () if "group" in table.roles else table.prompt_keys(readable[_evenly(len(readable))])
     prompt_notes = _prompt_notes(table.blank_prompts(readable), table.prompt_column, keys, len(readable))
-    return (*prompt_notes, *_float_note(reference, is_float=table.reference_is_float))
+    return (
+        *table.reading_notes,
+        *_role_notes(table),
+        *_own_objects(table),
+        *prompt_notes,
+        *_float_note(reference, is_float=table.reference_is_float),
+    )
+
+
+def _role_notes(table: Table) -> Iterator[str]:
+    """Sentences for a prompt and a reference that no column was found for, with the columns that are left over."""
+    roles, given = table.roles, table.given
+    if "completion" not in roles and "messages" not in roles:
+        return  # a run refuses these rows, and says so
+    taken = set(roles.values())
+    free = [name for name in table.column_names if name not in taken]
+    if free and not roles.keys() & {"prompt", "instruction", "messages"} and "prompt" not in given:
+        yield f"no prompt was found, and judges that show one cannot be asked{_left_over(free, table, 'prompt')}"
+    label = table.verdict_column
+    if label:
+        yield (
+            f"column {label!r} holds verdicts, and was not read as the reference; if it is, map it: "
+            f"columns={{'reference': {label!r}}}"
+        )
+    could = [name for name in free if name != label and could_be_read(name, "reference", table.first_cells)]
+    if "reference" not in roles and "reference" not in given and could:
+        yield f"no reference was found{_left_over(could, table, 'reference')}"
+    if roles.get("instruction") and "prompt" not in roles and "context" in free:
+        mapping = mapping_text({"instruction": roles["instruction"], "prompt": "context"})
+        yield f"column 'context' is not in the prompt, which is the instruction alone; to add it, map it: {mapping}"
+
+
+def _left_over(names: Sequence[str], table: Table, role: str) -> str:
+    """The columns that may be meant, and how one is mapped."""
+    if not names:
+        return ""
+    listed = ", ".join(map(repr, names[:_LISTED])) + (
+        f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
+    )
+    found = proposed(names, table.first_cells, roles=(role,), taken=())
+    mapping = mapping_text(found) if found else f"columns={{{role!r}: ...}}"
+    return f"; left over: {listed}; to map one: {mapping}"
+
+
+def _own_objects(table: Table) -> Iterator[str]:
+    """Sentences for prompts and completions that are objects of nobody's shape: they are read as their JSON text."""
+    for role in ("prompt", "completion"):
+        name = table.roles.get(role)
+        if name is None or table.data.is_text(name):
+            continue
+        own = next((cell for cell in table.first_cells(name) if is_own_object(cell, role)), None)
+        if own is not None:
+            keys = f" with keys {', '.join(map(str, list(own)[:5]))}" if isinstance(own, Mapping) else ""
+            yield f"column {name!r} holds {type(own).__name__}s{keys}: each is read as its JSON text, as the {role}"
 
 
 def _evenly(rows: int) -> NDArray[np.intp]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from workbench.display_text import one_line
@@ -186,6 +187,17 @@ class ParquetColumns:
             values = batch.to_numpy(zero_copy_only=False)
             if values.dtype in FLOATS:
                 yield values
+
+    def are_days(self, column: str) -> bool:
+        """See `ColumnData.are_days`."""
+        kind = self._kind(column)
+        if not pa.types.is_timestamp(kind) or kind.tz is not None:
+            return False
+        pieces = (batch.drop_null() for _, batch in self._batches(column))
+        return all(
+            pc.all(pc.equal(times, pc.floor_temporal(times, unit="day")), min_count=0).as_py()
+            for times in pieces
+        )
 
     def frame(self, rows: Rows | slice | None) -> pd.DataFrame:
         """See `ColumnData.frame`."""

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from itertools import repeat
 from typing import Any
 
-from workbench.samples.envelopes import EnvelopeError, message_in
+from workbench.samples.chats import chat_in_text, chat_of, data_in_text
+from workbench.samples.envelopes import EnvelopeError, choices_in, message_in, request_in, text_in
 from workbench.samples.plain import NotPlainError, is_missing, plain, text
 from workbench.thread import StringThread
 
 __all__ = [
+    "WRAPPED_REFERENCES",
     "CellError",
     "completion_of",
+    "completions_of",
+    "is_own_object",
     "joined_prompts",
     "mapping_of",
     "messages_of",
     "prompt_of",
+    "reference_of_cell",
     "tools_of",
 ]
 
@@ -29,6 +33,25 @@ _CONTENT_TYPES = {
     "server_tool_use",
     "web_search_tool_result",
 }
+
+
+_PROMPT_KEYS = (
+    "prompt",
+    "question",
+    "input",
+    "query",
+    "user_input",
+    "problem",
+    "instruction",
+    "text",
+    "content",
+    "message",
+)
+_COMPLETION_KEYS = ("text", "output", "answer", "content", "generated_text", "response", "completion")
+"""Under which an object round one text holds it."""
+WRAPPED_REFERENCES = frozenset({"answers", "expectations", "reward_model"})
+"""Columns whose objects hold the reference; see `reference_of_cell`."""
+_MESSAGES = "text or a list of chat messages"
 
 
 class CellError(ValueError):
@@ -61,28 +84,49 @@ def _joined(instruction: Any, question: Any) -> Any:
 
 
 def messages_of(value: Any) -> list[Any] | None:
-    """The chat messages of a cell, a list or its JSON text; None for a missing or blank one.
+    """The chat messages of a cell, a list, its JSON text or its repr; None for a missing or blank one.
 
     Raises:
         CellError: Anything else.
     """
     expected = "a list of chat messages, each with role and content, or its JSON text"
     chat = _unpacked(value, expected)
-    return None if chat is None else _checked_chat(chat, expected)
+    if chat is None:
+        return None
+    return _checked_chat(chat if not isinstance(chat, list) else chat_of(chat) or chat, expected)
 
 
 def prompt_of(value: Any) -> list[Any] | None:
-    """A prompt as messages: a list of them as it is, anything else as one user turn; None for a missing cell.
+    """A prompt as messages: these as they are, those of an API's request, anything else as one user turn; None for a missing cell.
 
     Raises:
         CellError: Messages that cannot be read.
     """
     if isinstance(value, str) or is_missing(value):
-        return [{"role": "user", "content": str.__str__(value)}] if isinstance(value, str) else None
+        return _of_text(value, "user")
     content = plain(value)
-    if _is_chat(content):
-        return _checked_chat(content, "text or a list of chat messages")
-    return [{"role": "user", "content": text(content)}]
+    if content == []:
+        return None
+    chat = chat_of(content)
+    if chat is None and isinstance(content, dict):
+        chat = request_in(content)
+    if chat is not None:
+        return _checked_chat(chat, _MESSAGES)
+    inner = text_in(content, _PROMPT_KEYS) if isinstance(content, dict) else None
+    return [{"role": "user", "content": text(content) if inner is None else inner}]
+
+
+def _of_text(value: Any, role: str) -> list[Any] | None:
+    """A cell of text as one turn, or as the messages that it holds as JSON or as Python's repr; None for a missing one."""
+    if not isinstance(value, str):
+        return None
+    try:
+        chat = chat_in_text(value)
+    except ValueError as error:
+        raise CellError(
+            f"{_short(value)}, Python's repr of messages, cut or of another kind: {error}", _MESSAGES
+        ) from None
+    return [{"role": role, "content": str.__str__(value)}] if chat is None else _checked_chat(chat, _MESSAGES)
 
 
 def completion_of(value: Any, column: str = "") -> list[Any] | None:
@@ -93,17 +137,74 @@ def completion_of(value: Any, column: str = "") -> list[Any] | None:
         column: Its column's name: an object in a column `response` is an API's, and must hold a message.
 
     Raises:
-        CellError: Messages that cannot be read, or an API's answer without one.
+        CellError: Messages that cannot be read, several completions, or an API's answer without one.
     """
     if isinstance(value, str) or is_missing(value):
-        return [{"role": "assistant", "content": str.__str__(value)}] if isinstance(value, str) else None
+        return _of_text(value, "assistant")
     content = plain(value)
+    if content == []:
+        return None  # no message, no part: nothing was answered
+    several = completions_of(content)
+    if len(several) > 1:
+        raise CellError(
+            f"{len(several)} completions in one cell",
+            "one completion a row, or data in memory, where each becomes a row",
+        )
+    content = several[0] if several else content
+    if isinstance(content, str):
+        return [{"role": "assistant", "content": content}]
     chat = _unwrapped(content, column) if isinstance(content, dict) else content
     if _is_content(chat):
         chat = [{"role": "assistant", "content": chat}]
-    if _is_chat(chat):
-        return _checked_chat(chat, "text or a list of chat messages")
+    found = chat if isinstance(content, dict) else chat_of(chat)
+    if found is not None:
+        return _checked_chat(found, _MESSAGES)
     return [{"role": "assistant", "content": text(content)}]
+
+
+def completions_of(content: Any) -> list[Any]:
+    """The completions that a cell of plain data holds: texts, objects round a text, chats, an API's choices; none where it is one by itself."""
+    if isinstance(content, dict):
+        return choices_in(content)
+    if not isinstance(content, list) or not content or _is_content(content):
+        return []
+    if all(isinstance(one, str) for one in content):
+        return content
+    if all(
+        isinstance(one, dict) and text_in(one, _COMPLETION_KEYS) is not None and "role" not in one
+        for one in content
+    ):
+        return content
+    return content if all(isinstance(one, list) and chat_of(one) for one in content) else []
+
+
+def is_own_object(value: Any, role: str) -> bool:
+    """Whether a cell is a list or an object of somebody's own, which is read as its JSON text."""
+    if isinstance(value, str) or is_missing(value):
+        return False
+    try:
+        content = plain(value)
+        if not isinstance(content, dict | list):
+            return False
+        turns = prompt_of(content) if role == "prompt" else completion_of(content)
+    except (CellError, NotPlainError):
+        return False
+    return turns is not None and len(turns) == 1 and turns[0].get("content") == text(content)
+
+
+def reference_of_cell(value: Any, column: str) -> Any:
+    """The reference in a cell: what verl's `reward_model`, SQuAD's `answers` and MLflow's `expectations` hold, else the cell itself."""
+    content = plain(value)
+    name = column.casefold()
+    if not isinstance(content, dict):
+        return content
+    if name == "reward_model" and "ground_truth" in content:
+        return content["ground_truth"]
+    if name == "answers" and isinstance(texts := content.get("text"), list):
+        return texts[0] if len(texts) == 1 else texts
+    if name == "expectations" and set(content) == {"expected_response"}:
+        return content["expected_response"]
+    return content
 
 
 def _unwrapped(content: dict[str, Any], column: str) -> list[Any] | None:
@@ -113,6 +214,8 @@ def _unwrapped(content: dict[str, Any], column: str) -> list[Any] | None:
         messages = message_in(content)
     except EnvelopeError as error:
         raise CellError(str(error), expected) from None
+    if messages is None and (inner := text_in(content, _COMPLETION_KEYS)) is not None:
+        return [{"role": "assistant", "content": inner}]
     if messages is None and column.casefold() == "response":
         raise CellError(f"an object that is no message, {_short(content)}", expected)
     return messages
@@ -154,9 +257,9 @@ def _unpacked(value: Any, expected: str) -> Any:
     if not isinstance(value, str):
         return value
     try:
-        return plain(json.loads(value)) if value.strip() else None
+        return plain(data_in_text(value)) if value.strip() else None
     except (ValueError, RecursionError) as error:
-        raise CellError(f"{_short(value)}, which is not JSON ({error})", expected) from None
+        raise CellError(f"{_short(value)}, which is {error}", expected) from None
 
 
 def _checked_chat(chat: Any, expected: str) -> list[Any]:
@@ -167,15 +270,6 @@ def _checked_chat(chat: Any, expected: str) -> list[Any]:
     except (TypeError, ValueError) as error:
         raise CellError(str(error), expected) from None
     return chat
-
-
-def _is_chat(value: Any) -> bool:
-    """A list of dicts that each name a role: chat messages, as conversational training sets hold them."""
-    return (
-        isinstance(value, list)
-        and bool(value)
-        and all(isinstance(message, dict) and "role" in message for message in value)
-    )
 
 
 def _is_content(value: Any) -> bool:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,8 +16,19 @@ from numpy.typing import NDArray
 
 from workbench.cached import cached_property
 from workbench.errors import SamplesError
-from workbench.samples.cells import EMPTY, SPEAKERS, Built, Fault, build, clean, conversations, prompt_key
-from workbench.samples.columns import check_names, every_role, metadata_columns, recognise
+from workbench.samples.cells import (
+    EMPTY,
+    SPEAKERS,
+    Built,
+    Fault,
+    build,
+    clean,
+    conversations,
+    no_answer,
+    prompt_key,
+)
+from workbench.samples.chats import holds_chat
+from workbench.samples.columns import check_names, every_role, metadata_columns, recognise, verdict_column
 from workbench.samples.envelopes import batch_roles, failed_request, unpacked
 from workbench.samples.frame_columns import (
     FLOATS,
@@ -27,7 +40,8 @@ from workbench.samples.frame_columns import (
     hashes_of,
 )
 from workbench.samples.plain import is_missing, plain, text
-from workbench.samples.roles import joined_prompts
+from workbench.samples.proposals import PEEKED
+from workbench.samples.roles import WRAPPED_REFERENCES, joined_prompts, reference_of_cell
 
 __all__ = ["Loaded", "Rows", "Table"]
 
@@ -56,20 +70,46 @@ class Loaded:
 class Table:
     """Columns that have roles. Every view of one dataset shares it."""
 
-    def __init__(self, loaded: Loaded, columns: Mapping[str, str | None] | None, source: str) -> None:
+    def __init__(
+        self,
+        loaded: Loaded,
+        columns: Mapping[str, str | None] | None,
+        source: str,
+        *,
+        notes: tuple[str, ...] = (),
+    ) -> None:
         frame = loaded.frame
         self.data: ColumnData = FrameColumns(frame, source) if isinstance(frame, pd.DataFrame) else frame
         names = check_names(self.data.names, source)
-        self.roles = recognise(names, columns, source=source)
+        self.roles = recognise(names, columns, source=source, peek=self.first_cells)
+        self.given: Mapping[str, str | None] = dict(columns or {})
+        self.reading_notes = notes
         self.metadata = metadata_columns(names, self.roles)
         self.source = source
         self._lines = loaded.lines
         self._names = names
         self._whole: dict[str, bool] = {}
+        self._days: dict[str, bool] = {}
+        self._is_answered = False
         self._faults = {**self._failed_requests(), **loaded.faults}
 
     def __len__(self) -> int:
         return len(self.data)
+
+    def first_cells(self, column: str) -> list[Any]:
+        """The first cells of a column, to tell what it holds; none where the file cannot be read."""
+        try:
+            return self.data.cells(column, slice(0, PEEKED))
+        except UnreadableRowsError:
+            return []
+
+    @cached_property
+    def verdict_column(self) -> str:
+        """The column `label` that was not taken for the reference, since it holds verdicts; "" where there is none."""
+        label = next((name for name in self._names if name.casefold() == "label"), "")
+        if not label or "reference" in self.given or "reference" in self.roles:
+            return ""
+        return verdict_column({**self.roles, "reference": label}, self.first_cells)
 
     def part(self, rows: Rows) -> Table:
         """Some rows as a table of their own, in memory and numbered from 0."""
@@ -84,6 +124,12 @@ class Table:
         cells = self.data.cells(column, rows)
         if column not in self._whole:
             self._whole[column] = _are_whole_with_gaps(self.data.floats(column))
+            self._days[column] = self.data.are_days(column)
+        if self._days[column]:
+            return [
+                cell.date() if isinstance(cell, dt.datetime) and not is_missing(cell) else cell
+                for cell in cells
+            ]
         # NaN differs from itself.
         return [int(cell) if cell == cell else None for cell in cells] if self._whole[column] else cells  # noqa: PLR0124
 
@@ -149,7 +195,17 @@ class Table:
             return None
         if not all(map(self.data.is_text, roles.values())):
             return None
+        if any(self._holds_chats(name) for role, name in roles.items() if role != "system"):
+            return None
         return {role: roles[role] for role in SPEAKERS if role in roles}
+
+    def _holds_chats(self, column: str) -> bool:
+        """Whether a column of text holds messages as JSON text or as Python's repr; of a file that is read lazily, its first rows."""
+        for piece in self._texts(column, slice(0, _SCAN) if self.data.is_lazy else None):
+            candidates = piece.filter(pc.fill_null(pc.match_substring_regex(piece, r"^\s*\[?\s*\{"), False))
+            if any(holds_chat(text) for text in candidates.to_pylist()):
+                return True
+        return False
 
     @cached_property
     def reads_without_looking(self) -> bool:
@@ -160,6 +216,40 @@ class Table:
             and "metadata" not in self.roles
             and all(self.data.is_text(name) or self.data.is_number(name) for name in texts)
         )
+
+    @property
+    def no_answer(self) -> Fault:
+        """What is wrong with a row without a completion, where each turn is a column."""
+        turns = self.text_turns or {}
+        last = next((SPEAKERS[role] for role in ("prompt", "system") if role in turns), "")
+        fault = no_answer([(last, "")] if last else [])
+        assert fault is not None
+        return fault
+
+    def missing_answers(self, rows: Rows | slice, count: int) -> list[int]:
+        """Places among these rows of those without a completion, where each turn is a column of text."""
+        name = (self.text_turns or {}).get("completion")
+        if name is None:
+            return list(range(count))
+        cells = self.data.text(name, rows)
+        if not cells.null_count:
+            return []
+        return list(np.flatnonzero(cells.is_null().to_numpy()).tolist())
+
+    def has_answer(self, rows: Rows) -> bool:
+        """Whether the assistant says anything in one of these rows at least, or one cannot be read. Stops at the first."""
+        if self._is_answered and len(rows) == len(self):
+            return True
+        for start in range(0, len(rows), _TEXTS_AT_ONCE):
+            part = rows[start : start + _TEXTS_AT_ONCE]
+            if self.text_turns is not None:
+                if len(self.missing_answers(part, len(part))) < len(part):
+                    return True
+            else:
+                built = self.build(part)
+                if built.faults or any(turn[0] == "assistant" for wire in built.wires for turn in wire[0]):
+                    return True
+        return False
 
     @property
     def names(self) -> dict[str, str]:
@@ -417,8 +507,11 @@ class Table:
     def references(self, rows: Rows | slice | None) -> NDArray[np.object_]:
         """Plain values (n,), None where missing."""
         cells = self.role("reference", rows)
-        count = self._count(rows)
-        return _objects([None] * count if cells is None else clean(cells, plain, ""))
+        if cells is None:
+            return _objects([None] * self._count(rows))
+        name = self.roles["reference"]
+        is_wrapped = name.casefold() in WRAPPED_REFERENCES
+        return _objects(clean(cells, partial(reference_of_cell, column=name) if is_wrapped else plain, ""))
 
     def place(self, row: int, column: str = "") -> str:
         """Where a row is, in words: file, row, line, column."""
@@ -446,9 +539,12 @@ class Table:
             SamplesError: The first row's fault.
         """
         first: Fault | None = None
+        self.text_turns  # noqa: B018 (looks into the first rows of a file, which are read here anyway)
         for start in range(0, len(self), _SCAN):
             rows = np.arange(start, min(start + _SCAN, len(self)), dtype=np.intp)
-            faults = self.build(rows).faults
+            built = self.build(rows)
+            faults = built.faults
+            self._is_answered = any(turn[0] == "assistant" for wire in built.wires for turn in wire[0])
             if len(faults) < len(rows):
                 return
             first = first or faults[0]

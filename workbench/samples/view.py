@@ -12,22 +12,27 @@ from numpy.typing import NDArray
 from workbench.errors import SamplesError
 from workbench.packed import BATCH_ROWS, Packed, Stream
 from workbench.safe_frame import SafeSeries, safe_frame
-from workbench.samples.cells import Built, Fault, Wire, rewritten
-from workbench.samples.columns import require_completion
+from workbench.samples.cells import Built, Fault, Problem, Wire, is_silent, no_answer, rewritten
+from workbench.samples.columns import no_answers, require_completion
 from workbench.samples.dask_columns import DaskColumns
 from workbench.samples.display import as_html, as_line, as_markdown
 from workbench.samples.draw import draw_rows, strata
 from workbench.samples.encoding import Encoder
+from workbench.samples.frame_columns import UnreadableRowsError
 from workbench.samples.masks import checked_mask, mask_of
 from workbench.samples.notes import dataset_notes
 from workbench.samples.plain import plain
 from workbench.samples.readers import load
+from workbench.samples.row_expansion import expanded
 from workbench.samples.sample import Sample
 from workbench.samples.search import RowWords, WrittenColumn
 from workbench.samples.table import Rows, Table
 from workbench.thread import StringThread
 
-__all__ = ["Sample", "Samples"]
+__all__ = ["ANY_ROW", "Sample", "Samples"]
+
+ANY_ROW = "any"
+"""For `Samples.needing`: graders are asked about rows without an answer, too, to see what they make of them."""
 
 
 class Samples:
@@ -38,24 +43,27 @@ class Samples:
 
     | role | column names | becomes |
     | --- | --- | --- |
-    | messages | `messages` | the turns: OpenAI chat dicts, or their JSON text |
+    | messages | `messages`; `conversations` `conversation` `contents` `chat` where they hold messages | the turns: chat messages of OpenAI, Anthropic, Gemini, ShareGPT, LangChain; a list, its JSON text or its repr |
     | system | `system` | a leading system turn |
     | instruction | `instruction` | the prompt, or what stands before `input` in it (Alpaca) |
-    | prompt | `prompt` `input` `question` `user` | a user turn; a list of chat dicts becomes those turns |
-    | completion | `completion` `output` `response` `assistant` | the assistant's last turn; OpenAI's batch output |
+    | prompt | `prompt` `input` `question` `user` `user_input` `query` `problem` `inputs` `request` … | a user turn; messages, or an API's request, become those turns |
+    | completion | `completion` `output` `response` `assistant` `generated_text` `prediction` `model_output` `model_response` `actual_output` `outputs` …; `completions` `responses` `generations` where they hold lists | the assistant's last turn; an API's answer; each of several is a row |
     | tools | `tools` | `thread.tools`: a list of dicts, or its JSON text |
-    | reference | `reference` `expected` `ground_truth` `label` `answer` | `Sample.reference`, and metadata |
+    | reference | `reference` `expected` `ground_truth` `label` (other than verdicts) `answer` `target` `ideal` `gold` `expected_output` `reference_answer` `correct_answer` `solution` `gts` `expectations` … | `Sample.reference`, and metadata |
     | group | `group` | `Sample.group`; without one the prompt is the group |
     | id | `id` | `Sample.id`; the second row with one id gets `#2`, a row without one its number |
     | metadata | `metadata` | a dict, or its JSON text, merged under the columns that have no role |
 
     Every other column is metadata under its own name. The reference is in the metadata too, under its
     column's name, since a grade function sees the thread alone. Missing cells: no completion, no assistant
-    turn; no prompt, no user turn; a metadata column keeps its key with None.
+    turn; no prompt, no user turn; a metadata column keeps its key with None. A row whose last turn is not the
+    assistant's fails in a run, and never scores. A column of times without a time of day holds days.
 
     A completion that is no text is written as JSON (4 is "4"), except a chat message or a list of them,
-    which become turns, and an API's answer, whose message counts; one without a message fails its row, and so does
-    any other object in a column `response`. A completion beside `messages` is appended, unless they end with that
+    which become turns, an object round one text, which is that text, and an API's answer, whose message counts; one
+    without a message fails its row, and so does any other object in a column `response`. Pairs (`chosen`, `rejected`), lists
+    of completions and an API's choices become a row each, in one group; a column `chosen` or `choice` tells them apart. In
+    data that are read lazily they fail their row. A completion beside `messages` is appended, unless they end with that
     very turn. A named index of a DataFrame is read as columns. Whole numbers that a gap in their column made floats
     are whole again.
 
@@ -78,6 +86,8 @@ class Samples:
         "_codes",
         "_encoder",
         "_faults",
+        "_need",
+        "_needing",
         "_notes",
         "_rewrite",
         "_rows",
@@ -89,7 +99,8 @@ class Samples:
     def __init__(
         self, data: Any, *, columns: Mapping[str, str | None] | None = None, source: str = ""
     ) -> None:
-        table = Table(load(data, source), columns, source)
+        loaded, columns, notes = expanded(load(data, source), columns)
+        table = Table(loaded, columns, source, notes=notes)
         table.check_some_row_reads()
         self._set(table, None)
 
@@ -116,6 +127,8 @@ class Samples:
         self._encoder: Encoder | None = None
         self._codes: NDArray[np.intp] | None = None
         self._faults: dict[int, Fault] | None = None
+        self._need = ""
+        self._needing: dict[str, Samples] = {}
         self._notes: tuple[str, ...] | None = None
         self._words: RowWords | None = None
         self._written: dict[str, WrittenColumn] = {}
@@ -183,9 +196,24 @@ class Samples:
         """The references at these positions of this view (m,), as in `references`."""
         return self._table.references(self._of_table(rows))
 
-    def faults_at(self, start: int, stop: int) -> dict[int, str]:
+    def faults_at(self, start: int, stop: int) -> dict[int, Problem]:
         """`problems` of the rows from `start` up to `stop` alone, by their positions in this view."""
-        return self._described(self._encoding.faults_at(start, stop))
+        return self._described(self._encoding.faults_at(start, stop, self._asked))
+
+    def needing(self, need: str) -> Samples:
+        """The same rows, of which those without an answer are among `problems`.
+
+        Args:
+            need: `ANY_ROW` for none, whatever graders ask for later; "completion" where the last turn has to be the assistant's, "turn" where one of the turns has to be, "" for
+                neither.
+        """
+        if self._need in (need, ANY_ROW):
+            return self
+        if need not in self._needing:
+            view = self._view(self._table, self._rows)
+            view._rewrite, view._need, view._encoder = self._rewrite, need, self._encoding  # noqa: SLF001 (its own class)
+            self._needing[need] = view
+        return self._needing[need]
 
     @property
     def groups(self) -> NDArray[np.object_]:
@@ -273,13 +301,31 @@ class Samples:
         return self._table.metadata
 
     def require_completion(self) -> None:
-        """Refuse to be graded where there is no completion.
+        """Refuse to be graded where no column holds completions.
 
         Raises:
             SamplesError: Neither messages nor a completion column was recognised or mapped.
         """
         if len(self):
-            require_completion(self._table.column_names, self._table.roles, self.source)
+            table = self._table
+            require_completion(table.column_names, table.roles, self.source, table.first_cells)
+
+    def require_answers(self) -> None:
+        """Refuse to be graded where no row holds an answer.
+
+        Raises:
+            SamplesError: As `require_completion`, or the assistant says nothing in any row.
+        """
+        self.require_completion()
+        if self._need == ANY_ROW:
+            return
+        table = self._table
+        try:
+            is_answered = not len(self) or table.has_answer(self.row_numbers)
+        except UnreadableRowsError:
+            return  # its rows fail by themselves, and say so
+        if not is_answered:
+            raise no_answers(len(self), table.column_names, table.roles, self.source)
 
     @property
     def source(self) -> str:
@@ -294,34 +340,49 @@ class Samples:
         return data if whole and isinstance(data, DaskColumns) else None
 
     @property
-    def known_problems(self) -> dict[int, str]:
+    def known_problems(self) -> dict[int, Problem]:
         """`problems` of the rows that have been sent to graders: no row is read for it."""
-        return self._described(self._encoding.known_faults())
+        return self._described(self._encoding.known_faults(self._asked))
 
     @property
-    def problems(self) -> dict[int, str]:
+    def _asked(self) -> str:
+        """What rows must hold, as the encoder takes it."""
+        return "" if self._need == ANY_ROW else self._need
+
+    @property
+    def problems(self) -> dict[int, Problem]:
         """Row of this view to why it cannot be read. Empty for a healthy dataset.
 
         Such a row has an empty thread in `packed()` and fails, never scores, in a run.
         """
         if self._faults is None:
-            self._faults = self._encoding.faults()
+            self._faults = self._encoding.faults(self._asked)
         return self._described(self._faults)
 
-    def _described(self, faults: Mapping[int, Fault]) -> dict[int, str]:
+    def _described(self, faults: Mapping[int, Fault]) -> dict[int, Problem]:
         # Without `row_numbers`, which are as many as there are rows.
         numbers = range(len(self)) if self._rows is None else self._rows
-        return {row: f"{self._table.place(int(numbers[row]))}: {fault}" for row, fault in faults.items()}
+        return {row: Problem.of(fault, self._table.place(int(numbers[row]))) for row, fault in faults.items()}
 
     def threads_and_references(self) -> tuple[list[Wire], NDArray[np.object_]]:
         """The threads of all rows as plain data and the references, in one pass that `problems` takes its answer from."""
         built, references = self._table.read(self._rows, references=True)
+        lacking = self._lacking([wire[0] for wire in built.wires])
         if self._rewrite is not None:
             built = rewritten(built, self._rewrite)
-        self._faults = built.faults
+        self._faults = dict(sorted({**lacking, **built.faults}.items()))
         return built.wires, references
 
-    def read(self) -> list[Sample | str]:
+    def _lacking(self, turns: Sequence[Sequence[Sequence[str]]]) -> dict[int, Fault]:
+        """The rows that have no answer of the kind that is needed; see `needing`."""
+        if self._need in ("", ANY_ROW):
+            return {}
+        faults = {row: fault for row, one in enumerate(turns) if (fault := no_answer(one))}
+        if self._need != "turn":
+            return faults
+        return {row: fault for row, fault in faults.items() if is_silent(turns[row])}
+
+    def read(self) -> list[Sample | Problem]:
         """The samples (n,), made together; in place of one that cannot be read, why."""
         wires, references = self.threads_and_references()
         problems = self.problems
@@ -380,6 +441,7 @@ class Samples:
         view = self._view(self._table, self._rows)
         before = self._rewrite
         view._rewrite = change if before is None else lambda thread: change(before(thread))  # noqa: SLF001
+        view._need = self._need  # noqa: SLF001
         return view
 
     def head(self, n: int = 5) -> Samples:
@@ -454,7 +516,7 @@ class Samples:
         if outside.size:
             raise IndexError(f"row {int(outside[0])} of {len(self)} rows")
         view = self._view(self._table, positions if self._rows is None else self._rows[positions])
-        view._rewrite = self._rewrite  # noqa: SLF001 (its own class)
+        view._rewrite, view._need = self._rewrite, self._need  # noqa: SLF001 (its own class)
         return view
 
     def __dir__(self) -> list[str]:
@@ -469,11 +531,13 @@ class Samples:
                 "group_hashes",
                 "known_problems",
                 "metadata_names",
+                "needing",
                 "of_part",
                 "packed",
                 "part",
                 "read",
                 "references_at",
+                "require_answers",
                 "require_completion",
                 "rewrite",
                 "threads_and_references",

@@ -192,7 +192,7 @@ def run_overview(
         make_report: From the sample and its grades to the report on it.
     """
     samples, settings = plan.samples, plan.settings
-    samples.require_completion()
+    samples.require_answers()
     _check_labels(samples, settings)
     check_settings(samples[:0], preset=settings.preset)
     spending = ready_spending(plan.entries, settings.budget)

@@ -6,7 +6,7 @@ from workbench.capturing.columns_read import columns_read
 from workbench.formats.shared.base import Losses
 from workbench.formats.targets.base import Target
 from workbench.graders.combine import Entry
-from workbench.samples.columns import ROLES
+from workbench.samples.columns import LABEL_NAMES
 
 __all__ = ["tell_columns"]
 
@@ -21,7 +21,7 @@ def tell_columns(target: Target, entry: Entry, text: str, losses: Losses) -> Non
     """
     read = columns_read(text, getattr(entry.grader, "signature", "thread"))
     always = {
-        *ROLES["reference"],
+        *LABEL_NAMES,
         losses.reference,
         *(("data_source",) if target.signature == "verl" else ()),
     }

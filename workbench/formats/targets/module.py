@@ -27,7 +27,7 @@ from workbench.formats.targets.names import quoted_block, stand_apart
 from workbench.graders.combine import AllPass, CombiningRule, Formula, Mean, Sum
 from workbench.graders.portable.slices import sliced
 from workbench.python_text import parse
-from workbench.samples.columns import ROLES
+from workbench.samples.columns import LABEL_NAMES
 
 __all__ = ["SETTINGS", "compose", "decompose", "functions_of", "listed", "mapped", "quoted", "whole_of"]
 
@@ -235,7 +235,7 @@ def _names_message_keys(text: str) -> bool:
 
 def _reference_names(plan: Plan) -> str:
     """The line that names the columns of references, the one that was named before the usual ones."""
-    return f"_WB_REFERENCE = ({', '.join(map(quoted, dict.fromkeys([*filter(None, [plan.reference]), *ROLES['reference']])))})"
+    return f"_WB_REFERENCE = ({', '.join(map(quoted, dict.fromkeys([*filter(None, [plan.reference]), *LABEL_NAMES])))})"
 
 
 def _combining_lines(plan: Plan) -> str:

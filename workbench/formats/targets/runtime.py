@@ -11,6 +11,21 @@ import math as _wb_math
 from collections import namedtuple as _wb_namedtuple
 
 _WB_REFERENCE = ("reference", "expected", "ground_truth", "label", "answer")
+_WB_MORE_REFERENCES = (
+    "target",
+    "ideal",
+    "gold",
+    "gold_answer",
+    "expected_output",
+    "reference_answer",
+    "correct_answer",
+    "expected_answer",
+    "solution",
+    "gts",
+    "expectations",
+    "answers",
+    "reward_model",
+)
 _wb_Turn = _wb_namedtuple("Turn", "role content")
 _wb_Answer = _wb_namedtuple(
     "Answer", "score passed reason failure metadata", defaults=(None, None, "", "", None)
@@ -164,7 +179,10 @@ def _wb_asked(thread):
 
 
 def _wb_reference(thread):
-    return next((thread.metadata[name] for name in _WB_REFERENCE if name in thread.metadata), None)
+    return next(
+        (thread.metadata[name] for name in (*_WB_REFERENCE, *_WB_MORE_REFERENCES) if name in thread.metadata),
+        None,
+    )
 
 
 def _wb_only(values):
@@ -189,7 +207,9 @@ def _wb_as_trl(grade, thread, chat=False):
 
 def _wb_as_verl(grade, thread):
     given = {"data_source": thread.metadata.get("data_source", ""), "solution_str": _wb_last_said(thread)}
-    given = {**given, "ground_truth": _wb_reference(thread), "extra_info": dict(thread.metadata)}
+    own = thread.metadata.get("extra_info")
+    extra_info = {**thread.metadata, **(own if isinstance(own, dict) else {})}
+    given = {**given, "ground_truth": _wb_reference(thread), "extra_info": extra_info}
     return grade(
         **_wb_accepted(grade, given)
     ), lambda value: value["score"] if isinstance(value, dict) else value

@@ -27,6 +27,9 @@ __all__ = ["CustomGrader"]
 _TARGET = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
 
 _NO_RESULT = "a score must be a number (int or float) or a Grade, not None"
+_TURNS = frozenset({"get_turns", "last_content", "messages", "tool_calls", "turn_calls"})
+"""Names by which a function reads more of a conversation than its completion."""
+
 _BLOCKED = (
     ": it, or a row beside it, blocks the event loop that async functions share; await what takes its time "
     "(asyncio.sleep, an async client), or write the function with a plain def"
@@ -109,6 +112,12 @@ class CustomGrader(Grader):
         }
         for field_name, value in values.items():
             object.__setattr__(self, field_name, value)
+
+    @property
+    def needs_answer(self) -> str:
+        """See `Grader.needs_answer`: a function that names turns or tool calls needs no completion."""
+        code = getattr(self._fn or sys.modules.get(self.target.partition(":")[0]), "__code__", None)
+        return "turn" if _TURNS & set(getattr(code, "co_names", ())) else "completion"
 
     async def grade(self, sample: Sample) -> Any:
         """Call the function with the sample or its thread."""

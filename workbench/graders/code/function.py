@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, overload
 
 from workbench.capturing import capture
 from workbench.capturing.foreign import signature_of
+from workbench.grade import ErrorKind
 from workbench.graders.announce import announce
-from workbench.graders.base import kind
+from workbench.graders.base import Control, kind
+from workbench.graders.code.batch_check import (
+    BATCH_RELATIVE,
+    BATCHED,
+    chosen_rows,
+    is_batch_relative,
+    mock_rows,
+)
 from workbench.graders.code.sandboxed import SandboxedGrader, SourceGrader
+from workbench.grades import Grades
+from workbench.samples import Samples
 from workbench.sandbox.host.limits import SIGNATURES
 from workbench.sandbox.host.validation import Validation
 
@@ -35,7 +46,7 @@ class FunctionGrader(SourceGrader):
     | openai | `def grade(sample, item) -> float` | `output_text`, `output_json`, `output_tools`, `choices`; the row's metadata with `reference` |
     | osmosis | `@osmosis_reward def f(solution_str, ground_truth, extra_info=None) -> float` | the last assistant text, the reference, the metadata |
     | trl | `def f(prompts, completions, **columns) -> list` | a batch of one row; messages where the function names their keys, else texts; None is a skipped row |
-    | verl | `def compute_score(data_source, solution_str, ground_truth, extra_info=None)` | the last assistant text, the reference, the metadata; a number, or a dict with `score` |
+    | verl | `def compute_score(data_source, solution_str, ground_truth, extra_info=None)`, also without `data_source` | the last assistant text, the reference as it is (a dict stays one), the metadata with what a column `extra_info` holds; a number, or a dict with `score` |
     | openrlhf | `def reward_func(queries, prompts, labels)` | a batch of one row; a dict with `rewards` |
     | together | `def f(prediction, target) -> float` | the last assistant text, the reference; named by hand, since anybody's function may take these |
 
@@ -107,6 +118,31 @@ class FunctionGrader(SourceGrader):
     def takes_rows(self) -> bool:
         """See `SandboxedGrader.takes_rows`."""
         return self.signature != "thread"
+
+    def _prove(self, rows: Sequence[tuple[str, Sequence[Any]]]) -> Validation:
+        proof = super()._prove(rows)
+        if not proof.ok or self.signature not in BATCHED:
+            return proof
+        wires = [wire for _, wire in rows]
+        tried = wires if len({repr(wire[0]) for wire in wires}) > 1 else mock_rows(wires[0])
+        if not is_batch_relative(self.program, tried):
+            return proof
+        last = replace(proof.checks[-1], passed=False, message=BATCH_RELATIVE)
+        return replace(proof, checks=(*proof.checks[:-1], last))
+
+    async def grade_all(self, samples: Samples, control: Control) -> Grades:
+        """See `SandboxedGrader.grade_all`; refuses rewards whose scores depend on the other rows of a batch."""
+        first = control.looks_again or control.is_part
+        if first and self.signature in BATCHED and await asyncio.to_thread(self._is_relative_on, samples):
+            grades = Grades.empty(len(samples))
+            grades.ended = f"not graded: {BATCH_RELATIVE}"
+            grades.finish(ErrorKind.LOAD, BATCH_RELATIVE)
+            return grades
+        return await super().grade_all(samples, control)
+
+    def _is_relative_on(self, samples: Samples) -> bool:
+        column = samples.columns.get("reference", "")
+        return is_batch_relative(self.program, [self._wire(one, column) for one in chosen_rows(samples)])
 
     def _options(self) -> Mapping[str, Any]:
         if self.signature != "letta":

@@ -147,6 +147,11 @@ class InProcessRollout(Grader):
             problem = (kind_, f"{category}: {type(error).__name__}: {error}")
         return settled(ctx, problem)
 
+    @property
+    def needs_answer(self) -> str:
+        """See `Grader.needs_answer`."""
+        return "turn"
+
     async def grade_all(self, samples: Samples, control: Control) -> Grades:
         """See `Grader.grade_all`; the grades say that nothing confined them."""
         grades = await super().grade_all(samples, control)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from contextlib import closing
@@ -41,6 +42,11 @@ from workbench.sandbox.host.validation import Validation, mock_thread, validate_
 from workbench.thread import StringThread
 
 __all__ = ["SandboxedGrader", "plain_thread"]
+
+_READS_TURNS = re.compile(
+    r"\b(?:get_turns|last_content|messages|output_tools|tool_calls|tool_return|trajectory|turn_calls)\b"
+)
+"""Names by which code reads more of a conversation than its completion."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -122,6 +128,11 @@ class SandboxedGrader(Grader):
     def takes_rows(self) -> bool:
         """Whether it is given the reference and the id beside the thread."""
         return False
+
+    @property
+    def needs_answer(self) -> str:
+        """See `Grader.needs_answer`: code that reads turns or tool calls by itself needs no completion."""
+        return "turn" if _READS_TURNS.search(self.source.text) else "completion"
 
     @property
     def validation(self) -> Validation | None:
@@ -238,7 +249,7 @@ class SandboxedGrader(Grader):
             grades.finish(ErrorKind.SANDBOX, grades.ended)
         # Who stops a run does not wait until the rest is read.
         for row, problem in (samples.known_problems if stopped else samples.problems).items():
-            grades.fail(row, GradeError(ErrorKind.SAMPLE, problem))
+            grades.fail(row, GradeError(problem.kind, str(problem)))
         return grades
 
     def _look_again(self, samples: Samples, grades: Grades, control: Control, prepared: Prepared) -> None:

@@ -123,6 +123,11 @@ class Combined(Grader):
             raise TypeError(f"combine must be a combining rule such as Mean(), not {self.combine!r}")
         self.combine.check(self.entries)
 
+    @property
+    def needs_answer(self) -> str:
+        """See `Grader.needs_answer`."""
+        return ""
+
     def check_ready(self) -> None:
         """See `Grader.check_ready`; every part must be ready."""
         for entry in self.entries:

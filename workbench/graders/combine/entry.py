@@ -158,8 +158,11 @@ class Entry:
         return self.apply(await self._grade_shown(samples, control))
 
     async def _grade_shown(self, samples: Samples, control: Control) -> Grades:
+        need = self.grader.needs_answer
         if self.extractor is None:
-            return await self.grader.grade_all(samples, control)
+            return await self.grader.grade_all(samples.needing(need), control)
+        # Which turn of the assistant's it is that an extractor looks at is its own affair.
+        samples = samples.needing(need and "turn")
 
         def show(thread: StringThread) -> StringThread:
             if control.cancel.is_set():  # a slow pattern must not hold a stopped run until the last row

@@ -61,6 +61,11 @@ class PerTurn(Grader):
         self.grader.check_ready()
 
     @property
+    def needs_answer(self) -> str:
+        """See `Grader.needs_answer`."""
+        return "turn"
+
+    @property
     def at_once(self) -> int:
         """As the inner grader's."""
         return self.grader.at_once

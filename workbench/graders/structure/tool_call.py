@@ -56,6 +56,11 @@ class ToolCallMatch(RuleGrader):
         value = getattr(self, f.name)
         return list(value) if isinstance(value, tuple) else value
 
+    @property
+    def needs_answer(self) -> str:
+        """See `Grader.needs_answer`."""
+        return "turn"
+
     def grade_thread(self, thread: StringThread, reference: Any) -> Verdict:  # noqa: ARG002
         """See `rules.tools.tool_call`."""
         return tool_call(

@@ -51,6 +51,13 @@ class TextGrader(RuleGrader):
         object.__setattr__(self, "extractor", as_extractor(self.extractor))
         check_choice("on_empty", self.on_empty, ("grade", "fail", "skip", "zero"))
 
+    @property
+    def needs_answer(self) -> str:
+        """See `Grader.needs_answer`: `on_empty` says it where it is set, and which turn an extractor looks at is its affair."""
+        if self.on_empty != "grade":
+            return ""
+        return "completion" if self.extractor.name == "last_assistant" else "turn"
+
     def _field_spec(self, f: Field[Any]) -> Any:
         value = getattr(self, f.name)
         if isinstance(value, Extractor):

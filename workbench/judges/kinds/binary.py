@@ -95,6 +95,11 @@ class BinaryJudge(Judge):
         # OpenAI refuses JSON mode where no message mentions JSON, and a template may never do so.
         return None if self.system_template or self.user_template else JSON_OBJECT
 
+    @property
+    def shows_question(self) -> bool:
+        """See `Judge.shows_question`."""
+        return self.user_template is None
+
     def preview(self, sample: Sample | StringThread) -> Messages:
         """See `Judge.preview`."""
         sample = as_sample(sample)

@@ -44,6 +44,11 @@ class ClaimsJudge(Judge):
         text = prompt(f"{name}_user", {**self.material(sample), **judged})
         return [{"role": "system", "content": prompt(f"{name}_system")}, {"role": "user", "content": text}]
 
+    @property
+    def shows_question(self) -> bool:
+        """See `Judge.shows_question`."""
+        return True
+
     def material(self, sample: Sample) -> dict[str, Any]:
         """What the completion is compared with, by its name in the prompt."""
         return {"question": question(sample.thread)}

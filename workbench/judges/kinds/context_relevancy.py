@@ -41,6 +41,11 @@ class ContextRelevancyJudge(Judge):
     Source: Adaptive (`CONTEXT_RELEVANCY`).
     """
 
+    @property
+    def shows_question(self) -> bool:
+        """See `Judge.shows_question`."""
+        return True
+
     def preview(self, sample: Sample | StringThread) -> Messages:
         """The question about the first document; see `questions`."""
         return self.questions(sample)[0]

@@ -64,6 +64,11 @@ class CriteriaJudge(Judge):
         refuse_unless(isinstance(self.criteria, str), "criteria must be text", self.criteria)
         check_number("pass_threshold", self.pass_threshold)
 
+    @property
+    def shows_question(self) -> bool:
+        """See `Judge.shows_question`."""
+        return True
+
     def preview(self, sample: Sample | StringThread) -> Messages:
         """See `Judge.preview`."""
         sample = as_sample(sample)

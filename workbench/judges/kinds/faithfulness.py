@@ -54,6 +54,11 @@ class FaithfulnessJudge(ClaimsJudge):
         clash = self.require_evidence and self._by_sentence
         refuse_unless(not clash, "Adaptive's rules ask for no evidence, so none can be required")
 
+    @property
+    def shows_question(self) -> bool:
+        """See `Judge.shows_question`: what the answer is compared with are documents and the conversation."""
+        return False
+
     def material(self, sample: Sample) -> dict[str, Any]:
         """The documents and the conversation; by sentences as one text, the documents first."""
         sample_documents, thread = documents(sample), sample.thread

@@ -92,6 +92,11 @@ class PairwiseJudge(Judge):
         """The question with the completion as answer A; see `questions`."""
         return self.questions(sample)[0]
 
+    @property
+    def shows_question(self) -> bool:
+        """See `Judge.shows_question`."""
+        return self.user_template is None
+
     def questions(self, sample: Sample | StringThread) -> list[Messages]:
         """Both orders: the completion first, then the other answer first."""
         sample = as_sample(sample)

@@ -150,6 +150,11 @@ class RubricPrompt(Judge):
             return not self._template.variables & _SUBMISSION_VARIABLES
         return self.release == "0.4"
 
+    @property
+    def shows_question(self) -> bool:
+        """See `Judge.shows_question`."""
+        return self._has_sections or bool(_QUESTIONS & set(self._template.variables))
+
     def user_message(self, sample: Sample, *, low: float, high: float, tool: str = "") -> str:
         """The prompt rendered for a sample.
 
@@ -192,6 +197,10 @@ class RubricPrompt(Judge):
         values = {**rubric_values, **letta_values, **thread_values}
         # Only what the template asks for: rendering refuses values that are no plain data, read or not.
         return {name: values[name] for name in self._template.variables if name in values}
+
+
+_QUESTIONS = frozenset({"input", "lastUserMessage", "last_user_turn_content"})
+"""Variables that hold the question, by what the prompt's dialect calls it."""
 
 
 def _read_text(path: Path) -> str:

@@ -1,6 +1,7 @@
 """Reward functions of trainers, called on one row as the trainer calls them. Loaded by its path in the sandbox.
 
-`(prompts, completions, **columns)` is TRL's, `(data_source, solution_str, ground_truth, extra_info)` verl's,
+`(prompts, completions, **columns)` is TRL's, `(data_source, solution_str, ground_truth, extra_info)` verl's (also without
+the first),
 `(queries, prompts, labels)` OpenRLHF's, `(prediction, target)` Together's. Sync and async both work. Where a trainer
 takes a batch, it is a batch of one row.
 
@@ -10,7 +11,9 @@ Source: TRL 1.16, verl 0.9.1, OpenRLHF 0.11.2, Together's RL cookbook.
 from __future__ import annotations
 
 import ast
+import inspect
 import sys
+import time
 from typing import Any
 
 _checks = sys.modules["_wb_checks"]
@@ -22,6 +25,10 @@ _FROM_A_TRAINER = ("completion_ids", "prompt_ids", "trainer_state", "environment
 _GIVEN = ("prompts", "completions", "log_extra", "log_metric", *_FROM_A_TRAINER)
 """What TRL gives a reward besides the data set's columns."""
 
+_SLOW_SECONDS = 0.05
+"""A reward that takes longer for a row is compared on two rows alone."""
+_SAME = 1e-9
+"""Scores that are closer are equal."""
 
 _OF_NOTHING = (TypeError, AttributeError, KeyError, ValueError)
 """What a function raises that makes something of None."""
@@ -40,6 +47,9 @@ class TrainerLoading(_signatures.CalledLoading):  # type: ignore[misc, name-defi
     def _loaded(self) -> str:
         message: str = super()._loaded()
         called = self.grade
+        if self.options.get("batch"):
+            self.grade = self._compared
+            return message
 
         async def grade(row: Any) -> Any:
             try:
@@ -52,6 +62,36 @@ class TrainerLoading(_signatures.CalledLoading):  # type: ignore[misc, name-defi
 
         self.grade = grade
         return message
+
+    async def _compared(self, _: Any) -> float:
+        """1.0 where rows of the option `batch` get other scores together than alone, each time the same; else 0.0."""
+        rows = [_signatures.Row.from_wire(wire) for wire in self.options["batch"]]
+        start = time.perf_counter()
+        first = await self._scores(rows[:1])
+        if time.perf_counter() - start > _SLOW_SECONDS:
+            rows = rows[:2]
+
+        async def alone() -> list[Any]:
+            return [score for row in rows for score in await self._scores([row])]
+
+        single, together = await alone(), await self._scores(rows)
+        if single[:1] != first or _are_same(single, together):
+            return 0.0
+        is_steady = _are_same(single, await alone()) and _are_same(together, await self._scores(rows))
+        return float(is_steady)
+
+    async def _scores(self, rows: list[Any]) -> list[Any]:
+        """The scores of one call with several rows, None where a row has none."""
+        value = self._call_together(self.namespace["grade"], rows)
+        value = await value if inspect.isawaitable(value) else value
+        return [None if one is None else float(one) for one in self._list_of(value)]
+
+    def _call_together(self, function: Any, rows: list[Any]) -> Any:
+        raise NotImplementedError
+
+    def _list_of(self, value: Any) -> Any:
+        """The scores in what a call with several rows returned."""
+        return value
 
     def _takes_reference(self) -> bool:
         """Whether the function is given the row's reference by itself, and not as one of the columns."""
@@ -110,13 +150,20 @@ class TRLLoading(TrainerLoading):
         return [name for name in names if name not in _GIVEN]
 
     def _call(self, function: Any, row: Any) -> Any:
-        asked, said = _split(row.thread)
-        metadata = row.thread.metadata if isinstance(row.thread.metadata, dict) else {}
-        columns = {name: [value] for name, value in metadata.items()}
+        return self._call_together(function, [row])
+
+    def _call_together(self, function: Any, rows: list[Any]) -> Any:
+        split = [_split(row.thread) for row in rows]
+        metadata = [row.thread.metadata if isinstance(row.thread.metadata, dict) else {} for row in rows]
+        columns = {
+            name: [one.get(name) for one in metadata]
+            for name in dict.fromkeys(key for one in metadata for key in one)
+        }
+        texts = ["\n".join(one["content"] for one in asked) for asked, _ in split]
         given = {
             **columns,
-            "prompts": [asked if self._chat else "\n".join(one["content"] for one in asked)],
-            "completions": [said if self._chat else row.answer()],
+            "prompts": [asked for asked, _ in split] if self._chat else texts,
+            "completions": [said for _, said in split] if self._chat else [row.answer() for row in rows],
             "log_extra": _nowhere,
             "log_metric": _nowhere,
         }
@@ -149,7 +196,7 @@ class VerlLoading(TrainerLoading):
             "data_source": metadata.get("data_source", ""),
             "solution_str": row.answer(),
             "ground_truth": row.reference,
-            "extra_info": metadata,
+            "extra_info": _extra_info(metadata),
         }
         return function(**self._accepted(given))
 
@@ -168,9 +215,15 @@ class OpenRLHFLoading(TrainerLoading):
     needed = ("queries", "prompts", "labels")
 
     def _call(self, function: Any, row: Any) -> Any:
-        asked, _ = _split(row.thread)
-        prompt = "\n".join(one["content"] for one in asked)
-        return function(queries=[prompt + row.answer()], prompts=[prompt], labels=[row.reference])
+        return self._call_together(function, [row])
+
+    def _call_together(self, function: Any, rows: list[Any]) -> Any:
+        prompts = ["\n".join(one["content"] for one in _split(row.thread)[0]) for row in rows]
+        queries = [prompt + row.answer() for prompt, row in zip(prompts, rows, strict=True)]
+        return function(queries=queries, prompts=prompts, labels=[row.reference for row in rows])
+
+    def _list_of(self, value: Any) -> Any:
+        return value.get("rewards") if isinstance(value, dict) else value
 
     def _read(self, value: Any) -> Any:
         rewards = value.get("rewards") if isinstance(value, dict) else value
@@ -190,6 +243,21 @@ class TogetherLoading(TrainerLoading):
 
     def _call(self, function: Any, row: Any) -> Any:
         return function(row.answer(), row.reference)
+
+
+def _extra_info(metadata: dict[str, Any]) -> dict[str, Any]:
+    """What verl passes as `extra_info`: the column of that name where there is one, beside the row's other columns."""
+    own = metadata.get("extra_info")
+    return {**metadata, **own} if isinstance(own, dict) else metadata
+
+
+def _are_same(scores: list[Any], others: list[Any]) -> bool:
+    """Whether two lists of scores are equal, but for what floats lose."""
+    return len(scores) == len(others) and all(
+        one == other
+        or (one is not None and other is not None and abs(one - other) <= _SAME * max(1.0, abs(one)))
+        for one, other in zip(scores, others, strict=True)
+    )
 
 
 def _nowhere(*_: Any) -> None:

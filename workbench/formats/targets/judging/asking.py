@@ -22,7 +22,7 @@ import weakref as _wb_weakref
 from concurrent.futures import ThreadPoolExecutor as _wb_Pool
 from types import SimpleNamespace as _wb_Record
 
-from workbench.formats.targets.runtime import _WB_REFERENCE, _wb_Grade
+from workbench.formats.targets.runtime import _WB_MORE_REFERENCES, _WB_REFERENCE, _wb_Grade
 
 _WB_AT_ONCE = 16  # requests under way at once, on one event loop
 _WB_MOST_BYTES = 4 * 2**20  # of an answer
@@ -56,7 +56,9 @@ class _wb_NoAnswer(Exception):
 async def _wb_judged(rules, thread, **judge):
     """A judge's grade of one row: the question, the answer, and one more question where it cannot be read."""
     judge = _wb_Record(**judge)
-    sample = _wb_Record(thread=thread, reference=rules.reading.reference_of(thread, _WB_REFERENCE))
+    sample = _wb_Record(
+        thread=thread, reference=rules.reading.reference_of(thread, (*_WB_REFERENCE, *_WB_MORE_REFERENCES))
+    )
     try:
         messages = _wb_messages(rules.reading, judge, sample)
         return _wb_clean(rules.asking, judge, await _wb_verdict(rules, judge, sample, messages))

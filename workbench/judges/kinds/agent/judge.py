@@ -183,6 +183,11 @@ class AgentJudge(RubricPrompt):
         imported = replace(self, imported=True, trusted_sha256="")
         return imported.trusted() if trust else imported
 
+    @property
+    def needs_answer(self) -> str:
+        """See `Grader.needs_answer`."""
+        return "turn"
+
     def check_ready(self) -> None:
         """See `Judge.check_ready`; also refuse tools that may not run here.
 

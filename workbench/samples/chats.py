@@ -1,0 +1,316 @@
+"""Chat messages as other tools write them, read as OpenAI's chat messages.
+
+ShareGPT's `from`/`value`, LangChain's `type`/`data`, Gemini's and OpenTelemetry's `parts`, Phoenix's `message.role`, the
+items of OpenAI's Responses API; as lists, as JSON text, or as Python's repr of a list.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
+from typing import Any
+
+__all__ = [
+    "MESSAGE_ROLES",
+    "answers",
+    "chat_in_text",
+    "chat_of",
+    "data_in_text",
+    "holds_chat",
+    "is_chat_text",
+    "without_no_answer",
+]
+
+MESSAGE_ROLES = frozenset({"assistant", "developer", "system", "tool", "user"})
+"""Roles that messages keep as they are."""
+
+_SPEAKERS = {
+    **{role: role for role in MESSAGE_ROLES},
+    **dict.fromkeys(("human", "prompter", "customer"), "user"),
+    **dict.fromkeys(("ai", "bot", "chatbot", "gpt", "model"), "assistant"),
+    **dict.fromkeys(("observation", "tool_response", "tool_result"), "tool"),
+}
+"""Who speaks, in lower case, to the role of OpenAI's messages."""
+
+_LANGCHAIN = frozenset({"ai", "chat", "function", "human", "system", "tool"})
+_ITEMS = frozenset({"function_call", "function_call_output", "message", "reasoning"})
+_FOREIGN_KEYS = frozenset({"functionCall", "functionResponse", "function_call", "inlineData"})
+_ITEM_ENDINGS = ("_call", "_call_output")
+_MAX_REPR = 1_000_000
+"""Characters of a Python repr that are read: `ast.literal_eval` takes about 100 bytes for each."""
+_MAX_DEPTH = 100
+"""Levels of brackets in a Python repr that are read."""
+
+_STARTS_AS_CHAT = re.compile(r"\s*\[?\s*\{")
+_NAMES_A_SPEAKER = re.compile(r"""(['"])(?:role|from|message\.role|type)\1\s*:""")
+_REPR_OF_CHAT = re.compile(r"\s*\[\s*\{\s*'(?:role|content|from|value|parts)'\s*:")
+
+
+def chat_of(value: Any, *, strict: bool = False) -> list[Any] | None:
+    """The messages of a message or of a list of messages, plain data; None where it is something else.
+
+    Args:
+        value: Plain data.
+        strict: Whether every role must be a known one: for texts, which may be an answer in JSON.
+    """
+    messages = [value] if isinstance(value, Mapping) else value
+    if (
+        not isinstance(messages, list)
+        or not messages
+        or not all(isinstance(one, Mapping) for one in messages)
+    ):
+        return None
+    if _are_items(messages):
+        return _of_items(messages)
+    found = [_of_message(message) for message in messages]
+    if any(one is None for one in found):
+        return None
+    chat = list(chain.from_iterable(one for one in found if one is not None))
+    return None if strict and not all(_is_certain(message) for message in chat) else chat
+
+
+def is_chat_text(text: str) -> bool:
+    """Whether a text may be messages as JSON text or as Python's repr: a quick look."""
+    return _STARTS_AS_CHAT.match(text) is not None and _NAMES_A_SPEAKER.search(text) is not None
+
+
+def chat_in_text(text: str) -> list[Any] | None:
+    """The messages that a text holds as JSON or as Python's repr; None where it is another text.
+
+    Raises:
+        ValueError: Python's repr of messages that cannot be read, such as one that pandas or numpy cut.
+    """
+    if not is_chat_text(text):
+        return None
+    try:
+        data = data_in_text(text)
+    except ValueError:
+        if _REPR_OF_CHAT.match(text):
+            raise
+        return None
+    return chat_of(data, strict=True)
+
+
+def holds_chat(text: str) -> bool:
+    """Whether a text is not to be read as it is: it holds messages, or a repr of messages that cannot be read."""
+    try:
+        return chat_in_text(text) is not None
+    except ValueError:
+        return True
+
+
+def data_in_text(text: str) -> Any:
+    """What a text holds as JSON, or else as the repr of Python's own lists, dicts, texts and numbers.
+
+    Raises:
+        ValueError: Neither.
+    """
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        if text.lstrip()[:1] not in ("[", "{") or len(text) > _MAX_REPR or _depth(text) > _MAX_DEPTH:
+            raise ValueError(f"not JSON ({error})") from None
+        reason = str(error)
+    try:
+        return ast.literal_eval(text.strip())
+    except (ValueError, SyntaxError, MemoryError, RecursionError, TypeError):
+        raise ValueError(f"not JSON ({reason})") from None
+
+
+def _depth(text: str) -> int:
+    """Levels of brackets, those inside of texts counted too: a bound that no parser is needed for."""
+    depth = deepest = 0
+    for bracket in re.findall(r"[\[\](){}]", text):
+        depth += 1 if bracket in "[({" else -1
+        deepest = max(deepest, depth)
+    return deepest
+
+
+def answers(message: Any) -> bool:
+    """Whether an assistant's message holds an answer: a text (an empty one too), parts or tool calls."""
+    if not isinstance(message, Mapping):
+        return True
+    calls = any(message.get(key) for key in ("tool_calls", "function_call", "audio"))
+    content = message.get("content")
+    return calls or not (content is None or (isinstance(content, list) and not content))
+
+
+def without_no_answer(chat: Sequence[Any]) -> list[Any]:
+    """The chat without a last message of the assistant's that holds nothing: no content, or an empty list of parts."""
+    is_empty = bool(chat) and _role(chat[-1]) == "assistant" and not answers(chat[-1])
+    return list(chat[:-1] if is_empty else chat)
+
+
+def _role(message: Any) -> Any:
+    return message.get("role") if isinstance(message, Mapping) else None
+
+
+def _type(part: Mapping[str, Any]) -> str:
+    kind = part.get("type")
+    return kind if isinstance(kind, str) else ""
+
+
+def _is_certain(message: Mapping[str, Any]) -> bool:
+    """Whether a message names a known role, and says or calls something."""
+    known = message.get("role") in MESSAGE_ROLES | {"function"}
+    return known and any(key in message for key in ("content", "tool_calls"))
+
+
+def _of_message(message: Mapping[str, Any]) -> list[Any] | None:
+    """A message in OpenAI's shape, with the answers of tools in turns of their own; None for an object of another kind."""
+    if isinstance(message.get("role"), str):
+        return _named(message)
+    if isinstance(message.get("from"), str) and "value" in message:
+        return _sharegpt(message)
+    if _type(message) in _LANGCHAIN and (isinstance(message.get("data"), Mapping) or "content" in message):
+        return _langchain(message)
+    if isinstance(message.get("message.role"), str):
+        flat = {key.removeprefix("message."): part for key, part in message.items()}
+        return _named(flat)
+    inner = message.get("message")
+    return _of_message(inner) if set(message) == {"message"} and isinstance(inner, Mapping) else None
+
+
+def _speaker(name: str) -> str:
+    return name if name in MESSAGE_ROLES else _SPEAKERS.get(name.casefold(), name)
+
+
+def _named(message: Mapping[str, Any]) -> list[Any]:
+    """A message with a role."""
+    named = {**message, "role": _speaker(message["role"])}
+    if "content" not in message:
+        parts = next((message[key] for key in ("parts", "message", "text") if key in message), None)
+        named["content"] = parts
+    content = named["content"]
+    if isinstance(content, Mapping) and ("type" in content or isinstance(content.get("text"), str)):
+        content = named["content"] = [content]  # one part
+    if content is None and isinstance(message.get("refusal"), str):
+        named["content"] = message["refusal"]  # the model answered that it does not
+    if not isinstance(content, list) or not any(map(_is_foreign_part, content)):
+        return [named]
+    return _of_parts(named, content)
+
+
+def _is_foreign_part(part: Any) -> bool:
+    """Whether a part is Gemini's or OpenTelemetry's."""
+    if not isinstance(part, Mapping):
+        return False
+    if _type(part) == "text" and "text" not in part:
+        return True
+    return bool(_FOREIGN_KEYS & part.keys()) or _type(part) in {"tool_call", "tool_call_response"}
+
+
+def _of_parts(message: Mapping[str, Any], parts: Sequence[Any]) -> list[Any]:
+    """A message of Gemini's or OpenTelemetry's parts, behind the answers of tools among these."""
+    calls, results, kept = list(message.get("tool_calls") or []), [], []
+    for part in parts:
+        call, result = _call_of(part), _result_of(part)
+        if call is not None:
+            calls.append(call)
+        elif result is not None:
+            results.append(result)
+        else:
+            kept.append(_plain_part(part))
+    own = {**message, "content": kept, **({"tool_calls": calls} if calls else {})}
+    return [*results, *([own] if kept or calls or not results else [])]
+
+
+def _plain_part(part: Any) -> Any:
+    if isinstance(part, Mapping) and "inlineData" in part:
+        return {"type": "image"}
+    if isinstance(part, Mapping) and part.get("type") == "text" and isinstance(part.get("content"), str):
+        return {"type": "text", "text": part["content"]}
+    return part
+
+
+def _call_of(part: Any) -> dict[str, Any] | None:
+    if not isinstance(part, Mapping):
+        return None
+    call = part.get("functionCall") or part.get("function_call")
+    if isinstance(call, Mapping):
+        return _call(call.get("id"), call.get("name"), call.get("args", call.get("arguments")))
+    if part.get("type") == "tool_call":
+        return _call(part.get("id"), part.get("name"), part.get("arguments"))
+    return None
+
+
+def _call(name_of_call: Any, name: Any, arguments: Any) -> dict[str, Any]:
+    """A tool call in OpenAI's shape."""
+    text = arguments if isinstance(arguments, str) else json.dumps({} if arguments is None else arguments)
+    return {"id": name_of_call, "type": "function", "function": {"name": name, "arguments": text}}
+
+
+def _result_of(part: Any) -> dict[str, Any] | None:
+    if not isinstance(part, Mapping):
+        return None
+    if isinstance(result := part.get("functionResponse"), Mapping):
+        return _result(result.get("id"), result.get("response"))
+    if part.get("type") == "tool_call_response":
+        return _result(part.get("id"), part.get("response", part.get("result")))
+    return None
+
+
+def _result(call: Any, content: Any) -> dict[str, Any]:
+    text = content if isinstance(content, str) else json.dumps(content, ensure_ascii=False)
+    return {"role": "tool", "content": text, **({"tool_call_id": call} if isinstance(call, str) else {})}
+
+
+def _sharegpt(message: Mapping[str, Any]) -> list[Any]:
+    """A turn of ShareGPT's; LLaMA-Factory writes a tool call as one, with the call as JSON text."""
+    value = message["value"]
+    if message["from"] != "function_call":
+        return _named({"role": message["from"], "content": value})
+    try:
+        calls = json.loads(value) if isinstance(value, str) else value
+    except (ValueError, RecursionError):
+        calls = None
+    listed = [one for one in (calls if isinstance(calls, list) else [calls]) if isinstance(one, Mapping)]
+    if not listed:
+        return [{"role": "assistant", "content": value}]
+    return [{"role": "assistant", "content": "", "tool_calls": [_call(one.get("id"), one.get("name"), one.get("arguments")) for one in listed]}]  # fmt: skip
+
+
+def _langchain(message: Mapping[str, Any]) -> list[Any]:
+    """A message of LangChain's, as `messages_to_dict` or `model_dump` write it."""
+    data = message["data"] if isinstance(message.get("data"), Mapping) else message
+    role = (
+        data.get("role")
+        if message["type"] == "chat"
+        else "tool"
+        if message["type"] == "function"
+        else message["type"]
+    )
+    calls = [
+        one if "function" in one else _call(one.get("id"), one.get("name"), one.get("args"))
+        for one in data.get("tool_calls") or ()
+        if isinstance(one, Mapping)
+    ]
+    kept = {key: data[key] for key in ("tool_call_id",) if data.get(key)}
+    called = {"tool_calls": calls} if calls else {}
+    return _named({"role": str(role), "content": data.get("content"), **kept, **called})
+
+
+def _are_items(messages: Iterable[Mapping[str, Any]]) -> bool:
+    """Whether these are items of the Responses API: one at least is no message."""
+    kinds = [_type(message) if "role" not in message else "message" for message in messages]
+    are_items = all(kind in _ITEMS or kind.endswith(_ITEM_ENDINGS) for kind in kinds)
+    return are_items and any(kind != "message" for kind in kinds)
+
+
+def _of_items(items: Iterable[Mapping[str, Any]]) -> list[Any]:
+    """The messages of a response's items, function calls and their answers in order; reasoning is left out."""
+    chat: list[dict[str, Any]] = []
+    for item in items:
+        if isinstance(item.get("role"), str):
+            chat += _named(item)
+        elif item.get("type") == "function_call":
+            call = _call(item.get("call_id"), item.get("name"), item.get("arguments"))
+            if not chat or chat[-1]["role"] != "assistant":
+                chat.append({"role": "assistant", "content": ""})
+            chat[-1] = {**chat[-1], "tool_calls": [*chat[-1].get("tool_calls", []), call]}
+        elif item.get("type") == "function_call_output":
+            chat.append(_result(item.get("call_id"), item.get("output")))
+    return chat

@@ -1,0 +1,188 @@
+"""Which column a role may be meant to have, by its name and what it holds; never by its position."""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from workbench.samples.chats import chat_of
+from workbench.samples.plain import NotPlainError, is_missing, plain
+from workbench.samples.roles import completions_of
+
+__all__ = [
+    "PEEKED",
+    "Peek",
+    "are_chats",
+    "are_completions",
+    "are_requests",
+    "are_verdicts",
+    "could_be_read",
+    "mapping_text",
+    "proposed",
+]
+
+Peek = Callable[[str], Sequence[Any]]
+"""The first cells of a column."""
+
+PEEKED = 256
+"""Cells of a column that are looked at."""
+
+_MANY, _SHARE = 20, 0.1
+"""Rows from which texts are counted, and the share of different ones up to which they are kinds of rows."""
+
+VERDICTS = frozenset({
+    "accept", "accepted", "bad", "correct", "fail", "failed", "false", "good", "incorrect", "pass", "passed", "reject",
+    "rejected", "right", "true", "wrong",
+})  # fmt: skip
+"""Words of a verdict on an answer, in lower case."""
+
+_WORDS = {
+    "completion": frozenset({
+        "answer", "answers", "assistant", "candidate", "completion", "generated", "generation", "hypothesis", "out", "output",
+        "outputs", "pred", "prediction", "reply", "response", "responses", "sampled", "submission",
+    }),
+    "prompt": frozenset({
+        "ask", "asked", "input", "inputs", "instruction", "problem", "prompt", "query", "question", "request",
+    }),
+    "reference": frozenset({
+        "correct", "expected", "gold", "golden", "ideal", "label", "reference", "solution", "target", "truth",
+    }),
+}  # fmt: skip
+"""Words in the name of a column to the role that it may have."""
+
+_NEVER = frozenset({
+    "annotator", "at", "author", "category", "context", "contexts", "cost", "count", "dataset", "date", "difficulty", "docs",
+    "document", "documents", "domain", "error", "format", "hash", "id", "ids", "idx", "index", "key", "lang", "language", "len",
+    "length", "name", "num", "number", "path", "rater", "score", "source", "sources", "split", "status", "subject", "tag", "tags",
+    "time", "timestamp", "tokens", "topic", "ts", "tstamp", "type", "url", "uuid", "version", "worker", "writer",
+})  # fmt: skip
+"""Words in the name of a column that is about a row, and none of its texts."""
+
+_NO_PROSE = re.compile(
+    r"[-+]?[\d.,]+(?:e[-+]?\d+)?%?|\d{4}-\d\d-\d\d.*|[0-9a-f]{8}-[0-9a-f-]{27}|[0-9a-f]{16,}|https?://\S+|true|false|[\w-]*\d[\w-]*",
+    re.IGNORECASE,
+)
+"""Texts that are numbers, times, ids or addresses."""
+
+
+def proposed(
+    names: Sequence[str], peek: Peek, *, roles: Sequence[str], taken: Sequence[str]
+) -> dict[str, str]:
+    """Role to the one column that it may be meant to have, where name and content point to one.
+
+    Args:
+        names: The columns there are.
+        peek: Gives a column's first cells.
+        roles: Those that lack a column, of prompt, completion and reference.
+        taken: Columns that have a role already.
+    """
+    free = [name for name in names if name not in taken]
+    found: dict[str, str] = {}
+    for role in roles:
+        fitting = [name for name in free if _is_named_for(name, role) and could_be_read(name, role, peek)]
+        if len(fitting) == 1:
+            found[role] = fitting[0]
+    return found
+
+
+def _is_named_for(name: str, role: str) -> bool:
+    """Whether a column's name speaks for a role, and for no other one."""
+    words = _words_of(name)
+    speaks = {other for other, known in _WORDS.items() if words & known}
+    if "reference" in speaks and role != "reference":
+        return False
+    return role in speaks and (speaks == {role} or role == "reference") and not words & _NEVER
+
+
+def _words_of(name: str) -> frozenset[str]:
+    spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", name)
+    return frozenset(re.findall(r"[a-z]+", spaced.casefold()))
+
+
+def could_be_read(name: str, role: str, peek: Peek) -> bool:
+    """Whether a column's cells could have that role: texts or messages; for references numbers, too. Ids, times, truth values never."""
+    if _words_of(name) & _NEVER:
+        return False
+    cells = [cell for cell in peek(name) if not is_missing(cell)]
+    if not cells:
+        return False
+    if all(isinstance(cell, str) for cell in cells):
+        is_prose = sum(_NO_PROSE.fullmatch(cell.strip()) is None and bool(cell.strip()) for cell in cells)
+        is_fitting = is_prose * 2 > len(cells) and (role == "prompt" or not _are_few(cells))
+        return is_fitting or (role == "reference" and _is_named_for(name, role))
+    if any(
+        isinstance(cell, bool | dt.date | dt.time | dt.datetime) or type(cell).__name__ == "bool_"
+        for cell in cells
+    ):
+        return False
+    if role == "reference":
+        return _is_named_for(name, role) and all(isinstance(cell, int | str) for cell in cells)
+    return are_chats(cells) or (role == "completion" and are_completions(cells))
+
+
+def _are_few(cells: Sequence[str]) -> bool:
+    """Whether the texts of many rows are but a few, such as the names of models or topics."""
+    return len(cells) >= _MANY and len(set(cells)) <= _SHARE * len(cells)
+
+
+def _plain(cells: Sequence[Any]) -> list[Any]:
+    """The cells that hold something and have a plain form."""
+    found = []
+    for cell in cells:
+        if not is_missing(cell):
+            try:
+                found.append(plain(cell))
+            except NotPlainError:
+                found.append(None)
+    return found
+
+
+def are_chats(cells: Sequence[Any]) -> bool:
+    """Whether all cells are lists of messages."""
+    values = _plain(cells)
+    return bool(values) and all(isinstance(value, list) and chat_of(value) is not None for value in values)
+
+
+def are_completions(cells: Sequence[Any]) -> bool:
+    """Whether all cells are lists of completions."""
+    values = _plain(cells)
+    return bool(values) and all(isinstance(value, list) and bool(completions_of(value)) for value in values)
+
+
+def are_requests(cells: Sequence[Any]) -> bool:
+    """Whether all cells are requests to an API: objects with messages."""
+    keys = ("messages", "contents", "input")
+    values = _plain(cells)
+    return bool(values) and all(
+        isinstance(value, Mapping) and any(chat_of(value.get(key)) is not None for key in keys)
+        for value in values
+    )
+
+
+def are_verdicts(cells: Sequence[Any], completions: Sequence[Any]) -> bool:
+    """Whether the cells of a column `label` are verdicts on answers: truth values, or words such as pass and fail.
+
+    Args:
+        cells: The labels.
+        completions: Where answers are such words themselves, the column holds what they should have been.
+    """
+    values = [cell for cell in cells if not is_missing(cell)]
+    if not values:
+        return False
+    if all(isinstance(cell, bool) or type(cell).__name__ == "bool_" for cell in values):
+        return True
+    if not all(_is_verdict(cell) for cell in values):
+        return False
+    said = [cell for cell in completions if isinstance(cell, str) and cell.strip()]
+    return not said or sum(map(_is_verdict, said)) * 2 < len(said)
+
+
+def _is_verdict(cell: Any) -> bool:
+    return isinstance(cell, str) and cell.strip().rstrip(".!").casefold() in VERDICTS
+
+
+def mapping_text(columns: Mapping[str, str]) -> str:
+    """A mapping as it is typed."""
+    return "columns={" + ", ".join(f"{role!r}: {name!r}" for role, name in columns.items()) + "}"
