@@ -75,7 +75,8 @@ class TrainerLoading(_signatures.CalledLoading):  # type: ignore[misc, name-defi
             return [score for row in rows for score in await self._scores([row])]
 
         single, together = await alone(), await self._scores(rows)
-        if single[:1] != first or _are_same(single, together):
+        # Without a score for each row there is nothing to compare: that is another fault.
+        if single[:1] != first or len(together) != len(rows) or _are_same(single, together):
             return 0.0
         is_steady = _are_same(single, await alone()) and _are_same(together, await self._scores(rows))
         return float(is_steady)
