@@ -130,15 +130,19 @@ class Graders:
             raise
         return self._graded(rows, grades, only, start)
 
-    async def agrade(self, rows: Sequence[Row], *, only: str = "", early: Early | None = None) -> Graded:
+    async def agrade(
+        self, rows: Sequence[Row], *, only: str = "", early: Early | None = None, large: bool = False
+    ) -> Graded:
         """The same as `grade` inside async code, on any event loop; raises the same.
 
         Args:
             rows: What to grade.
             only: The one entry that is asked for; "" for all, and the rule.
             early: Called on the event loop whenever more rows are known, where the call takes long.
+            large: Whether the rows take so long to pack that the event loop must not wait for it.
         """
-        start, parts = time.perf_counter(), self._begin(rows, only)
+        start = time.perf_counter()
+        parts = await asyncio.to_thread(self._begin, rows, only) if large else self._begin(rows, only)
         named, grades = {part.entry.name: part for part in parts}, dict[str, Grades]()
 
         def tell() -> None:

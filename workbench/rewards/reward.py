@@ -154,13 +154,16 @@ class Reward:
         """
         return self._counted(self._graders.grade(rows, only=only))
 
-    async def agrade(self, rows: Sequence[Row], *, only: str = "", early: Early | None = None) -> Graded:
+    async def agrade(
+        self, rows: Sequence[Row], *, only: str = "", early: Early | None = None, large: bool = False
+    ) -> Graded:
         """The same as `grade` inside async code, on any event loop; raises the same.
 
         Args:
             rows: What to grade.
             only: The one grader that is asked for; "" for all, and the suite's rule.
             early: Called on the event loop with what is known so far, whenever that is more, where the call takes long.
+            large: Whether the rows take so long to pack that the event loop must not wait for it.
         """
         known: list[Graded] = []
 
@@ -170,7 +173,7 @@ class Reward:
                 early(graded)
 
         try:
-            graded = await self._graders.agrade(rows, only=only, early=tell if early else None)
+            graded = await self._graders.agrade(rows, only=only, early=tell if early else None, large=large)
         except BaseException:
             # Rows that were told early have been answered, though the others are given up.
             for graded in known:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 from collections.abc import Sequence
 from typing import Any
@@ -10,9 +11,10 @@ from typing import Any
 from workbench.errors import SandboxError
 from workbench.rewards.rows import Row
 from workbench.serve.admission import Admission
-from workbench.serve.errors import RequestError, stopping
-from workbench.serve.fields import parsed
-from workbench.serve.http import Receive, Scope, Send, read_body, send_json
+from workbench.serve.beside import Beside, Place
+from workbench.serve.errors import RequestError, sandbox_lost, stopping
+from workbench.serve.http import JSON, Receive, Scope, Send, read_body, send_text
+from workbench.serve.json_body import dumped, parsed, weight
 from workbench.serve.observed import LOG, SEEN
 from workbench.serve.outcomes import NOTHING, Outcomes
 from workbench.serve.scoring import Scoring
@@ -30,6 +32,7 @@ class Endpoint:
         scoring: What grades.
         admission: How much is held at once.
         limits: How much one request may have.
+        beside: Where large requests are read and written.
         log_rows: Whether what was sent goes into the log.
     """
 
@@ -40,10 +43,11 @@ class Endpoint:
         admission: Admission,
         limits: Limits,
         *,
+        beside: Beside | None = None,
         log_rows: bool = False,
     ) -> None:
         self._form, self._scoring, self._admission = form, scoring, admission
-        self._limits, self._log_rows = limits, log_rows
+        self._limits, self._beside, self._log_rows = limits, beside or Beside(), log_rows
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request.
@@ -63,20 +67,33 @@ class Endpoint:
             what, status = doing
             message = f"{what} within {self._limits.timeout:g} s"
             raise RequestError(int(status), "time_limit", message) from None
-        await send_json(send, answer)
+        await send_text(send, answer, kind=JSON)
 
-    async def _answered(self, scope: Scope, receive: Receive, only: str, doing: list[str | int]) -> Any:
+    async def _answered(self, scope: Scope, receive: Receive, only: str, doing: list[str | int]) -> bytes:
         """The answer; `doing` says what takes so long, and the status where it takes too long."""
         body = await read_body(scope, receive, self._admission, most=self._limits.max_bytes)
         doing[:] = ["the rows were not graded", 504]
         try:
-            return await self._answer(parsed(body), scope, only)
+            values = weight(body)
+            beside = self._beside.of(len(body), values)
+            with self._admission.of_values(values) if beside.large else contextlib.nullcontext():
+                return await self._answer(body, scope, only, beside)
         finally:
             self._admission.drop(len(body))
 
-    async def _answer(self, value: Any, scope: Scope, only: str) -> Any:
+    async def _answer(self, body: bytearray, scope: Scope, only: str, beside: Place) -> bytes:
+        value, rows = await beside.do(self._read, body, scope[SEEN])
+        if not rows:
+            return await beside.do(self._written, value, rows, NOTHING)
+        with self._admission.of_rows(len(rows)):
+            outcomes = await self._graded(rows, only, large=beside.large)
+        return await beside.do(self._written, value, rows, outcomes, in_pieces=beside.large)
+
+    def _read(self, body: bytearray, seen: dict[str, Any]) -> tuple[Any, list[Row]]:
+        """The values of a body and its rows."""
+        value = parsed(body, max_values=self._limits.max_values)
         rows = self._form.read(value)
-        scope[SEEN]["rows"] = len(rows)
+        seen["rows"] = len(rows)
         if len(rows) > self._limits.max_rows:
             message = (
                 f"{len(rows):,} rows, and one request may have {self._limits.max_rows:,}; send fewer at once"
@@ -84,18 +101,21 @@ class Endpoint:
             raise RequestError(413, "too_many_rows", message, max_rows=self._limits.max_rows)
         if self._log_rows:
             LOG.info("asked %s: %s", self._form.path, json.dumps(value))
-        if not rows:
-            return self._form.write(value, rows, NOTHING)
-        with self._admission.of_rows(len(rows)):
-            outcomes = await self._graded(rows, only)
-        return self._form.write(value, rows, outcomes)
+        return value, rows
 
-    async def _graded(self, rows: Sequence[Row], only: str) -> Outcomes:
+    def _written(
+        self, value: Any, rows: Sequence[Row], outcomes: Outcomes, *, in_pieces: bool = False
+    ) -> bytes:
+        return dumped(self._form.write(value, rows, outcomes), in_pieces=in_pieces)
+
+    async def _graded(self, rows: Sequence[Row], only: str, *, large: bool) -> Outcomes:
         try:
-            outcomes = await self._scoring.score(rows, only=only)
+            outcomes = await self._scoring.score(rows, only=only, large=large)
         except SandboxError as error:
             LOG.error("the sandbox: %s", error.what)
-            raise RequestError(503, "sandbox", f"the sandbox cannot work: {error.what}") from None
+            raise sandbox_lost(error.what) from None
         if outcomes.cut_off:
             raise stopping()
+        if (lost := outcomes.lost) is not None:
+            raise sandbox_lost(lost)
         return outcomes

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.errors import WorkbenchError
 from workbench.serve.app import require_extra
+from workbench.serve.connections import protocol
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
@@ -24,6 +25,9 @@ _SWITCH_SECONDS = 0.0005
 the server and of the sandbox hand to each other."""
 _BACKLOG = 2048
 """Connections that wait to be taken."""
+_OTHER_DESCRIPTORS = 256
+"""Descriptors for everything but connections: workers take a handful each."""
+_LEAST_DESCRIPTORS = _OTHER_DESCRIPTORS + 64
 
 
 def bound(host: str, port: int) -> socket.socket:
@@ -65,6 +69,27 @@ def address(listening: socket.socket) -> str:
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
+def _descriptors() -> int:
+    """How many descriptors this process may have."""
+    try:
+        import resource
+    except ImportError:  # Windows, where there is no such limit
+        return sys.maxsize
+    soft = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    return sys.maxsize if soft == resource.RLIM_INFINITY else max(soft, _LEAST_DESCRIPTORS)
+
+
+def _raise_descriptors(wanted: int) -> None:
+    """Let this process have more descriptors, as far as it may: often there are 1,024, and a connection takes one."""
+    with contextlib.suppress(ImportError, ValueError, OSError):
+        import resource
+
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        most = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+        if soft != resource.RLIM_INFINITY and soft < most:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
+
+
 def serve(
     app: Starlette,
     listening: socket.socket,
@@ -84,6 +109,7 @@ def serve(
         WorkbenchError: The workers did not start.
     """
     require_extra()
+    _raise_descriptors(app.state.connections.limits.max_connections + _OTHER_DESCRIPTORS)
     before = sys.getswitchinterval()
     sys.setswitchinterval(_SWITCH_SECONDS)
     # What is loaded by now stays: to look through all of it once more takes 50 ms, in the middle of somebody's request.
@@ -124,8 +150,10 @@ def uvicorn_server(
             self.force_exit = self.should_exit
             self.should_exit = True
 
+    connections = app.state.connections
+    connections.most = min(connections.most, _descriptors() - _OTHER_DESCRIPTORS)
     config = uvicorn.Config(
-        app, log_config=None, access_log=False, lifespan="on", ws="none", server_header=False,
+        app, http=protocol(connections), log_config=None, access_log=False, lifespan="on", ws="none", server_header=False,
         backlog=_BACKLOG, timeout_graceful_shutdown=max(1, round(stop_seconds)),
     )  # fmt: skip
     return Server(config)

@@ -1,0 +1,60 @@
+"""Where a request is read and written: small ones on the event loop, larger ones on a thread beside it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ParamSpec, TypeVar
+
+__all__ = ["Beside", "Place"]
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+_SMALL_BYTES, _SMALL_VALUES = 256 * 1024, 4096
+"""What takes at most some milliseconds, and no longer than to hand it to a thread and back."""
+_MEDIUM_VALUES = 32 * 1024
+"""What takes some tenths of a second: a batch of some thousand rows does not wait behind what takes seconds."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """A place where one request at a time is worked on.
+
+    Attributes:
+        turn: Whoever has it works; None on the event loop itself.
+    """
+
+    turn: asyncio.Semaphore | None = None
+
+    @property
+    def large(self) -> bool:
+        """Whether it is beside the event loop."""
+        return self.turn is not None
+
+    async def do(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Do some work there."""
+        if self.turn is None:
+            return work(*args, **kwargs)
+        async with self.turn:
+            return await asyncio.to_thread(work, *args, **kwargs)
+
+
+class Beside:
+    """The places of a server: the event loop, one thread for medium requests, one for large ones."""
+
+    def __init__(self) -> None:
+        self._small = Place()
+        self._medium, self._wide = Place(asyncio.Semaphore(1)), Place(asyncio.Semaphore(1))
+
+    def of(self, count: int, values: int) -> Place:
+        """The place for a body.
+
+        Args:
+            count: Its bytes.
+            values: About as many values as it has.
+        """
+        if count <= _SMALL_BYTES and values <= _SMALL_VALUES:
+            return self._small
+        return self._medium if values <= _MEDIUM_VALUES else self._wide
