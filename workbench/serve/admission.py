@@ -15,7 +15,8 @@ __all__ = ["Admission"]
 _BODIES_AT_ONCE = 4
 """Bodies of the largest size that are held at once."""
 _SMALL_BYTES = 2**20
-"""Bytes up to which a body finds room, of one more of the largest size, that larger ones do not get."""
+"""Bytes, and at most a 32nd of the largest size, up to which a body finds room for which larger ones are not let in: as much
+as one of the largest takes."""
 _WIDE_AT_ONCE = 2
 """Requests with the most values that are held at once."""
 _REMEMBERED_SECONDS = 10.0
@@ -97,7 +98,8 @@ class Admission:
         Raises:
             RequestError: 429.
         """
-        bodies = _BODIES_AT_ONCE + (before + count <= _SMALL_BYTES)
+        is_small = before + count <= min(_SMALL_BYTES, self._limits.max_bytes // 32)
+        bodies = _BODIES_AT_ONCE + is_small
         if self.held + count > bodies * self._limits.max_bytes:
             raise self._busy_error(1)
         self.held += count
