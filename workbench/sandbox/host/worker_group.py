@@ -38,6 +38,10 @@ _ALONE_ROWS = 64
 """Rows of one command whose module is made anew for each."""
 _MOST_LOSSES = 3
 """Workers lost one after the other, none with a row decided, after which nothing is tried any more."""
+_MOST_FROM_OUTSIDE = 12
+"""The same of workers that were ended from outside: to start one more costs a tenth of a second at most."""
+_DOUBT_SECONDS = 60.0
+"""How long after a worker was ended from outside a crash may be from there, too: no row is blamed for it."""
 _EXTRA_IDLE_SECONDS = 60.0
 """Seconds without work after which the workers beyond the usual number end."""
 _CLOSED = GradeError(ErrorKind.CANCELLED, "not graded: the workers were closed")
@@ -68,7 +72,8 @@ class WorkerGroup:
         self._most = _ALONE_ROWS if alone else NOTED_ROWS if program.noted else MOST_ROWS
         self._waiting = Waiting()
         self._times = RowTimes(program.limits.row_seconds, rows=1 if alone else FIRST_ROWS)
-        self._losses, self._crashed_loading = 0, False
+        self._losses = self._from_outside = 0
+        self._crashed_loading, self._outside_until = False, 0.0
         self._worked = time.monotonic()
         self.members: list[Member] = []
         self._open: set[Batch] = set()
@@ -223,7 +228,7 @@ class WorkerGroup:
     def _settle(self, member: Member) -> None:
         self._worked = time.monotonic()
         if member.settle(self._isolation):
-            self._losses = 0
+            self._losses = self._from_outside = 0
         member.stuck = False
 
     def _watch(self, member: Member, now: float) -> None:
@@ -260,7 +265,11 @@ class WorkerGroup:
         # Why it ended is asked of those only that ended by themselves: others take their time to free their memory.
         status = member.running.close() if death.reason == ENDED else None
         self._close_member(member)
-        self._losses += state != "idle"
+        if cause_of(death, status) == OUTSIDE:
+            self._from_outside += 1
+            self._outside_until = time.monotonic() + _DOUBT_SECONDS
+        else:
+            self._losses += state != "idle"
         if pages is not None:
             back = self._left_of(member, pages, death, status)
             self._settle(member)
@@ -268,7 +277,7 @@ class WorkerGroup:
         elif state == "loading" and self._is_load_error(death, status):
             error = verdict(death, status, self._limits.hard_load_seconds, missing="the module did not load")
             self._fail_waiting(GradeError(ErrorKind.LOAD, error.message))
-        if self._losses >= _MOST_LOSSES:
+        if self._losses >= _MOST_LOSSES or self._from_outside >= _MOST_FROM_OUTSIDE:
             self._give_up(death)
 
     def _is_load_error(self, death: Death, status: int | None) -> bool:
@@ -288,16 +297,16 @@ class WorkerGroup:
         if cause and not before:
             return member.keep_finished(pages, noted=self._program.noted)
         # A row that crashes its worker does so in the same way again.
-        is_ours = cause and OUTSIDE in (cause, before)
+        is_ours = cause and (OUTSIDE in (cause, before) or time.monotonic() < self._outside_until)
         blame = twice(death, status) if is_ours else verdict(death, status, self._hard_seconds)
         back = member.salvage(pages, blame, self._times.rows_at_once)
         self._times.rows_at_once = max(1, min(self._times.rows_at_once, member.batch_rows))
         return back
 
     def _give_up(self, death: Death) -> None:
-        self._losses = 0
+        lost, self._losses, self._from_outside = self._losses + self._from_outside, 0, 0
         if self._isolation:
-            reason = f"not tried: {_MOST_LOSSES} workers in a row were lost ({death.reason})"
+            reason = f"not tried: {lost} workers in a row were lost ({death.reason})"
             self._fail_waiting(GradeError(ErrorKind.SANDBOX, reason))
         else:
             self._end_waiting(StartError("a sandbox worker did not start", found=death.reason))
