@@ -34,7 +34,8 @@ class CountedLog(logging.Filter):
         clock: Seconds.
 
     Attributes:
-        logger: For other packages: what they log is counted by its text, and goes where the server's own lines go.
+        logger: For uvicorn: its errors are counted by their text, and go where the server's own lines go. What it warns of
+            is refused by us, and told there.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -44,6 +45,7 @@ class CountedLog(logging.Filter):
         # One of this server's own, which is in no registry: its filter must not outlive the server.
         self.logger = logging.Logger("workbench.serve.connections")  # noqa: LOG001 (see above)
         self.logger.parent = LOG
+        self.logger.setLevel(logging.ERROR)
         self.logger.addFilter(self)
 
     def filter(self, record: logging.LogRecord) -> bool:
