@@ -54,7 +54,9 @@ def served(*, seed: int, rows: int = 10_000, pause: float = 0.15) -> list[Line]:
     refused = sum(count for status, count in statuses.items() if 400 <= status < 500)
     found = f"statuses {dict(sorted(statuses.items()))}, {wrong} wrong scores"
     kept = not refused and not wrong and set(statuses) <= {200, 503}
-    return [Line(f"{losses.total()} workers lost ({how}) in {rows:,} honest rows", found, "200, or 503", kept)]
+    return [
+        Line(f"{losses.total()} workers lost ({how}) in {rows:,} honest rows", found, "200, or 503", kept)
+    ]
 
 
 @contextlib.contextmanager

@@ -78,6 +78,10 @@ def _add_limits(serve: argparse.ArgumentParser) -> None:
 
 def _add_hostile_limits(serve: argparse.ArgumentParser) -> None:
     serve.add_argument(
+        "--max-row-bytes", type=at_least_one, metavar="N", default=8 * 2**20,
+        help="bytes of one row (default 8 MiB)",
+    )  # fmt: skip
+    serve.add_argument(
         "--max-values", type=at_least_one, metavar="N", default=250_000,
         help="values of JSON in one request (default 250000)",
     )  # fmt: skip
@@ -103,7 +107,7 @@ def _serve(options: argparse.Namespace) -> int:
     check_binding(options.host, token, token_env=options.token_env, open_to_all=options.no_token)
     limits = Limits(
         max_rows=options.max_rows, max_bytes=options.max_bytes, timeout=options.timeout, queue=options.queue,
-        max_values=options.max_values, max_connections=options.max_connections,
+        max_row_bytes=options.max_row_bytes, max_values=options.max_values, max_connections=options.max_connections,
         max_connections_per_address=options.max_connections_per_address,
     )  # fmt: skip
     suite = read_suite(options.graders, options)

@@ -119,7 +119,8 @@ class Reward:
         self.stats = RewardStats([*(entry.name for entry in suite.entries), *rule])
         self._warnings = RowWarnings(suite.entries)
         # Its workers end with it. Not at exit: there all of them end at once.
-        weakref.finalize(self, release, self._graders.owner).atexit = False
+        for owner in self._graders.owners:
+            weakref.finalize(self, release, owner).atexit = False
 
     def __call__(
         self, prompts: Sequence[Any], completions: Sequence[Any], **columns: Sequence[Any]

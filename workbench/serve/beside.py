@@ -7,6 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ParamSpec, TypeVar
 
+from workbench.serve.json_body import weight
+
 __all__ = ["Beside", "Place"]
 
 P = ParamSpec("P")
@@ -48,13 +50,10 @@ class Beside:
         self._small = Place()
         self._medium, self._wide = Place(asyncio.Semaphore(1)), Place(asyncio.Semaphore(1))
 
-    def of(self, count: int, values: int) -> Place:
-        """The place for a body.
-
-        Args:
-            count: Its bytes.
-            values: About as many values as it has.
-        """
-        if count <= _SMALL_BYTES and values <= _SMALL_VALUES:
-            return self._small
-        return self._medium if values <= _MEDIUM_VALUES else self._wide
+    async def of(self, body: bytes | bytearray) -> tuple[Place, int]:
+        """The place for a body, and at most how many values it has."""
+        is_short = len(body) <= _SMALL_BYTES
+        values = weight(body) if is_short else await self._medium.do(weight, body)
+        if is_short and values <= _SMALL_VALUES:
+            return self._small, values
+        return self._medium if values <= _MEDIUM_VALUES else self._wide, values

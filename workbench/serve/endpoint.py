@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from workbench.errors import SandboxError
@@ -14,7 +15,7 @@ from workbench.serve.admission import Admission
 from workbench.serve.beside import Beside, Place
 from workbench.serve.errors import RequestError, sandbox_lost, stopping
 from workbench.serve.http import JSON, Receive, Scope, Send, read_body, send_text
-from workbench.serve.json_body import dumped, parsed, weight
+from workbench.serve.json_body import dumped, parsed
 from workbench.serve.observed import LOG, SEEN
 from workbench.serve.outcomes import NOTHING, Outcomes
 from workbench.serve.scoring import Scoring
@@ -22,6 +23,15 @@ from workbench.serve.settings import Limits
 from workbench.serve.wire_form import WireForm
 
 __all__ = ["Endpoint"]
+
+
+@dataclass
+class _Request:
+    """A request on its way: what was sent, its rows, what came of them."""
+
+    value: Any
+    rows: list[Row]
+    outcomes: Outcomes = NOTHING
 
 
 class Endpoint:
@@ -74,22 +84,22 @@ class Endpoint:
         body = await read_body(scope, receive, self._admission, most=self._limits.max_bytes)
         doing[:] = ["the rows were not graded", 504]
         try:
-            values = weight(body)
-            beside = self._beside.of(len(body), values)
+            beside, values = await self._beside.of(body)
             with self._admission.of_values(values) if beside.large else contextlib.nullcontext():
                 return await self._answer(body, scope, only, beside)
         finally:
             self._admission.drop(len(body))
 
     async def _answer(self, body: bytearray, scope: Scope, only: str, beside: Place) -> bytes:
-        value, rows = await beside.do(self._read, body, scope[SEEN])
-        if not rows:
-            return await beside.do(self._written, value, rows, NOTHING)
-        with self._admission.of_rows(len(rows)):
-            outcomes = await self._graded(rows, only, large=beside.large)
-        return await beside.do(self._written, value, rows, outcomes, in_pieces=beside.large)
+        request = await beside.do(self._read, body, scope[SEEN])
+        if not request.rows:
+            request.outcomes = NOTHING
+        else:
+            with self._admission.of_rows(len(request.rows)):
+                request.outcomes = await self._graded(request.rows, only, large=beside.large)
+        return await beside.do(self._written, request, in_pieces=beside.large)
 
-    def _read(self, body: bytearray, seen: dict[str, Any]) -> tuple[Any, list[Row]]:
+    def _read(self, body: bytearray, seen: dict[str, Any]) -> _Request:
         """The values of a body and its rows."""
         value = parsed(body, max_values=self._limits.max_values)
         rows = self._form.read(value)
@@ -99,14 +109,17 @@ class Endpoint:
                 f"{len(rows):,} rows, and one request may have {self._limits.max_rows:,}; send fewer at once"
             )
             raise RequestError(413, "too_many_rows", message, max_rows=self._limits.max_rows)
+        if len(body) > self._limits.max_row_bytes:
+            _check_sizes(rows, self._limits.max_row_bytes)
         if self._log_rows:
             LOG.info("asked %s: %s", self._form.path, json.dumps(value))
-        return value, rows
+        return _Request(value, rows)
 
-    def _written(
-        self, value: Any, rows: Sequence[Row], outcomes: Outcomes, *, in_pieces: bool = False
-    ) -> bytes:
-        return dumped(self._form.write(value, rows, outcomes), in_pieces=in_pieces)
+    def _written(self, request: _Request, *, in_pieces: bool) -> bytes:
+        answer = self._form.write(request.value, request.rows, request.outcomes)
+        # Let go of here: to free some hundred thousand values takes as long as to make them.
+        request.value, request.rows, request.outcomes = None, [], NOTHING
+        return dumped(answer, in_pieces=in_pieces)
 
     async def _graded(self, rows: Sequence[Row], only: str, *, large: bool) -> Outcomes:
         try:
@@ -119,3 +132,30 @@ class Endpoint:
         if (lost := outcomes.lost) is not None:
             raise sandbox_lost(lost)
         return outcomes
+
+
+def _check_sizes(rows: Sequence[Row], most: int) -> None:
+    """Refuse a row that is larger than most: on its way to its worker all others would wait for it.
+
+    Raises:
+        RequestError: 413.
+    """
+    for row in rows:
+        if row.thread is not None and (size := _size(row.thread.to_wire(), most)) > most:
+            message = f"{row.name} has {size:,} bytes or more, and one row may have {most:,}"
+            raise RequestError(413, "row_too_large", message, max_row_bytes=most)
+
+
+def _size(value: Any, most: int) -> int:
+    """The letters of all texts in plain values, and eight for each value; no more is counted than is needed."""
+    size, left = 0, [value]
+    while left and size <= most:
+        one = left.pop()
+        size += 8
+        if isinstance(one, str):
+            size += len(one)
+        elif isinstance(one, dict):
+            left += [*one, *one.values()]
+        elif isinstance(one, list | tuple):
+            left += one
+    return size

@@ -8,6 +8,7 @@ import gc
 import os
 import socket
 import sys
+import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -20,9 +21,13 @@ if TYPE_CHECKING:
 
 __all__ = ["address", "bound", "serve", "uvicorn_server"]
 
-_SWITCH_SECONDS = 0.0005
+_SWITCH_SECONDS = 0.0001
 """How long a thread of Python keeps the others waiting. The usual 5 ms would go on top of every answer that the threads of
-the server and of the sandbox hand to each other."""
+the server and of the sandbox hand to each other, and of each step of it while a large body is read on another thread."""
+_COLLECT_SECONDS, _COLLECT_LATEST_SECONDS = 30.0, 300.0
+"""How often unreachable objects of all ages are looked for: when no large request is held, or at the latest."""
+_NEVER = 1_000_000
+"""Threshold at which Python does so by itself: in the middle of a large body it would take 0.2 s, again and again."""
 _BACKLOG = 2048
 """Connections that wait to be taken."""
 _OTHER_DESCRIPTORS = 256
@@ -90,6 +95,17 @@ def _raise_descriptors(wanted: int) -> None:
             resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
 
 
+def _collect(last: float, *, is_quiet: bool) -> float:
+    """Look for unreachable objects, where Python does not; returns when that was done last."""
+    now = time.monotonic()
+    if gc.get_threshold()[2] != _NEVER or now - last < (
+        _COLLECT_SECONDS if is_quiet else _COLLECT_LATEST_SECONDS
+    ):
+        return last
+    gc.collect()
+    return now
+
+
 def serve(
     app: Starlette,
     listening: socket.socket,
@@ -110,8 +126,9 @@ def serve(
     """
     require_extra()
     _raise_descriptors(app.state.connections.limits.max_connections + _OTHER_DESCRIPTORS)
-    before = sys.getswitchinterval()
+    before, thresholds = sys.getswitchinterval(), gc.get_threshold()
     sys.setswitchinterval(_SWITCH_SECONDS)
+    gc.set_threshold(*thresholds[:2], _NEVER)
     # What is loaded by now stays: to look through all of it once more takes 50 ms, in the middle of somebody's request.
     gc.collect()
     gc.freeze()
@@ -123,6 +140,7 @@ def serve(
             raise WorkbenchError("the server did not start", found="its workers did not; see above")
     finally:
         gc.unfreeze()
+        gc.set_threshold(*thresholds)
         sys.setswitchinterval(before)
 
 
@@ -135,10 +153,16 @@ def uvicorn_server(
     class Server(uvicorn.Server):
         """uvicorn's, that tells when it is ready, and that any second signal ends at once."""
 
+        collected = time.monotonic()
+
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:
             await super().startup(sockets)
             if self.started:
                 ready()
+
+        async def on_tick(self, counter: int) -> bool:
+            self.collected = _collect(self.collected, is_quiet=not app.state.admission.values)
+            return await super().on_tick(counter)
 
         async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
             await super().shutdown(sockets)
