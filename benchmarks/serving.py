@@ -58,53 +58,6 @@ print("serving at http://127.0.0.1:%d;" % listening.getsockname()[1], flush=True
 config = uvicorn.Config(Starlette(routes=routes), log_config=None, access_log=False)
 uvicorn.Server(config).run(sockets=[listening])
 """
-HOSTILE = """
-import itertools, json, socket, sys, threading
-
-N = 240_000
-text = lambda inner: b'{"turns": [{"role": "user", "content": "q"}, {"role": "assistant", "content": ' + inner + b'}]}'
-meta = lambda inner: b'{"turns": [{"role": "assistant", "content": "4"}], "metadata": {"x": ' + inner + b'}}'
-turns = lambda n: b'{"turns": [' + b",".join([b'{"role":"user","content":"x"}'] * n) + b"]}"
-label = lambda inner: b'{"prompt": "q", "response": "a", "label": ' + inner + b"}"
-echo = lambda inner: b'{"responses_create_params": {"input": "q"}, "response": {"output": []}, "x": ' + inner + b"}"
-lists = lambda n: b"[" + b",".join([b"[]"] * n) + b"]"
-objects = lambda n: b"[" + b",".join([b'{"a":0}'] * n) + b"]"
-BODIES = {
-    "deep": ("/score", b"[" * 31_000_000), "deep in a row": ("/score", meta(b"[" * 500_000 + b"]" * 500_000)),
-    "as deep as may be": ("/score", meta(b"[" + b",".join([b"[" * 95 + b"]" * 95] * (N // 100)) + b"]")),
-    "10 million lists": ("/score", meta(lists(10_000_000))), "lists": ("/score", meta(lists(N // 2))),
-    "objects": ("/score", meta(objects(N // 2))), "labels": ("/slime", label(objects(N // 2))),
-    "names": ("/score", meta(json.dumps({str(n): n for n in range(N - 10)}).encode())),
-    "600,000 turns": ("/score", turns(600_000)), "80,000 turns": ("/score", turns(80_000)), "9,000 turns": ("/score", turns(9_000)),
-    "8 MB": ("/score", text(b'"' + b"a" * 8_000_000 + b'"')),
-    "a text": ("/score", text(b'"' + b"a" * 31_000_000 + b'"')), "escapes": ("/score", text(b'"' + b"\\\\n" * 15_000_000 + b'"')),
-    "space": ("/score", meta(b" " * 30_000_000 + b"0")), "digits": ("/score", meta(b"1" * 31_000_000)),
-    "numbers": ("/score", meta(b"[" + b",".join([b"1" * 4299] * 7000) + b"]")),
-    "no JSON": ("/score", b'"' * 31_000_000), "an echo": ("/verify", echo(objects(N // 2))),
-}
-port, names, at_once = int(sys.argv[1]), sys.argv[3:] or list(BODIES), int(sys.argv[2])
-order = itertools.cycle(BODIES[name] for name in names)
-
-
-def ask():
-    while True:
-        path, body = next(order)
-        with socket.create_connection(("127.0.0.1", port)) as connection:
-            try:
-                connection.sendall(f"POST {path} HTTP/1.1\\r\\nhost: 127.0.0.1\\r\\ncontent-length: {len(body)}\\r\\n"
-                                   "connection: close\\r\\n\\r\\n".encode())
-                connection.sendall(body)
-                while connection.recv(2**20):
-                    pass
-            except OSError:
-                pass
-
-
-for _ in range(at_once):
-    threading.Thread(target=ask, daemon=True).start()
-print("asking", flush=True)
-sys.stdin.read()
-"""
 BATCH, AT_ONCE = 512, 50
 HANGING = 4
 MEMORY_ROWS = 200_000
@@ -199,7 +152,8 @@ def beside_hanging(port: int, rounds: int) -> Iterator[str]:
 
 def beside_hostile(port: int, rounds: int, *, at_once: int = 4, names: Sequence[str] = ()) -> Iterator[str]:
     """What honest single rows take while bodies of 1 to 31 MB arrive that are deep, wide, long or no JSON at all."""
-    words = [sys.executable, "-c", HOSTILE, str(port), str(at_once), *names]
+    script = Path(__file__).with_name("hostile_bodies.py")
+    words = [sys.executable, str(script), str(port), str(at_once), *names]
     with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as hostile:
         assert hostile.stdout is not None
         assert hostile.stdin is not None

@@ -26,6 +26,8 @@ def test_memory_does_not_grow_with_rows():
             rows(4)
             before = rows(4)
             rows(40)
-            until(lambda: rows(0) - before < 300_000)  # 15 bytes a row, once the last request has been let go of
+            until(
+                lambda: rows(0) - before < 300_000
+            )  # 15 bytes a row, once the last request has been let go of
         finally:
             tracemalloc.stop()

@@ -39,6 +39,8 @@ MAX_PIPELINED = 16
 """Requests that a client sends on one connection before it has the answer to the first."""
 _OVERHEAD_BYTES = 64 * 1024
 """Sizes, extensions and trailers of chunks, beside a quarter of what is in them: chunks of a byte take five times as much."""
+_SLICE_BYTES = 256 * 1024
+"""Bytes of a body that are parsed at a time; the head of a request behind it may have as many more."""
 _LINGER_SECONDS, _LINGER_BYTES, _MOST_LINGERING = 1.0, 2**20, 64
 """A refused client is listened to for so long, and so many at once: else its system drops the answer unread."""
 _ANSWERS_AT_ONCE = 4
@@ -204,12 +206,12 @@ class _Bounded:
             part = left[: self._room()]
             left = left[len(part) :]
             self._count(len(part))
-            super().data_received(bytes(part))  # type: ignore[misc]
+            super().data_received(data if len(part) == len(data) else bytes(part))  # type: ignore[misc]
             self._check()
 
     def _room(self) -> int:
         """Bytes that may be parsed before anybody looks."""
-        return MAX_HEAD_BYTES if self._in_body else max(1, MAX_HEAD_BYTES + 1 - self._head_bytes)
+        return _SLICE_BYTES if self._in_body else max(1, MAX_HEAD_BYTES + 1 - self._head_bytes)
 
     def _count(self, count: int) -> None:
         if self._in_body:

@@ -15,7 +15,7 @@ from workbench.serve.admission import Admission
 from workbench.serve.beside import Beside, Place
 from workbench.serve.errors import RequestError, sandbox_lost, stopping
 from workbench.serve.http import JSON, Receive, Scope, Send, read_body, send_text
-from workbench.serve.json_body import dumped, parsed
+from workbench.serve.json_body import dumped, parsed, weight
 from workbench.serve.observed import LOG, SEEN
 from workbench.serve.outcomes import NOTHING, Outcomes
 from workbench.serve.scoring import Scoring
@@ -23,6 +23,9 @@ from workbench.serve.settings import Limits
 from workbench.serve.wire_form import WireForm
 
 __all__ = ["Endpoint"]
+
+
+_VALUE_BYTES = 128
 
 
 @dataclass
@@ -109,7 +112,7 @@ class Endpoint:
                 f"{len(rows):,} rows, and one request may have {self._limits.max_rows:,}; send fewer at once"
             )
             raise RequestError(413, "too_many_rows", message, max_rows=self._limits.max_rows)
-        if len(body) > self._limits.max_row_bytes:
+        if len(body) + _VALUE_BYTES * weight(body) > self._limits.max_row_bytes:
             _check_sizes(rows, self._limits.max_row_bytes)
         if self._log_rows:
             LOG.info("asked %s: %s", self._form.path, json.dumps(value))
@@ -147,11 +150,11 @@ def _check_sizes(rows: Sequence[Row], most: int) -> None:
 
 
 def _size(value: Any, most: int) -> int:
-    """The letters of all texts in plain values, and eight for each value; no more is counted than is needed."""
+    """The letters of all texts in plain values, and `_VALUE_BYTES` for each value; no more is counted than is needed."""
     size, left = 0, [value]
     while left and size <= most:
         one = left.pop()
-        size += 8
+        size += _VALUE_BYTES
         if isinstance(one, str):
             size += len(one)
         elif isinstance(one, dict):

@@ -19,7 +19,7 @@ class Limits:
         max_bytes: Bytes of one request's body; four times as many are held at once for all requests together.
         timeout: Seconds a request may take, from its first byte to its answer. slime waits 120 s, OpenRLHF 180 s.
         queue: Rows that wait or are being graded at once, of all requests.
-        max_row_bytes: Bytes of one row, about: the letters of its texts, and eight for each value.
+        max_row_bytes: Bytes of one row: the letters of its texts, and 128 for each value, which is what it takes as an object.
         max_values: Values of JSON in one request: lists, objects, texts, numbers. 4,096 rows have 60 each.
         max_connections: Connections at once.
         max_connections_per_address: Those of one address, such as a machine with many clients.
