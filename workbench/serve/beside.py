@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import ParamSpec, TypeVar
 
+from workbench.serve.errors import RequestError
 from workbench.serve.json_body import weight
 
 __all__ = ["Beside", "Place"]
@@ -40,7 +42,22 @@ class Place:
         if self.turn is None:
             return work(*args, **kwargs)
         async with self.turn:
-            return await asyncio.to_thread(work, *args, **kwargs)
+            done, refusal = await asyncio.to_thread(_tried, partial(work, *args, **kwargs))
+        if refusal is not None:
+            raise refusal
+        return done[0]
+
+
+def _tried(work: Callable[[], T]) -> tuple[tuple[T, ...], RequestError | None]:
+    """What some work gave, or why the request is refused.
+
+    A refusal holds the values that were being looked at; they are let go of here, where nobody waits for that.
+    """
+    try:
+        return (work(),), None
+    except RequestError as error:
+        error.__cause__ = error.__context__ = error.__traceback__ = None
+        return (), error
 
 
 class Beside:

@@ -119,9 +119,11 @@ class Endpoint:
         return _Request(value, rows)
 
     def _written(self, request: _Request, *, in_pieces: bool) -> bytes:
-        answer = self._form.write(request.value, request.rows, request.outcomes)
-        # Let go of here: to free some hundred thousand values takes as long as to make them.
-        request.value, request.rows, request.outcomes = None, [], NOTHING
+        try:
+            answer = self._form.write(request.value, request.rows, request.outcomes)
+        finally:
+            # Let go of here: to free some hundred thousand values takes as long as to make them.
+            request.value, request.rows, request.outcomes = None, [], NOTHING
         return dumped(answer, in_pieces=in_pieces)
 
     async def _graded(self, rows: Sequence[Row], only: str, *, large: bool) -> Outcomes:
