@@ -242,8 +242,7 @@ def main() -> None:
             return
         for lines in (
             throughput(base, ours, rounds), latency(base, ours, rounds), beside_hanging(ours, rounds),
-            beside_hostile(ours, rounds),
-            memory(ours, process),
+            memory(ours, process), beside_hostile(ours, rounds),
         ):  # fmt: skip
             for line in lines:
                 print(line, flush=True)
