@@ -22,6 +22,7 @@ from benchmarks.fault_parts.common import Line
 from benchmarks.fault_parts.documents import documents
 from benchmarks.fault_parts.forking import fork
 from benchmarks.fault_parts.kernel import kernel
+from benchmarks.fault_parts.served import served
 from benchmarks.fault_parts.soak import soak
 from benchmarks.fault_parts.storing import store
 from benchmarks.fault_parts.threads import threads
@@ -37,6 +38,7 @@ PARTS: dict[str, Callable[..., list[Line]]] = {
     "fork": fork,
     "documents": documents,
     "threads": threads,
+    "served": served,
     "soak": soak,
 }
 SMALL: dict[str, dict[str, Any]] = {
@@ -48,6 +50,7 @@ SMALL: dict[str, dict[str, Any]] = {
     "fork": {"rows": 300, "forks": 4},
     "documents": {"count": 100},
     "threads": {"count": 100},
+    "served": {"rows": 500},
     "soak": {"rows": 20_000, "runs": 20},
 }
 """Sizes that take some seconds, to try the program out."""

@@ -150,6 +150,34 @@ def beside_hanging(port: int, rounds: int) -> Iterator[str]:
     )
 
 
+def beside_hostile(port: int, rounds: int, *, at_once: int = 4, names: Sequence[str] = ()) -> Iterator[str]:
+    """What honest single rows take while bodies of 1 to 31 MB arrive that are deep, wide, long or no JSON at all."""
+    script = Path(__file__).with_name("hostile_bodies.py")
+    words = [sys.executable, str(script), str(port), str(at_once), *names]
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as hostile:
+        assert hostile.stdout is not None
+        assert hostile.stdin is not None
+        hostile.stdout.readline()
+        values = [sorted(asyncio.run(paced(port))) for _ in range(rounds)]
+        hostile.stdin.close()
+    p50, p99, most = (1000 * statistics.median(one[at] for one in values) for at in (500, 989, -1))
+    yield (
+        f"single rows, one every 10 ms, while {at_once} hostile clients send bodies, ours: p50 {p50:.1f} ms, "
+        f"p99 {p99:.1f} ms, longest {most:.1f} ms"
+    )
+
+
+async def paced(port: int, count: int = 1000) -> list[float]:
+    """Seconds of each of so many requests, of which one begins every 10 ms."""
+    bodies = [json.dumps(row(number)).encode() for number in range(count)]
+
+    async def one(number: int) -> float:
+        await asyncio.sleep(number / 100)
+        return (await ask(port, "/score", [bodies[number]], 1))[0][0]
+
+    return list(await asyncio.gather(*(one(number) for number in range(count))))
+
+
 def megabytes(process: psutil.Process) -> float:
     """Memory of a process and of those below it that is not shared."""
     family = [process, *process.children(recursive=True)]
@@ -197,7 +225,11 @@ def memory(port: int, process: psutil.Process) -> Iterator[str]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rounds", type=int, default=5)
-    rounds = parser.parse_args().rounds
+    parser.add_argument(
+        "--hostile", nargs="*", metavar="BODY", help="only beside hostile bodies, by default all"
+    )
+    settings = parser.parse_args()
+    rounds = settings.rounds
     with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as stack:
         graders, bare = Path(folder) / "graders.py", Path(folder) / "base.py"
         graders.write_text(GRADER, "utf-8")
@@ -205,9 +237,12 @@ def main() -> None:
         command = ["-m", "workbench", "serve", str(graders), "--port", "0"]
         base, _ = stack.enter_context(serving([str(bare)], Path(folder) / "base.log"))
         ours, process = stack.enter_context(serving(command, Path(folder) / "ours.log"))
+        if settings.hostile is not None:
+            print(*beside_hostile(ours, rounds, names=settings.hostile))
+            return
         for lines in (
             throughput(base, ours, rounds), latency(base, ours, rounds), beside_hanging(ours, rounds),
-            memory(ours, process),
+            memory(ours, process), beside_hostile(ours, rounds),
         ):  # fmt: skip
             for line in lines:
                 print(line, flush=True)

@@ -325,7 +325,7 @@ def test_closing_ends_the_workers_and_the_next_call_starts_them(grader):
     """So does letting go of the reward."""
     reward = wb.reward(grader)
     reward(PROMPTS, ANSWERS, answer=ANSWERS)
-    owner = reward._graders.owner
+    owner = reward._graders.owners[0]
     assert any(key[0] == owner for key in list(residents()._groups))
     reward.close()
     _until(lambda: not any(key[0] == owner for key in list(residents()._groups)))

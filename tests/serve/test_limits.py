@@ -54,7 +54,7 @@ def test_what_is_no_json_is_refused(body, words, server):
 
 def test_deep_metadata_cost_their_row(server):
     """What the parser takes and the sandbox does not is a failure of its row."""
-    deep = json.loads("[" * 300 + "]" * 300)
+    deep = json.loads("[" * 110 + "]" * 110)
     good = thread_of("4")
     answer = server.post("/batch_score", {"requests": [thread_of("4", deep=deep), good]}).json()
     assert [one["reward"] for one in answer["responses"]] == [None, 1.0]

@@ -39,6 +39,7 @@ def add(commands: Commands) -> None:
         "--workers", type=at_least_one, metavar="N", help="sandbox processes (default: cores - 1)"
     )
     _add_limits(serve)
+    _add_hostile_limits(serve)
     serve.add_argument(
         "--on-error", type=float, metavar="NUMBER",
         help="what a row without a score counts as where the wire form has no word for it (default: an error status)",
@@ -75,6 +76,25 @@ def _add_limits(serve: argparse.ArgumentParser) -> None:
     )  # fmt: skip
 
 
+def _add_hostile_limits(serve: argparse.ArgumentParser) -> None:
+    serve.add_argument(
+        "--max-row-bytes", type=at_least_one, metavar="N", default=8 * 2**20,
+        help="bytes of one row (default 8 MiB)",
+    )  # fmt: skip
+    serve.add_argument(
+        "--max-values", type=at_least_one, metavar="N", default=250_000,
+        help="values of JSON in one request (default 250000)",
+    )  # fmt: skip
+    serve.add_argument(
+        "--max-connections", type=at_least_one, metavar="N", default=2048,
+        help="connections at once; above it the answer is 503 with Retry-After (default 2048)",
+    )  # fmt: skip
+    serve.add_argument(
+        "--max-connections-per-address", type=at_least_one, metavar="N", default=1024,
+        help="connections of one address (default 1024)",
+    )  # fmt: skip
+
+
 def _serve(options: argparse.Namespace) -> int:
     from workbench.rewards.columns import columns_beside_label
     from workbench.serve import Limits, create_app, serve
@@ -86,8 +106,10 @@ def _serve(options: argparse.Namespace) -> int:
     token = "" if options.no_token else os.environ.get(options.token_env, "")
     check_binding(options.host, token, token_env=options.token_env, open_to_all=options.no_token)
     limits = Limits(
-        max_rows=options.max_rows, max_bytes=options.max_bytes, timeout=options.timeout, queue=options.queue
-    )
+        max_rows=options.max_rows, max_bytes=options.max_bytes, timeout=options.timeout, queue=options.queue,
+        max_row_bytes=options.max_row_bytes, max_values=options.max_values, max_connections=options.max_connections,
+        max_connections_per_address=options.max_connections_per_address,
+    )  # fmt: skip
     suite = read_suite(options.graders, options)
     _prove(suite)
     _log_to_stderr()

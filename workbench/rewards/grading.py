@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +35,10 @@ Put = Callable[[Grades], Grades]
 
 _EARLY_SECONDS = 0.02
 """A call that takes longer tells what it knows whenever it knows more: a quick one is not slowed down by that."""
+
+
+_LARGE_BYTES = 256 * 1024
+"""A row that takes more, in a large call, is graded in a worker for such rows: no other row waits behind it."""
 
 
 @dataclass(frozen=True)
@@ -107,7 +112,7 @@ class Graders:
 
     def __init__(self, entries: Sequence[Entry], rule: CombiningRule | None, *, workers: int | None) -> None:
         self._entries, self._rule, self._workers = tuple(entries), rule, workers
-        self.owner = new_owner()
+        self.owners = (new_owner(), new_owner())  # of the usual workers, and of those for large rows
         self._judge_run, self._process = JudgeRun(), os.getpid()
 
     def grade(self, rows: Sequence[Row], *, only: str = "") -> Graded:
@@ -130,15 +135,20 @@ class Graders:
             raise
         return self._graded(rows, grades, only, start)
 
-    async def agrade(self, rows: Sequence[Row], *, only: str = "", early: Early | None = None) -> Graded:
+    async def agrade(
+        self, rows: Sequence[Row], *, only: str = "", early: Early | None = None, large: bool = False
+    ) -> Graded:
         """The same as `grade` inside async code, on any event loop; raises the same.
 
         Args:
             rows: What to grade.
             only: The one entry that is asked for; "" for all, and the rule.
             early: Called on the event loop whenever more rows are known, where the call takes long.
+            large: Whether the rows take so long to pack that the event loop must not wait for it, nor other rows for them.
         """
-        start, parts = time.perf_counter(), self._begin(rows, only)
+        start = time.perf_counter()
+        begin = partial(self._begin, rows, only, large=large)
+        parts = await asyncio.to_thread(begin) if large else begin()
         named, grades = {part.entry.name: part for part in parts}, dict[str, Grades]()
 
         def tell() -> None:
@@ -163,18 +173,22 @@ class Graders:
         combined = None if rule is None else combine(self._entries, parts, rule)
         return Graded(rows, parts, combined, time.perf_counter() - start)
 
-    def _begin(self, rows: Sequence[Row], only: str) -> list[_Part]:
-        return [self._part(entry, rows) for entry in self._entries if not only or entry.name == only]
+    def _begin(self, rows: Sequence[Row], only: str, *, large: bool = False) -> list[_Part]:
+        return [
+            self._part(entry, rows, large=large) for entry in self._entries if not only or entry.name == only
+        ]
 
-    def _part(self, entry: Entry, rows: Sequence[Row]) -> _Part:
+    def _part(self, entry: Entry, rows: Sequence[Row], *, large: bool) -> _Part:
         shown, put = _shown(entry, rows)
         grader = entry.grader
         if isinstance(grader, SandboxedGrader):
             grader.require_engine()
+            packed = [row.packed(whole=grader.takes_rows) for row in shown]
+            is_large = large and max(map(len, packed), default=0) > _LARGE_BYTES
+            owner = self.owners[is_large]
             batch = residents().lent(
-                grader.program, [row.packed(whole=grader.takes_rows) for row in shown],
-                owner=self.owner, workers=self._workers,
-            )  # fmt: skip
+                grader.program, packed, owner=owner, workers=1 if is_large else self._workers
+            )
             return _Part(entry, put, future=batch.future, batch=batch)
         if isinstance(grader, RuleGrader):
             samples = [row.sample for row in shown]
@@ -202,7 +216,8 @@ class Graders:
 
     def close(self) -> None:
         """End the workers; the next call starts them again."""
-        release(self.owner)
+        for owner in self.owners:
+            release(owner)
 
 
 @contextlib.contextmanager

@@ -119,7 +119,8 @@ class Reward:
         self.stats = RewardStats([*(entry.name for entry in suite.entries), *rule])
         self._warnings = RowWarnings(suite.entries)
         # Its workers end with it. Not at exit: there all of them end at once.
-        weakref.finalize(self, release, self._graders.owner).atexit = False
+        for owner in self._graders.owners:
+            weakref.finalize(self, release, owner).atexit = False
 
     def __call__(
         self, prompts: Sequence[Any], completions: Sequence[Any], **columns: Sequence[Any]
@@ -154,13 +155,16 @@ class Reward:
         """
         return self._counted(self._graders.grade(rows, only=only))
 
-    async def agrade(self, rows: Sequence[Row], *, only: str = "", early: Early | None = None) -> Graded:
+    async def agrade(
+        self, rows: Sequence[Row], *, only: str = "", early: Early | None = None, large: bool = False
+    ) -> Graded:
         """The same as `grade` inside async code, on any event loop; raises the same.
 
         Args:
             rows: What to grade.
             only: The one grader that is asked for; "" for all, and the suite's rule.
             early: Called on the event loop with what is known so far, whenever that is more, where the call takes long.
+            large: Whether the rows take so long to pack that the event loop must not wait for it.
         """
         known: list[Graded] = []
 
@@ -170,7 +174,7 @@ class Reward:
                 early(graded)
 
         try:
-            graded = await self._graders.agrade(rows, only=only, early=tell if early else None)
+            graded = await self._graders.agrade(rows, only=only, early=tell if early else None, large=large)
         except BaseException:
             # Rows that were told early have been answered, though the others are given up.
             for graded in known:

@@ -14,6 +14,7 @@ from workbench.samples.plain import NotPlainError, ObjectError, plain
 from workbench.thread import StringThread
 
 __all__ = [
+    "MAX_TURNS",
     "Row",
     "check_length",
     "labelled_row",
@@ -25,6 +26,10 @@ __all__ = [
 ]
 
 REFERENCE_NAMES = LABEL_NAMES
+MAX_TURNS = 10_000
+"""Turns of one conversation: the longest of an agent have some hundreds, and each turn costs time in every grader."""
+_PROBLEM_LENGTH = 500
+"""Characters of why a row cannot be read: what it holds may be megabytes."""
 
 
 @dataclass(frozen=True)
@@ -124,7 +129,7 @@ def row_of(name: str, prompt: Any, completion: Any, metadata: Mapping[str, Any],
         reference = next((values[key] for key in keys if values.get(key) is not None), None)
         return Row(name, thread_of(prompt, completion, values), reference, left_out=left_out)
     except (TypeError, ValueError, NotPlainError) as error:
-        return Row(name, None, problem=str(error))
+        return Row(name, None, problem=str(error)[:_PROBLEM_LENGTH])
 
 
 def labelled_row(
@@ -166,9 +171,12 @@ def _plain_values(
         NotPlainError: A reference that cannot be sent, or plain values that are too deep.
     """
     values, left_out = {}, []
+    made: dict[int, Any] = {}  # by identity: a label stands under every usual name, and is made plain once
     for key, value in metadata.items():
         try:
-            values[str(key)] = plain(value)
+            if id(value) not in made:
+                made[id(value)] = plain(value)
+            values[str(key)] = made[id(value)]
         except NotPlainError as error:
             if key in references or not isinstance(error, ObjectError):
                 raise NotPlainError(f"column {key!r} holds {error}") from None
@@ -181,13 +189,15 @@ def thread_of(prompt: Any, completion: Any, metadata: Any) -> StringThread:
 
     Raises:
         TypeError: Neither text nor messages.
-        ValueError: A message without a role.
+        ValueError: A message without a role, or more than `MAX_TURNS` of them.
     """
     if isinstance(prompt, str) and isinstance(completion, str):  # what most rows are, and twice as fast
         return StringThread([("user", _text(prompt)), ("assistant", _text(completion))], metadata)
     if completion is None:
         raise TypeError("the completion is None")
     messages = [*_messages(prompt, "user"), *_messages(completion, "assistant")]
+    if len(messages) > MAX_TURNS:
+        raise ValueError(f"the conversation has {len(messages):,} turns; expected at most {MAX_TURNS:,}")
     thread = StringThread.from_messages(messages, metadata)
     turns, _, calls, tools, answers = thread.to_wire()
     return StringThread.from_wire((turns, metadata, plain(calls), plain(tools), answers))

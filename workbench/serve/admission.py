@@ -14,6 +14,11 @@ __all__ = ["Admission"]
 
 _BODIES_AT_ONCE = 4
 """Bodies of the largest size that are held at once."""
+_SMALL_BYTES = 2**20
+"""Bytes, and at most a 32nd of the largest size, up to which a body finds room for which larger ones are not let in: as much
+as one of the largest takes."""
+_WIDE_AT_ONCE = 2
+"""Requests with the most values that are held at once."""
 _REMEMBERED_SECONDS = 10.0
 """Busy time after which what was measured counts half."""
 _LONGEST_WAIT = 60
@@ -30,12 +35,13 @@ class Admission:
     Attributes:
         rows: Rows that wait or are being graded.
         held: Bytes of bodies that are being read or graded.
+        values: Values of JSON in those of them that are parsed beside the event loop.
         refused: Requests that were told to come again.
     """
 
     def __init__(self, limits: Limits, clock: Callable[[], float] = time.monotonic) -> None:
         self._limits, self._clock = limits, clock
-        self.rows = self.held = self.refused = 0
+        self.rows = self.held = self.values = self.refused = 0
         self._done = self._busy = 0.0
         self._last = clock()
 
@@ -66,13 +72,35 @@ class Admission:
         if self.rows >= self._limits.queue:
             raise self._busy_error(1)
 
-    def hold(self, count: int) -> None:
-        """Hold bytes of a body, until `drop`.
+    @contextlib.contextmanager
+    def of_values(self, count: int) -> Iterator[None]:
+        """Hold values while their request is answered: as objects of Python they take far more room than as text.
 
         Raises:
             RequestError: 429.
         """
-        if self.held + count > _BODIES_AT_ONCE * self._limits.max_bytes:
+        count = min(count, self._limits.max_values)
+        if self.values + count > _WIDE_AT_ONCE * self._limits.max_values:
+            raise self._busy_error(1)
+        self.values += count
+        try:
+            yield
+        finally:
+            self.values -= count
+
+    def hold(self, count: int, *, before: int = 0) -> None:
+        """Hold bytes of a body, until `drop`.
+
+        Args:
+            count: How many more.
+            before: How many of the same body are held already.
+
+        Raises:
+            RequestError: 429.
+        """
+        is_small = before + count <= min(_SMALL_BYTES, self._limits.max_bytes // 32)
+        bodies = _BODIES_AT_ONCE + is_small
+        if self.held + count > bodies * self._limits.max_bytes:
             raise self._busy_error(1)
         self.held += count
 

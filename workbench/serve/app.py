@@ -12,6 +12,9 @@ from workbench.errors import WorkbenchError
 from workbench.rewards import reward
 from workbench.serve.access import Access
 from workbench.serve.admission import Admission
+from workbench.serve.beside import Beside
+from workbench.serve.connections import Connections
+from workbench.serve.counted_log import CountedLog
 from workbench.serve.docs_page import docs_page
 from workbench.serve.endpoint import Endpoint
 from workbench.serve.errors import RequestError
@@ -41,7 +44,9 @@ def require_extra() -> None:
     Raises:
         WorkbenchError: It says how to install them.
     """
-    missing = [name for name in ("starlette", "uvicorn") if importlib.util.find_spec(name) is None]
+    missing = [
+        name for name in ("starlette", "uvicorn", "httptools") if importlib.util.find_spec(name) is None
+    ]
     if missing:
         raise WorkbenchError(
             f"a server needs {' and '.join(missing)}", hint='pip install "grader-workbench[serve]"'
@@ -84,22 +89,27 @@ def create_app(
     scoring, admission = Scoring(served, on_error=on_error), Admission(limits)
     forms = in_order(WIRE_FORMS.values())
     examples = Examples(forms, scoring, on_error=on_error)
-    metrics = Metrics(served.stats, admission)
+    log = CountedLog()
+    connections = Connections(limits, log)
+    metrics = Metrics(served.stats, admission, connections)
+
+    beside = Beside()
 
     def endpoint(form: Any) -> App:
-        return Endpoint(form(), scoring, admission, limits, log_rows=log_rows)
+        return Endpoint(form(), scoring, admission, limits, beside=beside, log_rows=log_rows)
 
     app = Starlette(
         routes=_routes(endpoint, _Pages(forms, served.suite, examples, metrics, token=bool(token))),
-        middleware=[Middleware(Observed, access=Access(token), metrics=metrics)],
+        middleware=[Middleware(Observed, access=Access(token), metrics=metrics, log=log)],
         exception_handlers={404: _not_found, 405: _not_allowed},
-        lifespan=_lifespan(scoring, examples),
+        lifespan=_lifespan(scoring, examples, log),
     )
     app.state.ready, app.state.admission, app.state.scoring = False, admission, scoring
+    app.state.connections = connections
     return app
 
 
-def _lifespan(scoring: Scoring, examples: Examples) -> Any:
+def _lifespan(scoring: Scoring, examples: Examples, log: CountedLog) -> Any:
     """What is done before the first request and after the last one."""
 
     @contextlib.asynccontextmanager
@@ -112,6 +122,7 @@ def _lifespan(scoring: Scoring, examples: Examples) -> Any:
         finally:
             app.state.ready = False
             scoring.close()
+            log.flush(all_of_them=True)
 
     return lifespan
 

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from workbench.errors import SandboxError
 from workbench.rewards.rows import Row
 from workbench.serve.admission import Admission
-from workbench.serve.errors import RequestError, stopping
-from workbench.serve.fields import parsed
-from workbench.serve.http import Receive, Scope, Send, read_body, send_json
+from workbench.serve.beside import Beside, Place
+from workbench.serve.errors import RequestError, sandbox_lost, stopping
+from workbench.serve.http import JSON, Receive, Scope, Send, read_body, send_text
+from workbench.serve.json_body import dumped, parsed, weight
 from workbench.serve.observed import LOG, SEEN
 from workbench.serve.outcomes import NOTHING, Outcomes
 from workbench.serve.scoring import Scoring
@@ -20,6 +23,18 @@ from workbench.serve.settings import Limits
 from workbench.serve.wire_form import WireForm
 
 __all__ = ["Endpoint"]
+
+
+_VALUE_BYTES = 128
+
+
+@dataclass
+class _Request:
+    """A request on its way: what was sent, its rows, what came of them."""
+
+    value: Any
+    rows: list[Row]
+    outcomes: Outcomes = NOTHING
 
 
 class Endpoint:
@@ -30,6 +45,7 @@ class Endpoint:
         scoring: What grades.
         admission: How much is held at once.
         limits: How much one request may have.
+        beside: Where large requests are read and written.
         log_rows: Whether what was sent goes into the log.
     """
 
@@ -40,10 +56,11 @@ class Endpoint:
         admission: Admission,
         limits: Limits,
         *,
+        beside: Beside | None = None,
         log_rows: bool = False,
     ) -> None:
         self._form, self._scoring, self._admission = form, scoring, admission
-        self._limits, self._log_rows = limits, log_rows
+        self._limits, self._beside, self._log_rows = limits, beside or Beside(), log_rows
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request.
@@ -63,39 +80,87 @@ class Endpoint:
             what, status = doing
             message = f"{what} within {self._limits.timeout:g} s"
             raise RequestError(int(status), "time_limit", message) from None
-        await send_json(send, answer)
+        await send_text(send, answer, kind=JSON)
 
-    async def _answered(self, scope: Scope, receive: Receive, only: str, doing: list[str | int]) -> Any:
+    async def _answered(self, scope: Scope, receive: Receive, only: str, doing: list[str | int]) -> bytes:
         """The answer; `doing` says what takes so long, and the status where it takes too long."""
         body = await read_body(scope, receive, self._admission, most=self._limits.max_bytes)
         doing[:] = ["the rows were not graded", 504]
         try:
-            return await self._answer(parsed(body), scope, only)
+            beside, values = await self._beside.of(body)
+            with self._admission.of_values(values) if beside.large else contextlib.nullcontext():
+                return await self._answer(body, scope, only, beside)
         finally:
             self._admission.drop(len(body))
 
-    async def _answer(self, value: Any, scope: Scope, only: str) -> Any:
+    async def _answer(self, body: bytearray, scope: Scope, only: str, beside: Place) -> bytes:
+        request = await beside.do(self._read, body, scope[SEEN])
+        if not request.rows:
+            request.outcomes = NOTHING
+        else:
+            with self._admission.of_rows(len(request.rows)):
+                request.outcomes = await self._graded(request.rows, only, large=beside.large)
+        return await beside.do(self._written, request, in_pieces=beside.large)
+
+    def _read(self, body: bytearray, seen: dict[str, Any]) -> _Request:
+        """The values of a body and its rows."""
+        value = parsed(body, max_values=self._limits.max_values)
         rows = self._form.read(value)
-        scope[SEEN]["rows"] = len(rows)
+        seen["rows"] = len(rows)
         if len(rows) > self._limits.max_rows:
             message = (
                 f"{len(rows):,} rows, and one request may have {self._limits.max_rows:,}; send fewer at once"
             )
             raise RequestError(413, "too_many_rows", message, max_rows=self._limits.max_rows)
+        if len(body) + _VALUE_BYTES * weight(body) > self._limits.max_row_bytes:
+            _check_sizes(rows, self._limits.max_row_bytes)
         if self._log_rows:
             LOG.info("asked %s: %s", self._form.path, json.dumps(value))
-        if not rows:
-            return self._form.write(value, rows, NOTHING)
-        with self._admission.of_rows(len(rows)):
-            outcomes = await self._graded(rows, only)
-        return self._form.write(value, rows, outcomes)
+        return _Request(value, rows)
 
-    async def _graded(self, rows: Sequence[Row], only: str) -> Outcomes:
+    def _written(self, request: _Request, *, in_pieces: bool) -> bytes:
         try:
-            outcomes = await self._scoring.score(rows, only=only)
+            answer = self._form.write(request.value, request.rows, request.outcomes)
+        finally:
+            # Let go of here: to free some hundred thousand values takes as long as to make them.
+            request.value, request.rows, request.outcomes = None, [], NOTHING
+        return dumped(answer, in_pieces=in_pieces)
+
+    async def _graded(self, rows: Sequence[Row], only: str, *, large: bool) -> Outcomes:
+        try:
+            outcomes = await self._scoring.score(rows, only=only, large=large)
         except SandboxError as error:
             LOG.error("the sandbox: %s", error.what)
-            raise RequestError(503, "sandbox", f"the sandbox cannot work: {error.what}") from None
+            raise sandbox_lost(error.what) from None
         if outcomes.cut_off:
             raise stopping()
+        if (lost := outcomes.lost) is not None:
+            raise sandbox_lost(lost)
         return outcomes
+
+
+def _check_sizes(rows: Sequence[Row], most: int) -> None:
+    """Refuse a row that is larger than most: on its way to its worker all others would wait for it.
+
+    Raises:
+        RequestError: 413.
+    """
+    for row in rows:
+        if row.thread is not None and (size := _size(row.thread.to_wire(), most)) > most:
+            message = f"{row.name} has {size:,} bytes or more, and one row may have {most:,}"
+            raise RequestError(413, "row_too_large", message, max_row_bytes=most)
+
+
+def _size(value: Any, most: int) -> int:
+    """The letters of all texts in plain values, and `_VALUE_BYTES` for each value; no more is counted than is needed."""
+    size, left = 0, [value]
+    while left and size <= most:
+        one = left.pop()
+        size += _VALUE_BYTES
+        if isinstance(one, str):
+            size += len(one)
+        elif isinstance(one, dict):
+            left += [*one, *one.values()]
+        elif isinstance(one, list | tuple):
+            left += one
+    return size

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["NO_SCORE_STATUS", "RequestError", "no_score", "stopping"]
+__all__ = ["NO_SCORE_STATUS", "RequestError", "no_score", "sandbox_lost", "stopping"]
 
 NO_SCORE_STATUS = 422
 """Status of a row without a score, for forms that have no word for that: the request was understood, and it is no outage,
@@ -46,6 +46,17 @@ def no_score(name: str, kind: str, why: str) -> RequestError:
     """
     message = f"{name} has no score: {why}; `workbench serve --on-error NUMBER` gives such rows a number of your choice"
     return RequestError(NO_SCORE_STATUS, "no_score", message, cause=kind, row=name)
+
+
+def sandbox_lost(why: str) -> RequestError:
+    """What requests are answered whose rows could not be graded for a reason that is the server's.
+
+    Args:
+        why: In words.
+    """
+    return RequestError(
+        503, "sandbox", f"the sandbox cannot work: {why}; ask again", headers={"retry-after": "1"}
+    )
 
 
 def stopping() -> RequestError:

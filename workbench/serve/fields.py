@@ -2,51 +2,17 @@
 
 from __future__ import annotations
 
-import json
-import math
 from collections.abc import Mapping
 from typing import Any, NoReturn
 
 from workbench.serve.errors import RequestError
 
-__all__ = ["a_list", "a_mapping", "an_object", "field", "parsed", "same_length", "texts"]
+__all__ = ["a_list", "a_mapping", "an_object", "field", "same_length", "texts"]
 
 _NAMES = {
     dict: "an object", list: "a list", str: "text", bool: "true or false", int: "a number", float: "a number",
     type(None): "null",
 }  # fmt: skip
-
-
-def parsed(body: bytes | bytearray) -> Any:
-    """A body as JSON values.
-
-    Raises:
-        RequestError: It is no JSON, nested too deeply, or has numbers that are not finite.
-    """
-    try:
-        return json.loads(body.decode("utf-8"), parse_constant=_refuse_constant, parse_float=_finite)
-    except RecursionError:
-        raise RequestError(400, "bad_json", "the body is nested too deeply") from None
-    except ValueError as error:
-        raise RequestError(400, "bad_json", f"the body is no JSON: {_short(error)}") from None
-
-
-def _finite(digits: str) -> float:
-    value = float(digits)
-    if not math.isfinite(value):
-        raise ValueError(f"{digits[:40]} is more than a number can hold")
-    return value
-
-
-def _short(error: Exception) -> str:
-    """What the parser says; of text that is no UTF-8 not the text."""
-    if isinstance(error, UnicodeDecodeError):
-        return f"no UTF-8 at byte {error.start}"
-    return str(error)[:200]
-
-
-def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no finite number")
 
 
 def _refuse(where: str, value: Any, expected: str) -> NoReturn:

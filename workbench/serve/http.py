@@ -2,25 +2,38 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from typing import Any, TypeAlias
 
 from workbench.serve.admission import Admission
 from workbench.serve.errors import RequestError
+from workbench.serve.json_body import dumped
 
-__all__ = ["App", "Receive", "Scope", "Send", "base_url", "header", "read_body", "send_json", "send_text"]
+__all__ = [
+    "JSON",
+    "App",
+    "Receive",
+    "Scope",
+    "Send",
+    "base_url",
+    "header",
+    "read_body",
+    "send_json",
+    "send_text",
+]
 
 Scope: TypeAlias = MutableMapping[str, Any]
 Receive: TypeAlias = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send: TypeAlias = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 App: TypeAlias = Callable[[Scope, Receive, Send], Awaitable[None]]
 
+JSON = "application/json"
 _SAFE = (
     (b"x-content-type-options", b"nosniff"),
     (b"cache-control", b"no-store"),
 )
+_DIGITS = re.compile(r"[0-9]{1,19}")
 _NETLOC = re.compile(r"(?:[A-Za-z0-9_][A-Za-z0-9_.-]{0,252}|\[[0-9A-Fa-f:.]{2,45}\])(?::[0-9]{1,5})?")
 """A name or an address with or without a port: nothing that could mean something to a page, a shell or JSON."""
 
@@ -54,7 +67,7 @@ async def read_body(scope: Scope, receive: Receive, admission: Admission, *, mos
         RequestError: It is larger, the client went away, or all bodies together are too large.
     """
     declared = header(scope, b"content-length")
-    if declared is not None and (not declared.isdigit() or int(declared) > most):
+    if declared is not None and not (_DIGITS.fullmatch(declared) and int(declared) <= most):
         await _discard(receive, most)
         raise _too_large(most)
     body = bytearray()
@@ -75,7 +88,7 @@ async def _read_on(body: bytearray, receive: Receive, admission: Admission, most
     part = message.get("body", b"")
     if len(body) + len(part) > most:
         raise _too_large(most)
-    admission.hold(len(part))
+    admission.hold(len(part), before=len(body))
     body += part
     return bool(message.get("more_body"))
 
@@ -101,9 +114,7 @@ async def send_json(
     send: Send, value: Any, *, status: int = 200, headers: Mapping[str, str] | None = None
 ) -> None:
     """Send JSON values as the whole answer."""
-    # Escaped, so that text with a lone surrogate can be sent as well.
-    body = json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":")).encode()
-    await send_text(send, body, kind="application/json", status=status, headers=headers)
+    await send_text(send, dumped(value), kind=JSON, status=status, headers=headers)
 
 
 async def send_text(

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from workbench.rewards.stats import RewardStats
 from workbench.sandbox.host.residents import residents
 from workbench.serve.admission import Admission
+from workbench.serve.connections import Connections
 
 __all__ = ["CONTENT_TYPE", "Metrics"]
 
@@ -45,10 +46,11 @@ class Metrics:
     Args:
         stats: Of the reward.
         admission: The rows and bytes held.
+        connections: Those of the server.
     """
 
-    def __init__(self, stats: RewardStats, admission: Admission) -> None:
-        self._stats, self._admission = stats, admission
+    def __init__(self, stats: RewardStats, admission: Admission, connections: Connections) -> None:
+        self._stats, self._admission, self._connections = stats, admission, connections
         self._requests: Counter[tuple[str, int]] = Counter()
         self._seconds: defaultdict[str, _Histogram] = defaultdict(_Histogram)
 
@@ -80,6 +82,11 @@ class Metrics:
         held = self._admission
         yield _family("workbench_queue_rows", "gauge", "Rows that wait or are graded.", [("", {}, held.rows)])
         yield _family("workbench_body_bytes", "gauge", "Bytes of bodies held.", [("", {}, held.held)])
+        here = self._connections
+        yield _family("workbench_connections", "gauge", "Connections.", [("", {}, len(here))])
+        ended: list[Sample] = [("", {"kind": kind}, count) for kind, count in here.refused.items()]
+        about = "Connections and requests refused before they were looked at, by kind."
+        yield _family("workbench_connections_refused_total", "counter", about, ended)
         workers: list[Sample] = [("", {}, residents().started)]
         yield _family("workbench_workers_started_total", "counter", "Sandbox workers started.", workers)
         refused: list[Sample] = [("", {}, held.refused)]

@@ -6,17 +6,18 @@ import asyncio
 import logging
 import time
 import traceback
+from http import HTTPStatus
 from typing import Any
 
 from workbench.display_text import visible
 from workbench.serve.access import Access
+from workbench.serve.counted_log import LOG, CountedLog
 from workbench.serve.errors import RequestError, stopping
 from workbench.serve.http import App, Receive, Scope, Send, send_json
 from workbench.serve.metrics import Metrics
 
 __all__ = ["LOG", "SEEN", "Observed"]
 
-LOG = logging.getLogger("workbench.serve")
 SEEN = "workbench.seen"
 """Where in a request's scope stands what its endpoint says of it: `path` (one of ours), `rows`."""
 _FAULT = RequestError(500, "fault", "a fault of the server's own; its log says where")
@@ -29,10 +30,11 @@ class Observed:
         app: What answers.
         access: Who may ask.
         metrics: Counts requests.
+        log: Counts equal lines.
     """
 
-    def __init__(self, app: App, access: Access, metrics: Metrics) -> None:
-        self._app, self._access, self._metrics = app, access, metrics
+    def __init__(self, app: App, access: Access, metrics: Metrics, log: CountedLog) -> None:
+        self._app, self._access, self._metrics, self._counted = app, access, metrics, log
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -53,7 +55,7 @@ class Observed:
         finally:
             seconds = time.perf_counter() - start
             self._metrics.add(seen["path"], sent[0], seconds)
-            _log(scope, sent[0], seen, seconds)
+            self._log(scope, sent[0], seen, seconds)
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send, sent: list[int]) -> None:
         try:
@@ -64,21 +66,29 @@ class Observed:
         except asyncio.CancelledError:  # the server ends, and has waited as long as it waits
             await _refuse(send, stopping(), sent)
         except Exception as error:  # noqa: BLE001 (a fault of ours costs one request)
-            LOG.error("fault: %s at %s", type(error).__name__, _place(error))  # noqa: TRY400 (see `_place`)
+            fault = f"fault: {type(error).__name__} at {_place(error)}"
+            self._counted.write(fault, fault, level=logging.ERROR)
             await _refuse(send, _FAULT, sent)
+
+    def _log(self, scope: Scope, status: int, seen: dict[str, Any], seconds: float) -> None:
+        """Path and numbers; the query and the headers may hold secrets, and the body is nobody's business.
+
+        A line for each request that was graded; others are counted where path and status are equal.
+        """
+        if not LOG.isEnabledFor(logging.INFO):
+            return
+        method, path = scope["method"], visible(str(scope["path"]))[:200]
+        line = f"{method} {path} {status} {seen['rows']} rows {1000 * seconds:.1f} ms"
+        if status == HTTPStatus.OK and method == "POST":
+            LOG.info("%s", line)
+        else:
+            self._counted.write((method, seen["path"], status), line)
 
 
 async def _refuse(send: Send, error: RequestError, sent: list[int]) -> None:
     """Send an error as the answer, where none was begun."""
     if not sent[0]:
         await send_json(send, error.body, status=error.status, headers=error.headers)
-
-
-def _log(scope: Scope, status: int, seen: dict[str, Any], seconds: float) -> None:
-    """Path and numbers; the query and the headers may hold secrets, and the body is nobody's business."""
-    if LOG.isEnabledFor(logging.INFO):
-        path = visible(str(scope["path"]))[:200]
-        LOG.info("%s %s %d %d rows %.1f ms", scope["method"], path, status, seen["rows"], 1000 * seconds)
 
 
 def _place(error: Exception) -> str:

@@ -44,11 +44,24 @@ class Outcomes:
     @property
     def cut_off(self) -> bool:
         """Whether a row of the request was not graded since the workers were ended under it, as the server's end does."""
+        return self._first_error(ErrorKind.CANCELLED) is not None
+
+    @property
+    def lost(self) -> str | None:
+        """Why a row of the request was not graded for no fault of its own, such as a worker that was killed; None if all were."""
+        error = self._first_error(ErrorKind.SANDBOX)
+        return None if error is None else error.message
+
+    def _first_error(self, kind: ErrorKind) -> GradeError | None:
         rows = range(self.first, self.first + len(self.scores))
-        return any(
-            row in rows and error.kind is ErrorKind.CANCELLED
-            for grades in self.graded.parts.values()
-            for row, error in grades.errors.items()
+        return next(
+            (
+                error
+                for grades in self.graded.parts.values()
+                for row, error in grades.errors.items()
+                if row in rows and error.kind is kind
+            ),
+            None,
         )
 
     def number(self, row: int) -> float:

@@ -45,7 +45,9 @@ class _Request:
 class _Grade(Protocol):
     """Grades rows; `early` is told of those that are graded, where the others take long."""
 
-    def __call__(self, rows: Sequence[Row], early: _Early | None = None) -> Awaitable[Outcomes]: ...
+    def __call__(
+        self, rows: Sequence[Row], early: _Early | None = None, *, large: bool = False
+    ) -> Awaitable[Outcomes]: ...
 
 
 class _Together:
@@ -56,10 +58,10 @@ class _Together:
         self._waiting: list[_Request] = []
         self._tasks: set[asyncio.Task[None]] = set()
 
-    async def grade(self, rows: Sequence[Row]) -> Outcomes:
+    async def grade(self, rows: Sequence[Row], *, large: bool) -> Outcomes:
         """What came of these rows, out of a call that they may share with others."""
-        if not self._allowed or len(rows) >= _MOST_TOGETHER:
-            return await self._grade(rows)
+        if large or not self._allowed or len(rows) >= _MOST_TOGETHER:
+            return await self._grade(rows, large=large)
         loop = asyncio.get_running_loop()
         request = _Request(rows, loop.create_future())
         self._waiting.append(request)
@@ -145,22 +147,26 @@ class Scoring:
             message = "several graders and no rule that makes one number of theirs; put /graders/NAME before the path"
             raise RequestError(400, "grader_needed", f"{message}, with one of: {names}")
 
-    async def score(self, rows: Sequence[Row], *, only: str = "") -> Outcomes:
+    async def score(self, rows: Sequence[Row], *, only: str = "", large: bool = False) -> Outcomes:
         """Grade rows.
 
         Args:
             rows: Of one request.
             only: The one grader that is asked for; "" for the suite's number.
+            large: Whether they take so long to pack that no other request may wait for it.
         """
         column = self.reward.reference
-        return await self._of(only).grade([with_column(row, column) for row in rows] if column else rows)
+        shown = [with_column(row, column) for row in rows] if column else rows
+        return await self._of(only).grade(shown, large=large)
 
     def _of(self, only: str) -> _Together:
         if only not in self._together:
 
-            async def grade(rows: Sequence[Row], early: _Early | None = None) -> Outcomes:
+            async def grade(
+                rows: Sequence[Row], early: _Early | None = None, *, large: bool = False
+            ) -> Outcomes:
                 tell = None if early is None else lambda graded: early(self._outcomes(graded))
-                return self._outcomes(await self._graded(rows, only, tell))
+                return self._outcomes(await self._graded(rows, only, tell, large=large))
 
             self._together[only] = _Together(grade, allowed=self._quick)
         return self._together[only]
@@ -169,14 +175,14 @@ class Scoring:
         _, _, column = self.reward.column(graded)
         return Outcomes(graded, column, self.reward.scores(graded), on_error=self._on_error)
 
-    async def _graded(self, rows: Sequence[Row], only: str, early: Early | None) -> Graded:
+    async def _graded(self, rows: Sequence[Row], only: str, early: Early | None, *, large: bool) -> Graded:
         """The grades, also where the process that starts workers was killed and has to be started first."""
         for wait in _START_WAITS:
             try:
-                return await self.reward.agrade(rows, only=only, early=early)
+                return await self.reward.agrade(rows, only=only, early=early, large=large)
             except StartError:
                 await asyncio.sleep(wait)
-        return await self.reward.agrade(rows, only=only, early=early)
+        return await self.reward.agrade(rows, only=only, early=early, large=large)
 
     async def warm_up(self) -> None:
         """Start the workers of graders that are code, with a row that is not counted.

@@ -8,22 +8,31 @@ import gc
 import os
 import socket
 import sys
+import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from workbench.errors import WorkbenchError
 from workbench.serve.app import require_extra
+from workbench.serve.connections import protocol
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
 
 __all__ = ["address", "bound", "serve", "uvicorn_server"]
 
-_SWITCH_SECONDS = 0.0005
+_SWITCH_SECONDS = 0.0001
 """How long a thread of Python keeps the others waiting. The usual 5 ms would go on top of every answer that the threads of
-the server and of the sandbox hand to each other."""
+the server and of the sandbox hand to each other, and of each step of it while a large body is read on another thread."""
+_COLLECT_SECONDS, _COLLECT_LATEST_SECONDS = 30.0, 300.0
+"""How often unreachable objects of all ages are looked for: when no large request is held, or at the latest."""
+_NEVER = 1_000_000
+"""Threshold at which Python does so by itself: in the middle of a large body it would take 0.2 s, again and again."""
 _BACKLOG = 2048
 """Connections that wait to be taken."""
+_OTHER_DESCRIPTORS = 256
+"""Descriptors for everything but connections: workers take a handful each."""
+_LEAST_DESCRIPTORS = _OTHER_DESCRIPTORS + 64
 
 
 def bound(host: str, port: int) -> socket.socket:
@@ -65,6 +74,38 @@ def address(listening: socket.socket) -> str:
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
+def _descriptors() -> int:
+    """How many descriptors this process may have."""
+    try:
+        import resource
+    except ImportError:  # Windows, where there is no such limit
+        return sys.maxsize
+    soft = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    return sys.maxsize if soft == resource.RLIM_INFINITY else max(soft, _LEAST_DESCRIPTORS)
+
+
+def _raise_descriptors(wanted: int) -> None:
+    """Let this process have more descriptors, as far as it may: often there are 1,024, and a connection takes one."""
+    with contextlib.suppress(ImportError, ValueError, OSError):
+        import resource
+
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        most = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+        if soft != resource.RLIM_INFINITY and soft < most:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
+
+
+def _collect(last: float, *, is_quiet: bool) -> float:
+    """Look for unreachable objects, where Python does not; returns when that was done last."""
+    now = time.monotonic()
+    if gc.get_threshold()[2] != _NEVER or now - last < (
+        _COLLECT_SECONDS if is_quiet else _COLLECT_LATEST_SECONDS
+    ):
+        return last
+    gc.collect()
+    return now
+
+
 def serve(
     app: Starlette,
     listening: socket.socket,
@@ -84,8 +125,10 @@ def serve(
         WorkbenchError: The workers did not start.
     """
     require_extra()
-    before = sys.getswitchinterval()
+    _raise_descriptors(app.state.connections.limits.max_connections + _OTHER_DESCRIPTORS)
+    before, thresholds = sys.getswitchinterval(), gc.get_threshold()
     sys.setswitchinterval(_SWITCH_SECONDS)
+    gc.set_threshold(*thresholds[:2], _NEVER)
     # What is loaded by now stays: to look through all of it once more takes 50 ms, in the middle of somebody's request.
     gc.collect()
     gc.freeze()
@@ -97,6 +140,7 @@ def serve(
             raise WorkbenchError("the server did not start", found="its workers did not; see above")
     finally:
         gc.unfreeze()
+        gc.set_threshold(*thresholds)
         sys.setswitchinterval(before)
 
 
@@ -109,10 +153,16 @@ def uvicorn_server(
     class Server(uvicorn.Server):
         """uvicorn's, that tells when it is ready, and that any second signal ends at once."""
 
+        collected = time.monotonic()
+
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:
             await super().startup(sockets)
             if self.started:
                 ready()
+
+        async def on_tick(self, counter: int) -> bool:
+            self.collected = _collect(self.collected, is_quiet=not app.state.admission.values)
+            return await super().on_tick(counter)
 
         async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
             await super().shutdown(sockets)
@@ -124,8 +174,10 @@ def uvicorn_server(
             self.force_exit = self.should_exit
             self.should_exit = True
 
+    connections = app.state.connections
+    connections.most = min(connections.most, _descriptors() - _OTHER_DESCRIPTORS)
     config = uvicorn.Config(
-        app, log_config=None, access_log=False, lifespan="on", ws="none", server_header=False,
+        app, http=protocol(connections), log_config=None, access_log=False, lifespan="on", ws="none", server_header=False,
         backlog=_BACKLOG, timeout_graceful_shutdown=max(1, round(stop_seconds)),
     )  # fmt: skip
     return Server(config)

@@ -19,6 +19,10 @@ class Limits:
         max_bytes: Bytes of one request's body; four times as many are held at once for all requests together.
         timeout: Seconds a request may take, from its first byte to its answer. slime waits 120 s, OpenRLHF 180 s.
         queue: Rows that wait or are being graded at once, of all requests.
+        max_row_bytes: Bytes of one row: the letters of its texts, and 128 for each value, which is what it takes as an object.
+        max_values: Values of JSON in one request: lists, objects, texts, numbers. 4,096 rows have 60 each.
+        max_connections: Connections at once.
+        max_connections_per_address: Those of one address, such as a machine with many clients.
 
     Raises:
         WorkbenchError: A number is not positive, or a whole request does not fit into the queue.
@@ -28,10 +32,15 @@ class Limits:
     max_bytes: int = 32 * 2**20
     timeout: float = 100.0
     queue: int = 16_384
+    max_row_bytes: int = 8 * 2**20
+    max_values: int = 250_000
+    max_connections: int = 2048
+    max_connections_per_address: int = 1024
 
     def __post_init__(self) -> None:
-        for name in ("max_rows", "max_bytes", "queue"):
-            value = getattr(self, name)
+        for name, value in vars(self).items():
+            if name == "timeout":
+                continue
             if isinstance(value, bool) or not isinstance(value, int) or value < 1:
                 raise WorkbenchError(f"{name} must be a whole number, 1 or more", found=repr(value))
         if not is_number(self.timeout) or self.timeout <= 0:

@@ -32,7 +32,7 @@ class Batch:
         future: Ends with the grades when every row has one.
         printed: Row to what the grader printed, where rows are graded alone.
         stopped: Nobody waits for it any more: rows that were not begun are cancelled.
-        killed: Rows at which a worker was killed from outside; each is tried once more.
+        lost: Row to the cause of the loss of a worker at it; each is tried once more.
         news: Called whenever rows got their grades but not yet all, on the workers' thread: it must neither wait nor raise.
     """
 
@@ -41,7 +41,7 @@ class Batch:
     future: Future[Grades] = field(default_factory=Future)
     printed: dict[int, str] = field(default_factory=dict)
     stopped: bool = False
-    killed: set[int] = field(default_factory=set)
+    lost: dict[int, str] = field(default_factory=dict)
     news: Callable[[], object] | None = None
     _left: int = field(init=False)
     _bad: int = 0

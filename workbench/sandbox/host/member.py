@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import signal
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -19,11 +17,12 @@ from workbench.sandbox.host.answers import read_checks
 from workbench.sandbox.host.batches import Piece
 from workbench.sandbox.host.limits import CHECKS, Program
 from workbench.sandbox.host.results import Results, page_of
+from workbench.sandbox.host.stopped import is_stopped
 from workbench.sandbox.host.text import clean
-from workbench.sandbox.host.worker import ENDED, Death, Worker
+from workbench.sandbox.host.worker import Death, Worker
 from workbench.sandbox.host.worker_slot import Request, WorkerSlot
 
-__all__ = ["MOST_ROWS", "Member", "was_killed"]
+__all__ = ["MOST_ROWS", "STOPPED_SECONDS", "Member"]
 
 MOST_ROWS = CAPACITY - 1
 """Rows of one command: the page's last number says where to stop."""
@@ -31,6 +30,9 @@ _PRINTED = 4000
 """Characters of what a row printed that are kept."""
 _UNTOLD_SECONDS = 0.05
 """Seconds of a command beyond what its rows tell they took that the way there and back, and a busy machine, account for."""
+STOPPED_SECONDS = 0.2
+"""Seconds that a worker which something has stopped is waited for, before its row goes to another one."""
+_LOOK_SECONDS = 0.05
 _BEGUN = -1.0
 """What a row's time is while it is graded, where the module was made ready for it first."""
 
@@ -50,6 +52,8 @@ class Member(WorkerSlot):
         preparing: Whether the module is being made ready for its row.
         given: Rows at the beginning of its command that are no longer its own: see `give_finished`.
         load_seconds: What loading the module took, by this process's clock.
+        looked: When it was last seen whether it runs.
+        ran: When it was last seen to run.
     """
 
     state: str = "starting"
@@ -62,6 +66,8 @@ class Member(WorkerSlot):
     preparing: bool = False
     given: int = 0
     load_seconds: float = 0.0
+    looked: float = 0.0
+    ran: float = 0.0
 
     @property
     def running(self) -> Worker:
@@ -246,16 +252,30 @@ class Member(WorkerSlot):
             self.results.grades.seconds[self.mark] = time.monotonic() - since
         return self._parts(self.ranges)
 
-    def is_first_time(self, pages: tuple[Any, Any]) -> bool:
-        """Whether the row at which a worker was killed from outside was at none before: it need not be its fault."""
+    def lost_before(self, pages: tuple[Any, Any], cause: str) -> str:
+        """Why a worker was lost at the row that this one was at when it was lost; "" for the first time.
+
+        Args:
+            pages: Its scores and their bits.
+            cause: Why this one was lost, which is remembered.
+        """
         open_rows = np.flatnonzero(pages[1] == NOT_SCORED)
-        if not len(open_rows):
+        # Where all rows were decided it was on its way with the answer.
+        at = int(open_rows[0]) if len(open_rows) else self.request.count - 1
+        for piece in self._parts([(at, at + 1)]):
+            before = piece.batch.lost.get(piece.first, "")
+            piece.batch.lost.setdefault(piece.first, cause)
+            return before
+        return ""
+
+    def is_stopped(self, now: float) -> bool:
+        """Whether its process was stopped and does not run since `STOPPED_SECONDS`."""
+        if now - self.looked < _LOOK_SECONDS:
             return False
-        (piece,) = self._parts([(int(open_rows[0]), int(open_rows[0]) + 1)])
-        if piece.first in piece.batch.killed:
-            return False
-        piece.batch.killed.add(piece.first)
-        return True
+        if now - self.looked > STOPPED_SECONDS or not is_stopped(self.running.pid):
+            self.ran = now
+        self.looked = now
+        return now - self.ran > STOPPED_SECONDS
 
     def keep_finished(self, pages: tuple[Any, Any], *, noted: bool) -> list[Piece]:
         """Keep the finished rows of a worker that was killed, and return all others."""
@@ -268,17 +288,6 @@ class Member(WorkerSlot):
         """Ranges of its command's rows as pieces of their batches."""
         given = self.given
         return [part for start, stop in ranges for part in _part(self.pieces, start - given, stop - given)]
-
-
-def was_killed(death: Death, status: int | None) -> bool:
-    """Whether a worker was ended from outside: by a person, a system short of memory, or with the process it is a fork of.
-
-    Args:
-        death: What was seen.
-        status: Its wait status, asked for where it ended by itself; None where nobody knows it any more.
-    """
-    killed = status is None or (os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL)
-    return death.reason == ENDED and killed
 
 
 def _ranges(rows: NDArray[np.bool_]) -> list[tuple[int, int]]:

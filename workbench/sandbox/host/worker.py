@@ -33,6 +33,7 @@ __all__ = ["Death", "Layout", "Worker", "readable"]
 ENDED = "it ended"
 TIMED_OUT = "it took too long"
 NOT_READING = "it no longer takes commands"
+STOPPED = "it was stopped"
 _SEND_SECONDS = 5.0
 """A worker that does not read its commands for so long is not going to."""
 
@@ -232,7 +233,7 @@ class Worker:
         Raises:
             Death: The worker ended or broke the protocol.
         """
-        self._fill()
+        ended = self._fill()
         if len(self._buffer) < HEADER.size:
             return None
         magic, number, size = HEADER.unpack_from(self._buffer)
@@ -240,24 +241,30 @@ class Worker:
             raise Death("it broke the protocol")
         end = HEADER.size + size
         if len(self._buffer) < end:
+            if ended:  # in the middle of its answer
+                raise Death(ENDED)
             return None
         text = bytes(self._buffer[HEADER.size : end])
         del self._buffer[:end]
         return _parse(text)
 
-    def _fill(self) -> None:
-        """Read what is there. One frame and a header is the most we hold: a flood waits in the pipe."""
+    def _fill(self) -> bool:
+        """Read what is there; returns whether there will be no more.
+
+        One frame and a header is the most we hold: a flood waits in the pipe.
+        """
         while len(self._buffer) <= MAX_TEXT + HEADER.size:
             try:
                 part = os.read(self._out, 65536)
             except BlockingIOError:
-                return
+                return False
             if not part:
                 # What it sent before its end still counts.
                 if len(self._buffer) < HEADER.size:
                     raise Death(ENDED)
-                return
+                return True
             self._buffer += part
+        return False
 
     def close(self) -> int | None:
         """Kill it, free what it held, and return its wait status (None where unknown)."""

@@ -20,10 +20,11 @@ from workbench.sandbox.host.answers import ends_loading, verdict
 from workbench.sandbox.host.batches import Batch, Piece, Waiting
 from workbench.sandbox.host.interpreter import StartError
 from workbench.sandbox.host.limits import SHARED_SECONDS, Program, weakest
-from workbench.sandbox.host.member import MOST_ROWS, Member, was_killed
+from workbench.sandbox.host.member import MOST_ROWS, Member
+from workbench.sandbox.host.outside import OUTSIDE, cause_of, twice
 from workbench.sandbox.host.pool import cores
 from workbench.sandbox.host.row_times import RowTimes
-from workbench.sandbox.host.worker import ENDED, TIMED_OUT, Death, Worker
+from workbench.sandbox.host.worker import ENDED, STOPPED, TIMED_OUT, Death, Worker
 from workbench.sandbox.host.worker_slot import FIRST_ROWS
 from workbench.sandbox.host.zygote import START_SECONDS
 
@@ -39,6 +40,10 @@ _MAKING_SECONDS, _MAKINGS = 0.1, 4.0
 """Time to make a module ready once more: these seconds, and so many times what loading it took."""
 _MOST_LOSSES = 3
 """Workers lost one after the other, none with a row decided, after which nothing is tried any more."""
+_MOST_FROM_OUTSIDE = 12
+"""The same of workers that were ended from outside: to start one more costs a tenth of a second at most."""
+_DOUBT_SECONDS = 60.0
+"""How long after a worker was ended from outside a crash may be from there, too: no row is blamed for it."""
 _EXTRA_IDLE_SECONDS = 60.0
 """Seconds without work after which the workers beyond the usual number end."""
 _CLOSED = GradeError(ErrorKind.CANCELLED, "not graded: the workers were closed")
@@ -69,7 +74,8 @@ class WorkerGroup:
         self._most = _ALONE_ROWS if alone else NOTED_ROWS if program.noted else MOST_ROWS
         self._waiting = Waiting()
         self._times = RowTimes(program.limits.row_seconds, rows=1 if alone else FIRST_ROWS)
-        self._losses = 0
+        self._losses = self._from_outside = 0
+        self._crashed_loading, self._outside_until = False, 0.0
         self._worked = time.monotonic()
         self.members: list[Member] = []
         self._open: set[Batch] = set()
@@ -92,6 +98,8 @@ class WorkerGroup:
         now = time.monotonic()
         for member in list(self.members):
             with self._losing(member):
+                if member.state != "idle" and member.is_stopped(now):
+                    raise Death(STOPPED)
                 self._watch(member, now)
         self._start_workers(now)
         for member in list(self.members):
@@ -187,7 +195,7 @@ class WorkerGroup:
         member.load(self._program)
 
     def _loaded(self, member: Member, reply: Mapping[str, Any]) -> None:
-        problem = member.loads(reply)
+        problem, self._crashed_loading = member.loads(reply), False
         if problem is not None:
             self._close_member(member)
             self._fail_waiting(problem)
@@ -222,7 +230,7 @@ class WorkerGroup:
     def _settle(self, member: Member) -> None:
         self._worked = time.monotonic()
         if member.settle(self._isolation):
-            self._losses = 0
+            self._losses = self._from_outside = 0
         member.stuck = False
 
     def _watch(self, member: Member, now: float) -> None:
@@ -262,33 +270,48 @@ class WorkerGroup:
         # Why it ended is asked of those only that ended by themselves: others take their time to free their memory.
         status = member.running.close() if death.reason == ENDED else None
         self._close_member(member)
-        self._losses += state != "idle"
+        if cause_of(death, status) == OUTSIDE:
+            self._from_outside += 1
+            self._outside_until = time.monotonic() + _DOUBT_SECONDS
+        else:
+            self._losses += state != "idle"
         if pages is not None:
             back = self._left_of(member, pages, death, status)
             self._settle(member)
             self._waiting.put_back(back)
-        elif state == "loading" and ends_loading(death, status):
+        elif state == "loading" and self._is_load_error(death, status):
             error = verdict(death, status, self._limits.hard_load_seconds, missing="the module did not load")
             self._fail_waiting(GradeError(ErrorKind.LOAD, error.message))
-        if self._losses >= _MOST_LOSSES:
+        if self._losses >= _MOST_LOSSES or self._from_outside >= _MOST_FROM_OUTSIDE:
             self._give_up(death)
+
+    def _is_load_error(self, death: Death, status: int | None) -> bool:
+        """Whether a worker that was lost while it loaded says something of the module: not if anything else may have ended it."""
+        cause = cause_of(death, status)
+        if cause == OUTSIDE or not ends_loading(death, status):
+            return False
+        before, self._crashed_loading = self._crashed_loading, True
+        return before or not cause
 
     def _left_of(
         self, member: Member, pages: tuple[Any, Any], death: Death, status: int | None
     ) -> list[Piece]:
         """What a lost worker leaves to do."""
-        if was_killed(death, status) and member.is_first_time(pages):
+        cause = cause_of(death, status)
+        before = member.lost_before(pages, cause) if cause else ""
+        if cause and not before:
             return member.keep_finished(pages, noted=self._program.noted)
-        back = member.salvage(
-            pages, verdict(death, status, self._limits.hard_row_seconds), self._times.rows_at_once
-        )
+        # A row that crashes its worker does so in the same way again.
+        is_ours = cause and (OUTSIDE in (cause, before) or time.monotonic() < self._outside_until)
+        blame = twice(death, status) if is_ours else verdict(death, status, self._limits.hard_row_seconds)
+        back = member.salvage(pages, blame, self._times.rows_at_once)
         self._times.rows_at_once = max(1, min(self._times.rows_at_once, member.batch_rows))
         return back
 
     def _give_up(self, death: Death) -> None:
-        self._losses = 0
+        lost, self._losses, self._from_outside = self._losses + self._from_outside, 0, 0
         if self._isolation:
-            reason = f"not tried: {_MOST_LOSSES} workers in a row were lost ({death.reason})"
+            reason = f"not tried: {lost} workers in a row were lost ({death.reason})"
             self._fail_waiting(GradeError(ErrorKind.SANDBOX, reason))
         else:
             self._end_waiting(StartError("a sandbox worker did not start", found=death.reason))

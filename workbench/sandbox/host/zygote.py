@@ -6,6 +6,7 @@ import json
 import socket
 import struct
 import threading
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -15,12 +16,15 @@ from workbench.sandbox import child
 from workbench.sandbox.host.engine import engine_path
 from workbench.sandbox.host.interpreter import HINT, StartError, start
 from workbench.sandbox.host.janitor import no_interrupts
+from workbench.sandbox.host.stopped import is_stopped
 from workbench.system_limits import check_open_files, limited
 
 __all__ = ["START_SECONDS", "Zygote"]
 
 START_SECONDS = 60.0
 """How long a zygote, or a worker, may take until it is ready."""
+_LOOK_SECONDS = 1.0
+"""How often somebody looks whether a zygote that does not answer was stopped from outside: it is then replaced."""
 
 
 class Zygote:
@@ -47,7 +51,7 @@ class Zygote:
                 raise
         self._control = own_socket
         # For every later request as well: a zygote that hangs must not hang the notebook with it.
-        self._control.settimeout(START_SECONDS)
+        self._control.settimeout(_LOOK_SECONDS)
         self._await_ready()
         if self._process.stderr is not None:
             self._process.stderr.close()  # nobody reads it from here on, and a full pipe would block
@@ -114,9 +118,14 @@ class Zygote:
         return dict(json.loads(self._exactly(size)))
 
     def _exactly(self, size: int) -> bytes:
-        data = b""
+        data, until = b"", time.monotonic() + START_SECONDS
         while len(data) < size:
-            part = self._control.recv(size - len(data))
+            try:
+                part = self._control.recv(size - len(data))
+            except TimeoutError:
+                if time.monotonic() > until or is_stopped(self._process.pid):
+                    raise
+                continue
             if not part:
                 raise EOFError("control socket closed")
             data += part

@@ -1,0 +1,92 @@
+"""A log in which equal lines are counted: a client that is refused a million times writes a line every ten seconds."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+
+__all__ = ["LOG", "CountedLog"]
+
+LOG = logging.getLogger("workbench.serve")
+_SECONDS = 10.0
+"""How long equal lines are counted before their number is written."""
+_MOST_KINDS = 256
+"""Kinds of lines that are told apart; beyond it all others count as one, whatever clients make up."""
+_OTHERS = "other lines"
+
+
+@dataclass
+class _Counted:
+    """Equal lines: the text of the first, when it was written, how many have come since."""
+
+    text: str
+    level: int
+    since: float
+    more: int = 0
+
+
+class CountedLog(logging.Filter):
+    """Writes the first of equal lines at once, and how many more there were at the end of each ten seconds.
+
+    Args:
+        clock: Seconds.
+
+    Attributes:
+        logger: For uvicorn: its errors are counted by their text, and go where the server's own lines go. What it warns of
+            is refused by us, and told there.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        super().__init__()
+        self._clock = clock
+        self._kinds: dict[Hashable, _Counted] = {}
+        # One of this server's own, which is in no registry: its filter must not outlive the server.
+        self.logger = logging.Logger("workbench.serve.connections")  # noqa: LOG001 (see above)
+        self.logger.parent = LOG
+        self.logger.setLevel(logging.ERROR)
+        self.logger.addFilter(self)
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Let the first of equal lines through."""
+        return self._is_new((record.name, record.msg, record.args), record.levelno, record.getMessage())
+
+    def write(self, kind: Hashable, text: str, *, level: int = logging.INFO) -> None:
+        """Write a line, or count it.
+
+        Args:
+            kind: What lines have in common that count as equal.
+            text: The line.
+            level: Of `logging`.
+        """
+        if LOG.isEnabledFor(level) and self._is_new(kind, level, text):
+            LOG.log(level, "%s", text)
+
+    def _is_new(self, kind: Hashable, level: int, text: str) -> bool:
+        self.flush()
+        if kind not in self._kinds and len(self._kinds) >= _MOST_KINDS:
+            kind = _OTHERS
+        known = self._kinds.get(kind)
+        if known is None:
+            self._kinds[kind] = _Counted(text, level, self._clock())
+            return True
+        known.more += 1
+        return False
+
+    def flush(self, *, all_of_them: bool = False) -> None:
+        """Write how many equal lines there were, of kinds whose time is over.
+
+        Args:
+            all_of_them: Also of the others, as at the end of a server.
+        """
+        now = self._clock()
+        # Oldest first, since a kind is put in anew when its time is over.
+        while self._kinds:
+            kind, counted = next(iter(self._kinds.items()))
+            if now - counted.since < _SECONDS and not all_of_them:
+                return
+            del self._kinds[kind]
+            if counted.more:
+                seconds = now - counted.since
+                LOG.log(counted.level, "%d more in %.0f s like: %s", counted.more, seconds, counted.text)
