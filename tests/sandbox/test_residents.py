@@ -6,6 +6,7 @@ import itertools
 import marshal
 import os
 import signal
+import sys
 import threading
 
 import numpy as np
@@ -17,13 +18,13 @@ from tests.browser.lab import wait_until
 from workbench.errors import IsolationError
 from workbench.grade import ErrorKind
 from workbench.sandbox.child.contained import is_self_contained
-from workbench.sandbox.child.protocol import CAPACITY, NOT_SCORED
+from workbench.sandbox.child.protocol import CAPACITY, HEADER, MAGIC, NOT_SCORED
 from workbench.sandbox.host import residents as module
 from workbench.sandbox.host import worker_group
 from workbench.sandbox.host.limits import Limits, Program
 from workbench.sandbox.host.pool import Pool
 from workbench.sandbox.host.residents import new_owner, residents
-from workbench.sandbox.host.worker import Worker
+from workbench.sandbox.host.worker import Death, Worker
 from workbench.thread import StringThread
 
 FAST = Limits(row_seconds=0.5, load_seconds=2.0, memory_mb=128)
@@ -623,3 +624,27 @@ def test_calls_go_on_while_the_residents_are_closed():
     assert answers
     assert all(answers)
     assert grader(thread).score == 1.0
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc, as the host does")
+def test_a_sandbox_process_that_is_stopped_is_replaced():
+    """The next workers come from a new one, and nobody waits for the time that a start may take."""
+    owner = new_owner()
+    lent(COUNT, ["1"], owner=owner)
+    stopped = members()[0].running.zygote
+    os.kill(stopped._process.pid, signal.SIGSTOP)
+    assert lent(COUNT + "\n# another\n", ["2"]).scores[0] == 2.0
+    assert not stopped.alive
+
+
+def test_a_worker_that_ends_within_its_answer_has_ended():
+    """What it owed never comes, so that no row is blamed for its time."""
+    out, written = os.pipe()
+    worker = Worker(zygote=None, layout=None, _out=out)
+    os.set_blocking(out, False)
+    os.write(written, HEADER.pack(MAGIC, 7, 1000) + b"{")
+    assert worker.poll(7) is None
+    os.close(written)
+    with pytest.raises(Death, match="it ended"):
+        worker.poll(7)
+    os.close(out)

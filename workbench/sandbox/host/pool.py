@@ -293,8 +293,17 @@ class Pool:
             SandboxError: The sandbox cannot start here.
         """
         layout = self._layout(program.limits, (0, 0), None, buffer_bytes)
+        layout = replace(layout, extras=extras, library=program.needs_library)
         with self._lock:
-            return Worker.start(self._alive(), replace(layout, extras=extras, library=program.needs_library))
+            zygote = self._alive()
+            try:
+                return Worker.start(zygote, layout)
+            except SandboxError:
+                if zygote.alive:
+                    raise
+            return Worker.start(
+                self._alive(), layout
+            )  # it was killed or stopped from outside: from a new one
 
     def prepare(self, program: Program, *, extras: bool) -> Prepared:
         """Start a worker on another thread, for a `Stream` of few rows that `run` is going to grade.
