@@ -67,6 +67,13 @@ def test_the_function_has_the_main_thread_of_another_process():
     assert thread == "MainThread"
 
 
+def test_a_function_that_needs_the_main_thread_leads_here():
+    """In this process it is called in another thread, where signals cannot be set; the failure names the setting."""
+    grade = CustomGrader(behave)(wb.StringThread([("user", "q"), ("assistant", "fine")]))
+    assert (grade.score, grade.error.kind) == (None, "runtime")
+    assert "own_process=True" in grade.error.message
+
+
 @pytest.mark.parametrize(
     ("completion", "kind", "part"),
     [

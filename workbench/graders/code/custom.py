@@ -127,7 +127,14 @@ class CustomGrader(Grader):
         fn = await self._function()
         argument = sample if _takes_sample(_parameter(fn)) else sample.thread
         run = user_functions.awaited if _is_async(fn) else user_functions.threaded
-        result = await self._in_time(run(lambda: fn(argument), self.timeout))
+        try:
+            result = await self._in_time(run(lambda: fn(argument), self.timeout))
+        except (ValueError, RuntimeError) as error:
+            if "main thread" not in str(error):
+                raise
+            raise RuntimeError(
+                f"{error}; CustomGrader(..., own_process=True) gives the function a main thread"
+            ) from error
         if inspect.isawaitable(result):  # of a lambda around a coroutine function
             result = await self._awaited(result)
         if result is None:  # a forgotten return is no skip: that is Grade.skipped(...)
