@@ -49,7 +49,11 @@ def _role_notes(table: Table) -> Iterator[str]:
         return  # a run refuses these rows, and says so
     taken = set(roles.values())
     free = [name for name in table.column_names if name not in taken]
-    if free and not roles.keys() & {"prompt", "instruction", "messages"} and "prompt" not in given:
+    if (
+        (free or table.is_batch)
+        and not roles.keys() & {"prompt", "instruction", "messages"}
+        and "prompt" not in given
+    ):
         yield f"no prompt was found, and judges that show one cannot be asked{_left_over(free, table, 'prompt')}"
     label = table.verdict_column
     if label:

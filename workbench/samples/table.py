@@ -138,12 +138,13 @@ class Table:
         return self.cells(self.roles[role], rows) if role in self.roles else None
 
     @cached_property
-    def _is_batch(self) -> bool:
-        return bool(batch_roles(self._names))
+    def is_batch(self) -> bool:
+        """Whether the rows are OpenAI's batch output."""
+        return bool(batch_roles(self._names)) and "response" in self._names
 
     def _failed_requests(self) -> dict[int, Fault]:
         """The rows of OpenAI's batch output whose request got no response."""
-        if not self._is_batch or "error" not in self._names:
+        if not self.is_batch or "error" not in self._names:
             return {}
         answers = zip(*(map(unpacked, self.cells(name, None)) for name in ("response", "error")), strict=True)
         reasons = {row: failed_request(*answer) for row, answer in enumerate(answers)}
@@ -259,7 +260,7 @@ class Table:
     @property
     def _wraps_answers(self) -> bool:
         """Whether completions stand inside the answers of an API."""
-        return self._is_batch and self.roles.get("completion") == "response"
+        return self.is_batch and self.roles.get("completion") == "response"
 
     def conversation_cells(self, rows: Rows | slice | None) -> dict[str, Any]:
         """Role to cells, for the roles that conversations are made of."""
