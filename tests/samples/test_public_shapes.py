@@ -164,6 +164,21 @@ def test_both_sides_of_a_pair_are_rows_of_one_group(row):
     assert any("'chosen' says which" in note for note in samples.notes)
 
 
+def test_sides_that_are_not_graded_are_said(tmp_path):
+    """Read lazily beside messages, beside another completion, or where one side was mapped."""
+    row = SEVERAL["with the chosen messages"]
+    pd.DataFrame([row]).to_parquet(tmp_path / "x.parquet")
+    lazy = wb.Samples(
+        wb.Samples(pd.DataFrame([row]), columns={"completion": None}).frame, columns={"completion": "chosen"}
+    )
+    beside = wb.Samples([{**SEVERAL["explicit prompt"], "completion": A}])
+    with pytest.warns(SamplesWarning, match="'chosen' and 'rejected' are not graded"):
+        read = wb.read_samples(tmp_path / "x.parquet", lazy=True)
+    assert len(read) == 1
+    for samples in (lazy, beside):
+        assert any("'rejected' are not graded" in note for note in samples.notes)
+
+
 def test_a_tie_has_no_side_that_was_chosen():
     """Nothing is made up."""
     row = {"prompt": Q, "response_a": A, "response_b": B, "winner": "tie"}

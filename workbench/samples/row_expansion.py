@@ -21,9 +21,9 @@ from workbench.samples.proposals import PEEKED
 from workbench.samples.roles import answer_in, completions_of
 from workbench.samples.table import Loaded
 
-__all__ = ["expanded"]
+__all__ = ["PAIRS", "expanded"]
 
-_PAIRS = (
+PAIRS = (
     ("chosen", "rejected"),
     ("preferred_output", "non_preferred_output"),
     ("conversation_a", "conversation_b"),
@@ -92,7 +92,7 @@ def _pair_of(frame: pd.DataFrame, columns: Mapping[str, str | None]) -> tuple[An
     folded = {str(name).casefold(): name for name in reversed(list(frame.columns))}
     if any(name in folded for name in ("completion", "output", "response")):
         return None
-    for first, second in _PAIRS:
+    for first, second in PAIRS:
         if first in folded and second in folded:
             pair = folded[first], folded[second]
             if all(_hold_answers(frame[name]) for name in pair):
@@ -133,7 +133,7 @@ def _has_user(cell: Any) -> bool:
 def _verdicts(frame: pd.DataFrame, pair: Sequence[Any], row: int) -> tuple[bool | None, bool | None]:
     """Whether each side of a pair was chosen; None where nothing says, or neither was."""
     first, second = (str(name).casefold() for name in pair)
-    if (first, second) in _PAIRS[:2]:
+    if (first, second) in PAIRS[:2]:
         return True, False
     if "winner" in frame.columns:
         winner = str(frame["winner"].iloc[row]).casefold()
