@@ -544,6 +544,22 @@ class TestTextsOfMessages:
             assert turns(wb.Samples(frame.astype("string[pyarrow]"))) == PLAIN
             assert wb.Samples(frame.astype(object)).completions() == [A]
 
+    @pytest.mark.parametrize("form", [repr, json.dumps])
+    def test_messages_far_down_in_a_file_that_is_read_lazily(self, form, tmp_path):
+        """Only its first rows are looked at when it is opened; the others are when they are read."""
+        texts = [f"answer {row}" for row in range(900)] + [form([SAID])]
+        pd.DataFrame({"prompt": [*map(str, range(900)), form([USER])], "completion": texts}).to_parquet(
+            tmp_path / "x.parquet"
+        )
+        samples = wb.read_samples(tmp_path / "x.parquet", lazy=True)
+        code = wb.FunctionGrader.from_source(
+            f"async def grade(thread):\n    return float(thread.completion() == {A!r})\n"
+        )
+        assert code.validate().ok
+        report = wb.Suite([code, wb.ExactMatch(expected=A)]).run(samples, progress=False)
+        assert report.scores.iloc[-1].tolist() == [1.0, 1.0]
+        assert report.scores.iloc[:-1].to_numpy().sum() == 0
+
     def test_a_repr_that_numpy_cut_fails(self):
         """It is no text to be graded."""
         cut = str(np.array([SAID, SAID], dtype=object))
