@@ -79,6 +79,12 @@ ONE_ROW = {
         "request": {"contents": [{"role": "user", "parts": [{"text": Q}]}]},
         "response": {"candidates": [{"content": {"role": "model", "parts": [{"text": A}]}}]},
     },
+    "Anthropic's batch result": {
+        "prompt": Q, "custom_id": "k7", "result": {"type": "succeeded", "message": {"role": "assistant", "content": [{"type": "text", "text": A}]}},
+    },
+    "Bedrock's batch": {
+        "recordId": "K7", "modelInput": {"messages": [USER]}, "modelOutput": {"role": "assistant", "content": [{"type": "text", "text": A}]},
+    },
     "text of numpy's kind": {"prompt": np.str_(Q), "completion": np.array([A], dtype=object)},
 }  # fmt: skip
 
@@ -158,6 +164,21 @@ def test_both_sides_of_a_pair_are_rows_of_one_group(row):
     assert any("'chosen' says which" in note for note in samples.notes)
 
 
+def test_sides_that_are_not_graded_are_said(tmp_path):
+    """Read lazily beside messages, beside another completion, or where one side was mapped."""
+    row = SEVERAL["with the chosen messages"]
+    pd.DataFrame([row]).to_parquet(tmp_path / "x.parquet")
+    lazy = wb.Samples(
+        wb.Samples(pd.DataFrame([row]), columns={"completion": None}).frame, columns={"completion": "chosen"}
+    )
+    beside = wb.Samples([{**SEVERAL["explicit prompt"], "completion": A}])
+    with pytest.warns(SamplesWarning, match="'chosen' and 'rejected' are not graded"):
+        read = wb.read_samples(tmp_path / "x.parquet", lazy=True)
+    assert len(read) == 1
+    for samples in (lazy, beside):
+        assert any("'rejected' are not graded" in note for note in samples.notes)
+
+
 def test_a_tie_has_no_side_that_was_chosen():
     """Nothing is made up."""
     row = {"prompt": Q, "response_a": A, "response_b": B, "winner": "tie"}
@@ -185,6 +206,54 @@ def test_several_answers_in_a_cell_are_rows_of_one_group(cell, name):
     assert list(samples.ids) == ["n", "n#2"]
     assert set(samples.groups) == {Q}
     assert len(samples.notes) == 1
+
+
+def test_what_stands_beside_an_answer_of_a_list_is_kept():
+    """UltraFeedback's models, scores and critiques."""
+    answers = [
+        {"model": "x", "response": A, "critique": "Fine."},
+        {"model": "y", "response": B, "critique": "No."},
+    ]
+    samples = wb.Samples([{"instruction": Q, "models": ["x", "y"], "completions": answers}])
+    assert [sample.thread.completion() for sample in samples] == [A, B]
+    assert samples[1].thread.metadata["choice_details"] == {"model": "y", "critique": "No."}
+
+
+def test_a_list_of_somebodys_own_objects_is_one_answer():
+    """Such as what a model extracted."""
+    found = [{"text": "Prague", "type": "place"}, {"text": "Vltava", "type": "river"}]
+    samples = wb.Samples([{"prompt": Q, "output": found}])
+    assert json.loads(samples[0].thread.completion()) == found
+    assert any("JSON text" in note for note in samples.notes)
+
+
+def test_errors_of_a_batch_fail_their_rows():
+    """Anthropic's, with the reason."""
+    rows = [
+        {"custom_id": "a", "result": {"type": "succeeded", "message": SAID}},
+        {"custom_id": "b", "result": {"type": "errored", "error": {"message": "overloaded"}}},
+    ]
+    samples = wb.Samples(rows)
+    assert samples[0].id == "a"
+    assert "overloaded" in samples.problems[1]
+
+
+def test_a_batch_without_prompts_says_so():
+    """They are in the file of requests."""
+    assert any(
+        "no prompt" in note
+        for note in wb.Samples([{key: batch_line(SAID)[key] for key in ("custom_id", "response")}]).notes
+    )
+
+
+@pytest.mark.parametrize(
+    "text", [" " * 2_000_000, "[" + " " * 2_000_000, '{"role"' + " " * 2_000_000, "1" * 200_000 + "!"]
+)
+def test_long_texts_are_looked_at_once(text):
+    """They are what the model wrote; a pattern that tries again from each character would not come to an end."""
+    samples = wb.Samples([{"prompt": Q, "completion": text, "model_reply": text}])
+    assert samples[0].thread.completion() == text
+    assert isinstance(samples.notes, tuple)
 
 
 def test_every_choice_of_a_batch_is_a_row():
@@ -474,6 +543,22 @@ class TestTextsOfMessages:
             assert turns(wb.Samples(frame)) == PLAIN
             assert turns(wb.Samples(frame.astype("string[pyarrow]"))) == PLAIN
             assert wb.Samples(frame.astype(object)).completions() == [A]
+
+    @pytest.mark.parametrize("form", [repr, json.dumps])
+    def test_messages_far_down_in_a_file_that_is_read_lazily(self, form, tmp_path):
+        """Only its first rows are looked at when it is opened; the others are when they are read."""
+        texts = [f"answer {row}" for row in range(900)] + [form([SAID])]
+        pd.DataFrame({"prompt": [*map(str, range(900)), form([USER])], "completion": texts}).to_parquet(
+            tmp_path / "x.parquet"
+        )
+        samples = wb.read_samples(tmp_path / "x.parquet", lazy=True)
+        code = wb.FunctionGrader.from_source(
+            f"async def grade(thread):\n    return float(thread.completion() == {A!r})\n"
+        )
+        assert code.validate().ok
+        report = wb.Suite([code, wb.ExactMatch(expected=A)]).run(samples, progress=False)
+        assert report.scores.iloc[-1].tolist() == [1.0, 1.0]
+        assert report.scores.iloc[:-1].to_numpy().sum() == 0
 
     def test_a_repr_that_numpy_cut_fails(self):
         """It is no text to be graded."""

@@ -58,7 +58,9 @@ def _grader_frame(ids: Any, name: str, grades: Grades) -> pd.DataFrame:
     )
 
 
-_NEVER_STARTED = frozenset({ErrorKind.CANCELLED, ErrorKind.BUDGET, ErrorKind.SAMPLE, ErrorKind.SANDBOX})
+_NEVER_STARTED = frozenset(
+    {ErrorKind.CANCELLED, ErrorKind.BUDGET, ErrorKind.NO_COMPLETION, ErrorKind.SAMPLE, ErrorKind.SANDBOX}
+)
 
 
 def isolation(grades: Grades) -> str:

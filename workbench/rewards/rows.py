@@ -126,10 +126,15 @@ def row_of(name: str, prompt: Any, completion: Any, metadata: Mapping[str, Any],
     try:
         keys = (column,) if column else ROLES["reference"]
         values, left_out = _plain_values(metadata, keys)
-        reference = next((values[key] for key in keys if values.get(key) is not None), None)
+        reference = next((values[key] for key in keys if _is_reference(values.get(key), key, column)), None)
         return Row(name, thread_of(prompt, completion, values), reference, left_out=left_out)
     except (TypeError, ValueError, NotPlainError) as error:
         return Row(name, None, problem=str(error)[:_PROBLEM_LENGTH])
+
+
+def _is_reference(value: Any, key: str, column: str) -> bool:
+    """Whether a column's value can be the reference: a truth value under `label` is a verdict, unless it was named."""
+    return value is not None and not (isinstance(value, bool) and key == "label" and not column)
 
 
 def labelled_row(

@@ -39,12 +39,13 @@ _LANGCHAIN = frozenset({"ai", "chat", "function", "human", "system", "tool"})
 _ITEMS = frozenset({"function_call", "function_call_output", "message", "reasoning"})
 _FOREIGN_KEYS = frozenset({"functionCall", "functionResponse", "function_call", "inlineData"})
 _ITEM_ENDINGS = ("_call", "_call_output")
+_BEGIN = 1_000
+"""Characters that are looked at for the beginning of a list of objects."""
 _MAX_REPR = 1_000_000
 """Characters of a Python repr that are read: `ast.literal_eval` takes about 100 bytes for each."""
 _MAX_DEPTH = 100
 """Levels of brackets in a Python repr that are read."""
 
-_STARTS_AS_CHAT = re.compile(r"\s*\[?\s*\{")
 _NAMES_A_SPEAKER = re.compile(r"""(['"])(?:role|from|message\.role|type)\1\s*:""")
 _REPR_OF_CHAT = re.compile(r"\s*\[\s*\{\s*'(?:role|content|from|value|parts)'\s*:")
 
@@ -74,7 +75,10 @@ def chat_of(value: Any, *, strict: bool = False) -> list[Any] | None:
 
 def is_chat_text(text: str) -> bool:
     """Whether a text may be messages as JSON text or as Python's repr: a quick look."""
-    return _STARTS_AS_CHAT.match(text) is not None and _NAMES_A_SPEAKER.search(text) is not None
+    begin = text.lstrip()[:_BEGIN]
+    # Without a regular expression: white space of a megabyte would take it minutes.
+    is_open = begin.startswith("{") or (begin.startswith("[") and begin[1:].lstrip().startswith("{"))
+    return is_open and _NAMES_A_SPEAKER.search(text) is not None
 
 
 def chat_in_text(text: str) -> list[Any] | None:

@@ -99,7 +99,10 @@ LABEL_NAMES = ROLES["reference"][:5]
 _BY_CONTENT: Mapping[str, tuple[tuple[str, ...], Callable[[Sequence[Any]], bool]]] = {
     "messages": (("conversations", "conversation", "contents", "chat", "dialog", "dialogue"), are_chats),
     "prompt": (("body", "modelInput"), are_requests),
-    "completion": (("completions", "responses", "generations", "samples", "predictions"), are_completions),
+    "completion": (
+        ("completions", "responses", "generations", "samples", "predictions", "modelOutput", "result"),
+        are_completions,
+    ),
 }
 """Role to names that it is recognised by where the first cells hold what it needs, and what looks at them."""
 

@@ -27,8 +27,11 @@ __all__ = [
 ]
 
 _BATCH_COLUMNS = frozenset({"custom_id", "response"})
+_RESULT_COLUMNS = frozenset({"custom_id", "result"})
 _SAID = frozenset({"generated_text", "output", "response", "text"})
 """Names of a text that what is told of it may stand beside."""
+_ANSWERS = frozenset({"completion", "generated_text", "response"})
+"""Names that a model's answer has and a part of a structured one does not."""
 _ABOUT = frozenset({
     "annotations", "citations", "confidence_scores", "cost", "created", "duration", "finish_reason", "generator", "id",
     "index", "latency", "logprobs", "meta", "metadata", "model", "model_id", "model_name", "overall_score", "scores",
@@ -42,8 +45,8 @@ class EnvelopeError(ValueError):
 
 
 def batch_roles(names: Sequence[str]) -> dict[str, str]:
-    """Roles of OpenAI's batch output: a row is called by the name its author gave the request."""
-    return {"id": "custom_id"} if set(names) >= _BATCH_COLUMNS else {}
+    """Roles of OpenAI's and Anthropic's batch output: a row is called by the name its author gave the request."""
+    return {"id": "custom_id"} if set(names) >= _BATCH_COLUMNS or set(names) >= _RESULT_COLUMNS else {}
 
 
 def message_in(value: Mapping[str, Any]) -> list[Any] | None:
@@ -103,16 +106,22 @@ def request_in(value: Mapping[str, Any]) -> list[Any] | None:
     return [*_system(first), *chat]
 
 
-def text_in(value: Mapping[str, Any], names: Sequence[str]) -> str | None:
+def text_in(value: Mapping[str, Any], names: Sequence[str], *, listed: bool = False) -> str | None:
     """The text in an object round one text: it stands under one of some names, and there is nothing beside it but what is told of it.
 
     None where the object is somebody's own, such as an answer in JSON.
+
+    Args:
+        value: The object.
+        names: Under which the text may stand.
+        listed: Whether it is one of a list of answers: then anything may stand beside a text under a name that only a model's
+            answer has.
     """
     found = [key for key in value if key in names and isinstance(value[key], str)]
     if len(found) != 1:
         return None
     rest = {str(key) for key in value if key != found[0] and not is_missing(value[key])}
-    is_whole = not rest or (found[0] in _SAID and rest <= _ABOUT)
+    is_whole = not rest or (found[0] in _SAID and rest <= _ABOUT) or (listed and found[0] in _ANSWERS)
     return value[found[0]] if is_whole else None
 
 

@@ -9,8 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.display_text import counted, one_line
+from workbench.samples.columns import ROLES
 from workbench.samples.proposals import could_be_read, mapping_text, proposed
 from workbench.samples.roles import is_own_object
+from workbench.samples.row_expansion import PAIRS
 
 if TYPE_CHECKING:
     from workbench.samples.table import Rows, Table
@@ -19,6 +21,8 @@ __all__ = ["dataset_notes"]
 
 _FEWEST = 10
 """Rows from which a note says that all share one prompt: fewer are likely the rollouts of one prompt, tried out."""
+_LOOKED_AT = 50
+"""Columns without a role that are looked at: of a file each is read for it."""
 _LISTED = 8
 """Columns that a note names."""
 _FIRST = 10_000
@@ -43,26 +47,49 @@ def dataset_notes(table: Table, rows: Rows) -> tuple[str, ...]:
 
 
 def _role_notes(table: Table) -> Iterator[str]:
-    """Sentences for a prompt and a reference that no column was found for, with the columns that are left over."""
-    roles, given = table.roles, table.given
+    """Sentences for roles that no column was found for, with the columns that are left over."""
+    roles = table.roles
     if "completion" not in roles and "messages" not in roles:
         return  # a run refuses these rows, and says so
     taken = set(roles.values())
-    free = [name for name in table.column_names if name not in taken]
-    if free and not roles.keys() & {"prompt", "instruction", "messages"} and "prompt" not in given:
-        yield f"no prompt was found, and judges that show one cannot be asked{_left_over(free, table, 'prompt')}"
-    label = table.verdict_column
-    if label:
+    free = [name for name in table.column_names if name not in taken][:_LOOKED_AT]
+    yield from _missing_prompt(table, free)
+    yield from _ungraded_sides(table.column_names, roles)
+    if label := table.verdict_column:
         yield (
             f"column {label!r} holds verdicts, and was not read as the reference; if it is, map it: "
             f"columns={{'reference': {label!r}}}"
         )
-    could = [name for name in free if name != label and could_be_read(name, "reference", table.first_cells)]
-    if "reference" not in roles and "reference" not in given and could:
-        yield f"no reference was found{_left_over(could, table, 'reference')}"
-    if roles.get("instruction") and "prompt" not in roles and "context" in free:
+    yield from _missing_reference(table, [name for name in free if name != label])
+    if "instruction" in roles and "prompt" not in roles and "context" in free:
         mapping = mapping_text({"instruction": roles["instruction"], "prompt": "context"})
         yield f"column 'context' is not in the prompt, which is the instruction alone; to add it, map it: {mapping}"
+
+
+def _missing_prompt(table: Table, free: Sequence[str]) -> Iterator[str]:
+    is_found = bool(table.roles.keys() & {"prompt", "instruction", "messages"})
+    if (free or table.is_batch) and not is_found and "prompt" not in table.given:
+        yield f"no prompt was found, and judges that show one cannot be asked{_left_over(free, table, 'prompt')}"
+
+
+def _missing_reference(table: Table, free: Sequence[str]) -> Iterator[str]:
+    if "reference" in table.roles or "reference" in table.given:
+        return
+    known = {other for role, names in ROLES.items() if role != "reference" for other in names}
+    others = [name for name in free if name.casefold() not in known]
+    could = [name for name in others if could_be_read(name, "reference", table.first_cells)]
+    if could:
+        yield f"no reference was found{_left_over(could, table, 'reference')}"
+
+
+def _ungraded_sides(names: Sequence[str], roles: Mapping[str, str]) -> Iterator[str]:
+    """A sentence for answers of pairs that stay columns: beside other answers, mapped by hand, or read lazily."""
+    folded = {name.casefold(): name for name in reversed(names)}
+    for pair in PAIRS:
+        sides = [folded[side] for side in pair if side in folded]
+        left = [name for name in sides if name not in roles.values()]
+        if len(sides) == len(pair) and left:
+            yield f"answers in {' and '.join(map(repr, left))} are not graded: they are columns of their rows"
 
 
 def _left_over(names: Sequence[str], table: Table, role: str) -> str:

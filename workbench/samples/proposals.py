@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from workbench.samples.chats import chat_of
+from workbench.samples.envelopes import EnvelopeError, message_in
 from workbench.samples.plain import NotPlainError, is_missing, plain
 from workbench.samples.roles import completions_of
 
@@ -32,6 +33,9 @@ PEEKED = 256
 _MANY, _SHARE = 20, 0.1
 """Rows from which texts are counted, and the share of different ones up to which they are kinds of rows."""
 
+_LONGEST_ID = 200
+"""Characters of an id, an address or a number at most."""
+
 VERDICTS = frozenset({
     "accept", "accepted", "bad", "correct", "fail", "failed", "false", "good", "incorrect", "pass", "passed", "reject",
     "rejected", "right", "true", "wrong",
@@ -54,7 +58,7 @@ _WORDS = {
 
 _NEVER = frozenset({
     "annotator", "at", "author", "category", "context", "contexts", "cost", "count", "dataset", "date", "difficulty", "docs",
-    "document", "documents", "domain", "error", "format", "hash", "id", "ids", "idx", "index", "key", "lang", "language", "len",
+    "document", "documents", "domain", "error", "format", "generator", "hash", "id", "ids", "idx", "index", "key", "lang", "language", "len",
     "length", "name", "num", "number", "path", "rater", "score", "source", "sources", "split", "status", "subject", "tag", "tags",
     "time", "timestamp", "tokens", "topic", "ts", "tstamp", "type", "url", "uuid", "version", "worker", "writer",
 })  # fmt: skip
@@ -109,7 +113,7 @@ def could_be_read(name: str, role: str, peek: Peek) -> bool:
     if not cells:
         return False
     if all(isinstance(cell, str) for cell in cells):
-        is_prose = sum(_NO_PROSE.fullmatch(cell.strip()) is None and bool(cell.strip()) for cell in cells)
+        is_prose = sum(map(_is_prose, cells))
         is_fitting = is_prose * 2 > len(cells) and (role == "prompt" or not _are_few(cells))
         return is_fitting or (role == "reference" and _is_named_for(name, role))
     if any(
@@ -120,6 +124,12 @@ def could_be_read(name: str, role: str, peek: Peek) -> bool:
     if role == "reference":
         return _is_named_for(name, role) and all(isinstance(cell, int | str) for cell in cells)
     return are_chats(cells) or (role == "completion" and are_completions(cells))
+
+
+def _is_prose(cell: str) -> bool:
+    text = cell.strip()
+    # The pattern takes a long time for a long text, and no id is that long.
+    return len(text) > _LONGEST_ID or (bool(text) and _NO_PROSE.fullmatch(text) is None)
 
 
 def _are_few(cells: Sequence[str]) -> bool:
@@ -146,9 +156,18 @@ def are_chats(cells: Sequence[Any]) -> bool:
 
 
 def are_completions(cells: Sequence[Any]) -> bool:
-    """Whether all cells are lists of completions."""
+    """Whether all cells are lists of completions, or an API's answers."""
     values = _plain(cells)
-    return bool(values) and all(isinstance(value, list) and bool(completions_of(value)) for value in values)
+    return bool(values) and all(
+        bool(completions_of(value)) if isinstance(value, list) else _is_api_answer(value) for value in values
+    )
+
+
+def _is_api_answer(value: Any) -> bool:
+    try:
+        return isinstance(value, Mapping) and message_in(value) is not None
+    except EnvelopeError:
+        return True  # of a request that failed
 
 
 def are_requests(cells: Sequence[Any]) -> bool:

@@ -14,6 +14,7 @@ from workbench.thread import StringThread
 __all__ = [
     "WRAPPED_REFERENCES",
     "CellError",
+    "answer_in",
     "completion_of",
     "completions_of",
     "is_own_object",
@@ -150,7 +151,7 @@ def completion_of(value: Any, column: str = "") -> list[Any] | None:
             f"{len(several)} completions in one cell",
             "one completion a row, or data in memory, where each becomes a row",
         )
-    content = several[0] if several else content
+    content = answer_in(several[0]) if several else content
     if isinstance(content, str):
         return [{"role": "assistant", "content": content}]
     chat = _unwrapped(content, column) if isinstance(content, dict) else content
@@ -162,6 +163,12 @@ def completion_of(value: Any, column: str = "") -> list[Any] | None:
     return [{"role": "assistant", "content": text(content)}]
 
 
+def answer_in(value: Any) -> Any:
+    """One of a list of answers: the text of an object round it, anything else as it is."""
+    inner = text_in(value, _COMPLETION_KEYS, listed=True) if isinstance(value, dict) else None
+    return value if inner is None else inner
+
+
 def completions_of(content: Any) -> list[Any]:
     """The completions that a cell of plain data holds: texts, objects round a text, chats, an API's choices; none where it is one by itself."""
     if isinstance(content, dict):
@@ -171,7 +178,9 @@ def completions_of(content: Any) -> list[Any]:
     if all(isinstance(one, str) for one in content):
         return content
     if all(
-        isinstance(one, dict) and text_in(one, _COMPLETION_KEYS) is not None and "role" not in one
+        isinstance(one, dict)
+        and text_in(one, _COMPLETION_KEYS, listed=True) is not None
+        and "role" not in one
         for one in content
     ):
         return content

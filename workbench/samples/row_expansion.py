@@ -18,12 +18,12 @@ from workbench.samples.columns import recognise
 from workbench.samples.envelopes import unpacked
 from workbench.samples.plain import NotPlainError, is_missing, plain
 from workbench.samples.proposals import PEEKED
-from workbench.samples.roles import completions_of
+from workbench.samples.roles import answer_in, completions_of
 from workbench.samples.table import Loaded
 
-__all__ = ["expanded"]
+__all__ = ["PAIRS", "expanded"]
 
-_PAIRS = (
+PAIRS = (
     ("chosen", "rejected"),
     ("preferred_output", "non_preferred_output"),
     ("conversation_a", "conversation_b"),
@@ -79,7 +79,7 @@ def _without_pairs(
     own[name] = _column(answers, own.index)
     own["chosen"] = _column(chosen, own.index)
     note = (
-        f"{counted(len(frame), 'pair')} of {pair[0]!r} and {pair[1]!r} are read as {len(own):,} rows; "
+        f"{counted(len(frame), 'pair')} of {pair[0]!r} and {pair[1]!r} read as {len(own):,} rows; "
         "the column 'chosen' says which side a row is"
     )
     return replace(result, frame=own), (note,)
@@ -92,7 +92,7 @@ def _pair_of(frame: pd.DataFrame, columns: Mapping[str, str | None]) -> tuple[An
     folded = {str(name).casefold(): name for name in reversed(list(frame.columns))}
     if any(name in folded for name in ("completion", "output", "response")):
         return None
-    for first, second in _PAIRS:
+    for first, second in PAIRS:
         if first in folded and second in folded:
             pair = folded[first], folded[second]
             if all(_hold_answers(frame[name]) for name in pair):
@@ -133,7 +133,7 @@ def _has_user(cell: Any) -> bool:
 def _verdicts(frame: pd.DataFrame, pair: Sequence[Any], row: int) -> tuple[bool | None, bool | None]:
     """Whether each side of a pair was chosen; None where nothing says, or neither was."""
     first, second = (str(name).casefold() for name in pair)
-    if (first, second) in _PAIRS[:2]:
+    if (first, second) in PAIRS[:2]:
         return True, False
     if "winner" in frame.columns:
         winner = str(frame["winner"].iloc[row]).casefold()
@@ -159,7 +159,12 @@ def _without_lists(loaded: Loaded, columns: Columns) -> tuple[Loaded, Columns, t
     result = _repeated(loaded, frame, rows)
     own = result.frame
     assert isinstance(own, pd.DataFrame)
-    own[name] = _column([one for cell in cells for one in cell], own.index)
+    answers = [one for cell in cells for one in cell]
+    own[name] = _column(list(map(answer_in, answers)), own.index)
+    if any(
+        answer_in(one) is not one for one in answers
+    ):  # what stands beside their texts, such as the model and its scores
+        own["choice_details"] = _column([_details(one) for one in answers], own.index)
     count = next(free for free in ("choice", "choice_index", "completion_index") if free not in frame.columns)
     own[count] = [at for cell in cells for at in range(len(cell))]
     if not roles.keys() & {"group", "messages", "instruction", "prompt"} and "group" not in own.columns:
@@ -198,6 +203,12 @@ def _answers(cell: Any, *, unpack: bool) -> list[Any]:
     except NotPlainError:
         return [cell]
     return several if len(several) > 1 else [cell]
+
+
+def _details(answer: Any) -> dict[str, Any] | None:
+    """An object round an answer without the answer."""
+    text = answer_in(answer)
+    return None if text is answer else {key: value for key, value in answer.items() if value is not text}
 
 
 def _groups(frame: pd.DataFrame, column: str | None, rows: NDArray[np.intp]) -> list[str]:

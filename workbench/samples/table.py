@@ -43,7 +43,7 @@ from workbench.samples.plain import is_missing, plain, text
 from workbench.samples.proposals import PEEKED
 from workbench.samples.roles import WRAPPED_REFERENCES, joined_prompts, reference_of_cell
 
-__all__ = ["Loaded", "Rows", "Table"]
+__all__ = ["Loaded", "Rows", "Table", "hold_chats"]
 
 _SCAN = 512
 _TEXTS_AT_ONCE = 16_384
@@ -138,12 +138,13 @@ class Table:
         return self.cells(self.roles[role], rows) if role in self.roles else None
 
     @cached_property
-    def _is_batch(self) -> bool:
-        return bool(batch_roles(self._names))
+    def is_batch(self) -> bool:
+        """Whether the rows are OpenAI's batch output."""
+        return bool(batch_roles(self._names)) and "response" in self._names
 
     def _failed_requests(self) -> dict[int, Fault]:
         """The rows of OpenAI's batch output whose request got no response."""
-        if not self._is_batch or "error" not in self._names:
+        if not self.is_batch or "error" not in self._names:
             return {}
         answers = zip(*(map(unpacked, self.cells(name, None)) for name in ("response", "error")), strict=True)
         reasons = {row: failed_request(*answer) for row, answer in enumerate(answers)}
@@ -201,11 +202,7 @@ class Table:
 
     def _holds_chats(self, column: str) -> bool:
         """Whether a column of text holds messages as JSON text or as Python's repr; of a file that is read lazily, its first rows."""
-        for piece in self._texts(column, slice(0, _SCAN) if self.data.is_lazy else None):
-            candidates = piece.filter(pc.fill_null(pc.match_substring_regex(piece, r"^\s*\[?\s*\{"), False))
-            if any(holds_chat(text) for text in candidates.to_pylist()):
-                return True
-        return False
+        return any(map(hold_chats, self._texts(column, slice(0, _SCAN) if self.data.is_lazy else None)))
 
     @cached_property
     def reads_without_looking(self) -> bool:
@@ -259,7 +256,7 @@ class Table:
     @property
     def _wraps_answers(self) -> bool:
         """Whether completions stand inside the answers of an API."""
-        return self._is_batch and self.roles.get("completion") == "response"
+        return self.is_batch and self.roles.get("completion") == "response"
 
     def conversation_cells(self, rows: Rows | slice | None) -> dict[str, Any]:
         """Role to cells, for the roles that conversations are made of."""
@@ -470,11 +467,16 @@ class Table:
 
     def completions(self, rows: Rows | slice | None) -> list[str | None]:
         """The text of each completion (n,), None where the last turn is not the assistant's or the row cannot be read."""
-        turns, count = self.text_turns, self._count(rows)
-        if turns is None:
-            wires = self._conversations(rows)
-            return [turn[-1][1] if turn and turn[-1][0] == "assistant" else None for turn in wires]
-        return self._text_cells(turns["completion"], rows) if "completion" in turns else [None] * count
+        turns = self.text_turns
+        if turns is not None:
+            if "completion" not in turns:
+                return [None] * self._count(rows)
+            texts = self._text_cells(turns["completion"], rows)
+            # Only the first rows of a file were looked at.
+            if not self.data.is_lazy or not any(holds_chat(text) for text in texts if text is not None):
+                return texts
+        wires = self._conversations(rows)
+        return [turn[-1][1] if turn and turn[-1][0] == "assistant" else None for turn in wires]
 
     def _text_cells(self, column: str, rows: Rows | slice | None) -> list[str | None]:
         """The cells of a column of text, None for a missing one and where the line cannot be read."""
@@ -581,6 +583,12 @@ def _are_whole(pieces: Iterable[NDArray[Any]]) -> bool:
             return False
         others = others or bool(((values != 0) & (values != 1)).any())
     return others
+
+
+def hold_chats(cells: pa.ChunkedArray) -> bool:
+    """Whether one of some texts holds messages as JSON text or as Python's repr."""
+    candidates = cells.filter(pc.fill_null(pc.match_substring_regex(cells, r"^\s*\[?\s*\{"), False))
+    return any(holds_chat(text) for text in candidates.to_pylist())
 
 
 def _blank(cells: pa.ChunkedArray) -> NDArray[np.bool_]:

@@ -41,6 +41,7 @@ _FLAGS = {
     ErrorKind.JUDGE_PARSE: "model_grader_parse_error",
     ErrorKind.JUDGE_REFUSAL: "model_grader_refusal_error",
     ErrorKind.ENDPOINT: "unresponsive_reward_error",
+    ErrorKind.NO_COMPLETION: "sample_parse_error",
     ErrorKind.SAMPLE: "sample_parse_error",
     ErrorKind.SANDBOX: "python_grader_server_error",
     ErrorKind.CANCELLED: "other_error",
