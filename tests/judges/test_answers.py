@@ -216,6 +216,12 @@ def test_an_answer_above_the_limit_is_an_error_of_its_own(platform):
     assert failure(answer_text, Reply("", raw={"tool_calls": [call]}), platform).kind == "judge_too_long"
 
 
+@pytest.mark.parametrize("part", ["\\frac{a_{i}}{b_{j}} ", "{1: 2}\n", "if (x) { y = 1; }\n", "{{name}} "])
+def test_braces_of_formulas_and_code_do_not_count(part):
+    """A judge of mathematics or code writes hundreds of them before its verdict."""
+    assert read(part * 300 + '{"score": 0.8}')["score"] == 0.8
+
+
 class CountingDecoder(json.JSONDecoder):
     """Counts the characters that were read until an error."""
 

@@ -1,6 +1,7 @@
 """A key is in the environment and in the request's header, and nowhere else: every file and every line is searched."""
 
 import asyncio
+import html
 import json
 import os
 import pickle
@@ -9,6 +10,7 @@ import subprocess
 import sys
 import threading
 import traceback
+from urllib.parse import quote
 
 import pytest
 
@@ -21,6 +23,7 @@ from workbench.judges import JudgeServerError, OpenAIClient, ScriptedClient
 from workbench.judges.client.completion import read_completion
 from workbench.judges.client.faults import RequestTarget
 from workbench.judges.kinds.endpoint import connection
+from workbench.judges.redaction import hide_secrets_in_data
 
 SECRET = "sk-proj-Tm90QVJlYWxLZXkx_-abcdef0123456789"
 SESSION = """
@@ -205,6 +208,33 @@ def decodings(text):
         yield text
         text = re.sub(r"\\(.)", r"\1", text)
         yield text
+
+
+@pytest.mark.parametrize("key", ['a"b/c+d=12', "k&y<>'9", "sk-plain0123456789"])
+def test_a_key_in_an_address_or_in_html_is_removed(key):
+    for spelled in (quote(key, safe=""), html.escape(key)):
+        assert hide_secrets_in_data([f"see {spelled}."], [key]) == ["see ***."]
+
+
+@pytest.mark.parametrize("key", ["sk-proj-abcdef0123456789", "\\start12345", 'a"b12345'])
+@pytest.mark.parametrize("text", ["\\", "\\u0073", "\\" * 33 + "s", '\\"', "%5c", "&quot;"])
+def test_runs_of_escapes_end(key, text):
+    """Searched in linear time: a megabyte of backslashes took hours."""
+    long = text * (1_000_000 // len(text))
+    assert hide_secrets_in_data([long], [key]) == [long]
+
+
+def test_a_word_of_the_environment_that_is_no_secret_stays(monkeypatch):
+    """An endpoint's header may have the name of a stage; only what is called like a secret is removed."""
+    monkeypatch.setenv("STAGE", "prod1")
+    monkeypatch.setenv("SERVICE_TOKEN", "s3cret-value")
+    headers = {"x-stage": "$STAGE", "authorization": "$SERVICE_TOKEN"}
+    body = {"reward": 1.0, "metadata": {"reason": "deployed to prod1 with s3cret-value"}}
+    with server(lambda *_: (200, {}, body)) as (address, _):
+        grade = wb.Endpoint(url=address, headers=headers)(
+            wb.StringThread([("user", "x"), ("assistant", "y")])
+        )
+    assert grade.reasoning == "deployed to prod1 with ***"
 
 
 @pytest.mark.parametrize("url", ["https://user:pass@host/v1", "https://:pass@host/v1"])

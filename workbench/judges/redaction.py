@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import os
 import re
 from collections.abc import Sequence
@@ -21,6 +22,8 @@ _KEY_PATTERN = re.compile(r"\b(?:(?:sk|pk)[-_]|Bearer )[\w*.-]{6,}")
 _WORDS = re.compile(r"[^\W\d_]+(?: [^\W\d_]+)*|[\d.]+")
 _MIN_LENGTH, _MIN_LENGTH_IN_WORDS = 3, 8
 """Characters from which a key is removed: as a whole word, and also inside a longer word. Shorter ones are no secret."""
+_RUN = r"\\{1,32}"
+"""Backslashes in a row: each depth of JSON in JSON doubles them, so that this is five deep. A bound keeps the search linear."""
 _PLACEHOLDERS = re.compile(
     r"(?:(?:sk-)?no[-_ ]?key(?:[-_ ]required)?|not[-_ ](?:needed|used)|api[-_]?key|change-?me|lm[-_]studio|token-abc123)"
     r"|(?:sk-)?x+|abc|anything|dummy|empty|fake|key|llama|local(?:host)?|nil|none|null|ollama|placeholder|required|test|token"
@@ -81,8 +84,10 @@ def hide_secrets_in_reply(data: Any, secrets: Sequence[str]) -> Any:
 
 def _hidden(text: str, secrets: Sequence[str]) -> str:
     for secret in secrets:
-        # Escapes need a backslash: nearly every text is passed after two searches.
-        if (secret in text or "\\" in text) and (pattern := _spellings(secret)) is not None:
+        # Escapes need one of these signs: most texts are passed after a few searches.
+        if (secret in text or any(sign in text for sign in "\\%&")) and (
+            pattern := _spellings(secret)
+        ) is not None:
             text = pattern.sub("***", text)
     return text
 
@@ -92,7 +97,8 @@ def _spellings(secret: str) -> re.Pattern[str] | None:
     """Finds a secret as it is, and with any characters escaped as in JSON, or in JSON inside JSON; None if it is no secret."""
     if len(secret) < _MIN_LENGTH or _PLACEHOLDERS.fullmatch(secret):
         return None
-    spelled = "".join(map(_character, secret))
+    # From the first backslash of a run on: else each of a million would be tried.
+    spelled = _character(secret[0], r"(?<!\\)" + _RUN) + "".join(_character(char, _RUN) for char in secret[1:])
     if len(secret) < _MIN_LENGTH_IN_WORDS:
         # "\n" and "\u0020" before the secret are no part of its word.
         before = r"(?:(?<!\w)|(?<=\\[bfnrt])|(?<=\\u[0-9a-fA-F]{4}))" if re.match(r"\w", secret) else ""
@@ -100,13 +106,17 @@ def _spellings(secret: str) -> re.Pattern[str] | None:
     return re.compile(spelled)
 
 
-def _character(char: str) -> str:
+def _character(char: str, run: str) -> str:
     """A pattern of one character as it is spelled at any depth of JSON in JSON: each depth doubles the backslashes."""
     units = char.encode("utf-16-be", "surrogatepass")
-    escaped = "".join(rf"\\+u(?i:{units[at : at + 2].hex()})" for at in range(0, len(units), 2))
+    escaped = "".join(rf"{run}u(?i:{units[at : at + 2].hex()})" for at in range(0, len(units), 2))
     short = {"\b": "b", "\f": "f", "\n": "n", "\r": "r", "\t": "t"}.get(char)
-    plain = r"\\+" if char == "\\" else (r"\\*" if char in "\"'/" else "") + re.escape(char)
-    return f"(?:{plain}|{escaped}" + (rf"|\\+{short})" if short else ")")
+    plain = run if char == "\\" else (rf"(?:{run})?" if char in "\"'/" else "") + re.escape(char)
+    others = [rf"{run}{short}"] if short else []
+    if not char.isalnum():  # as in addresses, and in HTML
+        others += ["".join(f"%(?i:{byte:02x})" for byte in char.encode("utf-8", "surrogatepass"))]
+        others += [html.escape(char)] if html.escape(char) != char else []
+    return f"(?:{'|'.join([plain, escaped, *others])})"
 
 
 _key_variables: set[str] = set()

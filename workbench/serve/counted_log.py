@@ -50,7 +50,8 @@ class CountedLog(logging.Filter):
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Let the first of equal lines through."""
-        return self._is_new((record.name, record.msg, record.args), record.levelno, record.getMessage())
+        text = record.getMessage()  # the arguments need not have a hash
+        return self._is_new((record.name, text), record.levelno, text)
 
     def write(self, kind: Hashable, text: str, *, level: int = logging.INFO) -> None:
         """Write a line, or count it.

@@ -39,9 +39,11 @@ _REFUSALS = re.compile(
     re.IGNORECASE,
 )
 _OBJECT_START = re.compile(r'\{\s*"')
+_BRACE_OF_OBJECT = re.compile(r'\{(?=[ \t\r\n]*["}])')
+"""A brace that may begin an object. Others, as in LaTeX and code, are passed over."""
 _BRACE = re.compile(r"[{}]")
 _MAX_OBJECTS = 200
-"""Objects and stray opening braces that an answer may have. Ours: many times what an answer with one verdict has."""
+"""Objects, broken ones included, that an answer may have. Ours: many times what an answer with one verdict has."""
 _MAX_READS = 4
 """How often broken objects may be read in all, in lengths of the text: bounds the time to linear in the text's length."""
 MAX_ANSWER_CHARACTERS = 1_000_000
@@ -269,9 +271,9 @@ def json_spans(
     verdict.
 
     Raises:
-        AnswerError: There are more objects and stray braces than `_MAX_OBJECTS`, or broken objects inside each other.
+        AnswerError: There are more objects than `_MAX_OBJECTS`, or broken objects inside each other.
     """
-    start, to_read = text.find("{"), _MAX_READS * len(text)
+    start, to_read = _next_object(text, 0), _MAX_READS * len(text)
     for _ in range(_MAX_OBJECTS):
         if start < 0:
             return
@@ -290,11 +292,17 @@ def json_spans(
             if _OBJECT_START.match(text, start):
                 end = _object_end(text, start)
                 yield start, end, None
-        start = text.find("{", end)
+        start = _next_object(text, end)
     if start >= 0:
         raise AnswerError(
-            ErrorKind.JUDGE_PARSE, f"the judge's answer holds more than {_MAX_OBJECTS} opening braces"
+            ErrorKind.JUDGE_PARSE, f"the judge's answer has more than {_MAX_OBJECTS} JSON objects"
         )
+
+
+def _next_object(text: str, start: int) -> int:
+    """Where the next object may begin; -1 if there is none."""
+    found = _BRACE_OF_OBJECT.search(text, start)
+    return -1 if found is None else found.start()
 
 
 def _object_end(text: str, start: int) -> int:

@@ -21,6 +21,7 @@ from workbench.judges.client.url_policy import public_hosts
 from workbench.judges.field_checks import refuse_unless
 
 __all__ = [
+    "SECRET_NAME",
     "EndpointError",
     "RequestPolicy",
     "RewardServerConnection",
@@ -49,7 +50,7 @@ _MAX_WAIT = 60.0
 _STOP_CHECK_SECONDS = 0.1
 """Time between two checks whether the run is to stop: too short for a person to notice."""
 
-_SECRET_NAME = re.compile(r"auth|key|token|secret|cookie|password|signature", re.IGNORECASE)
+SECRET_NAME = re.compile(r"auth|key|token|secret|cookie|password|signature", re.IGNORECASE)
 
 
 class EndpointError(WorkbenchError):
@@ -333,7 +334,7 @@ def check_header(name: Any, value: Any) -> None:
     refuse_unless(isinstance(name, str) and isinstance(value, str), "headers must be texts", name)
     refuse_unless(re.fullmatch(r"[\w!#$%&'*+.^`|~-]+", name, re.ASCII), "this is no header's name", name)
     refuse_unless(value.isprintable() and value.isascii(), f"header {name!r} must be one line of ASCII")
-    if _SECRET_NAME.search(name) and not value.startswith("$"):
+    if SECRET_NAME.search(name) and not value.startswith("$"):
         raise FormatError(
             f"header {name!r} looks like a secret, which no file may hold", expected="$NAME of an environment variable",
             hint=f"set the variable, and write headers={{{name!r}: '$NAME'}}",

@@ -23,6 +23,7 @@ from workbench.judges.asking.settings import check_setting
 from workbench.judges.client.url_policy import is_internal, service_sha256, untrusted_error
 from workbench.judges.field_checks import refuse_unless
 from workbench.judges.kinds.endpoint.connection import (
+    SECRET_NAME,
     EndpointError,
     RequestPolicy,
     RewardServerConnection,
@@ -184,8 +185,10 @@ class Endpoint(Grader):
 
     def _resolved_headers(self) -> dict[str, str]:
         variables = [value[1:] for value in self.headers.values() if value.startswith("$")]
-        for variable in variables:
-            register_key_variable(variable)
+        for name, value in self.headers.items():
+            # Others, such as the name of a stage, are words of many completions.
+            if value.startswith("$") and (SECRET_NAME.search(name) or SECRET_NAME.search(value)):
+                register_key_variable(value[1:])
         missing = [variable for variable in variables if variable not in os.environ]
         if missing:
             raise WorkbenchError(
