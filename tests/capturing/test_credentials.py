@@ -122,7 +122,13 @@ SECRETS = [
     'post("https://discord.com/api/webhooks/1234567890/' + 'a1B2c3D4e5F6g7H8i9J0")',
     'get("https://host/v1?api_key=' + 'a1b2c3d4e5f6g7h8")',
     "# key: sk-proj-" + "a1B2c3D4e5F6g7H8i9J0",
-    "x = '-----BEGIN RSA PRIVATE KEY-----'",
+    "x = '-----BEGIN RSA PRIVATE KEY-----" + r"\nMIIEowIBAAKCAQEA7b'",
+    'requests.get(address, auth=("bob", "' + 's3cr3tpassw0rd"))',
+    'api_key = f"abcd1234efgh"',
+    'api_key = """abcd1234efgh"""',
+    'openai_key = "abcdefgh12345678"',
+    'dbpassword = "tr0ub4dor"',
+    'secret = "a8f5f167f44f4964"',
     'send("Bearer ' + 'a1b2c3d4e5f6g7h8i9j0k1l2")',
     'redis("redis://ann:tr0ub4dor@host:6379")',
 ]  # fmt: skip
@@ -140,6 +146,10 @@ HARMLESS = [
     "import sklearn  # sk-learn-linear-models, risk-adjusted-returns-2024, sk-ecdsa-sha2-nistp256",
     'WORDS = ["password", "secret", "token"]; token = "tokenization"; tokens = "1234"',
     'address = "https://host/page?key=value&token=next&page=12"',
+    'secret_word = "banana"; SECRET = "swordfish"; secret_santa = "alice"; access_key = "final_answer"',
+    'id_token = "identifier"; pad_token = "<pad>"; authorization_status = "approved"',
+    r'address = re.compile(r"https?://\w+:\w+@"); begin = re.compile("-----BEGIN RSA PRIVATE KEY-----")',
+    'task = "Basic Mathematics2ABC"',
 ]
 
 
@@ -175,3 +185,11 @@ def test_harmless_texts(line):
 def test_random_bytes_are_no_credential(data):
     """As hexadecimal digits and as base64, which images are."""
     Source(f"A = '{data.hex()}'\nB = '{base64.b64encode(data).decode()}'\n")
+
+
+@pytest.mark.parametrize(
+    "part", ["sk-", "eyJ-", "SG.", "://a:", "password=", '"key": "', "Bearer ", "auth=("]
+)
+def test_repeated_beginnings_are_searched_in_linear_time(part):
+    """48 kB of "sk-" took twelve seconds."""
+    Source("# " + part * (48_000 // len(part)) + "\n")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import os
 import re
 from collections.abc import Iterator
@@ -14,39 +15,44 @@ from workbench.errors import CaptureError
 __all__ = ["refuse_credentials", "refuse_credentials_in"]
 
 _SECRET_NAME = re.compile(
-    r"(?:^|_)(api_?keys?|secrets?|secret_?keys?|passwords?|passwd|pwd|pass_?phrases?|credentials?|private_?keys?|access_?keys?"
-    r"|(?:auth|access|api|bearer|refresh|hf|hub|github|gitlab|npm|slack|openai|session|id)_?tokens?|authorization)(?:$|_)",
+    r"(?:^|_)(api_?keys?|secret_?keys?|client_?secrets?|(?:db|my|user|admin|root)?passwords?|passwd|pwd|pw|pass_?phrases?"
+    r"|private_?keys?|(?:openai|azure|anthropic|google|gemini|mistral|groq|cohere|deepseek|aws|stripe|hf|github)_?keys?"
+    r"|(?:auth|access|api|bearer|refresh|hf|hub|github|gitlab|npm|slack|openai|session)_?tokens?)(?:$|_)",
     re.IGNORECASE,
 )
-_TOKEN_NAME = re.compile(r"(?:^|_)tokens?(?:$|_)", re.IGNORECASE)
+_MAYBE_SECRET_NAME = re.compile(
+    r"(?:^|_)(secrets?|credentials?|access_?keys?|id_?tokens?|authorization|tokens?)(?:$|_)", re.IGNORECASE
+)
+"""Names of secrets, and of words and marks of tasks ("secret_word", "pad_token"): only a run of mixed characters counts."""
 _ABOUT_SECRETS = re.compile(
     r"_(?:hash|sha\d*|md5|digest|column|field|name|header|re|regex|pattern|prompt|question|label|message|error|file|path|env"
-    r"|var|variable|policy|rule|type|kind|format|length|prefix|hint|id|arn|source)s?$",
+    r"|var|variable|policy|rule|type|kind|format|length|prefix|hint|id|arn|source|status|present)s?$|^(?:pad|end|start|stop|fail|pass|eos|bos|unk|sep|mask|special)_tokens?$",
     re.IGNORECASE,
 )
 """Names of what is said about a secret: a hash that a task asks for, the name of a column, a pattern."""
 # In grading a token is often a word or a mark such as "<eos>"; a key is one long run of mixed characters.
 _OPAQUE = re.compile(r"(?=.*\d)(?=.*[A-Za-z])[A-Za-z0-9_\-.+/=]{8,}")
 _SHAPES = re.compile(
-    # With a long part that has a digit, as every real one: neither "sk-learn-linear-models" nor "sk-ecdsa-sha2-nistp256".
-    r"\b(?:sk|pk|rk|xai|tvly|pplx|nvapi)-(?=(?:\w+-)*(?=\w*\d)\w{10})[\w-]{16,}|\bgh[pousr]_[A-Za-z0-9]{20,}|\bgithub_pat_\w{20,}"
+    r"(?<![\w-])(?P<dashed>(?:sk|pk|rk|xai|tvly|pplx|nvapi)-[\w-]{16,300})|\bgh[pousr]_[A-Za-z0-9]{20,}|\bgithub_pat_\w{20,}"
     r"|\bglpat-[\w-]{16,}|\bnpm_[A-Za-z0-9]{36}|\bpypi-AgEI[\w-]{16,}|\b(?:AKIA|ASIA)[0-9A-Z]{16}\b|\bAIza[\w-]{30,}"
     r"|\bya29\.[\w-]{20,}|\bGOCSPX-[\w-]{20,}|\bxox[abeprs]-[\w-]{10,}|\bxapp-\d-[\w-]{16,}|\b(?:hf|gsk|r8|fw)_[A-Za-z0-9]{20,}"
-    r"|\b(?:sk|rk)_(?:live|test)_[A-Za-z0-9]{16,}|\bwhsec_[A-Za-z0-9+/=]{20,}|\bSG\.[\w-]{16,}\.[\w-]{16,}"
+    r"|\b(?:sk|rk)_(?:live|test)_[A-Za-z0-9]{16,}|\bwhsec_[A-Za-z0-9+/=]{20,}|(?<![\w.-])SG\.[\w-]{16,}\.[\w-]{16,}"
     r"|\bdapi[0-9a-f]{32}\b|\bdo[opr]_v1_[0-9a-f]{40,}|\blsv2_[a-z]{2}_[0-9a-f]{32}|\bshp(?:at|ca|pa|ss)_[0-9a-fA-F]{32}"
-    r"|\b\d{8,10}:AA[\w-]{33}|\bAccountKey=[A-Za-z0-9+/]{40,}|-----BEGIN [A-Z ]*PRIVATE KEY-----"
-    r"|\beyJ[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]+|://[^/\s:@'\"{}<>*]+:(?!pass(?:word|wd)?@)[^/\s:@'\"{}<>*]{3,}@"
+    r"|\b\d{8,10}:AA[\w-]{33}|\bAccountKey=[A-Za-z0-9+/]{40,}|-----BEGIN [A-Z ]{0,20}PRIVATE KEY-----(?:\s|\\n|[\"'+]){0,16}[\w+/=]{16}"
+    r"|(?<![\w-])eyJ[\w-]{8,2000}\.eyJ[\w-]{8,2000}\.[\w-]+"
+    r"|://[^/\s:@'\"{}<>*\\]{1,200}:(?!pass(?:word|wd)?@)[^/\s:@'\"{}<>*\\]{3,200}@"
+    r"|\bauth ?= ?\( ?[\"'][^\"'\s]{1,100}[\"'], ?[\"'][^\"'\s<>{}]{4,100}[\"']"
     # Addresses to which anybody may write who knows them.
     r"|\bhooks\.slack\.com/(?:services|workflows|triggers)/[\w/]{16,}|\bdiscord(?:app)?\.com/api/webhooks/\d+/[\w-]{16,}"
     r"|\.webhook\.office\.com/webhookb2/[\w@/-]{16,}|\bhooks\.zapier\.com/hooks/catch/\w+/\w+"
     r"|\bchat\.googleapis\.com/v1/spaces/[\w/]+\?key=[\w-]+"
     r"|[?&](?:api_?key|access_token|auth|key|sig|signature|token|secret|password)=(?=[\w%.~+/-]*\d)(?=[\w%.~+/-]*[A-Za-z])[\w%.~+/-]{16,}"
-    r"|\bBearer +(?=[\w.~+/-]*\d)[\w.~+/-]{20,}|\bBasic +(?=\w*\d)(?=\w*[a-z])(?=\w*[A-Z])[\w+/]{12,}",
+    r"|\bBearer +(?=[\w.~+/-]*\d)[\w.~+/-]{20,}|\bBasic +(?P<basic>[A-Za-z0-9+/]{12,300}={0,2})",
     re.ASCII,
 )
 _NAMED = re.compile(
-    r"""(?<![\w-])(?P<name>[A-Za-z_$][\w-]{0,80})["']?\]?[ \t]{0,8}(?::[ \t]{0,8}(?:str|bytes|string)[ \t]{0,8})?[=:]\s{0,8}"""
-    r"""\(?\s{0,8}[bBrRuU]{0,2}(?P<quote>["'`])(?P<value>[^"'`\\\s]{4,500})(?P=quote)"""
+    r"""(?<![\w-])(?P<name>[A-Za-z_$][\w-]{0,80})["']?\]?[ \t]{0,8}(?::[ \t]{0,8}(?:str|bytes|string)[ \t]{0,8})?[=:](?:\s|\\\n){0,8}"""
+    r"""\(?\s{0,8}[bBrRuUfF]{0,2}(?P<quote>["']{3}|["'`])(?P<value>[^"'`\\\s]{4,500})(?P=quote)"""
 )
 """A short text that is given to a name: an assignment, an argument, a key of a dict or object, in Python and JavaScript."""
 _NO_VALUE = re.compile(
@@ -100,7 +106,7 @@ def _is_named_secret(match: re.Match[str]) -> bool:
     name, value = _words(match["name"]), match["value"]
     if _ABOUT_SECRETS.search(name) or _NO_VALUE.fullmatch(value) or _words(value).lower() == name.lower():
         return False
-    return bool(_SECRET_NAME.search(name) or (_TOKEN_NAME.search(name) and _OPAQUE.fullmatch(value)))
+    return bool(_SECRET_NAME.search(name) or (_MAYBE_SECRET_NAME.search(name) and _OPAQUE.fullmatch(value)))
 
 
 def _words(name: str) -> str:
@@ -126,7 +132,27 @@ def _texts(name: str, value: Any) -> Iterator[tuple[str, str]]:
 
 def _shaped_like_one(text: str) -> re.Match[str] | None:
     """The first part of a text with the shape of a credential, but for those of documentation: AKIAIOSFODNN7EXAMPLE."""
-    return next((match for match in _SHAPES.finditer(text) if "EXAMPLE" not in match.group()), None)
+    return next(filter(_is_credential, _SHAPES.finditer(text)), None)
+
+
+def _is_credential(match: re.Match[str]) -> bool:
+    if "EXAMPLE" in match.group():
+        return False
+    if dashed := match["dashed"]:
+        # With a long part that has a digit, as every real one: neither "sk-learn-linear-models" nor "sk-ecdsa-sha2-nistp256".
+        return any(len(part) >= 10 and any(map(str.isdigit, part)) for part in re.split(r"-", dashed)[1:])
+    if basic := match["basic"]:
+        return _is_name_and_password(basic)
+    return True
+
+
+def _is_name_and_password(text: str) -> bool:
+    """Whether a text is base64 of `name:password`, as after "Basic" in a header."""
+    try:
+        decoded = base64.b64decode(text, validate=True)
+    except ValueError:
+        return False
+    return decoded.isascii() and b":" in decoded[1:-1] and decoded.decode("ascii").isprintable()
 
 
 def _is_secret(name: str, text: str) -> bool:
@@ -137,7 +163,7 @@ def _is_secret(name: str, text: str) -> bool:
     if _SECRET_NAME.search(_words(name)):
         # With blanks it is a sentence that speaks of passwords, such as a prompt.
         return not any(char.isspace() for char in text)
-    if _TOKEN_NAME.search(name) and _OPAQUE.fullmatch(text):
+    if _MAYBE_SECRET_NAME.search(_words(name)) and _OPAQUE.fullmatch(text):
         return True
     return any(value == text or _contained(value, text) is not None for value in _environment_secrets())
 
@@ -145,7 +171,9 @@ def _is_secret(name: str, text: str) -> bool:
 def _environment_secrets() -> list[str]:
     """The values of at least `_MIN_ENVIRONMENT` characters that the environment has under a secret name."""
     variables = {**os.environ}.items()
-    named = {value for name, value in variables if _SECRET_NAME.search(name) or _TOKEN_NAME.search(name)}
+    named = {
+        value for name, value in variables if _SECRET_NAME.search(name) or _MAYBE_SECRET_NAME.search(name)
+    }
     return sorted(value for value in named if len(value) >= _MIN_ENVIRONMENT)
 
 

@@ -98,7 +98,9 @@ def _spellings(secret: str) -> re.Pattern[str] | None:
     if len(secret) < _MIN_LENGTH or _PLACEHOLDERS.fullmatch(secret):
         return None
     # From the first backslash of a run on: else each of a million would be tried.
-    spelled = _character(secret[0], r"(?<!\\)" + _RUN) + "".join(_character(char, _RUN) for char in secret[1:])
+    spelled = _character(secret[0], r"(?<!\\)" + _RUN) + "".join(
+        _character(char, _RUN) for char in secret[1:]
+    )
     if len(secret) < _MIN_LENGTH_IN_WORDS:
         # "\n" and "\u0020" before the secret are no part of its word.
         before = r"(?:(?<!\w)|(?<=\\[bfnrt])|(?<=\\u[0-9a-fA-F]{4}))" if re.match(r"\w", secret) else ""
