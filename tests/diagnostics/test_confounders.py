@@ -60,6 +60,22 @@ def test_a_real_drift_stays(base):
     assert "differs-by-column" not in inside
 
 
+def test_weeks_of_a_continuous_drift_are_no_cause(base):
+    """A column that numbers parts of the order explains less than the order does."""
+    _, labels, scores = base
+    found = kinds(scores - 0.3 * ORDER / N, labels, week=[f"w{week}" for week in ORDER // 80])
+    assert "drifts" in found
+
+
+def test_a_column_made_of_the_scores_explains_nothing(base):
+    """That the low scores are lower where the bucket is low is no finding."""
+    _, labels, scores = base
+    lower = scores - 0.25 * (ORDER >= N // 2)
+    found = kinds(lower, labels, bucket=np.where(lower < 0.5, "low", "high"))
+    assert "drifts" in found
+    assert "differs-by-column" not in found
+
+
 def test_numbers_and_truth_values_explain_nothing(base):
     """A column of an old run's scores, or of verdicts, is no cause of them."""
     _, labels, scores = base

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ __all__ = [
     "explained_share",
     "explaining_column",
     "length_levels",
+    "share_of_line",
     "stratified_correlation",
     "within",
 ]
@@ -51,7 +53,7 @@ class Column:
 
 def explaining_column(
     case: Case, rows: Codes, levels: NDArray[Any], left: Callable[[NDArray[Any]], float], *, limit: float,
-    share: float | None = None,
+    share: float, is_order: bool = False,
 ) -> Column | None:  # fmt: skip
     """The column beside which a cause is not left; None if it is left beside each.
 
@@ -61,14 +63,15 @@ def explaining_column(
         levels: What is held fixed already, such as the label, (m,).
         left: The size of the cause with such levels held fixed; NaN if the levels leave nothing to compare.
         limit: Absolute size up to which nothing is left.
-        share: Share of the variance that the cause explains. A column has to explain more; then NaN does not count, since a
-            column that divides the rows more finely says the same. None for a cause of which no other thing is known.
+        share: Share of the variance that the cause explains. A column has to explain more.
+        is_order: Whether the cause is the order of the rows. NaN counts then: rows that come dataset by dataset cannot be
+            compared within one. Of other causes a column that divides the rows more finely says the same.
     """
     found = [
         column
         for column in _columns(case, rows, levels)
-        if (share is None or column.share > share)
-        and _is_gone(left(within(levels, column.codes)), limit, counts_nothing=share is None)
+        if column.share > share
+        and _is_gone(left(within(levels, column.codes)), limit, counts_nothing=is_order)
     ]
     # Of columns that divide the rows in the same way the coarsest: a dataset, and not the templates of its prompts.
     return min(found, key=lambda column: (len(column.values), -column.share), default=None)
@@ -85,8 +88,20 @@ def _columns(case: Case, rows: Codes, levels: NDArray[Any]) -> Iterator[Column]:
     scores = case.scores[rows]
     for name, cells in case.context.few_valued.items():
         values, codes = np.unique(cells[case.rows[rows]].astype(str), return_inverse=True)
-        if len(values) > 1 and not all(map(_is_number, values)):
+        if len(values) > 1 and not all(map(_is_number, values)) and not _is_derived(scores, codes):
             yield Column(name, codes, explained_share(scores, levels, codes), tuple(map(str, values)))
+
+
+def _is_derived(scores: Floats, codes: Codes) -> bool:
+    """Whether a column is made of the scores, such as "low" and "high": its values have ranges of scores that do not overlap.
+
+    Not if its values come one after the other in the rows, as those of a dataset do.
+    """
+    values = np.unique(codes)
+    if np.count_nonzero(np.diff(codes)) < 2 * len(values):
+        return False
+    ranges = sorted((scores[codes == value].min(), scores[codes == value].max()) for value in values)
+    return all(before[1] < after[0] for before, after in pairwise(ranges))
 
 
 def _is_number(text: str) -> bool:
@@ -112,6 +127,13 @@ def explained_share(scores: Floats, levels: NDArray[Any], codes: Codes) -> float
     if total <= 0 or n <= values + 1:
         return 0.0
     return 1 - float(both @ both) / total * (n - 1) / (n - values)
+
+
+def share_of_line(scores: Floats, levels: NDArray[Any]) -> float:
+    """Share of the variance within levels that a straight line through the rows in their order explains."""
+    inside, places = _left(scores, levels), _left(np.arange(len(scores), dtype=float), levels)
+    scale = float(inside @ inside) * float(places @ places)
+    return float(inside @ places) ** 2 / scale if scale > 0 else 0.0
 
 
 def _left(scores: Floats, levels: NDArray[Any]) -> Floats:

@@ -11,7 +11,13 @@ from numpy.typing import NDArray
 
 from workbench.diagnostics.case import Case
 from workbench.diagnostics.claim import Claim
-from workbench.diagnostics.confounders import Column, explaining_column, stratified_correlation
+from workbench.diagnostics.confounders import (
+    Column,
+    explained_share,
+    explaining_column,
+    share_of_line,
+    stratified_correlation,
+)
 from workbench.diagnostics.drawn import drawn
 from workbench.diagnostics.favour import beyond, in_user_units
 from workbench.diagnostics.finding import Severity
@@ -35,6 +41,7 @@ _DRIVES = 0.7  # absolute rank correlation: the column is then most of the score
 _BESIDE = 0.3  # absolute rank correlation with the label or other graders held fixed, from the register of statistics
 _ALONE = 0.6  # without labels, where good answers may well be longer; this project's limit
 _STEP = 0.1  # of the scale, between the rows before and after; this project's limit
+_AS_MUCH = 0.01  # share of the variance by which a column may explain less than a step and still be named in its place
 _MOST_TEXTS = (
     5_000  # for one rank correlation: known to 0.03 by then, and reading more texts would take seconds
 )
@@ -116,7 +123,8 @@ def _order(case: Case) -> _Order | None:
     rows, levels = _labelled_part(case)
     limit = abs(claim.finding.limit or _BESIDE)
     column = explaining_column(
-        case, rows, levels, lambda inside: stratified_correlation(case.scores[rows], rows.astype(float), inside), limit=limit
+        case, rows, levels, lambda inside: stratified_correlation(case.scores[rows], rows.astype(float), inside),
+        limit=limit, share=share_of_line(case.scores[rows], levels), is_order=True,
     )  # fmt: skip
     return _Order(claim, rows, levels, column)
 
@@ -273,8 +281,9 @@ def _step(case: Case) -> _Order | None:
     claim = in_user_units(beyond(finding, step.found, _STEP, tried=4), case.span)
     after = np.arange(len(part)) >= step.at
     column = explaining_column(
-        case, part, levels, lambda inside: within_levels(scores, groups, inside, after).value, limit=_STEP
-    )
+        case, part, levels, lambda inside: within_levels(scores, groups, inside, after).value, limit=_STEP,
+        share=explained_share(scores, levels, after.astype(np.intp)) - _AS_MUCH, is_order=True,
+    )  # fmt: skip
     return _Order(claim, part, levels, column)
 
 
