@@ -39,6 +39,10 @@ def hostile_frame():
         lambda frame: pd.concat([frame, frame]),
         lambda frame: frame.rename_axis("row").groupby(HOSTILE).size(),
         lambda frame: frame[HOSTILE].to_frame(),
+        lambda frame: frame[HOSTILE].value_counts(),
+        lambda frame: frame.rename_axis("row").value_counts(),
+        lambda frame: frame.describe(include="all"),
+        lambda frame: frame[HOSTILE].describe(),
         lambda frame: pickle.loads(pickle.dumps(frame)),
         lambda frame: frame.sort_values("n").fillna(""),
     ],
@@ -50,6 +54,15 @@ def test_what_is_made_of_it_is_safe(made):
     assert is_safe(repr(thing))
     assert is_safe(str(thing))
     assert is_safe(thing.to_string())
+
+
+def test_the_summary_of_columns_is_safe(capsys):
+    frame, file = hostile_frame(), io.StringIO()
+    frame.info()
+    frame.info(buf=file)
+    assert capsys.readouterr().out == file.getvalue()
+    assert "non-null" in file.getvalue()
+    assert is_safe(file.getvalue())
 
 
 def test_the_values_stay():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,14 @@ class SafeSeries(pd.Series):
     def _constructor_expanddim(self) -> Any:
         return SafeFrame
 
+    def value_counts(self, *args: Any, **settings: Any) -> Any:
+        """Count values as pandas does; the result is safe to print, too."""
+        return SafeSeries(super().value_counts(*args, **settings))
+
+    def describe(self, *args: Any, **settings: Any) -> Any:  # type: ignore[misc]  # final for the type checker alone
+        """Describe as pandas does; the result is safe to print, too."""
+        return SafeSeries(super().describe(*args, **settings))
+
     def to_string(self, buf: Any = None, *args: Any, **settings: Any) -> Any:
         """Render as pandas does; `repr` and `print` use this, too."""
         return _written(buf, super().to_string(None, *args, **settings))
@@ -54,6 +63,20 @@ class SafeFrame(pd.DataFrame):
     @property
     def _constructor_sliced(self) -> Any:
         return SafeSeries
+
+    def value_counts(self, *args: Any, **settings: Any) -> Any:
+        """Count rows as pandas does; the result is safe to print, too."""
+        return SafeSeries(super().value_counts(*args, **settings))
+
+    def describe(self, *args: Any, **settings: Any) -> Any:  # type: ignore[misc]  # final for the type checker alone
+        """Describe as pandas does; the result is safe to print, too."""
+        return SafeFrame(super().describe(*args, **settings))
+
+    def info(self, verbose: bool | None = None, buf: Any = None, *args: Any, **settings: Any) -> None:
+        """Write the summary of the columns as pandas does, with safe names."""
+        text = io.StringIO()
+        super().info(verbose, text, *args, **settings)
+        print(visible(text.getvalue()), end="", file=buf)
 
     def to_string(self, buf: Any = None, *args: Any, **settings: Any) -> Any:
         """Render as pandas does; `repr` and `print` use this, too."""
