@@ -159,7 +159,7 @@ def test_bodies_of_all_requests_are_limited():
     """Four of the largest size are held at once."""
     admission = Admission(Limits(max_bytes=10))
     admission.hold(40)
-    with pytest.raises(RequestError, match="come again"):
+    with pytest.raises(RequestError, match="retry in"):
         admission.hold(1)
     admission.drop(40)
     admission.hold(40)

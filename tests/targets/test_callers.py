@@ -8,15 +8,9 @@ from typing import Any
 import pytest
 
 from tests.targets.calling import ENVIRONMENT, call
-from tests.targets.environments import HERE, words
+from tests.targets.environments import HERE
 
-pytestmark = [
-    pytest.mark.install,
-    pytest.mark.skipif(
-        not words(),
-        reason="set WORKBENCH_TARGETS=1 to install trainers and run this; test_equality_* run the callers in CI",
-    ),
-]
+pytestmark = pytest.mark.install
 
 EXAMPLES = {
     "trl": "trl_rewards.py",

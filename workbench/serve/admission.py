@@ -127,7 +127,7 @@ class Admission:
         wait, rate = self._wait(count), self.rate
         speed = "" if math.isnan(rate) else f", and {rate:,.0f} rows a second are graded"
         return RequestError(
-            429, "busy", f"{self.rows:,} rows are waiting{speed}; come again in {wait} s",
+            429, "busy", f"{self.rows:,} rows are waiting{speed}; retry in {wait} s",
             headers={"retry-after": str(wait)}, retry_after=wait,
         )  # fmt: skip
 

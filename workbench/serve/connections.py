@@ -84,9 +84,9 @@ class Connections:
             self._end_silent(lambda _: True)
         own = self._by_address[address]
         if own >= self.limits.max_connections_per_address:
-            return f"{own:,} connections of one address; come again"
+            return f"{own:,} open connections from one address; retry later"
         if len(self._open) >= self.most:
-            return f"{len(self._open):,} connections; come again"
+            return f"{len(self._open):,} open connections; retry later"
         self._open[connection] = self._silent[connection] = None
         self._by_address[address] += 1
         self._begin(connection.loop)
@@ -99,7 +99,7 @@ class Connections:
             if number >= _MOST_LINGERING or now - other.since < _SWEEP_SECONDS:
                 return
             if is_one(other):
-                other.refuse(503, "too_many_connections", "there are too many connections; come again")
+                other.refuse(503, "too_many_connections", "too many open connections; retry later")
                 self.drop(other)
                 return
 
@@ -227,7 +227,7 @@ class _Bounded:
         if not self._in_body and self._head_bytes > MAX_HEAD_BYTES:
             self._refuse_head(f"the headers have more than {MAX_HEAD_BYTES:,} bytes")
         elif self._in_body and self._wire_bytes - self._body_bytes > _OVERHEAD_BYTES + self._body_bytes // 4:
-            self.refuse(413, "too_large", "what stands around the chunks of the body is too large")
+            self.refuse(413, "too_large", "chunk sizes, extensions and trailers exceed the limit")
         elif (
             self._in_body and self.cycle.response_complete and self._wire_bytes > self.owner.limits.max_bytes
         ):
@@ -241,7 +241,7 @@ class _Bounded:
         if self._headers > MAX_HEADERS:
             self._refuse_head(f"there are more than {MAX_HEADERS} headers")
             raise _TooMuchError
-        if not self._in_body:  # trailers are nobody's business
+        if not self._in_body:  # trailers are not used
             super().on_header(name, value)  # type: ignore[misc]
 
     def on_headers_complete(self) -> None:

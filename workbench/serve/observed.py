@@ -71,7 +71,7 @@ class Observed:
             await _refuse(send, _FAULT, sent)
 
     def _log(self, scope: Scope, status: int, seen: dict[str, Any], seconds: float) -> None:
-        """Path and numbers; the query and the headers may hold secrets, and the body is nobody's business.
+        """Path and numbers; the query and the headers may hold secrets, and the body is not logged.
 
         A line for each request that was graded; others are counted where path and status are equal.
         """

@@ -20,7 +20,7 @@ _ERRORS = {
     408: "The body did not arrive in time.",
     413: "More bytes or rows than one request may have.",
     NO_SCORE_STATUS: "A row has no score, and the form has no word for that.",
-    429: "The queue is full: come again after Retry-After seconds.",
+    429: "The queue is full: retry after Retry-After seconds.",
     503: "The sandbox cannot work, or the server stops.",
     504: "The rows were not graded in time.",
 }

@@ -19,7 +19,15 @@ from workbench.judges.protocol import (
 )
 from workbench.judges.redaction import hide_secrets, keys_in_use
 
-__all__ = ["AnswerTooLargeError", "Fault", "RequestFailedError", "RequestTarget", "fault_of", "refusal_fault"]
+__all__ = [
+    "AnswerTooLargeError",
+    "Fault",
+    "PackedAnswerError",
+    "RequestFailedError",
+    "RequestTarget",
+    "fault_of",
+    "refusal_fault",
+]
 
 # 529 is Anthropic's code for an overloaded server.
 _OVERLOADED = frozenset({429, 503, 529})
@@ -33,6 +41,10 @@ _MAX_CLEANED = 100_000
 
 class AnswerTooLargeError(Exception):
     """An answer has more bytes than we read."""
+
+
+class PackedAnswerError(AnswerTooLargeError):
+    """An answer is compressed, so that its bytes do not say how large it is."""
 
 
 @dataclass(frozen=True)
@@ -108,6 +120,11 @@ def fault_of(error: Exception, target: RequestTarget) -> Fault:
     # First, since older versions of the package wrap our own exception as a lost connection.
     too_large = next((cause for cause in causes if isinstance(cause, AnswerTooLargeError)), None)
     if too_large is not None:
+        if isinstance(too_large, PackedAnswerError):
+            message = "the judge's answer is packed"
+            return Fault(
+                JudgeServerError(message, where=target.address, found=str(too_large)), unanswered=True
+            )
         message = "the judge's answer is too large"
         return Fault(ReplyTooLongError(message, where=target.address, found=str(too_large)), unanswered=True)
     if (fault := _unreachable_fault(causes, target)) is not None:

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from functools import cache
 from typing import Any
 
-from workbench.judges.client.faults import AnswerTooLargeError
+from workbench.judges.client.faults import AnswerTooLargeError, PackedAnswerError
 
 __all__ = ["MAX_ANSWER_BYTES", "new_client"]
 
@@ -34,9 +34,7 @@ async def _limit_size(response: Any) -> None:
     """Read no more than `MAX_ANSWER_BYTES` bytes of an answer, whatever its headers say."""
     encoding = response.headers.get("content-encoding", "identity").strip().lower()
     if encoding not in {"", "identity"}:
-        raise AnswerTooLargeError(
-            f"packed as {encoding[:40]}, which was not asked for and could hold anything"
-        )
+        raise PackedAnswerError(f"packed as {encoding[:40]}, which was not asked for and could hold anything")
     response.stream = _counting_stream(response.stream.__class__)(response.stream)
 
 

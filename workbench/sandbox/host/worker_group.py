@@ -258,7 +258,7 @@ class WorkerGroup:
         return waits and not self._alone and (not self._program.noted or waited > self._hang_seconds)
 
     def _making_seconds(self, member: Member) -> float:
-        """How long a worker may make its module ready for a row; whether it still does, nobody can believe it."""
+        """How long a worker may make its module ready for a row; the worker's own word is not trusted."""
         if not self._alone:
             return 0.0
         return min(self._limits.hard_load_seconds, _MAKING_SECONDS + _MAKINGS * member.load_seconds)
