@@ -32,7 +32,16 @@ _TARGET = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
 
 _NO_RESULT = "a score must be a number (int or float) or a Grade, not None"
 _TURNS = frozenset(
-    "get_turns last_content messages output_tools tool_calls tool_return trajectory turn_calls".split()
+    [
+        "get_turns",
+        "last_content",
+        "messages",
+        "output_tools",
+        "tool_calls",
+        "tool_return",
+        "trajectory",
+        "turn_calls",
+    ]
 )
 """Names by which a function reads more of a conversation than its completion."""
 _pool_lock = threading.Lock()
