@@ -12,23 +12,36 @@ from typing import IO, Any
 __all__ = ["main", "read_message", "write_message"]
 
 _LENGTH = struct.Struct("<Q")
+_READ_BYTES = 1 << 20
+"""Bytes asked of a pipe at a time, which gives at most 64 KiB on Linux."""
 _PARENT_SECONDS = 1.0
 """Time between two checks whether the parent is still there."""
 
 
 def read_message(stream: IO[bytes]) -> bytes | None:
     """The next message; None at the end of the stream."""
-    head = stream.read(_LENGTH.size)
+    head = _read(stream, _LENGTH.size)
     if len(head) < _LENGTH.size:
         return None
     (length,) = _LENGTH.unpack(head)
-    data = stream.read(length)
+    data = _read(stream, length)
     return data if len(data) == length else None
+
+
+def _read(stream: IO[bytes], count: int) -> bytes:
+    """So many bytes, fewer at the end of the stream; a stream without a buffer returns what there is."""
+    parts = []
+    while count and (part := stream.read(min(count, _READ_BYTES))):
+        parts.append(part)
+        count -= len(part)
+    return b"".join(parts)
 
 
 def write_message(stream: IO[bytes], data: bytes) -> None:
     """Send a message."""
-    stream.write(_LENGTH.pack(len(data)) + data)
+    rest = memoryview(_LENGTH.pack(len(data)) + data)
+    while rest:
+        rest = rest[stream.write(rest) :]
     stream.flush()
 
 
@@ -36,12 +49,14 @@ def main() -> None:
     """Take the function, then one argument after the other, until the parent ends."""
     # What the function prints must not get between the messages.
     requests, replies = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
-    with open(os.devnull, "rb") as nothing:  # noqa: PTH123 (a descriptor is needed)
-        os.dup2(nothing.fileno(), 0)
+    nothing = os.open(os.devnull, os.O_RDWR)
+    os.dup2(nothing, 0)
     os.dup2(2, 1)
+    _keep_from_forks(nothing, requests.fileno(), replies.fileno())
     threading.Thread(target=_end_with_parent, args=(os.getppid(),), daemon=True).start()
     function: Any = None
     while (request := read_message(requests)) is not None:
+        write_message(replies, b"")  # it was read: from here on the function may have been called
         try:
             value = pickle.loads(request)  # noqa: S301 (of the parent, which this process serves)
             function, result = (value, None) if function is None else (function, function(value))
@@ -49,6 +64,17 @@ def main() -> None:
         except BaseException as error:  # noqa: BLE001 (it is the parent's to say what it means)
             reply = _raised(error)
         write_message(replies, reply)
+
+
+def _keep_from_forks(nothing: int, *pipes: int) -> None:
+    """A fork of the function's neither holds the pipes open nor replies, should it return from the function."""
+
+    def leave() -> None:
+        for pipe in pipes:
+            os.dup2(nothing, pipe, inheritable=False)
+
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(after_in_child=leave)
 
 
 def _raised(error: BaseException) -> bytes:

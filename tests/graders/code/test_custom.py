@@ -291,3 +291,66 @@ def test_timeouts_out_of_range(timeout):
     """Refused by value."""
     with pytest.raises(ValueError, match="timeout must be above 0"):
         CustomGrader(length, timeout=timeout)
+
+
+CALLS = [{"id": "1", "type": "function", "function": {"name": "f", "arguments": "{}"}}]
+TOOL_ROW = {
+    "messages": [
+        {"role": "user", "content": "q"},
+        {"role": "assistant", "content": "", "tool_calls": CALLS},
+        {"role": "tool", "content": "r", "tool_call_id": "1"},
+    ]
+}
+
+
+def last_role(thread):
+    return float(thread.get_turns()[-1].role == "tool")
+
+
+def through_a_helper(thread):
+    return last_role(thread)
+
+
+class Reader:
+    def __call__(self, thread):
+        return [float(turn.role == "tool") for turn in thread.get_turns()][-1]
+
+    def __len__(self):
+        return 0
+
+
+@pytest.mark.parametrize(
+    "fn",
+    [
+        last_role,
+        through_a_helper,
+        Reader(),
+        Reader().__call__,
+        partial(last_role),
+        lambda t: last_role(t) * 1.0,
+    ],
+    ids=["path", "helper", "object", "method", "partial", "lambda"],
+)
+def test_functions_that_read_turns_need_no_completion(fn):
+    grader = CustomGrader(fn, name="t")
+    assert grader.needs_answer == "turn"
+    assert grader.run([TOOL_ROW], progress=False).grades["t"].scores.tolist() == [1.0]
+
+
+@pytest.mark.parametrize("fn", [length, right, annotated, Counter(), Counter().method, partial(length)])
+def test_other_functions_need_a_completion(fn):
+    grader = CustomGrader(fn, name="t")
+    assert grader.needs_answer == "completion"
+    assert grader.run([TOOL_ROW], progress=False).grades["t"].errors[0].kind == "no_completion"
+
+
+def test_what_an_unloaded_target_reads_is_unknown(tmp_path, monkeypatch):
+    """Asking imports nothing; a run imports it, and then knows."""
+    (tmp_path / "wb_custom_unloaded.py").write_text("def score(thread):\n    return 0.5\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    grader = CustomGrader(target="wb_custom_unloaded:score")
+    assert grader.needs_answer == "turn"
+    assert "wb_custom_unloaded" not in sys.modules
+    grader.check_ready()
+    assert grader.needs_answer == "completion"
+    assert CustomGrader(target="wb_custom_unloaded:gone").needs_answer == "turn"

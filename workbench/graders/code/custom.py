@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import dis
 import importlib
 import inspect
 import os
 import re
 import sys
-from collections.abc import Awaitable, Callable
+import threading
+from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import InitVar, dataclass, field, replace
 from functools import partial
+from types import CodeType, FunctionType
 from typing import Any, Self
 
 from workbench import user_functions
@@ -27,8 +31,21 @@ __all__ = ["CustomGrader"]
 _TARGET = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
 
 _NO_RESULT = "a score must be a number (int or float) or a Grade, not None"
-_TURNS = frozenset({"get_turns", "last_content", "messages", "tool_calls", "turn_calls"})
+_TURNS = frozenset(
+    [
+        "get_turns",
+        "last_content",
+        "messages",
+        "output_tools",
+        "tool_calls",
+        "tool_return",
+        "trajectory",
+        "turn_calls",
+    ]
+)
 """Names by which a function reads more of a conversation than its completion."""
+_pool_lock = threading.Lock()
+"""Two event loops may call one grader for the first time together."""
 
 _BLOCKED = (
     ": it, or a row beside it, blocks the event loop that async functions share; await what takes its time "
@@ -56,7 +73,8 @@ class CustomGrader(Grader):
             rows that would need another one fail unbegun.
         own_process: Call the function in processes of its own, one per processor: in their main thread, where `signal.alarm`
             works, as math-verify and sympy's users need it. After `timeout` the process is killed, and a crash costs its row
-            alone. The processes have your rights; functions of a notebook are sent with cloudpickle.
+            alone. Loading the function and what it imports is not part of `timeout`: it may take 120 s per process. The
+            processes have your rights; functions of a notebook are sent with cloudpickle.
         imported: It came from somebody else's file.
         trust: An imported one may run.
 
@@ -116,8 +134,8 @@ class CustomGrader(Grader):
     @property
     def needs_answer(self) -> str:
         """See `Grader.needs_answer`: a function that names turns or tool calls needs no completion."""
-        code = getattr(self._fn or sys.modules.get(self.target.partition(":")[0]), "__code__", None)
-        return "turn" if _TURNS & set(getattr(code, "co_names", ())) else "completion"
+        fn = self._fn if self._fn is not None else _loaded(self.target)
+        return "turn" if _reads_turns(fn) else "completion"
 
     async def grade(self, sample: Sample) -> Any:
         """Call the function with the sample or its thread."""
@@ -142,14 +160,19 @@ class CustomGrader(Grader):
         return result
 
     async def _in_own_process(self, sample: Sample) -> Any:
-        pool = self._pool
-        if pool is None:
-            pool = user_functions.ProcessPool(partial(_called, target=self.target, fn=self._fn))
-            object.__setattr__(self, "_pool", pool)
         try:
-            return await self._in_time(pool.call(sample, self.timeout))
+            return await self._in_time(self._processes().call(sample, self.timeout))
         except user_functions.ProcessLostError as error:
             return Grade.failed(ErrorKind.CRASH, str(error))
+
+    def _processes(self) -> user_functions.ProcessPool:
+        if self._pool is None:
+            pool = user_functions.ProcessPool(_Remote(self.target, self._fn))
+            with _pool_lock:
+                if self._pool is None:
+                    object.__setattr__(self, "_pool", pool)
+        assert self._pool is not None
+        return self._pool
 
     @property
     def at_once(self) -> int:
@@ -182,11 +205,11 @@ class CustomGrader(Grader):
 
     async def grade_all(self, samples: Samples, control: Control) -> Grades:
         """See `Grader.grade_all`; the grades say that nothing confined them."""
-        try:
+        async with contextlib.AsyncExitStack() as stack:
+            if self.own_process:
+                with contextlib.suppress(CaptureError):  # each row fails by it
+                    await stack.enter_async_context(self._processes().run())
             grades = await super().grade_all(samples, control)
-        finally:
-            if self._pool is not None:
-                await asyncio.to_thread(self._pool.close)
         grades.isolation = "none"
         return grades
 
@@ -234,9 +257,29 @@ class CustomGrader(Grader):
         return super().spec()
 
 
-def _called(sample: Sample, *, target: str, fn: Callable[..., Any] | None) -> Any:
-    """What the function returns, in a process of its own."""
+class _Remote:
+    """The function of a grader as it is sent to a process: reading it there loads the function, before any row's time begins."""
+
+    def __init__(self, target: str, fn: Callable[..., Any] | None) -> None:
+        self._target, self._fn = target, fn
+
+    def __call__(self, sample: Sample) -> Any:
+        raise NotImplementedError("called in a process of its own only")
+
+    def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+        return _loaded_remote, (self._target, self._fn)
+
+
+def _loaded_remote(target: str, fn: Callable[..., Any] | None) -> Callable[[Sample], Any]:
     fn = _imported(target) if fn is None else fn
+    for module, names in _imports_of(fn):
+        with contextlib.suppress(Exception):  # the function meets it again, if it comes there at all
+            __import__(module, fromlist=names)
+    return partial(_called, fn=fn)
+
+
+def _called(sample: Sample, *, fn: Callable[..., Any]) -> Any:
+    """What the function returns, in a process of its own."""
     result = fn(sample if _takes_sample(_parameter(fn)) else sample.thread)
     if inspect.isawaitable(result):
         result = asyncio.run(_result_of(result))
@@ -290,6 +333,72 @@ def _imported(target: str) -> Callable[..., Any]:
             "the target of a custom grader is no function", where=target, found=type(target_object).__name__
         )
     return target_object  # type: ignore[no-any-return]
+
+
+def _loaded(target: str) -> Any:
+    """What a target leads to if its module is loaded; None if it is not, or leads nowhere."""
+    module, _, names = target.partition(":")
+    target_object: Any = sys.modules.get(module)
+    for name in names.split("."):
+        target_object = getattr(target_object, name, None)
+    return target_object
+
+
+def _reads_turns(fn: Any) -> bool:
+    """Whether a function may read more of a conversation than its completion: it does as long as its code is unknown."""
+    codes = list(_codes_of(fn))
+    return not codes or any(_TURNS & {*code.co_names, *code.co_consts} for code in codes)
+
+
+def _imports_of(fn: Any) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Modules that a function imports when it is called, each with the names it wants of it."""
+    for code in _codes_of(fn):
+        steps = list(dis.get_instructions(code))
+        for level, names, step in zip(steps, steps[1:], steps[2:], strict=False):
+            if (
+                step.opname == "IMPORT_NAME" and level.argval == 0
+            ):  # a relative one needs the function's package
+                yield step.argval, names.argval or ()
+
+
+def _codes_of(fn: Any) -> Iterator[CodeType]:
+    """The code of a function, of functions inside it, and of those of its module that it names."""
+    waiting, seen = [_function_of(fn)], set()
+    while waiting:
+        function = waiting.pop()
+        code = getattr(function, "__code__", None)
+        if code is None or code in seen:
+            continue
+        seen.add(code)
+        nested = [code]
+        for part in nested:
+            yield part
+            nested += [constant for constant in part.co_consts if isinstance(constant, CodeType)]
+        names = {name for part in nested for name in part.co_names}
+        waiting += [_function_of(getattr(function, "__wrapped__", None))]
+        waiting += [_function_of(value) for value in _named(function, names)]
+
+
+def _named(function: Any, names: set[str]) -> Iterator[Any]:
+    """Functions that a function closes over, or finds by their names in its own module."""
+    for cell in getattr(function, "__closure__", None) or ():
+        with contextlib.suppress(ValueError):  # not filled yet
+            yield cell.cell_contents
+    module = getattr(function, "__globals__", {})
+    for name in names:
+        if getattr(value := module.get(name), "__module__", "") == module.get("__name__", None):
+            yield value
+
+
+def _function_of(fn: Any) -> Any:
+    """The plain function behind a partial, a method, or an object that can be called; else None."""
+    while isinstance(fn, partial):
+        fn = fn.func
+    fn = getattr(fn, "__func__", fn)
+    if isinstance(fn, FunctionType) or fn is None or isinstance(fn, type):
+        return fn if isinstance(fn, FunctionType) else None
+    call = getattr(type(fn), "__call__", None)  # noqa: B004 (its code is wanted)
+    return call if isinstance(call, FunctionType) else None
 
 
 def _parameter(fn: Any) -> inspect.Parameter | None:
