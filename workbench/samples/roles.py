@@ -16,13 +16,14 @@ __all__ = [
     "CellError",
     "UnreadableChat",
     "answer_in",
+    "answer_in_text",
     "are_chat_texts",
     "chat_cells",
     "completion_of",
     "completions_of",
     "is_own_object",
-    "looks_like_chat",
     "joined_prompts",
+    "looks_like_chat",
     "mapping_of",
     "messages_of",
     "prompt_of",
@@ -85,7 +86,9 @@ def are_chat_texts(cells: Sequence[Any], role: str) -> bool:
         cells: The first ones.
         role: "completion", whose messages end with the assistant's, or "prompt".
     """
-    said = [cell for cell in cells if not is_missing(cell) and not (isinstance(cell, str) and not cell.strip())]
+    said = [
+        cell for cell in cells if not is_missing(cell) and not (isinstance(cell, str) and not cell.strip())
+    ]
     is_text = [isinstance(cell, str) for cell in said]
     return any(is_text) and all(
         _is_chat_text(cell, role) if text else _is_chat(cell)
@@ -96,7 +99,7 @@ def are_chat_texts(cells: Sequence[Any], role: str) -> bool:
 def _is_chat_text(cell: str, role: str) -> bool:
     if role == "prompt":
         return isinstance(_question_in(cell), list | UnreadableChat)
-    return _answer_in_text(cell, has_prompt=False) is not None
+    return answer_in_text(cell, has_prompt=False) is not None
 
 
 def _is_chat(cell: Any) -> bool:
@@ -125,9 +128,7 @@ def chat_cells(cells: Sequence[Any], role: str, *, has_prompt: bool) -> list[Any
     """
     if role == "prompt":
         return [_question_in(cell) if isinstance(cell, str) else cell for cell in cells]
-    found = (
-        _answer_in_text(cell, has_prompt=has_prompt) if isinstance(cell, str) else None for cell in cells
-    )
+    found = (answer_in_text(cell, has_prompt=has_prompt) if isinstance(cell, str) else None for cell in cells)
     return [cell if chat is None else chat for cell, chat in zip(cells, found, strict=True)]
 
 
@@ -141,7 +142,7 @@ def _question_in(text: str) -> Any:
     return text if chat is None or (is_one and _speakers(chat) != {"user"}) else chat
 
 
-def _answer_in_text(text: str, *, has_prompt: bool) -> list[Any] | None:
+def answer_in_text(text: str, *, has_prompt: bool) -> list[Any] | None:
     """The messages that a completion of text holds; None where it is an answer as it stands, whatever it looks like."""
     try:
         chat = chat_in_text(text)

@@ -126,7 +126,9 @@ class Table:
         faults = {places[row]: fault for row, fault in self._faults.items() if row in places}
         lines = None if self._lines is None else [self._lines[row] for row in rows.tolist()]
         frame = self.data.frame(rows).reset_index(drop=True)
-        return Table(Loaded(frame, lines, faults), every_role(self.roles), self.source, text_chats=self.text_chats)
+        return Table(
+            Loaded(frame, lines, faults), every_role(self.roles), self.source, text_chats=self.text_chats
+        )
 
     def cells(self, column: str, rows: Rows | slice | None) -> list[Any]:
         """The cells of one column, all rows or those asked for."""
