@@ -57,10 +57,11 @@ def expanded(loaded: Loaded, columns: Columns) -> tuple[Loaded, Columns, tuple[s
         columns: Role to column name, as the user gave it.
     """
     frame = loaded.frame
-    if not isinstance(frame, pd.DataFrame) or frame.columns.nlevels > 1 or frame.columns.has_duplicates:
+    is_mapping = isinstance(columns, Mapping | None)  # else whoever makes the table of it says why
+    if not isinstance(frame, pd.DataFrame) or not is_mapping:
         return loaded, columns, ()
-    if not isinstance(columns, Mapping | None):
-        return loaded, columns, ()  # whoever makes the table of it says why
+    if frame.columns.nlevels > 1 or frame.columns.has_duplicates:
+        return loaded, columns, ()
     loaded, of_pairs = _without_pairs(loaded, frame, columns or {})
     loaded, columns, of_lists = _without_lists(loaded, columns)
     return loaded, columns, (*of_pairs, *of_lists)
@@ -102,7 +103,7 @@ def _pair_note(pair: Sequence[Any], pairs: int, known: int, flag: str) -> str:
     """What was made of pairs, and of how many it is known which side was chosen."""
     read = f"{counted(pairs, 'pair')} of {str(pair[0])!r} and {str(pair[1])!r} read as {2 * pairs:,} rows"
     if not known:
-        return f"{read}; no column says which side was chosen, so the column {flag!r} is empty"
+        return f"{read}; for none of them it is known which side was chosen, so the column {flag!r} is empty"
     if known == pairs:
         return f"{read}; the column {flag!r} says which side a row is"
     return f"{read}; the column {flag!r} says which side a row is for {known:,} of the pairs, and is empty for the others"
