@@ -14,7 +14,7 @@ import numpy as np
 
 from workbench.grade import ErrorKind
 from workbench.row_columns import dicts, turns_of
-from workbench.samples.chats import MESSAGE_ROLES, is_chat_text, without_no_answer
+from workbench.samples.chats import MESSAGE_ROLES, without_no_answer
 from workbench.samples.plain import NotPlainError, plain, text
 from workbench.samples.roles import CellError, completion_of, mapping_of, messages_of, prompt_of, tools_of
 from workbench.thread import StringThread
@@ -285,10 +285,7 @@ def conversations(
 def _is_simple(cells: Mapping[str, Sequence[Any]]) -> bool:
     """Whether each row is made of texts or numbers, one turn a column: the common case."""
     roles = {role for role in _CONTENT if role in cells}
-    if not roles <= SPEAKERS.keys() or not all(set(map(type, cells[role])) <= _SAFE_OR_NAN for role in roles):
-        return False
-    spoken = (cells[role] for role in roles if role != "system")
-    return not any(type(cell) is str and is_chat_text(cell) for column in spoken for cell in column)
+    return roles <= SPEAKERS.keys() and all(set(map(type, cells[role])) <= _SAFE_OR_NAN for role in roles)
 
 
 def _simple(cells: Mapping[str, Sequence[Any]], rows: int) -> list[list[Any]]:

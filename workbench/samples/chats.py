@@ -19,7 +19,6 @@ __all__ = [
     "chat_in_text",
     "chat_of",
     "data_in_text",
-    "holds_chat",
     "is_chat_text",
     "without_no_answer",
 ]
@@ -96,14 +95,6 @@ def chat_in_text(text: str) -> list[Any] | None:
             raise
         return None
     return chat_of(data, strict=True)
-
-
-def holds_chat(text: str) -> bool:
-    """Whether a text is not to be read as it is: it holds messages, or a repr of messages that cannot be read."""
-    try:
-        return chat_in_text(text) is not None
-    except ValueError:
-        return True
 
 
 def data_in_text(text: str) -> Any:

@@ -19,6 +19,7 @@ from workbench.samples.proposals import (
 )
 
 __all__ = [
+    "COMPLETION_NAMES",
     "LABEL_NAMES",
     "ROLES",
     "check_names",
@@ -105,6 +106,11 @@ _BY_CONTENT: Mapping[str, tuple[tuple[str, ...], Callable[[Sequence[Any]], bool]
     ),
 }
 """Role to names that it is recognised by where the first cells hold what it needs, and what looks at them."""
+
+COMPLETION_NAMES = frozenset(
+    name.casefold() for name in (*ROLES["completion"], *_BY_CONTENT["completion"][0])
+)
+"""Names, in lower case, under which a model's answers are known."""
 
 _USABLE = ("messages", "instruction", "prompt", "completion")
 # An id or a group may be a column that plays another part as well.

@@ -26,7 +26,7 @@ from workbench.samples.cells import (
 )
 from workbench.samples.frame_columns import UnreadableRowsError
 from workbench.samples.plain import text
-from workbench.samples.table import Rows, Table, hold_chats
+from workbench.samples.table import Rows, Table
 from workbench.thread import StringThread
 
 __all__ = ["KEPT_BYTES", "KEPT_ROWS", "Encoder"]
@@ -165,7 +165,7 @@ class Encoder:
             return self._encoded_by_row(rows, start, faults, extras=extras)
         count = stop - start
         turns, metadata, rest = self._columns(rows, count, faults)
-        if isinstance(turns, list):
+        if self._table.text_turns is None:
             self._note_answers(start, turns)
         else:
             # A column of text as `_text_of` makes it: bytes, offsets, places of missing cells.
@@ -212,12 +212,9 @@ class Encoder:
     def _turns(self, rows: slice | Rows, count: int, faults: dict[int, Fault]) -> tuple[Any, dict[int, Any]]:
         table = self._table
         if table.text_turns is not None:
-            texts = {role: table.data.text(name, rows) for role, name in table.text_turns.items()}
-            # Only the first rows of a file were looked at when it was opened.
-            if not table.data.is_lazy or not any(
-                hold_chats(text) for role, text in texts.items() if role != "system"
-            ):
-                return tuple((SPEAKERS[role], _text_of(text)) for role, text in texts.items()), {}
+            return tuple(
+                (SPEAKERS[role], self._text(name, rows)) for role, name in table.text_turns.items()
+            ), {}
         found = conversations(table.conversation_cells(rows), table.names, count, faults)
         return found.turns, found.rest
 

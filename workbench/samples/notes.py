@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from workbench.display_text import counted, one_line
 from workbench.samples.columns import ROLES
 from workbench.samples.proposals import could_be_read, mapping_text, proposed
-from workbench.samples.roles import is_own_object
+from workbench.samples.roles import is_own_object, looks_like_chat
 from workbench.samples.row_expansion import PAIRS
 
 if TYPE_CHECKING:
@@ -41,6 +41,7 @@ def dataset_notes(table: Table, rows: Rows) -> tuple[str, ...]:
         *table.reading_notes,
         *_role_notes(table),
         *_own_objects(table),
+        *_chats_left_as_text(table),
         *prompt_notes,
         *_float_note(reference, is_float=table.reference_is_float),
     )
@@ -57,7 +58,8 @@ def _role_notes(table: Table) -> Iterator[str]:
     yield from _ungraded_sides(table.column_names, roles)
     if label := table.verdict_column:
         yield (
-            f"column {label!r} holds verdicts, and was not read as the reference; if it is, map it: "
+            f"column {label!r} holds verdicts, such as pass and fail, so it is read as a label and not as the "
+            f"reference: pass labels={label!r} to compare graders with it, or map it, if it is the reference after all: "
             f"columns={{'reference': {label!r}}}"
         )
     yield from _missing_reference(table, [name for name in free if name != label])
@@ -114,6 +116,19 @@ def _own_objects(table: Table) -> Iterator[str]:
         if own is not None:
             keys = f" with keys {', '.join(map(str, list(own)[:5]))}" if isinstance(own, Mapping) else ""
             yield f"column {name!r} holds {type(own).__name__}s{keys}: each is read as its JSON text, as the {role}"
+
+
+def _chats_left_as_text(table: Table) -> Iterator[str]:
+    """Sentences for texts that look like messages and are read as they stand: not every text of their column does."""
+    for role, turns in (("prompt", "a question"), ("completion", "an answer")):
+        cells = () if role in table.text_chats else table.deciding_cells(role)
+        count = sum(map(looks_like_chat, cells))
+        if count:
+            name = table.prompt_column if role == "prompt" else table.roles[role]
+            yield (
+                f"{count:,} of the first {len(cells):,} cells of column {name!r} look like chat messages written as text, "
+                f"but not every one is {turns} in messages: the column's texts are read as they stand"
+            )
 
 
 def _evenly(rows: int) -> NDArray[np.intp]:

@@ -65,7 +65,7 @@ _NEVER = frozenset({
 """Words in the name of a column that is about a row, and none of its texts."""
 
 _NO_PROSE = re.compile(
-    r"[-+]?[\d.,]+(?:e[-+]?\d+)?%?|\d{4}-\d\d-\d\d.*|[0-9a-f]{8}-[0-9a-f-]{27}|[0-9a-f]{16,}|https?://\S+|true|false|[\w-]*\d[\w-]*",
+    r"[-+]?[\d.,]+(?:e[-+]?\d+)?%?|\d{4}-\d\d-\d\d.*|[0-9a-f]{8}-[0-9a-f-]{27}|[0-9a-f]{16,}|https?://\S+|true|false|(?:[^\W\d]|-)*\d[\w-]*",
     re.IGNORECASE,
 )
 """Texts that are numbers, times, ids or addresses."""
@@ -128,7 +128,7 @@ def could_be_read(name: str, role: str, peek: Peek) -> bool:
 
 def _is_prose(cell: str) -> bool:
     text = cell.strip()
-    # The pattern takes a long time for a long text, and no id is that long.
+    # No id is longer.
     return len(text) > _LONGEST_ID or (bool(text) and _NO_PROSE.fullmatch(text) is None)
 
 

@@ -14,11 +14,16 @@ from workbench.thread import StringThread
 __all__ = [
     "WRAPPED_REFERENCES",
     "CellError",
+    "UnreadableChat",
     "answer_in",
+    "answer_in_text",
+    "are_chat_texts",
+    "chat_cells",
     "completion_of",
     "completions_of",
     "is_own_object",
     "joined_prompts",
+    "looks_like_chat",
     "mapping_of",
     "messages_of",
     "prompt_of",
@@ -68,6 +73,92 @@ class CellError(ValueError):
         self.found, self.expected = found, expected
 
 
+class UnreadableChat(str):
+    """A text in a column of messages: Python's repr of some that cannot be read, such as one that numpy cut."""
+
+    __slots__ = ()
+
+
+def are_chat_texts(cells: Sequence[Any], role: str) -> bool:
+    """Whether the texts of a column are messages, by its first cells: every one that is neither missing nor blank has to be.
+
+    Args:
+        cells: The first ones.
+        role: "completion", whose messages end with the assistant's, or "prompt".
+    """
+    said = [
+        cell for cell in cells if not is_missing(cell) and not (isinstance(cell, str) and not cell.strip())
+    ]
+    is_text = [isinstance(cell, str) for cell in said]
+    return any(is_text) and all(
+        _is_chat_text(cell, role) if text else _is_chat(cell)
+        for cell, text in zip(said, is_text, strict=True)
+    )
+
+
+def _is_chat_text(cell: str, role: str) -> bool:
+    if role == "prompt":
+        return isinstance(_question_in(cell), list | UnreadableChat)
+    return answer_in_text(cell, has_prompt=False) is not None
+
+
+def _is_chat(cell: Any) -> bool:
+    try:
+        return chat_of(plain(cell)) is not None
+    except NotPlainError:
+        return False
+
+
+def looks_like_chat(cell: Any) -> bool:
+    """Whether a cell is a text that holds messages, or a repr of messages that cannot be read."""
+    try:
+        return isinstance(cell, str) and chat_in_text(cell) is not None
+    except ValueError:
+        return True
+
+
+def chat_cells(cells: Sequence[Any], role: str, *, has_prompt: bool) -> list[Any]:
+    """The cells of a column whose texts are messages, with these in place of the texts that hold some.
+
+    Args:
+        cells: Cells of any kind.
+        role: "completion" or "prompt".
+        has_prompt: Whether the prompt stands elsewhere, so that a completion may hold turns of the assistant's and of
+            tools, and nothing that would change what was asked.
+    """
+    if role == "prompt":
+        return [_question_in(cell) if isinstance(cell, str) else cell for cell in cells]
+    found = (answer_in_text(cell, has_prompt=has_prompt) if isinstance(cell, str) else None for cell in cells)
+    return [cell if chat is None else chat for cell, chat in zip(cells, found, strict=True)]
+
+
+def _question_in(text: str) -> Any:
+    """The messages that a prompt of text holds; an object by itself only as the user's."""
+    try:
+        chat = chat_in_text(text)
+    except ValueError:
+        return UnreadableChat(text)
+    is_one = text.lstrip().startswith("{")
+    return text if chat is None or (is_one and _speakers(chat) != {"user"}) else chat
+
+
+def answer_in_text(text: str, *, has_prompt: bool) -> list[Any] | None:
+    """The messages that a completion of text holds; None where it is an answer as it stands, whatever it looks like."""
+    try:
+        chat = chat_in_text(text)
+        if chat is None or not isinstance(chat[-1], dict) or chat[-1].get("role") != "assistant":
+            return None
+        is_answer = _speakers(chat) <= {"assistant", "tool"}
+        is_one = text.lstrip().startswith("{")
+        return completion_of(chat) if is_answer or not (has_prompt or is_one) else None
+    except ValueError:  # a `CellError` and a `NotPlainError`, too
+        return None
+
+
+def _speakers(chat: Sequence[Any]) -> set[Any]:
+    return {message.get("role") for message in chat}
+
+
 def joined_prompts(instructions: Sequence[Any], inputs: Sequence[Any] | None) -> list[Any]:
     """Alpaca's instructions with their inputs, where there are any, after a blank line: the prompts."""
     return list(map(_joined, instructions, inputs if inputs is not None else repeat(None)))
@@ -103,6 +194,8 @@ def prompt_of(value: Any) -> list[Any] | None:
     Raises:
         CellError: Messages that cannot be read.
     """
+    if isinstance(value, UnreadableChat):
+        raise CellError(f"{_short(str(value))}, Python's repr of messages, cut or of another kind", _MESSAGES)
     if isinstance(value, str) or is_missing(value):
         return _of_text(value, "user")
     content = plain(value)
@@ -118,16 +211,8 @@ def prompt_of(value: Any) -> list[Any] | None:
 
 
 def _of_text(value: Any, role: str) -> list[Any] | None:
-    """A cell of text as one turn, or as the messages that it holds as JSON or as Python's repr; None for a missing one."""
-    if not isinstance(value, str):
-        return None
-    try:
-        chat = chat_in_text(value)
-    except ValueError as error:
-        raise CellError(
-            f"{_short(value)}, Python's repr of messages, cut or of another kind: {error}", _MESSAGES
-        ) from None
-    return [{"role": role, "content": str.__str__(value)}] if chat is None else _checked_chat(chat, _MESSAGES)
+    """A cell of text as one turn, whatever it looks like (see `chat_cells`); None for a missing one."""
+    return [{"role": role, "content": str.__str__(value)}] if isinstance(value, str) else None
 
 
 def completion_of(value: Any, column: str = "") -> list[Any] | None:

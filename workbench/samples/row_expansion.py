@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,13 +15,13 @@ from numpy.typing import NDArray
 
 from workbench.display_text import counted
 from workbench.errors import SamplesError
-from workbench.samples.chats import chat_in_text, chat_of
-from workbench.samples.columns import recognise
+from workbench.samples.chats import chat_of
+from workbench.samples.columns import COMPLETION_NAMES, ROLES, recognise
 from workbench.samples.envelopes import unpacked
 from workbench.samples.plain import NotPlainError, is_missing, plain
-from workbench.samples.proposals import PEEKED
-from workbench.samples.roles import answer_in, completions_of
-from workbench.samples.table import Loaded
+from workbench.samples.proposals import PEEKED, are_completions, could_be_read
+from workbench.samples.roles import answer_in, answer_in_text, are_chat_texts, completions_of, joined_prompts
+from workbench.samples.table import DECIDING_ROWS, Loaded
 
 __all__ = ["PAIRS", "expanded"]
 
@@ -34,6 +36,8 @@ PAIRS = (
 
 _ALPACA_TIE = 1.5
 """AlpacaEval's `preference`: below it the first output was chosen, above it the second."""
+
+_ALPACA = PAIRS[4]
 
 _HH_TURN = re.compile(r"\n\n(Human|Assistant): ?")
 """What turns begin with in Anthropic's hh-rlhf."""
@@ -53,7 +57,10 @@ def expanded(loaded: Loaded, columns: Columns) -> tuple[Loaded, Columns, tuple[s
         columns: Role to column name, as the user gave it.
     """
     frame = loaded.frame
-    if not isinstance(frame, pd.DataFrame) or frame.columns.nlevels > 1 or frame.columns.has_duplicates:
+    is_mapping = isinstance(columns, Mapping | None)  # else whoever makes the table of it says why
+    if not isinstance(frame, pd.DataFrame) or not is_mapping:
+        return loaded, columns, ()
+    if frame.columns.nlevels > 1 or frame.columns.has_duplicates:
         return loaded, columns, ()
     loaded, of_pairs = _without_pairs(loaded, frame, columns or {})
     loaded, columns, of_lists = _without_lists(loaded, columns)
@@ -64,40 +71,87 @@ def _without_pairs(
     loaded: Loaded, frame: pd.DataFrame, columns: Mapping[str, str | None]
 ) -> tuple[Loaded, tuple[str, ...]]:
     pair = _pair_of(frame, columns)
-    if pair is None:
+    roles = {} if pair is None else _roles_beside(frame, pair, columns)
+    if pair is None or roles is None:
         return loaded, ()
-    sides = [[_side(cell) for cell in frame[name]] for name in pair]
-    is_whole = any(_has_user(cell) for side in sides for cell in side[:PEEKED])
+    prompts = _prompts(frame, roles)
+    sides = _sides(frame, pair, prompts)
+    verdicts = _verdicts(frame, pair)
     rows = np.repeat(np.arange(len(frame), dtype=np.intp), 2)
     result = _repeated(loaded, frame, rows)
     own = result.frame
     assert isinstance(own, pd.DataFrame)
-    chosen = [verdict for row in range(len(frame)) for verdict in _verdicts(frame, pair, row)]
     own = own.drop(columns=list(pair))
-    answers = [side[row] for row in range(len(frame)) for side in sides]
-    name = "messages" if is_whole else "completion"
-    own[name] = _column(answers, own.index)
-    own["chosen"] = _column(chosen, own.index)
-    note = (
-        f"{counted(len(frame), 'pair')} of {pair[0]!r} and {pair[1]!r} read as {len(own):,} rows; "
-        "the column 'chosen' says which side a row is"
-    )
-    return replace(result, frame=own), (note,)
+    flag = next(
+        name for name in _FLAGS if name not in own.columns and name not in columns.values()
+    )  # no role gets it that meant another column
+    is_whole = any(_has_user(cell) for side in sides for cell in side[:PEEKED])
+    own["messages" if is_whole else "completion"] = _column(_alternating(*sides), own.index)
+    own[flag] = _column([verdict for row in verdicts for verdict in row], own.index)
+    groups = None if "group" in roles else _pair_groups(frame, roles, prompts, sides)
+    if groups is not None:
+        own["group"] = np.repeat(np.array(groups, object), 2)
+    known = sum(first is not None for first, _ in verdicts)
+    return replace(result, frame=own), (_pair_note(pair, len(frame), known, flag),)
+
+
+_FLAGS = ("chosen", "is_chosen", "side_is_chosen", "this_side_is_chosen", "this_side_of_the_pair_is_chosen")
+"""Names for the column of which side was chosen: the first that nothing else has."""
+
+
+def _pair_note(pair: Sequence[Any], pairs: int, known: int, flag: str) -> str:
+    """What was made of pairs, and of how many it is known which side was chosen."""
+    read = f"{counted(pairs, 'pair')} of {str(pair[0])!r} and {str(pair[1])!r} read as {2 * pairs:,} rows"
+    if not known:
+        return f"{read}; for none of them it is known which side was chosen, so the column {flag!r} is empty"
+    if known == pairs:
+        return f"{read}; the column {flag!r} says which side a row is"
+    return f"{read}; the column {flag!r} says which side a row is for {known:,} of the pairs, and is empty for the others"
 
 
 def _pair_of(frame: pd.DataFrame, columns: Mapping[str, str | None]) -> tuple[Any, Any] | None:
-    """The columns of two answers, where no column of one answer is meant."""
+    """The columns of two answers, where no column of one answer is meant, and neither has a role of its own."""
     if "completion" in columns or "messages" in columns:
         return None
     folded = {str(name).casefold(): name for name in reversed(list(frame.columns))}
-    if any(name in folded for name in ("completion", "output", "response")):
+    if any(_are_answers(frame[name], str(name)) for key, name in folded.items() if key in COMPLETION_NAMES):
         return None
     for first, second in PAIRS:
         if first in folded and second in folded:
             pair = folded[first], folded[second]
-            if all(_hold_answers(frame[name]) for name in pair):
+            is_mapped = not {str(name) for name in pair}.isdisjoint(filter(None, columns.values()))
+            if not is_mapped and all(_hold_answers(frame[name]) for name in pair):
                 return pair
     return None
+
+
+def _are_answers(cells: pd.Series[Any], name: str) -> bool:
+    """Whether a column of a known name holds the model's own answers; of a name that may be another's, by its cells."""
+    if name.casefold() in ROLES["completion"]:
+        return True
+    first = list(cells.head(PEEKED))
+    return are_completions(first) or could_be_read(name, "completion", lambda _: first)
+
+
+def _roles_beside(
+    frame: pd.DataFrame, pair: Sequence[Any], columns: Mapping[str, str | None]
+) -> dict[str, str] | None:
+    """The roles of the columns beside a pair; None where the mapping is at fault, which whoever makes the table says."""
+    names = {str(name): name for name in frame.columns if name not in pair}
+    peek = {name: list(frame[own].head(PEEKED)) for name, own in names.items()}
+    try:
+        return recognise([*names, "completion"], columns, peek=lambda name: peek.get(name, []))
+    except SamplesError:
+        return None
+
+
+def _prompts(frame: pd.DataFrame, roles: Mapping[str, str]) -> list[Any] | None:
+    """The prompts beside a pair, None for those that stand in messages; None where there are none."""
+    names = {str(name): name for name in frame.columns}
+    found = {role: list(frame[names[roles[role]]]) for role in ("instruction", "prompt") if role in roles}
+    if "instruction" in found:
+        return joined_prompts(found["instruction"], found.get("prompt"))
+    return found.get("prompt", [None] * len(frame) if "messages" in roles else None)
 
 
 def _hold_answers(cells: pd.Series[Any]) -> bool:
@@ -105,21 +159,58 @@ def _hold_answers(cells: pd.Series[Any]) -> bool:
     return bool(kinds) and all(issubclass(kind, str | list | tuple | dict | np.ndarray) for kind in kinds)
 
 
+def _sides(frame: pd.DataFrame, pair: Sequence[Any], prompts: Sequence[Any] | None) -> list[list[Any]]:
+    """The answers of both sides: texts that hold messages as these, if those of both columns do, by their first rows."""
+    cells = [list(frame[name]) for name in pair]
+    first = [cell for side in cells for cell in side[:DECIDING_ROWS]]
+    said = [cell for cell in first if isinstance(cell, str) and cell.strip()]
+    read = (
+        _hh_turns
+        if said and all(map(_hh_turns, said))
+        else partial(answer_in_text, has_prompt=False)
+        if are_chat_texts(first, "completion")
+        else None
+    )
+    asked = [None] * len(frame) if prompts is None else prompts
+    return [
+        [
+            _text_side(cell, read, question, has_prompt=prompts is not None)
+            if isinstance(cell, str)
+            else _side(cell)
+            for cell, question in zip(side, asked, strict=True)
+        ]
+        for side in cells
+    ]
+
+
+def _hh_turns(cell: str) -> list[Any] | None:
+    """The turns of hh-rlhf's text; None for another one."""
+    turns = _HH_TURN.split(cell)
+    if len(turns) < 2 or turns[0].strip():
+        return None
+    pairs = zip(turns[1::2], turns[2::2], strict=True)
+    return [
+        {"role": "user" if who == "Human" else "assistant", "content": said.strip()} for who, said in pairs
+    ]
+
+
+def _text_side(
+    cell: str, read: Callable[[str], list[Any] | None] | None, question: Any, *, has_prompt: bool
+) -> Any:
+    """A side of text; beside a prompt, messages may repeat it, and hold no other turn than the assistant's and tools'."""
+    chat = None if read is None else read(cell)
+    if chat is None or not has_prompt:
+        return chat or cell
+    first = chat[0]
+    is_repeated = (
+        isinstance(question, str) and first["role"] == "user" and first["content"] == question.strip()
+    )
+    own = chat[1:] if is_repeated else chat
+    return own if own and {turn["role"] for turn in own} <= {"assistant", "tool"} else cell
+
+
 def _side(cell: Any) -> Any:
-    """An answer of a pair: hh-rlhf's text as messages, messages as a list, anything else as it is."""
-    if isinstance(cell, str):
-        turns = _HH_TURN.split(cell)
-        if len(turns) > 1 and not turns[0].strip():
-            pairs = zip(turns[1::2], turns[2::2], strict=True)
-            return [
-                {"role": "user" if who == "Human" else "assistant", "content": said.strip()}
-                for who, said in pairs
-            ]
-        try:
-            chat = chat_in_text(cell)
-        except ValueError:
-            return cell
-        return cell if chat is None else chat
+    """An answer of a pair that is no text: messages as a list, anything else as it is."""
     try:
         return cell if is_missing(cell) else chat_of(plain(cell)) or cell
     except NotPlainError:
@@ -130,19 +221,76 @@ def _has_user(cell: Any) -> bool:
     return isinstance(cell, list) and any(isinstance(one, dict) and one.get("role") == "user" for one in cell)
 
 
-def _verdicts(frame: pd.DataFrame, pair: Sequence[Any], row: int) -> tuple[bool | None, bool | None]:
-    """Whether each side of a pair was chosen; None where nothing says, or neither was."""
-    first, second = (str(name).casefold() for name in pair)
-    if (first, second) in PAIRS[:2]:
-        return True, False
-    if "winner" in frame.columns:
-        winner = str(frame["winner"].iloc[row]).casefold()
-        wins = [winner in (side, f"model{side[-2:]}", side[-1]) for side in (first, second)]
-        return (wins[0], wins[1]) if any(wins) else (None, None)
-    preference = frame["preference"].iloc[row] if "preference" in frame.columns else None
-    if isinstance(preference, int | float) and not is_missing(preference) and preference != _ALPACA_TIE:
-        return preference < _ALPACA_TIE, preference > _ALPACA_TIE
-    return None, None
+def _alternating(first: Sequence[Any], second: Sequence[Any]) -> list[Any]:
+    return [cell for both in zip(first, second, strict=True) for cell in both]
+
+
+def _pair_groups(
+    frame: pd.DataFrame, roles: Mapping[str, str], prompts: Sequence[Any] | None, sides: Sequence[list[Any]]
+) -> list[str] | None:
+    """What both sides of each pair share; None where what stands before their answers says it."""
+    before = [[_before(cell) for cell in side] for side in sides]
+    is_said = prompts is not None or all(before[0])
+    if is_said and before[0] == before[1]:
+        return None
+    names = _groups(frame, roles.get("id"), np.arange(len(frame), dtype=np.intp))
+    asked = [None] * len(frame) if prompts is None else prompts
+    return [
+        question
+        if isinstance(question, str) and question.strip()
+        else json.dumps(turns, default=repr)
+        if turns
+        else name
+        for question, turns, name in zip(asked, before[0], names, strict=True)
+    ]
+
+
+def _before(cell: Any) -> list[Any]:
+    """The turns before an answer."""
+    return cell[:-1] if isinstance(cell, list) and all(isinstance(one, Mapping) for one in cell) else []
+
+
+Verdict = tuple[bool | None, bool | None]
+"""Whether each side of a pair was chosen; None where nothing says, or neither was."""
+
+
+def _verdicts(frame: pd.DataFrame, pair: Sequence[Any]) -> list[Verdict]:
+    names = tuple(str(name).casefold() for name in pair)
+    if names in PAIRS[:2]:
+        return [(True, False)] * len(frame)
+    folded = {str(name).casefold(): list(frame[name]) for name in reversed(list(frame.columns))}
+    if "winner" in folded:
+        return [_by_winner(cell, names) for cell in folded["winner"]]
+    flags = [folded.get(f"winner_model_{side}") for side in "ab"]
+    if flags[0] is not None and flags[1] is not None and names[0].endswith("_a"):
+        return [_by_flags(*map(_is_set, both)) for both in zip(flags[0], flags[1], strict=True)]
+    if names == _ALPACA and "preference" in folded:
+        return [_by_preference(cell) for cell in folded["preference"]]
+    return [(None, None)] * len(frame)
+
+
+def _by_winner(cell: Any, names: Sequence[str]) -> Verdict:
+    winner = str(cell).strip().casefold()
+    wins = [winner in (name, f"model{name[-2:]}", name[-1]) for name in names]
+    return _by_flags(*wins)
+
+
+def _by_flags(first: bool, second: bool) -> Verdict:
+    return (first, second) if first != second else (None, None)
+
+
+def _is_set(cell: Any) -> bool:
+    """Whether a cell says yes: a truth value, a 1, or one of these as text."""
+    return not is_missing(cell) and str(cell).strip().casefold() in {"1", "1.0", "true"}
+
+
+def _by_preference(cell: Any) -> Verdict:
+    """AlpacaEval's, from 1 for the first output to 2 for the second."""
+    try:
+        value = float("nan") if is_missing(cell) else float(cell)
+    except (TypeError, ValueError):
+        return None, None
+    return _by_flags(1 <= value < _ALPACA_TIE, _ALPACA_TIE < value <= 2)
 
 
 def _without_lists(loaded: Loaded, columns: Columns) -> tuple[Loaded, Columns, tuple[str, ...]]:

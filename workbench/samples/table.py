@@ -27,7 +27,6 @@ from workbench.samples.cells import (
     no_answer,
     prompt_key,
 )
-from workbench.samples.chats import holds_chat
 from workbench.samples.columns import check_names, every_role, metadata_columns, recognise, verdict_column
 from workbench.samples.envelopes import batch_roles, failed_request, unpacked
 from workbench.samples.frame_columns import (
@@ -41,10 +40,18 @@ from workbench.samples.frame_columns import (
 )
 from workbench.samples.plain import is_missing, plain, text
 from workbench.samples.proposals import PEEKED
-from workbench.samples.roles import WRAPPED_REFERENCES, joined_prompts, reference_of_cell
+from workbench.samples.roles import (
+    WRAPPED_REFERENCES,
+    are_chat_texts,
+    chat_cells,
+    joined_prompts,
+    reference_of_cell,
+)
 
-__all__ = ["Loaded", "Rows", "Table", "hold_chats"]
+__all__ = ["DECIDING_ROWS", "Loaded", "Rows", "Table"]
 
+DECIDING_ROWS = 100
+"""First rows of a dataset by which it is decided whether a column's texts are messages: as few in a file that is read lazily."""
 _SCAN = 512
 _TEXTS_AT_ONCE = 16_384
 """Rows of a column of text that are held at a time."""
@@ -77,6 +84,7 @@ class Table:
         source: str,
         *,
         notes: tuple[str, ...] = (),
+        text_chats: frozenset[str] | None = None,
     ) -> None:
         frame = loaded.frame
         self.data: ColumnData = FrameColumns(frame, source) if isinstance(frame, pd.DataFrame) else frame
@@ -86,6 +94,7 @@ class Table:
         self.reading_notes = notes
         self.metadata = metadata_columns(names, self.roles)
         self.source = source
+        self._text_chats = text_chats  # of the data that these rows are a part of
         self._lines = loaded.lines
         self._names = names
         self._whole: dict[str, bool] = {}
@@ -117,7 +126,9 @@ class Table:
         faults = {places[row]: fault for row, fault in self._faults.items() if row in places}
         lines = None if self._lines is None else [self._lines[row] for row in rows.tolist()]
         frame = self.data.frame(rows).reset_index(drop=True)
-        return Table(Loaded(frame, lines, faults), every_role(self.roles), self.source)
+        return Table(
+            Loaded(frame, lines, faults), every_role(self.roles), self.source, text_chats=self.text_chats
+        )
 
     def cells(self, column: str, rows: Rows | slice | None) -> list[Any]:
         """The cells of one column, all rows or those asked for."""
@@ -196,13 +207,29 @@ class Table:
             return None
         if not all(map(self.data.is_text, roles.values())):
             return None
-        if any(self._holds_chats(name) for role, name in roles.items() if role != "system"):
+        if self.text_chats:
             return None
         return {role: roles[role] for role in SPEAKERS if role in roles}
 
-    def _holds_chats(self, column: str) -> bool:
-        """Whether a column of text holds messages as JSON text or as Python's repr; of a file that is read lazily, its first rows."""
-        return any(map(hold_chats, self._texts(column, slice(0, _SCAN) if self.data.is_lazy else None)))
+    @cached_property
+    def text_chats(self) -> frozenset[str]:
+        """Those of the roles prompt and completion whose texts are messages, as JSON or as Python's repr.
+
+        Decided once for the whole column, by its first rows, and in the same way however the rows are read: else a
+        single answer that looks like a conversation would change what was asked.
+        """
+        if self._text_chats is not None:
+            return self._text_chats
+        roles = ("prompt", "completion")
+        return frozenset(role for role in roles if are_chat_texts(self.deciding_cells(role), role))
+
+    def deciding_cells(self, role: str) -> Sequence[Any]:
+        """The cells of a prompt or a completion in the first rows; none where there is no such column, or it cannot be read."""
+        rows = slice(0, DECIDING_ROWS)
+        try:
+            return (self.prompts(rows) if role == "prompt" else self._answers(rows)) or ()
+        except UnreadableRowsError:
+            return ()
 
     @cached_property
     def reads_without_looking(self) -> bool:
@@ -260,18 +287,23 @@ class Table:
 
     def conversation_cells(self, rows: Rows | slice | None) -> dict[str, Any]:
         """Role to cells, for the roles that conversations are made of."""
-        apart = ("instruction", "prompt")
+        apart = ("instruction", "prompt", "completion")
         cells: dict[str, Any] = {
             role: self.cells(name, rows)
             for role, name in self.roles.items()
             if role in _TURNS and role not in apart
         }
-        prompts = self.prompts(rows)
-        if prompts is not None:
-            cells["prompt"] = prompts
-        if self._wraps_answers:
-            cells["completion"] = list(map(unpacked, cells["completion"]))
+        spoken = {"prompt": self.prompts(rows), "completion": self._answers(rows)}
+        cells |= {role: column for role, column in spoken.items() if column is not None}
+        has_prompt = bool(self.roles.keys() & {"messages", "instruction", "prompt"})
+        for role in self.text_chats & cells.keys():
+            cells[role] = chat_cells(cells[role], role, has_prompt=has_prompt)
         return cells
+
+    def _answers(self, rows: Rows | slice | None) -> list[Any] | None:
+        """The cells of the completions, of a batch's output what its JSON text holds; None where there are none."""
+        cells = self.role("completion", rows)
+        return list(map(unpacked, cells)) if cells is not None and self._wraps_answers else cells
 
     def build(self, rows: Rows | slice | None) -> Built:
         """The threads of some rows, and the faults among them."""
@@ -471,10 +503,7 @@ class Table:
         if turns is not None:
             if "completion" not in turns:
                 return [None] * self._count(rows)
-            texts = self._text_cells(turns["completion"], rows)
-            # Only the first rows of a file were looked at.
-            if not self.data.is_lazy or not any(holds_chat(text) for text in texts if text is not None):
-                return texts
+            return self._text_cells(turns["completion"], rows)
         wires = self._conversations(rows)
         return [turn[-1][1] if turn and turn[-1][0] == "assistant" else None for turn in wires]
 
@@ -541,7 +570,7 @@ class Table:
             SamplesError: The first row's fault.
         """
         first: Fault | None = None
-        self.text_turns  # noqa: B018 (looks into the first rows of a file, which are read here anyway)
+        self.text_chats  # noqa: B018 (decided before the file can change; its first rows are read here anyway)
         for start in range(0, len(self), _SCAN):
             rows = np.arange(start, min(start + _SCAN, len(self)), dtype=np.intp)
             built = self.build(rows)
@@ -583,12 +612,6 @@ def _are_whole(pieces: Iterable[NDArray[Any]]) -> bool:
             return False
         others = others or bool(((values != 0) & (values != 1)).any())
     return others
-
-
-def hold_chats(cells: pa.ChunkedArray) -> bool:
-    """Whether one of some texts holds messages as JSON text or as Python's repr."""
-    candidates = cells.filter(pc.fill_null(pc.match_substring_regex(cells, r"^\s*\[?\s*\{"), False))
-    return any(holds_chat(text) for text in candidates.to_pylist())
 
 
 def _blank(cells: pa.ChunkedArray) -> NDArray[np.bool_]:

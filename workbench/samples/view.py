@@ -112,9 +112,26 @@ class Samples:
         return view
 
     @classmethod
-    def of_part(cls, data: Any, columns: Mapping[str, str | None] | None = None) -> Samples:
-        """Rows that are a part of more: here it is no error that none of them can be read."""
-        return cls._view(Table(load(data), columns, ""), None)
+    def of_part(
+        cls,
+        data: Any,
+        columns: Mapping[str, str | None] | None = None,
+        *,
+        text_chats: frozenset[str] = frozenset(),
+    ) -> Samples:
+        """Rows that are a part of more: here it is no error that none of them can be read.
+
+        Args:
+            data: The rows.
+            columns: Role to column.
+            text_chats: `text_chats` of the whole; a part by itself does not tell, and its texts are texts.
+        """
+        return cls._view(Table(load(data), columns, "", text_chats=text_chats), None)
+
+    @property
+    def text_chats(self) -> frozenset[str]:
+        """Those of the roles prompt and completion whose texts are read as messages."""
+        return self._table.text_chats
 
     def part(self, first: int, last: int) -> Samples:
         """Rows that follow each other as data of their own: in memory, and numbered from 0."""
@@ -540,6 +557,7 @@ class Samples:
                 "require_answers",
                 "require_completion",
                 "rewrite",
+                "text_chats",
                 "threads_and_references",
             }
         ]

@@ -95,6 +95,7 @@ class ClusterRun(PartitionQueue[_Rows]):
             settings.repeats,
             store=shared_address(settings.store),
             stop=stop,
+            text_chats=samples.text_chats,
         )
         self._new: dict[tuple[str, int], list[tuple[NDArray[np.intp], Grades]]] = {}
 

@@ -117,7 +117,13 @@ class OverviewPlan:
         """
         columns, settings = every_role(self.samples.columns), self.settings
         return PartTask(
-            PartitionTask(Plan.of(self.entries), columns, repeats=settings.repeats, **grading),
+            PartitionTask(
+                Plan.of(self.entries),
+                columns,
+                repeats=settings.repeats,
+                text_chats=self.samples.text_chats,
+                **grading,
+            ),
             number=0,
             first=0,
             fingerprints=self.fingerprints,
@@ -284,7 +290,8 @@ def _overview(
 def _sampled(plan: OverviewPlan, sample: RowSample) -> Samples:
     """The rows of the sample: as a view of the data where these are in memory, with all that is known of them."""
     if plan.samples.is_lazy and sample.parts:
-        return Samples.of_part(sample.frame(), every_role(plan.samples.columns))
+        whole = plan.samples
+        return Samples.of_part(sample.frame(), every_role(whole.columns), text_chats=whole.text_chats)
     places, firsts = sample.places, np.array(plan.bounds, np.intp)
     return plan.samples.take(firsts[places["part"].to_numpy()] + places["row"].to_numpy())
 

@@ -113,7 +113,8 @@ def summarise_in_worker(frame: pd.DataFrame, task: PartTask) -> PartSummary | Wo
     with open_run_store(grading.store) as store:
         judge_run = JudgeRun(Spending(grading.budget), None if store is None else store.replies)
         try:
-            samples = Samples.of_part(frame.reset_index(drop=True), grading.columns)
+            whole = frame.reset_index(drop=True)
+            samples = Samples.of_part(whole, grading.columns, text_chats=grading.text_chats)
             summary = summarise_part(samples, task, entries, judge_run, Stop(grading.stop))
         except (ReportError, FormatError) as error:
             return error

@@ -42,6 +42,7 @@ class PartitionTask:
         store: The address of the store of answers.
         stop: The name of the `distributed.Event` that says that the run is to stop.
         rows: By the grader's name, positions of the rows to grade; None for all rows by all graders.
+        text_chats: The roles whose texts are messages, as the whole dataset decides.
     """
 
     plan: Plan
@@ -53,6 +54,7 @@ class PartitionTask:
     store: str | None = None
     stop: str = ""
     rows: Mapping[str, Any] | None = None
+    text_chats: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -83,7 +85,7 @@ class PartitionGrades:
 
 def grade_partition(frame: pd.DataFrame, task: PartitionTask) -> PartitionGrades:
     """Grade a partition here, with this process's sandbox, event loop and environment."""
-    samples = Samples.of_part(frame.reset_index(drop=True), task.columns)
+    samples = Samples.of_part(frame.reset_index(drop=True), task.columns, text_chats=task.text_chats)
     entries = with_concurrency(task.plan.built(), share_of(task.tasks))
     settings = RunSettings(workers=task.workers, repeats=task.repeats)
     stop, notes = Stop(task.stop), list[str]()
