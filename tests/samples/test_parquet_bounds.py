@@ -128,3 +128,67 @@ def test_a_report_whose_settings_are_made_to_be_unreadable(text, tmp_path):
     pq.write_table(table.replace_schema_metadata(keys), path)
     with pytest.raises(ReportError):
         wb.read_report(path)
+
+
+@pytest.mark.parametrize("version", ["1.0", "2.0"])
+@pytest.mark.parametrize("compression", ["zstd", "snappy", "none"])
+@pytest.mark.parametrize("dictionary", [True, False])
+def test_every_page_is_counted_by_its_own_header(version, compression, dictionary, tmp_path):
+    """What the headers of all pages say comes to what the column's metadata say, but for the headers themselves."""
+    path = tmp_path / "a.parquet"
+    texts = [f"{number % 900} {'y' * (number % 50)}" for number in range(20_000)]
+    pq.write_table(
+        pa.table({"completion": texts, "n": range(20_000)}), path, compression=compression, use_dictionary=dictionary,
+        data_page_size=10_000, data_page_version=version, row_group_size=7_000,
+    )  # fmt: skip
+    metadata = pq.ParquetFile(path).metadata
+    for number in range(metadata.num_row_groups):
+        for chunk in parquet_bounds._chunks(metadata.row_group(number), None):
+            _, unpacked = parquet_bounds._pages(str(path), chunk)
+            assert 0.97 * chunk.total_uncompressed_size < unpacked < chunk.total_uncompressed_size
+
+
+@pytest.mark.parametrize("lazy", [False, True])
+def test_a_later_page_that_is_larger_than_its_column_says(lazy, tmp_path):
+    """The metadata and the first page are honest; the header of the second page is not."""
+    path = tmp_path / "a.parquet"
+    rows = pa.table({"prompt": ["p"] * 3, "completion": ["z" * 1_100_000 + str(n) for n in range(3)]})
+    pq.write_table(
+        rows, path, compression="zstd", use_dictionary=False, data_page_size=1_000_000, write_batch_size=1
+    )
+    chunk = next(parquet_bounds._chunks(pq.ParquetFile(path).metadata.row_group(0), "completion"))
+    data = bytearray(path.read_bytes())
+    first, length = parquet_bounds.read_struct(data[chunk.data_page_offset :])
+    second = chunk.data_page_offset + length + first[3]
+    size = parquet_bounds.read_struct(data[second:])[0][2]
+    place = data.index(varint(2 * size), second)
+    data[place : place + 4] = varint(2 * 60_000_000)
+    path.write_bytes(data)
+    with pytest.raises(SamplesError, match="unpacks to more") as caught:
+        wb.read_samples(path, lazy=lazy).completions()
+    assert "60,000,000" in caught.value.found
+
+
+def varint(value):
+    """A whole number as Thrift's compact form writes it."""
+    parts = []
+    while value >= 0x80:
+        parts.append(value & 0x7F | 0x80)
+        value >>= 7
+    return bytes([*parts, value])
+
+
+def test_a_header_that_does_not_end_is_refused(monkeypatch, tmp_path):
+    """Its statistics could be any number of bytes."""
+    monkeypatch.setattr(parquet_bounds, "MAX_PAGE_HEADER", 2_000)
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table({"completion": ["z" * 3_000]}), path)
+    chunk = next(parquet_bounds._chunks(pq.ParquetFile(path).metadata.row_group(0), None))
+    data = bytearray(path.read_bytes())
+    # Field 5 of a struct (0x58), in it field 1 (0x18) of so many bytes.
+    start = chunk.dictionary_page_offset or chunk.data_page_offset
+    head = bytes([0x15, 0, 0x15, 2, 0x15, 2, 0x2C, 0x18]) + varint(10**6)
+    data[start : start + len(head)] = head
+    path.write_bytes(bytes(data[: start + len(head)]) + b"\x01" * 3_000 + bytes(data[start + len(head) :]))
+    with pytest.raises(SamplesError, match="header of a page"):
+        parquet_bounds._page_at(str(path), path.open("rb"), start)

@@ -8,6 +8,7 @@ to is added up.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from workbench.errors import SamplesError
 
 __all__ = [
     "MAX_PAGE",
+    "MAX_PAGE_HEADER",
     "MAX_RATIO",
     "MAX_STEP",
     "MAX_UNPACKED",
@@ -33,6 +35,13 @@ MAX_RATIO = 1000
 """Bytes that each of its own may unpack to beyond that. Texts of people and models compress to a fifth up to a fiftieth."""
 MAX_PAGE = 256 * 1024 * 1024
 """Bytes of one page, which is unpacked as a whole."""
+MAX_PAGE_HEADER = 1024 * 1024
+"""Bytes of a page's header: it has the smallest and the largest value, which writers cut to some hundred bytes."""
+_HEADER = 512
+"""Bytes in which nearly every header ends."""
+_DICTIONARY_PAGE = 2
+_WHOLE, _BINARY, _STRUCT, _DEPTH = frozenset({4, 5, 6}), 8, 12, 8
+"""Kinds of values in Thrift's compact form, and how deep structs may be in each other."""
 MAX_STEP = 64 * 1024 * 1024
 """Bytes that are decoded at a time where each row could be the whole dictionary. Dictionaries are of a megabyte at most."""
 
@@ -119,32 +128,128 @@ def _chunks(group: Any, column: str | None) -> Iterator[Any]:
 
 
 def _pages(path: str, chunk: Any) -> tuple[int, int]:
-    """Bytes of a column's dictionary and of its first page of values, by the pages' own headers."""
-    with open(path, "rb") as file:  # noqa: PTH123 (twice for every column)
-        at = chunk.dictionary_page_offset
-        return (0 if at is None else _page_bytes(file, at)), _page_bytes(file, chunk.data_page_offset)
+    """Bytes of a column's dictionary, and of all its pages once unpacked, by the pages' own headers.
+
+    Raises:
+        SamplesError: A page is too large, or its header.
+    """
+    offsets = [offset for offset in (chunk.dictionary_page_offset, chunk.data_page_offset) if offset]
+    at = max(0, min(offsets, default=0))
+    end, unpacked, dictionary = at + max(0, chunk.total_compressed_size), 0, 0
+    with open(path, "rb") as file:  # noqa: PTH123 (of each column; the headers alone are read)
+        while at < end:
+            page = _page_at(path, file, at)
+            if page is None:
+                break  # no header there: Arrow says that the file is damaged
+            if page.unpacked > MAX_PAGE:
+                raise _too_much(path, page.unpacked, MAX_PAGE)
+            dictionary = max(dictionary, page.unpacked if page.is_dictionary else 0)
+            unpacked += page.unpacked
+            at += page.length
+    return dictionary, unpacked
 
 
-def _page_bytes(file: Any, at: int) -> int:
-    """The uncompressed size in a page's header: the second field of a struct in Thrift's compact form."""
-    file.seek(max(0, at))
-    head = file.read(32)
-    try:
-        place = _after_number(head, 0)[1]
-        return _after_number(head, place)[0]
-    except IndexError:
-        return 0  # no header there: Arrow says that the file is damaged
+@dataclass(frozen=True)
+class _Page:
+    """What a page's header says: bytes once unpacked, bytes in the file with the header, whether it is a dictionary."""
+
+    unpacked: int
+    length: int
+    is_dictionary: bool
 
 
-def _after_number(head: bytes, place: int) -> tuple[int, int]:
-    """A field's number, after the byte that says which field it is, and where it ends."""
-    value, shift = 0, 0
-    while True:
+def _page_at(path: str, file: Any, at: int) -> _Page | None:
+    """The page that begins at a place of a file; None if none does.
+
+    Raises:
+        SamplesError: Its header is larger than any that a writer makes.
+    """
+    for size in (_HEADER, MAX_PAGE_HEADER):
+        file.seek(at)
+        head = file.read(size)
+        try:
+            fields, length = read_struct(head)
+        except IndexError:
+            if len(head) < size:
+                return None
+            continue
+        kind, unpacked, packed = (fields.get(number) for number in (1, 2, 3))
+        if kind is None or unpacked is None or packed is None or unpacked < 0 or packed < 0:
+            return None
+        return _Page(unpacked, length + packed, kind == _DICTIONARY_PAGE)
+    raise SamplesError(
+        "the header of a page is too large", where=path, found=f"more than {MAX_PAGE_HEADER:,} bytes",
+        expected="a Parquet file of a usual writer", hint="read it with pandas and pass the DataFrame, if you know the file",
+    )  # fmt: skip
+
+
+def read_struct(data: bytes) -> tuple[dict[int, int], int]:
+    """The whole numbers of a struct in Thrift's compact form by field number, and where it ends; other fields are passed over.
+
+    Source: the Apache Thrift compact protocol, in which Parquet writes its page headers.
+
+    Raises:
+        IndexError: It does not end within the data, or is no struct.
+    """
+    numbers: dict[int, int] = {}
+    place, field = 0, 0
+    while data[place] != 0:
+        delta, kind = data[place] >> 4, data[place] & 0x0F
         place += 1
-        value |= (head[place] & 0x7F) << shift
-        shift += 7
-        if head[place] < 0x80:
-            return (value >> 1) ^ -(value & 1), place + 1
+        if delta:
+            field += delta
+        else:
+            raw, place = _varint(data, place)
+            field = _signed(raw)
+        if kind in _WHOLE:
+            raw, place = _varint(data, place)
+            numbers[field] = _signed(raw)
+        else:
+            place = _after(data, place, kind, depth=0)
+    return numbers, place + 1
+
+
+def _after(data: bytes, place: int, kind: int, *, depth: int) -> int:
+    """Where a value of a kind ends."""
+    if depth > _DEPTH:
+        raise IndexError
+    if kind in {1, 2}:  # truth values have no bytes of their own
+        return place
+    if kind in {3, 7}:
+        return _checked(data, place + (1 if kind == 3 else 8))
+    if kind in _WHOLE:
+        return _varint(data, place)[1]
+    if kind == _BINARY:
+        length, place = _varint(data, place)
+        return _checked(data, place + length)
+    if kind == _STRUCT:
+        while data[place] != 0:
+            inner, is_long = data[place] & 0x0F, not data[place] >> 4
+            place = _varint(data, place + 1)[1] if is_long else place + 1
+            place = _after(data, place, inner, depth=depth + 1)
+        return place + 1
+    raise IndexError  # lists and maps are in no page header
+
+
+def _checked(data: bytes, place: int) -> int:
+    if place > len(data):
+        raise IndexError
+    return place
+
+
+def _varint(data: bytes, place: int) -> tuple[int, int]:
+    value = shift = 0
+    while True:
+        value |= (data[place] & 0x7F) << shift
+        place, shift = place + 1, shift + 7
+        if data[place - 1] < 0x80:
+            return value, place
+        if shift > 63:
+            raise IndexError
+
+
+def _signed(value: int) -> int:
+    return (value >> 1) ^ -(value & 1)
 
 
 def step_rows(path: str, group: Any, column: str | None, most: int) -> int:
@@ -161,11 +266,9 @@ def step_rows(path: str, group: Any, column: str | None, most: int) -> int:
     """
     together = 0
     for chunk in _chunks(group, column):
-        dictionary, page = _pages(path, chunk)
-        if max(dictionary, page) > MAX_PAGE:
-            raise _too_much(path, max(dictionary, page), MAX_PAGE)
+        dictionary, _ = _pages(path, chunk)
         # A list has several values a row.
-        together += max(0, dictionary) * -(-chunk.num_values // max(1, group.num_rows))
+        together += dictionary * -(-chunk.num_values // max(1, group.num_rows))
     return max(1, min(most, MAX_STEP // max(1, together)))
 
 
@@ -174,7 +277,8 @@ def could_unpack_to(path: str, metadata: Any) -> int:
     total = 0
     for number in range(metadata.num_row_groups):
         for chunk in _chunks(metadata.row_group(number), None):
-            total += max(0, chunk.total_uncompressed_size) + chunk.num_values * (_pages(path, chunk)[0] + 8)
+            dictionary, unpacked = _pages(path, chunk)
+            total += max(0, chunk.total_uncompressed_size, unpacked) + chunk.num_values * (dictionary + 8)
     return total
 
 
