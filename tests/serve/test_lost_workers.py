@@ -153,7 +153,8 @@ def test_no_honest_row_is_refused_while_workers_are_lost_at_random(server):
         while not done.wait(0.05):
             found = workers()
             if found:
-                how = chance.choice([signal.SIGKILL, signal.SIGTERM, signal.SIGSTOP, signal.SIGSEGV])
+                # No SIGSEGV: twice at one row, with no other loss in between, it is the row's own by the rule.
+                how = chance.choice([signal.SIGKILL, signal.SIGTERM, signal.SIGSTOP])
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(chance.choice(found), how)
 
