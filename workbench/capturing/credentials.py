@@ -87,10 +87,9 @@ def refuse_credentials_in(text: str, where: str) -> None:
         CaptureError: With the line number, never the text.
     """
     position = _position(text)
-    for value in _environment_secrets() if position is None else ():
-        if (found := _contained(value, text)) is not None:
-            position = found
-            break
+    if position is None:
+        found = (_contained(value, text) for value in _environment_secrets())
+        position = next((place for place in found if place is not None), None)
     if position is not None:
         raise _error(f"a text in line {text.count(chr(10), 0, position) + 1}", _LOOKS, where)
 
@@ -140,7 +139,7 @@ def _is_credential(match: re.Match[str]) -> bool:
         return False
     if dashed := match["dashed"]:
         # With a long part that has a digit, as every real one: neither "sk-learn-linear-models" nor "sk-ecdsa-sha2-nistp256".
-        return any(len(part) >= 10 and any(map(str.isdigit, part)) for part in re.split(r"-", dashed)[1:])
+        return any(len(part) >= 10 and any(map(str.isdigit, part)) for part in dashed.split("-")[1:])
     if basic := match["basic"]:
         return _is_name_and_password(basic)
     return True

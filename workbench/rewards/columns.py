@@ -10,8 +10,8 @@ from workbench.display_text import visible
 from workbench.graders import FunctionGrader
 from workbench.graders.combine import Entry
 from workbench.rewards.grading import Graded
-from workbench.rewards.rows import REFERENCE_NAMES
 from workbench.rewards.stats import GraderStats, RewardStats
+from workbench.samples.columns import LABEL_NAMES
 
 __all__ = ["FIRST_ROWS", "RowWarnings", "columns_beside_label", "warn_of_label_alone"]
 
@@ -26,7 +26,7 @@ def columns_beside_label(entries: Iterable[Entry], reference: str) -> list[tuple
         entries: The graders.
         reference: The column that the label stands in, besides the usual names.
     """
-    usual = {*REFERENCE_NAMES, reference}
+    usual = {*LABEL_NAMES, reference}
     return [(entry.name, column) for entry in entries for column in sorted(_read_by(entry).both - usual)]
 
 
@@ -102,7 +102,7 @@ class RowWarnings:
         # Where the label stands under every usual name, the trainer passed it without its column's name.
         hint = (
             f"reference={lacking[0]!r} if the trainer's label is what it holds"
-            if set(REFERENCE_NAMES) <= columns.keys()
+            if set(LABEL_NAMES) <= columns.keys()
             else "name the column so in the data, or read one that is there"
         )
         return f"it reads the column {lacking[0]!r}, and the trainer passes {passed}: {hint}"

@@ -25,7 +25,6 @@ __all__ = [
     "with_reference",
 ]
 
-REFERENCE_NAMES = LABEL_NAMES
 MAX_TURNS = 10_000
 """Turns of one conversation: the longest of an agent have some hundreds, and each turn costs time in every grader."""
 _PROBLEM_LENGTH = 500
@@ -256,6 +255,6 @@ def with_reference(metadata: Mapping[str, Any] | None, reference: Any, *, column
     columns = dict(metadata or {})
     if reference is None:
         return columns
-    names = (*filter(None, [column]), *REFERENCE_NAMES)
+    names = (*filter(None, [column]), *LABEL_NAMES)
     own = {key: value for key, value in columns.items() if value is not None}
     return {**columns, **dict.fromkeys(names, reference), **own, names[0]: reference}

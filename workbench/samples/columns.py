@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from workbench.errors import SamplesError
+from workbench.row_columns import REFERENCE_NAMES
 from workbench.samples.envelopes import batch_roles
 from workbench.samples.proposals import (
     Peek,
@@ -68,26 +69,7 @@ ROLES: Mapping[str, tuple[str, ...]] = {
         "attributes.output.value",
     ),
     "tools": ("tools",),
-    "reference": (
-        "reference",
-        "expected",
-        "ground_truth",
-        "label",
-        "answer",
-        "target",
-        "ideal",
-        "gold",
-        "gold_answer",
-        "expected_output",
-        "reference_answer",
-        "correct_answer",
-        "expected_answer",
-        "solution",
-        "gts",
-        "expectations",
-        "answers",
-        "reward_model",
-    ),
+    "reference": REFERENCE_NAMES,
     "group": ("group",),
     "id": ("id",),
     "metadata": ("metadata",),

@@ -20,6 +20,8 @@ from workbench.grade import Grade
 from workbench.graders.combine.combined import combine
 from workbench.graders.combine.formula import Expression
 from workbench.grades import Grades
+from workbench.row_columns import REFERENCE_NAMES
+from workbench.samples.columns import LABEL_NAMES
 
 NAMES = ("a", "b", "min")
 SCORES = st.one_of(st.none(), st.just("failed"), st.sampled_from([0.0, 1.0, 0.5, -2.0, 1e308, 3.25]))
@@ -130,3 +132,10 @@ def test_whose_names_a_text_reads():
     assert stand_apart([text], ["z"]) == [False]
     assert stand_apart([text], ["len"]) == [True]
     assert stand_apart([text, "def len(x):\n    return 1\n"]) == [False, True]
+
+
+def test_exported_files_know_the_same_names_of_references():
+    """They are written out there, since a file has nothing of the workbench; the order is that of the workbench."""
+    names = (*runtime._WB_REFERENCE, *runtime._WB_MORE_REFERENCES)
+    assert names == REFERENCE_NAMES
+    assert runtime._WB_REFERENCE == LABEL_NAMES
