@@ -63,14 +63,14 @@ def test_agent_prompt():
         (["just text", tool_call_reply("submit_grade", '{"score": 1}')], 1.0),
         (["just text", "and more"], "no submit_grade call"),
         ([tool_call_reply("submit_grade", '{"score": 0.5, "rationale": "one\ntwo\tthree"}')], 0.5),
-        ([tool_call_reply("submit_grade", "{broken")], "no JSON object"),
-        ([tool_call_reply("submit_grade", "[]")], "no JSON object"),
+        ([tool_call_reply("submit_grade", "{broken")], "not a JSON object"),
+        ([tool_call_reply("submit_grade", "[]")], "not a JSON object"),
         ([tool_call_reply("submit_grade", '{"rationale": "r"}')], "must be a number"),
         ([tool_call_reply("submit_grade", '{"score": 3}')], "outside"),
         ([tool_call_reply("submit_grade", '{"score": NaN}')], "finite"),
-        ([tool_call_reply("send_message", "{}")] * 3, "within 3 answers"),
+        ([tool_call_reply("send_message", "{}")] * 3, "within 3 replies"),
         ([Reply("", raw={"refusal": "no"})], "refused"),
-        ([Reply("I", raw={"finish_reason": "length"})], "cut short"),
+        ([Reply("I", raw={"finish_reason": "length"})], "truncated"),
     ],
 )
 def test_agents_hand_in_by_a_call(replies, outcome):

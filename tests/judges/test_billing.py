@@ -55,7 +55,7 @@ def test_a_try_whose_answer_never_came_is_spent_as_it_may_be_charged():
     dropped = len(requests) // 2
     assert 0 < dropped < 20  # each may have cost 300 tokens and the question's bytes
     [note] = [note for note in report.notes if "never came" in note]
-    assert note.startswith(f"{dropped} tries were sent whose answer never came.")
+    assert note.startswith(f"{dropped} requests got no reply.")
 
 
 def test_without_a_budget_in_money_or_tokens_a_lost_try_costs_nothing():

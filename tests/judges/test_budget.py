@@ -47,7 +47,7 @@ def test_a_run_ends_where_its_budget_is_spent(budget, scored):
     assert counts(report) == (scored, {"budget": 40 - scored})
     assert len(grader.client.calls) == scored
     assert f"Budget spent: {scored} of 40 grades kept." in report.notes
-    assert "the budget is spent" in report.errors["error"].iloc[0]
+    assert "budget exhausted" in report.errors["error"].iloc[0]
 
 
 @pytest.mark.parametrize(("progress", "printed"), [(False, False), (True, True), (lambda moment: True, True)])

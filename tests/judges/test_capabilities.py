@@ -198,7 +198,7 @@ def test_a_run_tells_what_a_model_did_not_take():
         judge = wb.BinaryJudge(criteria="is polite", model="m", client=OpenAIClient(address))
         report = judge.run(rows, progress=False)
     [note] = report.notes
-    assert f"'m' at {address} did not take JSON schema: 5 answers were asked for as JSON object" in note
+    assert f"'m' at {address} does not support JSON schema: 5 requests were sent as JSON object" in note
 
 
 @pytest.mark.parametrize("fault", [(429, {"retry-after-ms": "1"}, {}), (502, {}, {}), None])
@@ -220,5 +220,5 @@ def test_a_retest_that_meets_a_transient_error_is_repeated(fault, monkeypatch):
 def test_a_note_tells_a_failure_from_a_refusal():
     """A format that was given up for a server's failure is not said to be lacking."""
     sent, wanted = {"response_format": {"type": "json_object"}}, {"response_format": SCHEMA}
-    assert list(fallbacks(sent, wanted, {0})) == [("failed when asked for JSON schema", "as JSON object")]
-    assert list(fallbacks(sent, wanted)) == [("did not take JSON schema", "as JSON object")]
+    assert list(fallbacks(sent, wanted, {0})) == [("failed when sent JSON schema", "as JSON object")]
+    assert list(fallbacks(sent, wanted)) == [("does not support JSON schema", "as JSON object")]

@@ -95,7 +95,7 @@ def test_a_silent_server_is_given_up(key):
 def test_no_server_and_no_choice(key):
     """An address where nothing listens, and an answer without a choice, say so."""
     client = OpenAIClient(base_url="http://127.0.0.1:9/v1")
-    with pytest.raises(JudgeServerError, match="nothing answers"):
+    with pytest.raises(JudgeServerError, match="no server listens"):
         background.run(client.complete(HELLO, model="m", max_retries=0))
     empty = server(lambda *_: (200, {}, {"choices": []}))
     with empty as (address, _), pytest.raises(JudgeServerError, match="without a choice"):
@@ -255,7 +255,7 @@ def test_a_judge_takes_the_address_and_the_name_of_the_key(monkeypatch):
     assert not {"base_url", "api_key_env", "client"} & set(judge.spec())
     assert address not in repr(judge)
     for field in ("base_url", "api_key_env"):
-        with pytest.raises(FormatError, match="cannot name the server"):
+        with pytest.raises(FormatError, match="cannot name the judge's server"):
             from_spec({**judge.spec(), field: "x"})
 
 

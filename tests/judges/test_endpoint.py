@@ -84,13 +84,13 @@ def test_many_rows(batch):
         (answered({"reward": "1"}), "no reward"),
         (answered({"score": 1}), "no reward"),
         (answered([1]), "no reward"),
-        (answered(b'{"reward": NaN}'), "NaN is no finite number"),
-        (answered(b'{"reward": 0.5, "metadata": {"x": -Infinity}}'), "-Infinity is no finite number"),
+        (answered(b'{"reward": NaN}'), "NaN is not a finite number"),
+        (answered(b'{"reward": 0.5, "metadata": {"x": -Infinity}}'), "-Infinity is not a finite number"),
         (answered(b'{"reward": 1e999}'), "finite"),
         (answered(b'{"reward": 1' + b"0" * 400 + b"}"), "finite"),
-        (answered(b"<html>"), "no JSON"),
-        (answered(b""), "no JSON"),
-        (answered(b"[" * 100_000), "no JSON"),
+        (answered(b"<html>"), "not JSON"),
+        (answered(b""), "not JSON"),
+        (answered(b"[" * 100_000), "not JSON"),
         (answered({"reward": 1, "id": "8"}), "another row"),
         (answered({}, 500), "status 500"),
         (answered({}, 401), "status 401"),
@@ -181,7 +181,7 @@ def test_a_secret_that_comes_back_is_removed(status, monkeypatch):
         ({"url": ""}, "http"),
         ({"url": 7}, "text"),
         ({"url": "http://user:pass@host"}, "name or password"),
-        ({"url": "http://host:99999"}, "no address"),
+        ({"url": "http://host:99999"}, "not an address"),
         ({"url": "http://host?code=x"}, "query"),
         ({"url": "http://h", "timeout": 0}, "timeout"),
         ({"url": "http://h", "timeout": float("nan")}, "timeout"),
@@ -190,7 +190,7 @@ def test_a_secret_that_comes_back_is_removed(status, monkeypatch):
         ({"url": "http://h", "max_retries": 100}, "max_retries"),
         ({"url": "http://h", "headers": {"Authorization": "Bearer x"}}, "$NAME"),
         ({"url": "http://h", "headers": {"x": "a\r\nb: c"}}, "one line"),
-        ({"url": "http://h", "headers": {"x y": "a"}}, "no header"),
+        ({"url": "http://h", "headers": {"x y": "a"}}, "header name"),
     ],
 )
 def test_bad_fields_are_refused(fields, part):
@@ -238,7 +238,7 @@ def test_tries_come_to_an_end(failure, waits):
     with server(after(9, failure)) as (address, requests):
         grade = Endpoint(url=address, max_retries=3)(SAMPLE)
     assert (grade.error.kind, len(requests), len(waits)) == ("endpoint", 4, 3)
-    assert ("did not answer" if failure is None else "status 503") in grade.error.message
+    assert ("did not respond" if failure is None else "status 503") in grade.error.message
     with server(after(9, failure)) as (address, requests):
         assert Endpoint(url=address, max_retries=0)(SAMPLE).status == "failed"
     assert len(requests) == 1
@@ -353,7 +353,7 @@ def test_info():
         assert Endpoint(url=address).info() == EndpointInfo("2", "", "")
     with server(answered([])) as (address, _), pytest.raises(WorkbenchError, match="wrong shape"):
         Endpoint(url=address).info()
-    with pytest.raises(WorkbenchError, match="did not answer"):
+    with pytest.raises(WorkbenchError, match="did not respond"):
         Endpoint(url="http://127.0.0.1:9", max_retries=0).info()
 
 
@@ -475,7 +475,7 @@ def test_a_strangers_name_without_an_address(names):
     """It is an endpoint failure like any other, after its tries."""
     grade = Endpoint(url="http://nowhere.example", max_retries=0).as_imported()(SAMPLE)
     assert grade.error.kind == "endpoint"
-    assert "did not answer" in grade.error.message
+    assert "did not respond" in grade.error.message
 
 
 def test_trust_is_bound_to_url_and_headers():

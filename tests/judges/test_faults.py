@@ -116,18 +116,18 @@ FAULTS = [
     ("no choices", http_answer(200, {"id": "1"}), "judge_server", "without a choice"),
     ("choices of nothing", http_answer(200, {"choices": [None]}), "judge_server", "without a choice"),
     ("error with status 200", http_answer(200, ERROR), "judge_server", "something is wrong"),
-    ("wrong key with status 200", http_answer(200, {"error": {"message": "m", "code": 401}}), "judge_key", "refused the key"),
-    ("packed", http_answer(200, gzip.compress(b" " * 2**20), **{"content-encoding": "gzip"}), "judge_server", "packed as gzip"),
-    ("no JSON", http_answer(200, b'{"choices": [{'), "judge_server", "broken answer"),
-    ("HTML with status 200", http_answer(200, PAGE, "text/html"), "judge_unreachable", "no completion"),
+    ("wrong key with status 200", http_answer(200, {"error": {"message": "m", "code": 401}}), "judge_key", "rejected the key"),
+    ("packed", http_answer(200, gzip.compress(b" " * 2**20), **{"content-encoding": "gzip"}), "judge_server", "compressed as gzip"),
+    ("no JSON", http_answer(200, b'{"choices": [{'), "judge_server", "broken response"),
+    ("HTML with status 200", http_answer(200, PAGE, "text/html"), "judge_unreachable", "not a completion"),
     ("HTML with status 502", http_answer(502, PAGE, "text/html"), "judge_server", "Bad gateway"),
     ("status 500", http_answer(500, ERROR), "judge_server", "something is wrong"),
-    ("status 500, for long", http_answer(500, ERROR, **{"retry-after": "9999"}), "judge_server", "asks to wait 9,999 s"),
-    ("status 502, for long", http_answer(502, ERROR, **{"retry-after": "9999"}), "judge_server", "asks to wait 9,999 s"),
-    ("status 504, for long", http_answer(504, ERROR, **{"retry-after": "9999"}), "judge_server", "asks to wait 9,999 s"),
+    ("status 500, for long", http_answer(500, ERROR, **{"retry-after": "9999"}), "judge_server", "requests a wait of 9,999 s"),
+    ("status 502, for long", http_answer(502, ERROR, **{"retry-after": "9999"}), "judge_server", "requests a wait of 9,999 s"),
+    ("status 504, for long", http_answer(504, ERROR, **{"retry-after": "9999"}), "judge_server", "requests a wait of 9,999 s"),
     ("status 400", http_answer(400, ERROR), "judge_server", "something is wrong"),
-    ("full", http_answer(429, ERROR, **{"retry-after": "9999"}), "judge_limit", "asks to wait 9,999 s"),
-    ("overloaded", http_answer(503, ERROR, **{"retry-after": "9999"}), "judge_limit", "no room"),
+    ("full", http_answer(429, ERROR, **{"retry-after": "9999"}), "judge_limit", "requests a wait of 9,999 s"),
+    ("overloaded", http_answer(503, ERROR, **{"retry-after": "9999"}), "judge_limit", "is overloaded"),
     ("no credit", http_answer(429, {"error": {"message": "m", "code": "insufficient_quota"}}), "judge_key", "no credit"),
     ("wrong key", http_answer(401, {"error": {"message": f"Incorrect API key: {KEY}"}}), "judge_key", "OPENAI_API_KEY"),
     ("no money", http_answer(402, ERROR), "judge_key", "no credit"),
@@ -136,8 +136,8 @@ FAULTS = [
     ("no such model", http_answer(404, ERROR), "judge_unreachable", "no model 'm'"),
     ("10 MB", chat_answer("x" * 10_000_000), "judge_too_long", "too large"),
     ("10 MB without a length", endless, "judge_too_long", "too large"),
-    ("connection dropped", lambda c: None, "judge_server", "broke off"),
-    ("reset in the body", reset, "judge_server", "broke off"),
+    ("connection dropped", lambda c: None, "judge_server", "the judge's server broke"),
+    ("reset in the body", reset, "judge_server", "the judge's server broke"),
     ("no HTTP", lambda c: c.sendall(b"SSH-2.0-OpenSSH\r\n"), "judge_server", "status line"),
     ("silence", lambda c: c.recv(1), "timeout", "timed out"),
     ("one byte at a time", drip, "timeout", "timed out"),
@@ -279,8 +279,8 @@ def unreachable(address):
 @pytest.mark.parametrize(
     ("address", "words"),
     [
-        ("http://127.0.0.1:9/v1", "nothing answers at the judge's address"),
-        ("http://no-such-host.invalid/v1", "no address by that name"),
+        ("http://127.0.0.1:9/v1", "no server listens at the judge's address"),
+        ("http://no-such-host.invalid/v1", "cannot be resolved"),
     ],
 )
 def test_an_unreachable_server_is_reported_at_once(address, words):
@@ -290,7 +290,7 @@ def test_an_unreachable_server_is_reported_at_once(address, words):
     first_error = report.errors["error"].iloc[0]
     assert words in first_error
     assert "next step" in first_error
-    assert "not asked" in report.errors["error"].iloc[-1]
+    assert "not sent" in report.errors["error"].iloc[-1]
     assert report.findings[0].advice == first_error.rpartition("next step: ")[2]
     notes = "\n".join(report.notes)
     assert words in notes

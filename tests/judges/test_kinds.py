@@ -361,7 +361,7 @@ NO_RATIONALE = {
         (lambda: RubricJudge(prompt="p", scale=(0, float("inf"))), "scale"),
         (lambda: ScoreJudge(input=[]), "message"),
         (lambda: ScoreJudge(input=[{"role": "user", "content": "{{x.y}}"}]), "item, sample"),
-        (lambda: LabelJudge(input=MESSAGES, labels=["a"], passing_labels=["b"]), "none of the labels"),
+        (lambda: LabelJudge(input=MESSAGES, labels=["a"], passing_labels=["b"]), "not one of the labels"),
     ],
 )
 def test_bad_fields_are_refused(make, part):

@@ -65,9 +65,9 @@ def test_a_row_that_is_too_large_for_what_is_left_fails_alone(long_rows):
     report = graded(server, 0.05, rows, max_tokens=100)
     assert (report.summary["scored"].iloc[0], server.asked) == (300, 300)
     assert list(report.errors["error_kind"]) == ["budget"] * long_rows
-    assert "the question may cost more than the budget has left" in report.errors["error"].iloc[-1]
+    assert "the request may cost more than the remaining budget" in report.errors["error"].iloc[-1]
     [note] = report.notes
-    assert "of $0.0500 are left: each question that was not asked may cost $0.06" in note
+    assert "of $0.0500 remaining; every unsent request could cost $0.06" in note
 
 
 @pytest.mark.parametrize(("budget", "calls"), [(0.3, 3), (0.7, 7), (2.3, 23)])

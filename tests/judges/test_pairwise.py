@@ -133,7 +133,7 @@ def test_a_template_of_ones_own():
         ({"against": ""}, "against"),
         ({"against": 5}, "against"),
         ({"swap": 1}, "swap"),
-        ({"user_template": "{{ answer_a }}"}, "both answers"),
+        ({"user_template": "{{ answer_a }}"}, "both completions"),
         ({"user_template": "{% if"}, "line 1"),
     ],
 )

@@ -70,11 +70,11 @@ def test_without_max_tokens_a_note_says_how_far_one_question_may_go_and_what_mak
     """Money and tokens are held by the longest answer so far; what it was exceeded by is told."""
     report = judge(UnevenClient()).run(rows(3_000), budget=wb.Budget(0.02), progress=False)
     notes = "\n".join(report.notes)
-    assert "'gpt-4o-mini' was asked without max_tokens" in notes
-    assert "$0.0006 for every 1,000 tokens more" in notes
-    assert "the longest so far, which had 1,000 tokens" in notes
+    assert "'gpt-4o-mini' was called without max_tokens" in notes
+    assert "$0.0006 per 1,000 additional tokens" in notes
+    assert "the longest reply so far, which had 1,000 tokens" in notes
     assert (
-        "With max_tokens= on the judge the budget is exact, for a server that charges by the price table."
+        "Set max_tokens= on the judge to make the budget exact if the server charges by the price table."
         in notes
     )
     over = report.frame["cost"].sum() - 0.02
@@ -100,7 +100,7 @@ def test_a_question_larger_than_the_budget_is_not_asked():
     client = UnevenClient()
     report = judge(client, max_tokens=LONG).run(rows(3), budget=wb.Budget(tokens=1_000), progress=False)
     assert not client.asked
-    assert "the next question may take" in report.errors["error"].iloc[0]
+    assert "the next request may take" in report.errors["error"].iloc[0]
 
 
 def test_a_server_that_asks_more_than_the_table_is_held_to_its_word():

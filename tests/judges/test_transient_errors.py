@@ -225,8 +225,8 @@ def test_a_server_that_never_comes_back_ends_the_run():
     kinds = report.errors["error_kind"].value_counts().to_dict()
     assert report.summary.loc["judge", "scored"] >= 20
     assert kinds["judge_unreachable"] > 200
-    assert "not asked" in report.errors["error"].iloc[-1]
-    assert any(note.startswith("judge: nothing answers at the judge's address") for note in report.notes)
+    assert "not sent" in report.errors["error"].iloc[-1]
+    assert any(note.startswith("judge: no server listens at the judge's address") for note in report.notes)
     assert any(note.endswith("rows were not asked.") for note in report.notes)
 
 
@@ -348,7 +348,7 @@ def test_a_rubric_judge_waits_as_long_as_its_client_unless_it_says_otherwise(own
 def test_a_wait_beyond_all_patience_is_not_begun():
     """A server that asks for hours is told at once, whatever its status."""
     answers = server(lambda *_: (500, {"retry-after": "9999"}, ERROR))
-    with answers as (address, requests), pytest.raises(JudgeServerError, match="asks to wait 9,999 s"):
+    with answers as (address, requests), pytest.raises(JudgeServerError, match="requests a wait of 9,999 s"):
         background.run(
             OpenAIClient(address, patience=60).complete([{"role": "user", "content": "x"}], model="m")
         )

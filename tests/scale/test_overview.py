@@ -294,7 +294,7 @@ def test_a_judge_that_cannot_be_reached():
         suite = wb.Suite(wb.BinaryJudge("It is short.", model="m", client=client))
         overview = suite.overview(FRAME[:40], progress=False)
     (note,) = overview.notes
-    assert note.startswith("binary-judge: nothing answers at the judge's address")
+    assert note.startswith("binary-judge: no server listens at the judge's address")
     assert note.endswith("40 rows without a grade for it.")
 
 

@@ -1,4 +1,4 @@
-"""LLM judges: graders that ask a model, and the endpoint grader, which asks a service."""
+"""LLM judges: graders that call a model, and the endpoint grader, which calls a service."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from workbench.judges.protocol import (
     Usage,
 )
 
-# A judge is found by being there: every module of `kinds` registers its own.
+# Judges are found by import: every module of `kinds` registers its kind.
 load_modules(kinds)
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""Several questions of one judge about one row."""
+"""Several requests of one judge for one row."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ __all__ = ["ask_each"]
 async def ask_each(
     judge: Judge, sample: Sample, questions: Sequence[Messages], replies: list[Reply]
 ) -> list[Grade]:
-    """The grade of each question's answer; the questions are asked concurrently.
+    """The grade of each request's reply; the requests are sent concurrently.
 
     Args:
-        judge: Who asks.
-        sample: What is judged.
-        questions: What is asked.
-        replies: Every answer is added here, in the order of the questions, even where one fails: all are paid for.
+        judge: The judge.
+        sample: The judged sample.
+        questions: The requests.
+        replies: Every reply is appended to it, in the order of the requests, even if one fails: all are paid for.
 
     Raises:
-        Exception: The first failure in that order, once every question has ended.
+        Exception: The first failure in that order, after every request has ended.
     """
     replies_by_question: list[list[Reply]] = [[] for _ in questions]
     tasks = [

@@ -1,4 +1,4 @@
-"""What every judge shares: from a sample to a prompt, to a model's answer, to a grade."""
+"""The base of all judges: from a sample to a request, to a model's reply, to a grade."""
 
 from __future__ import annotations
 
@@ -40,51 +40,53 @@ __all__ = [
 ]
 
 JSON_OBJECT = {"type": "json_object"}
-"""The `response_format` that asks for any JSON object."""
+"""The `response_format` that requests any JSON object."""
 
 _MAX_RAW_CHARACTERS = 10_000
-"""Characters of an answer that a grade's metadata holds at most. Ours."""
+"""Maximum characters of a reply in a grade's metadata. Workbench limit."""
 REPAIRED_PLATFORMS = frozenset({"", "adaptive", "vllora"})
-"""Rules under which an answer that cannot be read is asked for once more."""
+"""Rules under which a reply that cannot be parsed is requested again."""
 _SERVER_FIELDS = frozenset({"base_url", "api_key_env", "client"})
-"""Fields that say who is asked."""
+"""Fields that define the model and server."""
 _ROWS_AT_ONCE_WITH_STORE = 256
-"""Rows graded at once where answers may come from a store, which reads many of them in one query. Ours."""
+"""Concurrent rows if replies may come from a store, which reads many of them in one query. Workbench default."""
 
 
 class SampleError(Exception):
-    """A sample lacks something that the judge's question needs; the message says what."""
+    """A sample lacks something that the judge's request needs; the message names it."""
 
 
 def json_schema(schema: Mapping[str, Any], name: str = "verdict") -> dict[str, Any]:
-    """The `response_format` that asks a server for answers of this shape."""
+    """The `response_format` that requests replies of this shape from a server."""
     return {"type": "json_schema", "json_schema": {"name": name, "schema": dict(schema)}}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Judge(Grader):
-    """A grader that asks a model. Subclasses define what is asked and how the answer is read.
+    """A grader that calls a model. Subclasses define the request and how the reply is parsed.
 
     Attributes:
-        model: The model to ask; by default the one that the environment variable `WORKBENCH_MODEL` names. It is read
-            from there once, so that the judge's spec names the model that was asked. A judge can be made, previewed
-            and answered by a `ScriptedClient` without any.
-        temperature: 0 to 2; above 0 for varied answers. 0.0 is sent as 1.0 to reasoning models, which take no other.
-        max_tokens: Tokens an answer may take, 131,072 at most; None for the server's own limit. With it a budget is
-            exact where the server charges by the price table and counts the messages sent.
+        model: The model to call; by default the one that the environment variable `WORKBENCH_MODEL` names. The variable
+            is read once, so that the judge's spec names the model that was called. Without a model a judge can be
+            made and previewed, and a `ScriptedClient` can reply to it.
+        temperature: 0 to 2; above 0 for varied replies. 0.0 is sent as 1.0 to reasoning models, which accept no other.
+        max_tokens: Maximum tokens of a reply, up to 131,072; None for the server's limit. With it a budget is exact if
+            the server charges by the price table and counts the messages sent.
         extractor: Which text of the thread is judged.
-        platform: Whose conventions decide how the model is asked and how unclean answers are read, out of
-            `judges.PLATFORMS`. "" is ours: no JSON, a number outside the range, a refusal and an answer cut short are
-            failed grades.
-        base_url: URL of a server that speaks OpenAI's protocol; "" for the default. Short for `client=OpenAIClient(base_url)`.
-        api_key_env: Environment variable with the key of that server; "" for `OPENAI_API_KEY`. Keys themselves are refused.
-        client: Who is asked; None for OpenAI with the key in `OPENAI_API_KEY`. Like the two before it no part of spec, repr or
-            equality: a file cannot name a server.
+        platform: Whose conventions decide how the request is built and how malformed replies are parsed; one of
+            `judges.PLATFORMS`. Under "", the workbench's rules, a reply without JSON, a number outside the range, a
+            refusal and a truncated reply are failed grades.
+        base_url: URL of a server that implements OpenAI's protocol; "" for the default. Short for
+            `client=OpenAIClient(base_url)`.
+        api_key_env: Environment variable with the key of that server; "" for `OPENAI_API_KEY`. Keys themselves are
+            rejected.
+        client: The client that sends requests; None for OpenAI with the key in `OPENAI_API_KEY`. Like `base_url` and
+            `api_key_env` it is not part of spec, repr or equality: a file cannot name a server.
 
-    Metadata holds `raw` (the answer's text, 10,000 characters at most) and `kept` where it came from a store.
+    Metadata contains `raw` (the reply's text, at most 10,000 characters) and `kept` if it was read from a store.
 
     Error kinds: judge_server, judge_unreachable, judge_key, judge_limit, timeout (the server), judge_parse,
-    judge_cut, judge_too_long, judge_refusal, out_of_range, not_finite (the answer), budget, store, template, sample.
+    judge_cut, judge_too_long, judge_refusal, out_of_range, not_finite (the reply), budget, store, template, sample.
     """
 
     hidden_from_dir = (
@@ -118,15 +120,15 @@ class Judge(Grader):
             check_setting("max_tokens", self.max_tokens)
 
     def _make_client(self) -> None:
-        """Make the client of `base_url` and `api_key_env`."""
+        """Create the client of `base_url` and `api_key_env`."""
         refuse_unless(isinstance(self.base_url, str), "base_url must be a URL", self.base_url)
-        # A key would be shown by tracebacks and histories; its text is not repeated here either.
+        # Tracebacks and histories would show a key; the message does not repeat its text either.
         is_name = isinstance(self.api_key_env, str) and re.fullmatch(r"[A-Za-z_]\w*|", self.api_key_env)
         refuse_unless(
             is_name, "api_key_env must be the name of an environment variable, not a key", "", "'MY_API_KEY'"
         )
         client = OpenAIClient(self.base_url or None, self.api_key_env or OpenAIClient.key_variable)
-        # A copy of a judge has both: the settings, and the client that was made of them.
+        # A copy of a judge has both: the settings, and the client created from them.
         if self.client is not None and self.client != client:
             raise FormatError(
                 "a judge takes a client, or base_url and api_key_env, not both",
@@ -135,7 +137,7 @@ class Judge(Grader):
         object.__setattr__(self, "client", client if self.client is None else self.client)
 
     def spec(self) -> dict[str, Any]:
-        """The judge as a plain dict, without the server it asks."""
+        """The judge as a plain dict, without its server."""
         return {name: value for name, value in super().spec().items() if name not in _SERVER_FIELDS}
 
     def _field_spec(self, f: Field[Any]) -> Any:
@@ -149,7 +151,7 @@ class Judge(Grader):
         """The judge of a spec. See `Grader.build`."""
         if named := _SERVER_FIELDS & set(values):
             raise FormatError(
-                "a file cannot name the server that a judge asks",
+                "a file cannot name the judge's server",
                 found=min(named),
                 hint="set it on the judge: base_url=",
             )
@@ -157,7 +159,7 @@ class Judge(Grader):
 
     @property
     def needs_answer(self) -> str:
-        """See `Grader.needs_answer`: which turn an extractor looks at is its own affair."""
+        """See `Grader.needs_answer`: an extractor decides which turn it reads."""
         return "completion" if self.extractor.name == "last_assistant" else "turn"
 
     @abstractmethod
@@ -171,15 +173,15 @@ class Judge(Grader):
         """
 
     def questions(self, sample: Sample | StringThread) -> list[Messages]:
-        """All questions that would be asked about a sample: the one of `preview`, unless a judge asks several."""
+        """All requests that would be sent for a sample: the one of `preview`, unless a judge sends several."""
         return [self.preview(sample)]
 
     @abstractmethod
     def read(self, text: str) -> Grade:
-        """The grade that an answer means. Raise `AnswerError` where it means none.
+        """The grade of a reply. Raise `AnswerError` if the reply has no grade.
 
         Args:
-            text: The answer without thinking, code fences and quoted objects (see `quotes`).
+            text: The reply without thinking, code fences and quoted objects (see `quotes`).
         """
 
     def answer_format(self) -> dict[str, Any] | None:
@@ -194,7 +196,7 @@ class Judge(Grader):
 
     @property
     def sent_temperature(self) -> float:
-        """The temperature as the model takes it."""
+        """The temperature as the model accepts it."""
         if self.platform == "letta":
             fixed = self.model.startswith(("o1", "o3")) or "gpt-5" in self.model.lower()
             return 1.0 if fixed and self.temperature == 0 else self.temperature
@@ -205,21 +207,21 @@ class Judge(Grader):
         )
 
     def _default_model(self) -> str:
-        """The model of a judge that names none; "" where the environment names none either."""
+        """The default model of a judge without one; "" if the environment names none either."""
         return os.environ.get("WORKBENCH_MODEL", "").strip()
 
     def _resolve_model(self) -> None:
-        """Set the default model on the judge, so that its spec names the model that was asked."""
+        """Set the default model on the judge, so that its spec names the model that was called."""
         if not self.model.strip() and (model := self._default_model()):
             object.__setattr__(self, "model", model)
 
     @property
     def priced_model(self) -> str:
-        """The model that is paid: a client may ask another one than the judge names."""
+        """The model that is paid: a client may call another one than the judge names."""
         return sent_model(self.chat_client(), self.model)
 
     def check_ready(self) -> None:
-        """Raise what would fail every row of a run: no key, no model.
+        """Raise an error that would fail every row of a run: no key, no model.
 
         Raises:
             JudgeKeyError: The environment variable of the key is not set.
@@ -234,11 +236,11 @@ class Judge(Grader):
             raise NoModelError.at()
 
     def chat_client(self) -> ChatClient:
-        """The client to ask."""
+        """The client that sends the requests."""
         return self.client if self.client is not None else provider_client("openai")
 
     async def grade(self, sample: Sample) -> Grade:
-        """Ask, and read the answer; ask once more where it cannot be read and the rules provide for that."""
+        """Send the request and parse the reply; request a second reply if the rules provide for that."""
         start = time.perf_counter()
         replies: list[Reply] = []
         try:
@@ -262,11 +264,11 @@ class Judge(Grader):
 
     @property
     def shows_question(self) -> bool:
-        """Whether the model is shown the row's question, so that a row without one is not sent."""
+        """Whether the request contains the row's prompt, so that a row without one is not sent."""
         return False
 
     def _require_question(self, sample: Sample) -> None:
-        """Fail a row whose prompt the model would be shown empty.
+        """Fail a row whose request would contain an empty prompt.
 
         Raises:
             SampleError: There is no user turn, or an empty one.
@@ -275,20 +277,20 @@ class Judge(Grader):
             turn.content.strip() for turn in sample.thread.messages() if turn.role == "user"
         ):
             raise SampleError(
-                "no question: the conversation has no user turn with a text before the answer; "
-                'if a column holds the prompts, map it: columns={"prompt": ...}'
+                "no prompt: the conversation has no user turn with a text before the completion; "
+                'if a column contains the prompts, map it: columns={"prompt": ...}'
             )
 
     async def ask(self, sample: Sample, replies: list[Reply]) -> Grade:
-        """Ask one question, and read its answer. Every answer is added to `replies`, even if an error follows."""
+        """Send one request, and parse its reply. Every reply is added to `replies`, even if an error follows."""
         return await self.ask_messages(sample, self.preview(sample), replies)
 
     async def ask_messages(self, sample: Sample, messages: Messages, replies: list[Reply]) -> Grade:
-        """Send these messages, and read the answer; where it cannot be read, ask for a repaired one once."""
+        """Send these messages and parse the reply; if it cannot be parsed, request a repaired one once."""
         try:
             return await self._ask_and_repair(sample, messages, replies)
         except BaseException:  # a cancellation too
-            # At once: another question of the same row may be equal, and wait for this answer.
+            # Immediately: another request of the same row may be equal, and wait for this reply.
             _discard(replies)
             raise
 
@@ -315,12 +317,12 @@ class Judge(Grader):
         return self.read(without_quotes(answer_text(reply, self.platform), sample, messages))
 
     async def ask_model(self, messages: Messages, replies: list[Reply]) -> Reply:
-        """One answer of the model, or from the run's store, added to `replies`."""
+        """One reply of the model, or from the run's store, added to `replies`."""
         try:
             reply = await ask(self.chat_client(), messages, self.request_settings())
         except (JudgeServerError, BudgetError) as error:
             if error.usage is not None:
-                # There is no answer, but the grade has to show what it cost.
+                # There is no reply, but the grade has to report what it cost.
                 replies.append(Reply("", error.usage, {"failed": True}))
             raise
         replies.append(reply)
@@ -328,39 +330,39 @@ class Judge(Grader):
 
     @property
     def at_once(self) -> int:
-        """Rows graded at once: as many as the client takes questions; more with a store, whose answers need no client."""
+        """Concurrent rows: as many as the client's requests; more with a store, whose replies need no client."""
         client, judge_run = self.chat_client(), current_run()
         concurrency = int(getattr(client, "concurrency", 0)) or super().at_once
-        # `OpenAIClient` limits its requests itself; another client would get all of these rows at once.
+        # `OpenAIClient` limits its requests itself; another client would get all of these rows concurrently.
         has_store = judge_run is not None and judge_run.replies is not None
         if isinstance(client, OpenAIClient) and has_store:
             return max(concurrency, _ROWS_AT_ONCE_WITH_STORE)
         return concurrency
 
     def ends_run(self) -> Callable[[Grade], GradeError | None]:
-        """What ends a run early: a spent budget, a failed store, three rows in a row without a server or a valid key."""
+        """What ends a run early: exhausted budget, store failure, three consecutive rows without a server or valid key."""
         judge_run = current_run()
         if judge_run is None:
             return CircuitBreaker()
         return CircuitBreaker(lambda: judge_run.spending.share_spent)
 
     def unreadable_grade(self, error: AnswerError, replies: list[Reply]) -> Grade:  # noqa: ARG002 (for platforms' rules)
-        """The grade of an answer that cannot be read: failed."""
+        """The grade of a reply that cannot be parsed: failed."""
         return Grade.failed(error.kind, str(error))
 
     def judged_text(self, sample: Sample) -> str:
-        """The text of the sample that is judged."""
+        """The judged text of the sample."""
         return self.extractor.extract(sample.thread)
 
 
 async def _confirm(replies: list[Reply]) -> None:
-    """Store answers that were read."""
+    """Store replies that were parsed."""
     if (judge_run := current_run()) is not None:
         await judge_run.confirm(replies)
 
 
 def _discard(replies: list[Reply]) -> None:
-    """Forget answers that could not be read: the next run asks for them again."""
+    """Discard replies that could not be parsed: the next run requests them again."""
     if (judge_run := current_run()) is not None:
         judge_run.discard(replies)
 
@@ -370,7 +372,7 @@ def _repair_request(error: AnswerError) -> str:
 
 
 def _without_keys(grade: Grade) -> Grade:
-    """The grade without any key in use: a server may repeat a key in an escaped form, which reading the answer decodes."""
+    """The grade without any key in use: a server may return a key in an escaped form, which parsing the reply decodes."""
     keys = keys_in_use()
     if not keys:
         return grade
@@ -382,7 +384,7 @@ def _without_keys(grade: Grade) -> Grade:
 
 
 def _with_costs(grade: Grade, replies: list[Reply], seconds: float) -> Grade:
-    """The grade with the time, tokens and money it cost, and the text of the last answer."""
+    """The grade with its time, tokens and cost, and the text of the last reply."""
     usages = [reply.usage for reply in replies if reply.usage is not None]
     costs = [usage.cost for usage in usages if usage.cost is not None]
     texts = [reply.text for reply in replies if not reply.raw.get("failed")]
@@ -394,10 +396,10 @@ def _with_costs(grade: Grade, replies: list[Reply], seconds: float) -> Grade:
     reply_seconds: list[Any] = [reply.raw.get("seconds") for reply in replies]
     return replace(
         grade,
-        # The servers' time where it is known: how long a question waited for its turn says nothing of the judge.
+        # The servers' time if it is known: how long a request waited for its turn is not a property of the judge.
         seconds=sum(map(float, reply_seconds)) if reply_seconds and None not in reply_seconds else seconds,
         tokens=sum(usage.tokens for usage in usages) if usages else grade.tokens,
-        # A sum that leaves out replies of unknown cost would be too low.
+        # A sum without the replies of unknown cost would be too low.
         cost=sum(costs) if costs and len(costs) == len(replies) else grade.cost,
         metadata={**grade.metadata, **metadata},
     )

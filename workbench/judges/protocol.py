@@ -29,19 +29,19 @@ __all__ = [
 ]
 
 _IMPLAUSIBLE_TOKENS, _IMPLAUSIBLE_DOLLARS = 10**9, 10**6
-"""Far more than any answer takes: a server that says so is mistaken."""
+"""Far more than any reply costs: a server that reports this is mistaken."""
 
 Messages = list[dict[str, Any]]
-"""OpenAI chat messages: dicts with `role` and `content`, perhaps `tool_calls` or `tool_call_id`."""
+"""OpenAI chat messages: dicts with `role` and `content`, optionally `tool_calls` or `tool_call_id`."""
 
 
 class JudgeServerError(WorkbenchError, RuntimeError):
-    """The model could not be asked, or did not answer.
+    """The request could not be sent, or got no usable reply.
 
     Attributes:
         kind: Error kind of the row's grade.
-        transient: Whether the same question may be answered later, so that a run asks once more at its end.
-        usage: What the server counted although there is no usable answer; None for nothing.
+        transient: Whether the same request may succeed later, so that a run retries it once at its end.
+        usage: What the server counted although there is no usable reply; None for nothing.
     """
 
     kind: ClassVar[ErrorKind] = ErrorKind.JUDGE_SERVER
@@ -50,7 +50,7 @@ class JudgeServerError(WorkbenchError, RuntimeError):
 
 
 class JudgeKeyError(JudgeServerError):
-    """There is no API key, or the server refused it."""
+    """There is no API key, or the server rejected it."""
 
     kind = ErrorKind.JUDGE_KEY
 
@@ -66,51 +66,51 @@ class NoModelError(NoServerError):
 
     @classmethod
     def at(cls, address: str = "") -> NoModelError:
-        """The error of a judge that would ask the server at this address, with what to do."""
+        """The error of a judge that would call the server at this address, with a hint."""
         return cls(
-            "a judge needs a model to ask", where=address, expected="model=, or the environment variable WORKBENCH_MODEL",
+            "a judge needs a model", where=address, expected="model=, or the environment variable WORKBENCH_MODEL",
             hint="give the judge its model=, or set WORKBENCH_MODEL for all judges that name none",
         )  # fmt: skip
 
 
 class JudgeLimitError(JudgeServerError):
-    """The server was overloaded (429, 503, 529) for longer than we wait."""
+    """The server was overloaded (429, 503, 529) for longer than the client's patience."""
 
     kind = ErrorKind.JUDGE_LIMIT
 
 
 class JudgeTimeoutError(JudgeServerError):
-    """The answer was not complete in time."""
+    """The reply was not complete in time."""
 
     kind = ErrorKind.TIMEOUT
 
 
 class ReplyTooLongError(JudgeServerError):
-    """The reply has more bytes than are read from a server."""
+    """The reply exceeds the maximum number of bytes."""
 
     kind = ErrorKind.JUDGE_TOO_LONG
 
 
 class ReplyStoreError(JudgeServerError):
-    """The store of answers failed: the question may have been paid for already, or would be paid for again."""
+    """The store of replies failed: the request may have been paid for already, or would be paid for again."""
 
     kind = ErrorKind.STORE
 
 
 class StoppedError(JudgeServerError):
-    """The run was stopped before the question was asked."""
+    """The run was stopped before the request was sent."""
 
     kind = ErrorKind.CANCELLED
 
 
 @dataclass(frozen=True)
 class Usage:
-    """What an answer cost.
+    """What a reply cost.
 
     Attributes:
-        prompt_tokens: Tokens of the question.
-        completion_tokens: Tokens of the answer, thinking included.
-        cost: US dollars, where the server says it.
+        prompt_tokens: Tokens of the request.
+        completion_tokens: Tokens of the reply, thinking included.
+        cost: US dollars, if the server reports it.
     """
 
     prompt_tokens: int = 0
@@ -119,7 +119,7 @@ class Usage:
 
     @property
     def tokens(self) -> int:
-        """Both together."""
+        """The sum of both."""
         return self.prompt_tokens + self.completion_tokens
 
     def plausible(self) -> Usage:
@@ -139,13 +139,13 @@ def _plausible_count(count: Any) -> int:
 
 @dataclass(frozen=True)
 class Reply:
-    """A model's answer.
+    """A model's reply.
 
     Attributes:
-        text: Its text; "" where it only calls tools.
-        usage: What it cost; None where unknown.
-        raw: The rest: `finish_reason`, `refusal`, `tool_calls` in OpenAI's shape; perhaps the `seconds` it took, and
-            `kept` for an answer from a store.
+        text: Its text; "" if it only calls tools.
+        usage: What it cost; None if unknown.
+        raw: The rest: `finish_reason`, `refusal`, `tool_calls` in OpenAI's format; optionally the `seconds` it took, and
+            `kept` for a reply from a store.
     """
 
     text: str
@@ -154,18 +154,18 @@ class Reply:
 
     @property
     def finish_reason(self) -> str:
-        """Why the answer ended: "stop", "length", "tool_calls", "content_filter", or "" where unknown."""
+        """Why the reply ended: "stop", "length", "tool_calls", "content_filter", or "" if unknown."""
         return str(self.raw.get("finish_reason") or "")
 
     @property
     def refusal(self) -> str:
-        """Why the model refused, in the server's words; "" where it did not refuse."""
-        filtered = "the content filter stopped the answer" if self.finish_reason == "content_filter" else ""
+        """Why the model refused, in the server's words; "" if it did not refuse."""
+        filtered = "the content filter stopped the reply" if self.finish_reason == "content_filter" else ""
         return str(self.raw.get("refusal") or filtered)
 
     @property
     def tool_calls(self) -> list[dict[str, Any]]:
-        """The tools it calls, in OpenAI's shape."""
+        """The tools it calls, in OpenAI's format."""
         calls = self.raw.get("tool_calls")
         return [dict(call) for call in calls if isinstance(call, Mapping)] if isinstance(calls, list) else []
 
@@ -175,7 +175,7 @@ class ChatClient(Protocol):
     """Anything that completes a chat."""
 
     async def complete(self, messages: Messages, **settings: Any) -> Reply:
-        """Ask the model for the next message.
+        """Request the next message from the model.
 
         Args:
             messages: The chat so far.
@@ -183,7 +183,7 @@ class ChatClient(Protocol):
                 `max_retries`; those that do not apply are left out.
 
         Raises:
-            JudgeServerError: There is no answer. Its subclasses say why.
+            JudgeServerError: There is no reply. Its subclasses give the reason.
         """
         ...
 
@@ -193,15 +193,15 @@ Script = str | Reply | BaseException | Sequence[Answer] | Mapping[str, Answer] |
 
 
 class ScriptedClient:
-    r"""A client that gives prepared answers: for tests, examples and trying a judge without a model.
+    r"""A client that returns prepared replies: for tests, examples and judges without a model.
 
     Args:
-        script: One answer to everything; a list of answers, given in order; a dict whose keys are texts to look for
-            in the question (the first key that is found gives the answer, "" is always found); or a function of the
-            messages. An answer is a text, a `Reply`, or an exception to raise.
+        script: One reply to everything; a list of replies, returned in order; a dict whose keys are texts to search for
+            in the request (the first key that is found selects the reply, "" always matches); or a function of the
+            messages. A reply is a text, a `Reply`, or an exception to raise.
 
     Attributes:
-        calls: The questions asked so far, as (messages, settings), oldest first.
+        calls: The requests so far, as (messages, settings), oldest first.
 
     Example:
         >>> import workbench.judges as judges, workbench as wb
@@ -219,7 +219,7 @@ class ScriptedClient:
         return f"ScriptedClient({len(self.calls)} calls)"
 
     def content(self, model: str) -> str | None:
-        """What an answer depends on besides the question; None for a function that reads data of its own."""
+        """What a reply depends on apart from the request; None for a function that reads other data."""
         if not callable(self.script):
             return f"scripted {model} {self.script!r}"
         code = getattr(self.script, "__code__", None)
@@ -232,7 +232,7 @@ class ScriptedClient:
         return f"scripted {model} {hashlib.sha256(marshal.dumps(code)).hexdigest()}"
 
     async def complete(self, messages: Messages, **settings: Any) -> Reply:
-        """The next answer of the script."""
+        """The next reply of the script."""
         self.calls.append((messages, settings))
         answer = self._answer(messages)
         if isinstance(answer, BaseException):
@@ -247,12 +247,12 @@ class ScriptedClient:
             return script(messages)
         if isinstance(script, Mapping):
             question = "\n".join(str(message.get("content")) for message in messages)
-            no_answer = JudgeServerError("the script has no answer to this", found=question[-200:])
+            no_answer = JudgeServerError("the script has no reply to this request", found=question[-200:])
             return next((answer for text, answer in script.items() if text in question), no_answer)
         index = len(self.calls) - 1
         if index < len(script):
             return script[index]
         return JudgeServerError(
-            "the script has no answer left", found=f"question {len(self.calls)} for {len(script)} answers",
-            hint="an answer that cannot be read is asked for once more: give an answer for that, too",
+            "the script has no reply left", found=f"request {len(self.calls)} for {len(script)} replies",
+            hint="a reply that cannot be parsed is requested again: add a reply for that, too",
         )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Removes API keys from what servers return: some repeat what they were sent, as it is or escaped as in JSON."""
+"""Removes API keys from server responses: some repeat what they were sent, literally or escaped as in JSON."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ _KEY_PATTERN = re.compile(r"\b(?:(?:sk|pk)[-_]|Bearer )[\w*.-]{6,}")
 
 _WORDS = re.compile(r"[^\W\d_]+(?: [^\W\d_]+)*|[\d.]+")
 _MIN_LENGTH, _MIN_LENGTH_IN_WORDS = 3, 8
-"""Characters from which a key is removed: as a whole word, and also inside a longer word. Shorter ones are no secret."""
+"""Minimum characters of a key to remove it: as a whole word, and inside a longer word. Shorter ones are not secret."""
 _RUN = r"\\{1,32}"
-"""Backslashes in a row: each depth of JSON in JSON doubles them, so that this is five deep. A bound keeps the search linear."""
+"""Maximum consecutive backslashes: each depth of JSON in JSON doubles them, so this is depth 5. Keeps the search linear."""
 _PLACEHOLDERS = re.compile(
     r"(?:(?:sk-)?no[-_ ]?key(?:[-_ ]required)?|not[-_ ](?:needed|used)|api[-_]?key|change-?me|lm[-_]studio|token-abc123)"
     r"|(?:sk-)?x+|abc|anything|dummy|empty|fake|key|llama|local(?:host)?|nil|none|null|ollama|placeholder|required|test|token"
     r"|unused|vllm",
     re.IGNORECASE,
 )
-"""Keys that the documentation of local servers gives as examples. They are no secret, and words of many completions."""
+"""Keys that the documentation of local servers gives as examples. They are not secret, and occur in many completions."""
 
 
 def hide_secrets(text: str, secrets: Sequence[str]) -> str:
@@ -75,16 +75,16 @@ def hide_secrets_in_data(data: Any, secrets: Sequence[str]) -> Any:
 
 
 def hide_secrets_in_reply(data: Any, secrets: Sequence[str]) -> Any:
-    """Like `hide_secrets_in_data`, for a reply that is still to be read: keys that are words or numbers stay.
+    """Like `hide_secrets_in_data`, for a reply that is not parsed yet: keys that are words or numbers stay.
 
-    Such a key ("score", "100") may be a part of the verdict. It is removed from the grade, after the reply was read.
+    Such a key ("score", "100") may be a part of the verdict. It is removed from the grade, after the reply was parsed.
     """
     return hide_secrets_in_data(data, [secret for secret in secrets if not _WORDS.fullmatch(secret)])
 
 
 def _hidden(text: str, secrets: Sequence[str]) -> str:
     for secret in secrets:
-        # Escapes need one of these signs: most texts are passed after a few searches.
+        # Escapes need one of these characters: most texts are done after a few searches.
         if (secret in text or any(sign in text for sign in "\\%&")) and (
             pattern := _spellings(secret)
         ) is not None:
@@ -94,15 +94,15 @@ def _hidden(text: str, secrets: Sequence[str]) -> str:
 
 @lru_cache(maxsize=64)
 def _spellings(secret: str) -> re.Pattern[str] | None:
-    """Finds a secret as it is, and with any characters escaped as in JSON, or in JSON inside JSON; None if it is no secret."""
+    """Finds a secret literally, and with any characters escaped as in JSON, or in JSON inside JSON; None if it is not a secret."""
     if len(secret) < _MIN_LENGTH or _PLACEHOLDERS.fullmatch(secret):
         return None
-    # From the first backslash of a run on: else each of a million would be tried.
+    # From the first backslash of a run on: otherwise each of a million would be tried.
     spelled = _character(secret[0], r"(?<!\\)" + _RUN) + "".join(
         _character(char, _RUN) for char in secret[1:]
     )
     if len(secret) < _MIN_LENGTH_IN_WORDS:
-        # "\n" and "\u0020" before the secret are no part of its word.
+        # "\n" and "\u0020" before the secret are not part of its word.
         before = r"(?:(?<!\w)|(?<=\\[bfnrt])|(?<=\\u[0-9a-fA-F]{4}))" if re.match(r"\w", secret) else ""
         spelled = f"{before}{spelled}" + (r"(?!\w)" if re.search(r"\w\Z", secret) else "")
     return re.compile(spelled)

@@ -1,1 +1,1 @@
-"""Reads judges' answers: verdicts, lists of claims, quotes and evidence."""
+"""Parses judges' replies: verdicts, lists of claims, quotes and evidence."""

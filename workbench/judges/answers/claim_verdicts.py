@@ -1,4 +1,4 @@
-"""Reads an answer that lists claims, each with its verdict."""
+"""Parses a reply that lists claims, each with its verdict."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ __all__ = ["NO_CLAIMS", "claims_schema", "read_claims", "share_of"]
 
 NO_CLAIMS = "the completion makes no claim, so there is nothing to check"
 _MAX_CLAIMS = 1000
-"""Claims of one answer; one with more is refused. Ours: far more than a completion makes."""
+"""Maximum number of claims in one reply; a reply with more is rejected. Workbench limit: no completion makes that many."""
 _MAX_CHARACTERS = 2000
-"""Characters of a claim or reason that a grade keeps. Ours."""
+"""Maximum characters of a claim or reason in a grade. Workbench limit."""
 _VERDICTS = {"1": True, "0": False, "true": True, "false": False, "yes": True, "no": False}
-"""What models write instead of JSON's true and false."""
+"""Strings that models write instead of JSON's true and false."""
 
 
 def claims_schema(verdict_key: str, **extra_properties: Any) -> dict[str, Any]:
-    """The JSON schema of an answer whose claims have their verdict under `verdict_key`."""
+    """The JSON schema of a reply whose claims have their verdict under `verdict_key`."""
     text = {"type": "string"}
-    # The verdict comes last: a model writes in order, so it gives its reason first.
+    # The verdict comes last: a model writes in order, so it writes its reason first.
     properties = {"claim": text, "reason": text, **extra_properties, verdict_key: {"type": "boolean"}}
     claim = {
         "type": "object", "properties": properties, "required": list(properties), "additionalProperties": False,
@@ -36,12 +36,12 @@ def claims_schema(verdict_key: str, **extra_properties: Any) -> dict[str, Any]:
 
 
 def read_claims(text: str, verdict_key: str, *extra_keys: str) -> list[dict[str, Any]]:
-    """The claims of an answer.
+    """The claims of a reply.
 
     Args:
-        text: The answer.
+        text: The reply.
         verdict_key: The key of a claim's verdict.
-        extra_keys: More keys to keep, with their values as they are.
+        extra_keys: Further keys to copy, with unchanged values.
 
     Returns:
         For each claim its `claim`, the verdict as a bool under `verdict_key`, its `reason`, and `extra_keys`.
@@ -62,7 +62,7 @@ def _claim(claim: Any, verdict_key: str) -> dict[str, Any]:
     fields = claim if isinstance(claim, Mapping) else {}
     text = fields.get("claim")
     if not isinstance(text, str) or not text.strip():
-        raise AnswerError(ErrorKind.JUDGE_PARSE, f"a claim must have its text, not {claim!r}"[:200])
+        raise AnswerError(ErrorKind.JUDGE_PARSE, f"a claim must have a text, not {claim!r}"[:200])
     return {
         "claim": text[:_MAX_CHARACTERS],
         verdict_key: _verdict(fields.get(verdict_key), verdict_key),
@@ -82,7 +82,7 @@ def _verdict(value: Any, verdict_key: str) -> bool:
 
 
 def share_of(claims: list[dict[str, Any]], verdict_key: str) -> Grade:
-    """The share of claims whose verdict is true; skipped where there are none."""
+    """The share of claims whose verdict is true; skipped if there are no claims."""
     metadata = {"claims": claims}
     if not claims:
         return Grade.skipped(NO_CLAIMS, metadata=metadata)

@@ -1,4 +1,4 @@
-"""The documents that an answer was written from, and whether a quote occurs in them."""
+"""The documents that a completion was written from, and whether a quote occurs in them."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ _ABBREVIATION_END = re.compile(
     r"(?:\b(?:mr|mrs|ms|dr|prof|st|vs|etc|e\.g|i\.e|cf|fig|no|approx|inc|ltd)|\b[a-z])\.\Z", re.IGNORECASE
 )
 _UNSPACED_SCRIPTS = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
-"""Characters of Thai, Lao, Burmese, Khmer, Japanese and Chinese, which put no spaces between words: there each character
-counts as a word."""
+"""Characters of Thai, Lao, Burmese, Khmer, Japanese and Chinese, which put no spaces between words: in these scripts each
+character counts as one word."""
 _WORD = re.compile(rf"[{_UNSPACED_SCRIPTS}]|[^\W_{_UNSPACED_SCRIPTS}]+")
 _TEXT_KEYS = ("content", "text", "page_content")
 """Keys of a document's text. The last one is LangChain's."""
 _MAX_QUOTE = 2000
-"""Characters of a quote that a grade keeps. Ours."""
+"""Maximum characters of a quote in a grade. Workbench limit."""
 _ELLIPSIS = re.compile(r"\.{3,}|\u2026|\[\s*\]")
 
 
@@ -38,7 +38,7 @@ def sentences(text: str) -> list[str]:
     start = 0
     for end in _SENTENCE_END.finditer(text):
         sentence = text[start : end.end()].strip()
-        # A line end ends a sentence, whatever stands before it.
+        # A line end always ends a sentence.
         if "\n" in end[0] or not _ABBREVIATION_END.search(sentence):
             parts.append(sentence)
             start = end.end()
@@ -46,11 +46,11 @@ def sentences(text: str) -> list[str]:
 
 
 def documents(sample: Sample, platform: str = "") -> list[str]:
-    """The documents retrieved for a question: the thread's document turns, then `metadata["documents"]`.
+    """The documents retrieved for a prompt: the thread's document turns, then `metadata["documents"]`.
 
     The latter is a list of texts or of dicts (`content`, `text` or `page_content`), the same as JSON text (as in a CSV
-    file), or the text of one document. Adaptive's own code reads only the metadata, though its documentation prescribes
-    turns; so do its rules here.
+    file), or the text of one document. Adaptive's code reads only the metadata, although its documentation prescribes
+    turns; under Adaptive's rules this function does the same.
     """
     thread = sample.thread
     turns = [turn.content for turn in thread.get_turns() if turn.role == "document"]
@@ -80,10 +80,10 @@ def _document_text(document: Any) -> str:
 
 
 class Evidence:
-    """The texts that a judge's quotes are looked for in.
+    """The texts that a judge's quotes are searched in.
 
-    Whole words are compared, not spaces, letter case or punctuation; "..." in a quote stands for any words. A quote of
-    less than two letters proves nothing.
+    Only whole words are compared; spaces, letter case and punctuation are ignored. "..." in a quote matches any words. A
+    quote of fewer than two letters is not evidence.
 
     Args:
         document_texts: The documents.
@@ -95,16 +95,17 @@ class Evidence:
         self._conversation = _words(conversation)
 
     def find(self, document: Any, quote: Any) -> tuple[dict[str, Any] | None, bool]:
-        """Look for a judge's quote.
+        """Search for a judge's quote.
 
         Args:
-            document: The document's number as the judge gave it, from 0; None for the conversation.
-            quote: The words it quotes.
+            document: The document's index as the judge gave it, from 0; None for the conversation.
+            quote: The quoted text.
 
         Returns:
-            The evidence, and whether the quote was found. The evidence is None where nothing was quoted, or a single
-            letter; else `quote` and `document`: the number of a document that has the quote, preferably the one that
-            the judge named; that one where no text has the quote; None for the conversation.
+            The evidence, and whether the quote was found. The evidence is None if the judge quoted nothing or a single
+            letter. Otherwise it has `quote` and `document`. `document` is the index of a document that contains the
+            quote, preferably the one that the judge named; the judge's index if no text contains the quote; None for
+            the conversation.
         """
         quoted_text = quote if isinstance(quote, str) else ""
         parts = [part for part in map(_words, _ELLIPSIS.split(quoted_text)) if part.strip()]
@@ -118,7 +119,7 @@ class Evidence:
             return {"document": None, "quote": shown_quote}, True
         number = next((number for number in order if _has_parts(self._documents[number], parts)), None)
         if number is None and not in_conversation and 0 <= named < len(self._documents):
-            # The judge's own claim is shown, so that a person can look there.
+            # The judge's claim is shown, so that a user can look there.
             return {"document": named, "quote": shown_quote}, False
         return {"document": number, "quote": shown_quote}, number is not None or in_conversation
 
@@ -130,11 +131,11 @@ def _words(text: str) -> str:
 
 
 def _has_parts(text: str, parts: Sequence[str]) -> bool:
-    """Whether the parts occur in a text one after the other."""
+    """Whether the parts occur in a text in this order."""
     position = 0
     for part in parts:
         start = text.find(part, position)
         if start < 0:
             return False
-        position = start + len(part) - 1  # the space that ends this part also begins the next one
+        position = start + len(part) - 1  # the space that ends this part also starts the next one
     return True

@@ -1,7 +1,7 @@
-"""Removes from a judge's answer the JSON objects that it quotes from the text it judges.
+"""Removes from a judge's reply the JSON objects that it quotes from the judged text.
 
-A judge may repeat parts of what it judges, and a completion may hold a verdict of its own ("score": 1.0). Such an
-object must not be taken for the judge's verdict.
+A judge may repeat parts of the judged text, and a completion may contain a verdict ("score": 1.0). Such an object must not
+be parsed as the judge's verdict.
 """
 
 from __future__ import annotations
@@ -19,25 +19,25 @@ from workbench.thread import StringThread
 __all__ = ["QUOTED", "without_quotes"]
 
 QUOTED = "[quoted from what is judged]"
-"""Replaces an object that was removed."""
+"""Replaces a removed object."""
 _IGNORED = b" \t\r\n\\\"'"
-"""Bytes in which a quote may differ: spaces, and the quotation marks of JSON inside JSON and of Python's dicts."""
+"""Bytes that a quote may change: spaces, and the quotation marks of JSON inside JSON and of Python's dicts."""
 
 
 def without_quotes(text: str, sample: Sample, messages: Messages) -> str:
-    """An answer's text without the JSON objects that are quoted from what was judged.
+    """A reply's text without the JSON objects that are quoted from the judged text.
 
-    An object counts as quoted where the conversation holds it, or where another column of the row holds it and the
-    question showed it. What only the author's prompt holds, such as an example of an answer, is no quote, and neither
-    is a column that the judge never saw. Spaces, quotation marks and backslashes are not compared.
+    An object counts as quoted if it occurs in the conversation, or in another column of the row that the request
+    included. An object that occurs only in the author's prompt, such as an example of a reply, is not a quote. A column
+    that the judge never saw is not searched. Spaces, quotation marks and backslashes are not compared.
 
     Args:
-        text: The answer, without thinking and code fences.
-        sample: What was judged.
-        messages: What was asked.
+        text: The reply, without thinking and code fences.
+        sample: The judged sample.
+        messages: The request.
 
     Raises:
-        AnswerError: The answer has too many braces; see `verdicts.json_spans`.
+        AnswerError: The reply has too many braces; see `verdicts.json_spans`.
     """
     if "{" not in text:
         return text
@@ -51,13 +51,13 @@ def without_quotes(text: str, sample: Sample, messages: Messages) -> str:
 
 
 class _RowTexts:
-    """The texts of a row and its question, each made when it is first needed: most answers quote nothing."""
+    """The texts of a row and its request. Each is made when first needed, because most replies quote nothing."""
 
     def __init__(self, sample: Sample, messages: Messages) -> None:
         self._sample, self._messages = sample, messages
 
     def holds(self, quote: bytes) -> bool:
-        """Whether a quote is in the conversation, or in a column that the question showed."""
+        """Whether a quote is in the conversation, or in a column that the request included."""
         return quote in self._conversation or (quote in self._columns and quote in self._question)
 
     @cached_property
@@ -74,12 +74,12 @@ class _RowTexts:
 
 
 def _joined(texts: Iterable[str]) -> bytes:
-    # A null between them, so that no quote is found across the border of two texts.
+    # A null character between them, so that no quote matches across the border of two texts.
     return _normalized("\0".join(texts))
 
 
 def _normalized(text: str) -> bytes:
-    # Bytes, whose `translate` removes characters many times faster than that of str.
+    # Bytes, because `bytes.translate` removes characters many times faster than `str.translate`.
     return text.encode("utf-8", "surrogatepass").translate(None, _IGNORED)
 
 

@@ -1,7 +1,7 @@
-"""Reads the verdict from a judge's answer, or says why there is none.
+"""Parses the verdict of a judge's reply, or reports why there is none.
 
-Each platform reads unclean answers in its own way; a judge's `platform` names the platform. "" is ours: an answer that is
-not clean has no score.
+Each platform parses malformed replies in its own way; a judge's `platform` names the platform. "" is the workbench: a
+malformed reply has no score.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ __all__ = [
 ]
 
 PLATFORMS = ("", "adaptive", "letta", "openai", "umbraco", "vllora")
-"""Platforms whose rules for unclean answers are known; "" is the workbench's own."""
+"""Platforms whose rules for malformed replies are implemented; "" is the workbench."""
 
 _THINKING_START = re.compile(r"<(?:think|thinking|reasoning)>", re.IGNORECASE)
 _THINKING_END = re.compile(r"</(?:think|thinking|reasoning)>", re.IGNORECASE)
@@ -40,18 +40,18 @@ _REFUSALS = re.compile(
 )
 _OBJECT_START = re.compile(r'\{\s*"')
 _BRACE_OF_OBJECT = re.compile(r'\{(?=[ \t\r\n]*["}])')
-"""A brace that may begin an object. Others, as in LaTeX and code, are passed over."""
+"""A brace that may start an object. Others, as in LaTeX and code, are skipped."""
 _BRACE = re.compile(r"[{}]")
 _MAX_OBJECTS = 200
-"""Objects, broken ones included, that an answer may have. Ours: many times what an answer with one verdict has."""
+"""Maximum number of objects in a reply, broken ones included. Workbench limit: many times more than one verdict needs."""
 _MAX_READS = 4
-"""How often broken objects may be read in all, in lengths of the text: bounds the time to linear in the text's length."""
+"""Maximum total length of broken objects parsed, in lengths of the text: bounds the time to linear in the text's length."""
 MAX_ANSWER_CHARACTERS = 1_000_000
-"""Characters of an answer, thinking and arguments of tool calls included. Ours: about twice the longest reply of 2026."""
+"""Maximum characters of a reply, thinking and arguments of tool calls included. Workbench limit: twice the longest of 2026."""
 
 
 class AnswerError(Exception):
-    """An answer without a usable verdict.
+    """A reply without a usable verdict.
 
     Args:
         kind: judge_parse, judge_cut, judge_too_long, judge_refusal, out_of_range or not_finite.
@@ -64,39 +64,39 @@ class AnswerError(Exception):
 
 
 def answer_text(reply: Reply, platform: str = "") -> str:
-    """An answer's text without thinking and code fences; under Letta's and Umbraco's rules as it is.
+    """A reply's text without thinking and code fences; under Letta's and Umbraco's rules the unchanged text.
 
     Raises:
-        AnswerError: The model refused or called a tool, the answer is too long, or under our own rules it was cut short.
+        AnswerError: The model refused or called a tool, the reply is too long, or (workbench rules) it was truncated.
     """
     check_complete(reply, platform)
     if not reply.text and reply.tool_calls:
-        raise AnswerError(ErrorKind.JUDGE_PARSE, "the judge called a tool where it should have answered")
+        raise AnswerError(ErrorKind.JUDGE_PARSE, "the judge called a tool instead of replying with a verdict")
     if platform in {"letta", "umbraco"}:
         return reply.text
     return _without_fence(_without_thinking(reply.text).strip())
 
 
 def check_complete(reply: Reply, platform: str = "") -> None:
-    """Fail on a refusal, on an answer longer than `MAX_ANSWER_CHARACTERS`, and under our own rules on one that was cut short.
+    """Fail on a refusal, on a reply over `MAX_ANSWER_CHARACTERS`, and under the workbench's rules on a truncated one.
 
     Raises:
-        AnswerError: See above.
+        AnswerError: One of these occurred.
     """
     if reply.refusal:
         raise AnswerError(ErrorKind.JUDGE_REFUSAL, f"the judge refused: {reply.refusal[:300]}")
     length = len(reply.text) + sum(len(str(call.get("function"))) for call in reply.tool_calls)
     if length > MAX_ANSWER_CHARACTERS:
-        message = f"the judge's answer has {length:,} characters; at most {MAX_ANSWER_CHARACTERS:,} are read"
+        message = f"the judge's reply has {length:,} characters; at most {MAX_ANSWER_CHARACTERS:,} are read"
         raise AnswerError(ErrorKind.JUDGE_TOO_LONG, message)
     if reply.finish_reason == "length" and not platform:
-        raise AnswerError(ErrorKind.JUDGE_CUT, "the judge's answer was cut short; raise max_tokens")
+        raise AnswerError(ErrorKind.JUDGE_CUT, "the judge's reply was truncated; raise max_tokens")
 
 
 def _without_thinking(text: str) -> str:
-    """The text outside thinking. All before a lone closing tag, or after a lone opening one, is thinking.
+    """The text outside thinking. Text before a lone closing tag, or after a lone opening one, is thinking.
 
-    Chat templates often put the opening tag into the prompt, so that an answer has the closing one alone.
+    Chat templates often put the opening tag into the prompt, so that a reply has only the closing one.
     """
     *closed_parts, last_part = _THINKING_END.split(text)
     opened_parts = [(_THINKING_START.search(part), part) for part in closed_parts]
@@ -105,23 +105,23 @@ def _without_thinking(text: str) -> str:
 
 
 def _without_fence(text: str) -> str:
-    """The inside of a code fence, where the text is nothing but one; else the text."""
+    """The inside of a code fence if the text is nothing else; otherwise the text."""
     if len(text) < 6 or not (text.startswith("```") and text.endswith("```")):
         return text
     return re.sub(r"\A[\w-]*[ \t]*\r?\n", "", text[3:-3], count=1).strip()
 
 
 def verdict_object(text: str, key: str, platform: str = "") -> dict[str, Any]:
-    """The JSON object that holds the verdict.
+    """The JSON object that contains the verdict.
 
-    Ours (and vLLora's) is the last object in the text that has `key`, where all that have it agree. Letta and OpenAI
-    read the whole text, Umbraco from the first { to the last }, Adaptive the whole text, closed where it was cut off.
-    Under every rule an object that has a key twice is no verdict: nobody can say which of the two was meant.
+    The workbench (and vLLora) uses the last object in the text that has `key`, if all objects with `key` agree. Letta and
+    OpenAI parse the whole text; Umbraco parses from the first { to the last }; Adaptive parses the whole text, closed
+    where it was truncated. Under every rule an object that has a key twice is not a verdict, because it is ambiguous.
 
     Args:
-        text: The answer, without thinking and code fences.
-        key: What the object must hold.
-        platform: The platform, out of `PLATFORMS`.
+        text: The reply, without thinking and code fences.
+        key: The key that the object must have.
+        platform: The platform, one of `PLATFORMS`.
 
     Raises:
         AnswerError: There is no such object, or there are two that differ.
@@ -146,17 +146,17 @@ def _raise_no_verdict(text: str, key: str, platform: str) -> NoReturn:
         raise AnswerError(ErrorKind.JUDGE_REFUSAL, f"the judge refused: {text[:300]}")
     answer = f"{text[:200]!r}" if text else "nothing"
     raise AnswerError(
-        ErrorKind.JUDGE_PARSE, f"the judge's answer holds no JSON object with {key!r}; it said {answer}"
+        ErrorKind.JUDGE_PARSE, f"the judge's reply has no JSON object with {key!r}; it was {answer}"
     )
 
 
 def score_value(value: Any, platform: str = "", *, low: float = 0.0, high: float = 1.0) -> float:
     """A verdict's score, from `low` to `high`.
 
-    Letta reads strings and booleans as numbers; Letta and OpenAI clamp a number outside the range; Umbraco keeps it.
+    Letta parses strings and booleans as numbers; Letta and OpenAI clamp a number outside the range; Umbraco accepts it.
 
     Raises:
-        AnswerError: No number, not finite, or (ours, Adaptive's, vLLora's) outside the range.
+        AnswerError: Not a number, not finite, or (workbench, Adaptive, vLLora) outside the range.
     """
     if platform == "letta" and isinstance(value, str | bool):
         value = _to_number(value)
@@ -189,7 +189,7 @@ def _to_number(value: str | bool) -> Any:
 
 
 def parse_json(text: str, **settings: Any) -> Any:
-    """The value of a text that is JSON as a whole; None where it is no JSON.
+    """The value of a text that is entirely JSON; None if it is not JSON.
 
     Args:
         text: The text.
@@ -205,7 +205,7 @@ def parse_json(text: str, **settings: Any) -> Any:
 
 
 def _parse_strict_json(text: str) -> Any:
-    """Without NaN and Infinity, which .NET's parser refuses."""
+    """Parse a constant; NaN and Infinity are rejected, as by .NET's parser."""
 
     def refuse(name: str) -> NoReturn:
         raise ValueError(name)
@@ -215,19 +215,19 @@ def _parse_strict_json(text: str) -> Any:
 
 def _refuse_repeated_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if key := repeated_key(pairs):
-        raise AnswerError(ErrorKind.JUDGE_PARSE, f"the judge's answer holds the key {key} twice")
+        raise AnswerError(ErrorKind.JUDGE_PARSE, f"the judge's reply has the key {key} twice")
     return dict(pairs)
 
 
 def repeated_key(pairs: Sequence[tuple[str, Any]]) -> str:
-    """The first key that an object has twice, quoted; "" where it has every key once."""
+    """The first key that an object has twice, quoted; "" if every key is unique."""
     if len(dict(pairs)) == len(pairs):
         return ""
     counts = Counter(name for name, _ in pairs)
     return repr(next(name for name, count in counts.items() if count > 1)[:80])
 
 
-# Models put raw line breaks and other control characters into strings, so neither is strict about them.
+# Models put raw line breaks and other control characters into strings, so neither decoder is strict about them.
 _DECODER = json.JSONDecoder(strict=False)
 _VERDICT_DECODER = json.JSONDecoder(strict=False, object_pairs_hook=_refuse_repeated_keys)
 
@@ -249,16 +249,16 @@ def _agreed_object(text: str, key: str) -> Any:
     last = verdicts[-1]
     differing = [verdict[key] for verdict in verdicts[:-1] if verdict[key] != last[key]]
     if has_broken_verdict or differing:
-        first = f"{differing[0]!r}"[:80] if differing else "one that is no JSON"
+        first = f"{differing[0]!r}"[:80] if differing else "one that is not JSON"
         raise AnswerError(
             ErrorKind.JUDGE_PARSE,
-            f"the judge's answer holds two verdicts: {first}, and {last[key]!r}"[:300],
+            f"the judge's reply has two verdicts: {first}, and {last[key]!r}"[:300],
         )
     return last
 
 
 def _gives_value(text: str, key: str) -> bool:
-    """Whether broken JSON has a value for the key. A model that repeats its instructions, {"score": <number>}, has not."""
+    """Whether broken JSON has a value for the key; false for repeated instructions such as {"score": <number>}."""
     return re.search(rf'"{re.escape(key)}"\s*:\s*["\[{{tfn\d.-]', text) is not None
 
 
@@ -267,8 +267,8 @@ def json_spans(
 ) -> Iterator[tuple[int, int, dict[str, Any] | None]]:
     """The top-level JSON objects in a text, in order: the start, the end and the value of each.
 
-    The value of an object that is broken or cut off is None. Objects inside it are not searched: what it quotes is no
-    verdict.
+    The value of an object that is broken or truncated is None. Objects inside it are not searched, because quoted
+    objects are not verdicts.
 
     Raises:
         AnswerError: There are more objects than `_MAX_OBJECTS`, or broken objects inside each other.
@@ -282,11 +282,11 @@ def json_spans(
             value, end = decoder.raw_decode(text, start)
             yield start, end, value
         except (ValueError, RecursionError) as error:
-            # How far the decoder came; it does not say after a RecursionError.
+            # How far the decoder read; unknown after a RecursionError.
             to_read -= getattr(error, "pos", len(text)) - start
             if to_read < 0:
                 raise AnswerError(
-                    ErrorKind.JUDGE_PARSE, "the judge's answer holds too many broken JSON objects"
+                    ErrorKind.JUDGE_PARSE, "the judge's reply has too many broken JSON objects"
                 ) from None
             end = start + 1
             if _OBJECT_START.match(text, start):
@@ -295,18 +295,18 @@ def json_spans(
         start = _next_object(text, end)
     if start >= 0:
         raise AnswerError(
-            ErrorKind.JUDGE_PARSE, f"the judge's answer has more than {_MAX_OBJECTS} JSON objects"
+            ErrorKind.JUDGE_PARSE, f"the judge's reply has more than {_MAX_OBJECTS} JSON objects"
         )
 
 
 def _next_object(text: str, start: int) -> int:
-    """Where the next object may begin; -1 if there is none."""
+    """Where the next object may start; -1 if there is none."""
     found = _BRACE_OF_OBJECT.search(text, start)
     return -1 if found is None else found.start()
 
 
 def _object_end(text: str, start: int) -> int:
-    """Where an object ends, by its braces alone; the text's end where it is cut off."""
+    """Where an object ends, by its braces alone; the text's end if it is truncated."""
     depth = 0
     for brace in _BRACE.finditer(text, start):
         depth += 1 if brace[0] == "{" else -1
@@ -316,7 +316,7 @@ def _object_end(text: str, start: int) -> int:
 
 
 def _closed(text: str) -> str:
-    """JSON that was cut off, with its open string, lists and objects closed."""
+    """Truncated JSON with its open string, lists and objects closed."""
     closers: list[str] = []
     in_string = escaped = False
     for char in text:
@@ -329,5 +329,5 @@ def _closed(text: str) -> str:
         elif char in "}]" and closers:
             closers.pop()
     closed_text = text + '"' * in_string
-    # A comma or colon at the end announces a value that never came.
+    # A comma or colon at the end announces a value that is missing.
     return closed_text.rstrip(",: \t\r\n") + "".join(reversed(closers))

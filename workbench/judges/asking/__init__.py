@@ -1,1 +1,1 @@
-"""What the judges of one run share: budget, prices, stored answers, and what each server can do."""
+"""What the judges of one run share: budget, prices, stored replies, and the capabilities of each server."""

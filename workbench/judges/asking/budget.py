@@ -1,4 +1,4 @@
-"""A run's budget: the most that its judges may spend."""
+"""A run's budget: the maximum that its judges may spend."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ __all__ = ["Budget", "BudgetError", "as_budget", "check_priced"]
 
 
 class BudgetError(WorkbenchError, RuntimeError):
-    """The budget has no room for a question, so it was not asked, or not tried again.
+    """The remaining budget is too small for a request, so it was not sent, or not retried.
 
     Attributes:
-        usage: What a server counted for earlier tries of the question; None for nothing.
+        usage: What a server counted for earlier tries of the request; None for nothing.
     """
 
     kind = ErrorKind.BUDGET
@@ -27,35 +27,34 @@ class BudgetError(WorkbenchError, RuntimeError):
 
 @dataclass(frozen=True)
 class Budget:
-    """The most that the judges of a run may spend; None for no limit.
+    """The maximum that the judges of a run may spend; None for no limit.
 
-    Before a question is asked, the most that it may cost is reserved. It is asked only where that fits beside what was
-    spent and what is reserved for the questions under way; one that would fit without those waits for them. When the
-    answer is there, its true cost replaces the reservation.
+    Before a request is sent, its maximum cost is reserved. It is sent only if that fits into the budget together with
+    what was spent and what is reserved for the requests in flight. A request that would fit without those waits for
+    them. When the reply arrives, its true cost replaces the reservation.
 
-    **With `max_tokens` on the judge the budget is exact where the server charges by the price table and counts the
-    messages sent**: an answer takes at most `max_tokens`, thinking included, and a question takes no more tokens than
-    it has bytes, since a token of the usual tokenizers (byte-level BPE) is one byte or more. Towards its end such a run
-    asks fewer questions at once. What a server counts beyond that (a system prompt of its own, a fee) is learned from
-    its answers and reserved from then on; the first question to each model goes alone, to learn from it.
+    **With `max_tokens` on the judge the budget is exact if the server charges by the price table and counts the
+    messages sent.** A reply takes at most `max_tokens`, thinking included. A request takes at most as many tokens as it
+    has bytes, since a token of the usual tokenizers (byte-level BPE) is one byte or more. Near its end such a run sends
+    fewer requests concurrently. What a server counts in addition (its system prompt, a fee) is learned from its replies
+    and reserved from then on; the first request to each model is sent alone to learn it.
 
-    Without `max_tokens` an answer has no known limit: the longest answer so far is reserved, for the questions under
-    way too. Each question under way may exceed the budget by what its answer is longer than that, at the model's
-    price; a note of the report says by how much. Calls are never exceeded.
+    Without `max_tokens` the length of a reply has no known limit: the longest reply so far is reserved, also for the
+    requests in flight. Each request in flight may exceed the budget by the tokens of its reply beyond that length, at
+    the model's price; a note of the report gives the amount. Calls are never exceeded.
 
-    A question that may cost more than what is left fails its own row, and the run goes on with rows that fit. It ends
-    where not even the smallest question so far fits; a note says how much is left.
+    A request that may cost more than the remaining budget fails its row, and the run continues with rows that fit. The
+    run ends when not even the smallest request so far fits; a note gives the remaining amount.
 
-    Prices are those in `PRICES`, which hold no surcharge for very long questions. Answers from a store cost nothing;
-    where a server does not count tokens, they are estimated by length. A question that fails counts as a call and
-    costs what the server counted. Nobody can know whether a server charges for an answer that never arrived: in money
-    and tokens `OpenAIClient` counts each try that timed out or broke off with the most it may cost, and a note says how
-    many there were.
+    Prices are those in `PRICES`, which contains no surcharge for very long requests. Replies from a store cost nothing;
+    if a server does not count tokens, they are estimated by length. A request that fails counts as a call and costs what
+    the server counted. Whether a server charges for a reply that never arrived is unknown: in money and tokens
+    `OpenAIClient` counts each try that timed out or was disconnected at its maximum cost, and a note gives their number.
 
     Attributes:
-        money: US dollars, as the server says or by `PRICES`.
-        tokens: Of questions and answers together.
-        calls: Questions asked. A failed one counts too; its retries do not.
+        money: US dollars, as the server reports or by `PRICES`.
+        tokens: Of requests and replies together.
+        calls: Requests sent. A failed one counts too; its retries do not.
 
     Raises:
         ValueError: There is no limit at all, or one that is not above 0.
@@ -86,7 +85,7 @@ class Budget:
 
     @property
     def limits_cost(self) -> bool:
-        """Whether it limits what depends on an answer's length: money or tokens."""
+        """Whether it limits money or tokens, which depend on the length of a reply."""
         return self.money is not None or self.tokens is not None
 
 
@@ -96,10 +95,10 @@ def as_budget(budget: Any) -> Budget | None:
 
 
 def check_priced(budget: Budget, model: str) -> None:
-    """Refuse a budget in money for a model without a price.
+    """Reject a budget in money for a model without a price.
 
     Raises:
-        BudgetError: It names the model and the table to put its price into.
+        BudgetError: It names the model and the table to add its price to.
     """
     if budget.money is not None and price_of(model) is None:
         name = model or "my-model"

@@ -1,9 +1,9 @@
-"""What a model at a server can do, learned from its refusals: answer formats, and settings it rejects.
+"""The capabilities of a model at a server, learned from rejected requests: reply formats, and settings it rejects.
 
-Servers that speak OpenAI's protocol differ. A request that is refused because of its format is sent again with the
+Servers that implement OpenAI's protocol differ. A request that is rejected because of its format is sent again with the
 next simpler one: JSON schema, then JSON object, then plain text. What a model lacks is remembered, and retested by one
-question after `RETEST_SECONDS`, since servers are repaired, restarted and replaced. A server that is warming up answers
-500 to everything, so a format that was given up only because of a 500 is retested by the very next question.
+request after `RETEST_SECONDS`, since servers are repaired, restarted and replaced. A server that is warming up returns
+status 500 for everything, so a format that was given up only because of a 500 is retested by the very next request.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ __all__ = [
 ]
 
 RETEST_SECONDS = 600.0
-"""Seconds after which a format or setting that was refused is tried again. Ours: longer than a restart takes, and one
-more refused question every ten minutes costs next to nothing."""
+"""Seconds after which a rejected format or setting is retested. Workbench default: longer than a restart takes, and one
+more rejected request every ten minutes costs almost nothing."""
 
 FORMATS = ("json_schema", "json_object", "text")
-"""Answer formats, the strictest first. A format is known by its index in this tuple."""
+"""Reply formats, the strictest first. A format is identified by its index in this tuple."""
 _TEXT = len(FORMATS) - 1
 
 _FORMAT_COMPLAINT = re.compile(
@@ -41,7 +41,7 @@ _TEMPERATURE_COMPLAINT = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _BAD_REQUEST_STATUSES = frozenset({400, 415, 422})
-# Some servers answer so, and not with 400, to a response format they lack.
+# Some servers reply with these statuses, and not with 400, to a response format they lack.
 _SERVER_FAILURE_STATUSES = frozenset({500, 501})
 
 _capabilities: dict[tuple[str, str], Capabilities] = {}
@@ -49,15 +49,15 @@ _capabilities: dict[tuple[str, str], Capabilities] = {}
 
 @dataclass
 class Capabilities:
-    """What one model at one server takes. Formats are indices into `FORMATS`.
+    """What one model at one server supports. Formats are indices into `FORMATS`.
 
     Attributes:
-        working_formats: Formats that were answered.
-        lacking_formats: Formats that were refused where a simpler one was answered, with the time of their retest.
-        doubtful_formats: Those of `lacking_formats` where the server failed, instead of refusing the format.
-        uses_max_completion_tokens: Whether the answer's limit has this name here, instead of `max_tokens`.
-        dropped_settings: Settings the model does not take, with the time of their retest.
-        clock: Seconds since some moment.
+        working_formats: Formats in which the model replied.
+        lacking_formats: Formats that were rejected while a simpler one worked, with the time of their retest.
+        doubtful_formats: Those of `lacking_formats` for which the server failed instead of rejecting the format.
+        uses_max_completion_tokens: Whether the limit of a reply has this name here, instead of `max_tokens`.
+        dropped_settings: Settings the model does not support, with the time of their retest.
+        clock: Seconds since an arbitrary moment.
     """
 
     working_formats: set[int] = field(default_factory=set)
@@ -68,7 +68,7 @@ class Capabilities:
     clock: Callable[[], float] = time.monotonic
 
     def _leave_out(self, retest_times: dict[Any, float], name: Any) -> bool:
-        """Whether to do without. Once the retest is due one question tries, and the others wait for its outcome."""
+        """Whether to omit it. Once the retest is due one request tests it; the others wait for its outcome."""
         if name not in retest_times:
             return False
         if (now := self.clock()) < retest_times[name]:
@@ -77,15 +77,14 @@ class Capabilities:
         return False
 
     def adapt(self, request: Mapping[str, Any], refused: Collection[int] = ()) -> dict[str, Any]:
-        """The request as this model takes it, in a format that this question was not refused in."""
+        """The request as this model supports it, in a format in which this request was not rejected."""
         adapted = {
             name: value for name, value in request.items() if not self._leave_out(self.dropped_settings, name)
         }
         if self.uses_max_completion_tokens and "max_tokens" in adapted:
             adapted["max_completion_tokens"] = adapted.pop("max_tokens")
         if "response_format" in adapted:
-            # A generator: asking about a format may begin its retest, so only the one that is sent is asked
-            # about.
+            # A generator: looking up a format may start its retest, so only the one that is sent is looked up.
             usable_formats = (
                 index
                 for index in range(format_index(request), _TEXT)
@@ -95,7 +94,7 @@ class Capabilities:
         return adapted
 
     def retest_soon(self, sent: Mapping[str, Any]) -> None:
-        """Let the next question repeat this one's retest: it failed for a reason that says nothing of the model."""
+        """Let the next request repeat this one's retest: its failure shows nothing about the model."""
         now = self.clock()
         if (index := format_index(sent)) in self.lacking_formats:
             self.lacking_formats[index] = now
@@ -105,12 +104,12 @@ class Capabilities:
     def record_answer(
         self, sent: Mapping[str, Any], wanted: Mapping[str, Any], doubtful: Collection[int] = ()
     ) -> None:
-        """Note that a request was answered: its format works, and the stricter ones that were refused are lacking.
+        """Note that a request succeeded: its format works, and the stricter ones that were rejected are lacking.
 
         Args:
-            sent: The request that was answered.
+            sent: The request that succeeded.
             wanted: The request as the judge wants it.
-            doubtful: Formats given up because the server failed, which may have had any reason.
+            doubtful: Formats given up because the server failed, for any reason.
         """
         sent_format = format_index(sent)
         self.working_formats.add(sent_format)
@@ -119,7 +118,7 @@ class Capabilities:
         for name in sent:
             self.dropped_settings.pop(name, None)
         for index in range(format_index(wanted), sent_format):
-            # Questions run side by side: one that fell back must not take away what another proved to work.
+            # Requests run concurrently: one that fell back must not remove a format that worked for another.
             if index not in self.working_formats:
                 self.doubtful_formats.update({index} & set(doubtful) - self.lacking_formats.keys())
                 wait = 0.0 if index in doubtful else RETEST_SECONDS
@@ -128,17 +127,17 @@ class Capabilities:
     def learn_from_refusal(
         self, status: int, message: str, sent: Mapping[str, Any], *, repeated: bool = False
     ) -> str:
-        """What to do after a request was refused.
+        """What to do after a request was rejected.
 
         Args:
             status: HTTP status.
             message: The server's error message.
-            sent: The request as it was sent.
-            repeated: Whether this question was refused in this format before.
+            sent: The request as sent.
+            repeated: Whether this request was rejected in this format before.
 
         Returns:
-            "again" to send the request as `adapt` now makes it, "simpler" to try the next simpler format, "" where
-            the refusal teaches nothing.
+            "again" to send the request as `adapt` now makes it, "simpler" to use the next simpler format, "" if the
+            rejection gives no information.
         """
         if status in _BAD_REQUEST_STATUSES and self._learn_settings(message, sent):
             return "again"
@@ -149,7 +148,7 @@ class Capabilities:
             return "simpler"
         if status not in _SERVER_FAILURE_STATUSES:
             return ""
-        # Two failures in a row suggest that the format is lacking; a single one is more likely an outage.
+        # Two consecutive failures suggest that the format is lacking; a single one is more likely an outage.
         return "simpler" if repeated else "" if works else "again"
 
     def _learn_settings(self, message: str, sent: Mapping[str, Any]) -> bool:
@@ -163,14 +162,14 @@ class Capabilities:
 
 
 def format_index(request: Mapping[str, Any]) -> int:
-    """Index in `FORMATS` of the format a request asks for."""
+    """Index in `FORMATS` of a request's format."""
     wanted = request.get("response_format")
     name = wanted.get("type") if isinstance(wanted, Mapping) else "text"
     return FORMATS.index(name) if name in FORMATS else 0
 
 
 def is_server_failure(status: int) -> bool:
-    """Whether a status says that the server failed, which may have any reason."""
+    """Whether a status means that the server failed, for any reason."""
     return status in _SERVER_FAILURE_STATUSES
 
 
@@ -180,18 +179,18 @@ _FORMAT_NAMES = {"json_schema": "JSON schema", "json_object": "JSON object", "te
 def fallbacks(
     sent: Mapping[str, Any], wanted: Mapping[str, Any], doubtful: Collection[int] = ()
 ) -> Iterator[tuple[str, str]]:
-    """What was not sent as the judge wants it, with the reason, and what was sent in its place.
+    """What was not sent as the judge wants it, with the reason, and what was sent instead.
 
     Args:
-        sent: The request that was answered.
+        sent: The request that succeeded.
         wanted: The request as the judge wants it.
         doubtful: Formats given up because the server failed.
     """
     if (wanted_format := format_index(wanted)) < (sent_format := format_index(sent)):
-        reason = "failed when asked for" if wanted_format in doubtful else "did not take"
+        reason = "failed when sent" if wanted_format in doubtful else "does not support"
         yield f"{reason} {_FORMAT_NAMES[FORMATS[wanted_format]]}", f"as {_FORMAT_NAMES[FORMATS[sent_format]]}"
     if "temperature" in wanted and "temperature" not in sent:
-        yield "did not take temperature", "without it"
+        yield "does not support temperature", "without it"
 
 
 def _set_format(request: dict[str, Any], index: int) -> None:

@@ -1,4 +1,4 @@
-"""When a run stops asking: a spent budget, a store that fails, or rows in a row without a server or a valid key."""
+"""When a run stops sending requests: budget exhausted, store failure, or consecutive rows without a server or valid key."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ __all__ = ["NOT_ASKED", "UNRECOVERABLE", "CircuitBreaker"]
 UNRECOVERABLE = frozenset({ErrorKind.JUDGE_KEY, ErrorKind.JUDGE_UNREACHABLE})
 """Errors that every later row would have too."""
 _ROWS_TO_STOP = 3
-"""Rows in a row with such an error after which a run stops asking. Ours: a single one may be an accident."""
-NOT_ASKED = f"\n  this row was not asked: {_ROWS_TO_STOP} rows before it had failed so"
-"""End of the message of rows that were left out."""
+"""Consecutive rows with such an error after which a run stops sending. Workbench limit: a single one may be an accident."""
+NOT_ASKED = f"\n  not sent: the {_ROWS_TO_STOP} preceding rows failed with this error"
+"""End of the message of rows that were not sent."""
 
 
 class CircuitBreaker:
-    """Called with each grade of a run, it says when asking on is no use.
+    """Called with each grade of a run; decides when to stop sending requests.
 
     Args:
-        budget_spent: Whether the whole budget is spent: a question that is larger than what is left fails only its
-            own row.
+        budget_spent: Whether the whole budget is exhausted: a request larger than the remaining budget fails only
+            its row.
     """
 
     def __init__(self, budget_spent: Callable[[], bool] = lambda: True) -> None:
@@ -29,7 +29,7 @@ class CircuitBreaker:
         self._failures_in_a_row = 0
 
     def __call__(self, grade: Grade) -> GradeError | None:
-        """The error of all rows that are left; None to go on."""
+        """The error of all remaining rows; None to continue."""
         error = grade.error
         if error is not None and (
             error.kind is ErrorKind.STORE or (error.kind is ErrorKind.BUDGET and self._budget_spent())

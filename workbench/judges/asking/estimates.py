@@ -1,4 +1,4 @@
-"""How much to reserve for a question, learned from the answers of the run."""
+"""How much to reserve for a request, learned from the replies of the run."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from workbench.judges.protocol import Usage
 __all__ = ["CHARACTERS_PER_TOKEN", "Amount", "CostEstimator", "PendingQuestion"]
 
 CHARACTERS_PER_TOKEN = 3
-"""Characters a token has at least, as long as the server has counted nothing. Ours: English has about four, and an
+"""Minimum characters per token, until the server has counted any. Workbench default: English has about four, and an
 estimate should rather be too high."""
 _ANSWER_TOKENS = 1_000
-"""Tokens an answer is expected to take before the first one, where the judge sets no limit. Ours."""
+"""Expected tokens of a reply before the first one, if the judge sets no limit. Workbench default."""
 _PROBES = 3
-"""Questions to a model that are asked alone to learn what one costs; once so many failed, the others go together."""
+"""Requests to a model that are sent one at a time to learn the cost; after this number of failures the others go together."""
 
 
 @dataclass(frozen=True)
 class Amount:
-    """Calls, tokens and money (US dollars) of one question, or of many."""
+    """Calls, tokens and money (US dollars) of one or more requests."""
 
     calls: int = 0
     tokens: float = 0
@@ -38,15 +38,15 @@ class Amount:
 
 @dataclass(frozen=True)
 class PendingQuestion:
-    """What is known of a question before it is asked.
+    """What is known about a request before it is sent.
 
     Attributes:
         characters: Its length, tools included.
-        answer_limit: Tokens its answer may take; None where the judge sets no limit.
-        price: The model's; None where it is not known.
-        size: Its length in bytes as JSON, which is at least its number of tokens; 0 where only `characters` is known.
-        model: The model that is asked.
-        calls: Calls it counts for; 0 for a further try of a question that is counted already.
+        answer_limit: Maximum tokens of its reply; None if the judge sets no limit.
+        price: The model's; None if unknown.
+        size: Its length in bytes as JSON, which is at least its number of tokens; 0 if only `characters` is known.
+        model: The model that is called.
+        calls: Calls it counts for; 0 for a further try of a request that is counted already.
     """
 
     characters: int
@@ -58,24 +58,24 @@ class PendingQuestion:
 
     @property
     def max_prompt_tokens(self) -> float:
-        """The most tokens the question can have, by its length."""
+        """The maximum number of tokens of the request, by its length."""
         return float(max(self.size, self.characters))
 
 
 @dataclass
 class CostEstimator:
-    """What the answers of a run have shown so far about what questions cost.
+    """What the replies of a run have shown so far about the cost of requests.
 
     Attributes:
-        tokens_per_character: The highest ratio of any question.
-        longest_answer: Tokens; 0 before the first answer.
-        longest_overrun: Tokens of the longest answer that was longer than its limit.
-        hidden_tokens: By model, the most tokens that a server counted for a question beyond its bytes: a system prompt
-            of its own.
-        extra_fee: By model, the most dollars that a server charged for one answer beyond its price. A sum and no
-            ratio: a fee for each call would otherwise multiply what is reserved for tokens that nobody used.
-        answered_models: Models that answered.
-        failed_questions: How many questions failed, by model.
+        tokens_per_character: The highest ratio of any request.
+        longest_answer: Tokens; 0 before the first reply.
+        longest_overrun: Tokens of the longest reply that exceeded its limit.
+        hidden_tokens: By model, the most tokens that a server counted for a request beyond its bytes, such as the
+            server's system prompt.
+        extra_fee: By model, the most dollars that a server charged for one reply beyond its price. A sum and not a
+            ratio: otherwise a fee for each call would multiply the reservation for tokens that were never used.
+        answered_models: Models that replied.
+        failed_questions: Number of failed requests, by model.
     """
 
     tokens_per_character: float = 0.0
@@ -87,11 +87,11 @@ class CostEstimator:
     failed_questions: Counter[str] = field(default_factory=Counter)
 
     def needs_probe(self, model: str) -> bool:
-        """Whether the next question to a model should go alone, since nothing is known of its costs yet."""
+        """Whether the next request to a model should be sent alone, since its cost is unknown."""
         return model not in self.answered_models and self.failed_questions[model] < _PROBES
 
     def estimate(self, question: PendingQuestion) -> Amount:
-        """The most a question may cost; without a limit, by the densest question and the longest answer so far."""
+        """The maximum cost of a request; without a limit, by the densest request and the longest reply so far."""
         if question.answer_limit is not None:
             prompt_tokens = question.max_prompt_tokens + self.hidden_tokens.get(question.model, 0.0)
             answer_tokens = float(max(question.answer_limit, self.longest_overrun))
@@ -106,11 +106,11 @@ class CostEstimator:
         return Amount(question.calls, prompt_tokens + answer_tokens, money + fee)
 
     def learn(self, question: PendingQuestion, usage: Usage, table_cost: float | None) -> bool:
-        """Take in what a server counted, and return whether that changes an estimate.
+        """Record what a server counted, and return whether that changes an estimate.
 
         Args:
-            question: The question.
-            usage: Its tokens, and its cost where the server says it.
+            question: The request.
+            usage: Its tokens, and its cost if the server reports it.
             table_cost: Its cost by the price table.
         """
         before = self._state()

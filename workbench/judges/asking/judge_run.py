@@ -1,4 +1,4 @@
-"""What the judges of one run share: the budget, the store of answers, and what is known of each server."""
+"""What the judges of one run share: the budget, the store of replies, and the state of each server."""
 
 from __future__ import annotations
 
@@ -42,15 +42,15 @@ __all__ = [
 ]
 
 _DEFAULT_CONCURRENCY = 64
-"""Questions asked at once of a client that has no `concurrency`: as many as `OpenAIClient` asks by default."""
+"""Concurrent requests to a client without `concurrency`: as many as `OpenAIClient` sends by default."""
 
 _CLAIM_INTERVAL = 0.25
-"""Seconds between two looks at a question that another process asks. Ours: short beside an answer of a judge."""
+"""Seconds between two checks of a request that another process sends. Workbench default: short compared with a reply."""
 
 
 @dataclass(frozen=True)
 class _Unconfirmed:
-    """A new answer whose judge has not read it yet, so that nobody knows whether it is worth storing."""
+    """A new reply that its judge has not parsed yet, so that it is unknown whether to store it."""
 
     question_key: str
     repeat: int
@@ -64,17 +64,17 @@ class _Unconfirmed:
 class JudgeRun:
     """What the judges of one run share. Used on one event loop.
 
-    An answer is stored once its judge could read it: what could not be read is asked for again in the next run.
+    A reply is stored after its judge has parsed it; a reply that could not be parsed is requested again in the next run.
 
     Attributes:
-        spending: What was spent, and how much may be.
-        replies: The store of answers; None for no store.
-        stopped: Whether the run is to stop: then nothing more is asked.
-        repeat: Which grade of every row is asked for, 0 for the first: what was answered in another is no answer to it.
-        waiting: How many questions wait because their server is overloaded or unreachable.
-        servers: What the run knows of each server, by its address.
-        store_errors: Why answers could not be stored, one text each. Their grades count, since they were paid for; but
-            nothing more is asked, since the next run would have to pay for it again.
+        spending: The amount spent, and its limit.
+        replies: The store of replies; None for no store.
+        stopped: Whether the run is to stop: then no more requests are sent.
+        repeat: Which grade of every row is requested, 0 for the first; replies to one repeat are not used for another.
+        waiting: Number of requests that wait because their server is overloaded or unreachable.
+        servers: The state of each server, by its address.
+        store_errors: Why replies could not be stored, one text each. Their grades count, since they were paid for; but
+            no more requests are sent, since the next run would have to pay for them again.
     """
 
     spending: Spending = field(default_factory=Spending)
@@ -93,30 +93,30 @@ class JudgeRun:
     _models_priced_by_table: set[str] = field(default_factory=set)
 
     async def ask(self, client: ChatClient, messages: Messages, settings: dict[str, Any]) -> Reply:
-        """An answer, from the store if it is there; two rows that ask the same at the same time ask once."""
+        """A reply, from the store if available; two rows with equal concurrent requests send one."""
         content = None if self.replies is None else self._client_content(client, str(settings.get("model")))
         if content is None:
             return await self._ask_client(client, messages, settings)
         self._check_store()
-        # The first repeat has the key that a run without repeats has, so that each finds what the other stored.
+        # The first repeat has the key of a run without repeats, so that each finds what the other stored.
         content = f"{content} repeat {self.repeat}" if self.repeat else content
         question_key = content_key(content, messages, settings)
-        # Above temperature 0 equal rows get an answer each, so the key holds which of the equal questions it is.
+        # Above temperature 0 equal rows get separate replies, so the key contains the index of the equal request.
         repeat = 0 if settings.get("temperature") == 0 else self._next_repeat(question_key)
         key = content_key(f"{content} take {repeat}", messages, settings) if repeat else question_key
         while (other := self._in_flight.get(key)) is not None:
-            # Shielded: if this row is cancelled, the one that asks goes on.
+            # Shielded: if this row is cancelled, the sender continues.
             if (reply := await asyncio.shield(other)) is not None:
                 return self._from_store(reply)
         answered = self._in_flight[key] = asyncio.get_running_loop().create_future()
         try:
             reply, unstored_limit = await self._stored_or_new(key, client, messages, settings)
         except BaseException:
-            self._answer_waiters(key, None)  # they ask for themselves
+            self._answer_waiters(key, None)  # they send their requests themselves
             self._return_repeat(question_key, repeat)
             raise
         if unstored_limit is not None:
-            # By identity: equal replies to different questions are stored under different keys.
+            # By identity: equal replies to different requests are stored under different keys.
             self._unconfirmed[id(reply)] = _Unconfirmed(
                 question_key, repeat, key, str(settings.get("model")), answered, unstored_limit
             )
@@ -125,11 +125,11 @@ class JudgeRun:
     def _check_store(self) -> None:
         if self.store_errors:
             raise ReplyStoreError(
-                "the store could not be written, so nothing more is asked", found=self.store_errors[0]
+                "the store could not be written, so no more requests are sent", found=self.store_errors[0]
             )
 
     def _client_content(self, client: ChatClient, model: str) -> str | None:
-        """What an answer of this client depends on; None for a client that cannot say: its answers are not stored."""
+        """What a reply of this client depends on; None if the client has no `identity`: its replies are not stored."""
         cached = self._client_contents.get((id(client), model))
         if cached is None:
             content = getattr(client, "content", None)
@@ -141,15 +141,15 @@ class JudgeRun:
     async def _stored_or_new(
         self, key: str, client: ChatClient, messages: Messages, settings: dict[str, Any]
     ) -> tuple[Reply, UnstoredAnswerLimit | None]:
-        """The stored answer and None; or a new one, and the limit it counts against until it is stored."""
+        """The stored reply and None; or a new one, and the limit it counts against until it is stored."""
         concurrency = int(getattr(client, "concurrency", 0)) or _DEFAULT_CONCURRENCY
         unstored_limit = self._unstored_limits.setdefault(id(client), UnstoredAnswerLimit(concurrency))
         while (stored := await self._stored(key)) is None:
             await unstored_limit.acquire()
             try:
-                self._check_store()  # again: it may have failed while this question waited
-                # The place is given back with the answer, and taken again in `confirm`: between the two a judge of
-                # several steps asks its next question, which must not wait for its own earlier one.
+                self._check_store()  # again: it may have failed while this request waited
+                # The slot is freed with the reply, and taken again in `confirm`: between the two a judge of
+                # several steps sends its next request, which must not wait for its earlier one.
                 if await self._claimed(key):
                     return await self._ask_claimed(key, client, messages, settings), unstored_limit
             finally:
@@ -165,18 +165,18 @@ class JudgeRun:
             return await self.replies.get(key)
         except WorkbenchError as error:
             raise ReplyStoreError(
-                "the store could not be read, so nothing was asked", found=str(error)
+                "the store could not be read, so the request was not sent", found=str(error)
             ) from None
 
     async def _claimed(self, key: str) -> bool:
-        """Whether to ask: False where another process asks the same at this moment."""
+        """Whether to send: False if another process is sending the same request."""
         if not isinstance(self.replies, ClaimingReplyStore):
             return True
         try:
             return await self.replies.claim(key)
         except WorkbenchError as error:
             raise ReplyStoreError(
-                "the store could not be written, so nothing was asked", found=str(error)
+                "the store could not be written, so the request was not sent", found=str(error)
             ) from None
 
     def _release(self, key: str) -> None:
@@ -193,7 +193,7 @@ class JudgeRun:
             raise
 
     def _next_repeat(self, question_key: str) -> int:
-        """The number of the next repeat of a question: the lowest that was returned, else a new one."""
+        """The number of the next repeat of a request: the lowest that was returned, else a new one."""
         if returned := self._returned_repeats.get(question_key):
             return returned.pop(0)
         repeat = self._repeats[question_key]
@@ -201,7 +201,7 @@ class JudgeRun:
         return repeat
 
     def _return_repeat(self, question_key: str, repeat: int) -> None:
-        """Let the number of a repeat that got no answer be used again, so that stored repeats have no gaps."""
+        """Let the number of a repeat that got no reply be used again, so that stored repeats have no gaps."""
         if question_key in self._repeats:
             insort(self._returned_repeats.setdefault(question_key, []), repeat)
 
@@ -211,7 +211,7 @@ class JudgeRun:
             answered.set_result(reply)
 
     async def confirm(self, replies: list[Reply]) -> None:
-        """Store answers that their judge could read; returns when they would survive the end of the process."""
+        """Store replies that their judge could parse; returns when they would survive the end of the process."""
         for reply in replies:
             if (unconfirmed := self._unconfirmed.pop(id(reply), None)) is not None:
                 assert self.replies is not None
@@ -225,7 +225,7 @@ class JudgeRun:
                     self._answer_waiters(unconfirmed.answer_key, reply)
 
     def discard(self, replies: list[Reply]) -> None:
-        """Forget answers that were not confirmed; rows that wait for them ask for themselves."""
+        """Discard replies that were not confirmed; rows that wait for them send their own requests."""
         for reply in replies:
             if (unconfirmed := self._unconfirmed.pop(id(reply), None)) is not None:
                 self._release(unconfirmed.answer_key)
@@ -259,7 +259,7 @@ class JudgeRun:
         return replace(reply, usage=usage and with_cost(bill.total(usage), question.model))
 
     def notes(self) -> Iterator[str]:
-        """Notes for the report: on the budget, on old prices, and on what models did not take."""
+        """Notes for the report: on the budget, on old prices, and on what models do not support."""
         yield from self.spending.notes()
         if note := old_prices_note(self._models_priced_by_table):
             yield note
@@ -281,7 +281,7 @@ async def _complete(client: ChatClient, messages: Messages, settings: dict[str, 
         return await client.complete(messages, **settings)
     except WorkbenchError:
         raise
-    except Exception as error:  # noqa: BLE001 (a client of the user's own may raise anything)
+    except Exception as error:  # noqa: BLE001 (a user's client may raise anything)
         found = hide_secrets(f"{type(error).__name__}: {error}", keys_in_use())[:300]
         raise JudgeServerError("the judge's client failed", found=found) from None
 
@@ -301,7 +301,7 @@ def check_running() -> None:
 
 
 def server_state(address: str) -> ServerState:
-    """What this task's run knows of a server; outside a run nothing."""
+    """The state of a server in this task's run; outside a run an empty one."""
     judge_run = _judge_run.get()
     if judge_run is None:
         return ServerState(address)
@@ -310,7 +310,7 @@ def server_state(address: str) -> ServerState:
 
 @contextmanager
 def count_as_waiting() -> Iterator[None]:
-    """Count this task's question in `JudgeRun.waiting`."""
+    """Count this task's request in `JudgeRun.waiting`."""
     judge_run = _judge_run.get()
     if judge_run is None:
         yield
@@ -324,7 +324,7 @@ def count_as_waiting() -> Iterator[None]:
 
 @contextmanager
 def use_judge_run(judge_run: JudgeRun) -> Iterator[JudgeRun]:
-    """Make this the run of all judges asked within the block, in this task and those it starts."""
+    """Make this the run of all judges called within the block, in this task and those it starts."""
     token = _judge_run.set(judge_run)
     try:
         yield judge_run
@@ -333,5 +333,5 @@ def use_judge_run(judge_run: JudgeRun) -> Iterator[JudgeRun]:
 
 
 async def ask(client: ChatClient, messages: Messages, settings: dict[str, Any]) -> Reply:
-    """One answer, through this task's run where there is one."""
+    """One reply, through this task's run if there is one."""
     return await (_judge_run.get() or JudgeRun()).ask(client, messages, settings)

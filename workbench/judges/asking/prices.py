@@ -1,4 +1,4 @@
-"""What models cost: a table that users edit, since prices change. A price that is not known is never guessed."""
+"""Model prices: a table that users edit, since prices change. An unknown price is never guessed."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from datetime import date, timedelta
 __all__ = ["PRICES", "Price", "old_prices_note", "price_of"]
 
 _MAX_AGE = timedelta(days=180)
-"""Age above which a run says that its prices are old: providers changed theirs about twice a year in 2026."""
+"""Age above which a run reports that its prices are old: providers changed theirs about twice a year in 2026."""
 _today = date.today  # replaced by tests
 
 
@@ -19,10 +19,9 @@ class Price:
     """List price of a model.
 
     Attributes:
-        input: US dollars for a million tokens of the question.
-        output: US dollars for a million tokens of the answer, thinking included.
-        read: Day on which it was read from the provider's list; None for a price of your own, which never counts as
-            old.
+        input: US dollars per million tokens of the request.
+        output: US dollars per million tokens of the reply, thinking included.
+        read: Day on which it was read from the provider's list; None for a user's price, which never counts as old.
     """
 
     input: float
@@ -30,12 +29,12 @@ class Price:
     read: date | None = field(default=None, compare=False, repr=False)
 
     def of(self, prompt_tokens: float, completion_tokens: float) -> float:
-        """US dollars for one answer. Discounts, such as those for cached input, are not known here."""
+        """US dollars for one reply. Discounts, such as those for cached input, are not included."""
         return round((prompt_tokens * self.input + completion_tokens * self.output) / 1e6, 12)
 
 
 _READ = date(2026, 10, 3)
-# US dollars for a million tokens of the question, and of the answer.
+# US dollars per million tokens of the request, and of the reply.
 _LIST_PRICES: dict[str, tuple[float, float]] = {
     # OpenAI: developers.openai.com/api/docs/pricing, standard tier, up to 272,000 tokens of input.
     "gpt-6-astra": (10.00, 50.00),
@@ -98,17 +97,17 @@ PRICES: dict[str, Price] = {
 lists (the price data of github.com/SergeevDmitry/llm-kit of 3 October 2026, and for the two newest models the releases
 of github.com/TheKrush/PromptFuel). Temporary discounts are left out, so that a budget is not exceeded when they end.
 
-Put your own in: `PRICES["my-model"] = Price(input=0.2, output=0.8)`; `Price(0, 0)` for a server of your own."""
+Add your prices: `PRICES["my-model"] = Price(input=0.2, output=0.8)`; `Price(0, 0)` for a server that you run."""
 
 _SNAPSHOT = re.compile(r"-(?:\d{4}-\d\d-\d\d|\d{8}|\d\d-\d{4}|\d{3,4})\Z")
-"""How providers end the name of a snapshot: with a date or number. Another version, such as 4-5 for 4, is none."""
+"""How providers end the name of a snapshot: with a date or number. Another version, such as 4-5 for 4, is not a snapshot."""
 
 
 def price_of(model: str) -> Price | None:
     """A model's price. A dated snapshot has the price of its model; a provider's prefix ("openai/") is ignored.
 
     Returns:
-        None where the table does not have it.
+        None if the table does not have it.
 
     Example:
         >>> price_of("openai/gpt-4o-mini-2024-07-18")
@@ -124,11 +123,11 @@ def price_of(model: str) -> Price | None:
 
 
 def old_prices_note(models: Iterable[str]) -> str:
-    """A note for a run of these models, where a price is older than 180 days; "" where none is."""
+    """A note for a run of these models if a price is older than 180 days; otherwise ""."""
     dates = [price.read for price in map(price_of, models) if price is not None and price.read is not None]
     if not dates or _today() - min(dates) <= _MAX_AGE:
         return ""
     return (
-        f"Prices in wb.judges.PRICES were read on {min(dates)}, more than {_MAX_AGE.days} days ago: what this run cost is by those. "
-        'Look them up, and put new ones in: wb.judges.PRICES["my-model"] = wb.judges.Price(input=..., output=...).'
+        f"Prices in wb.judges.PRICES were read on {min(dates)}, more than {_MAX_AGE.days} days ago; the cost of this run uses them. "
+        'Look up current prices and set them: wb.judges.PRICES["my-model"] = wb.judges.Price(input=..., output=...).'
     )

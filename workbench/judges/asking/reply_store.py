@@ -1,4 +1,4 @@
-"""Where answers are stored, by a key of what was asked, so that no question is paid for twice."""
+"""Where replies are stored, by a key of the request, so that no request is paid for twice."""
 
 from __future__ import annotations
 
@@ -13,49 +13,49 @@ from workbench.judges.protocol import Messages, Reply
 __all__ = ["ClaimingReplyStore", "ReplyStore", "content_key"]
 
 _CHUNK = 2_000
-"""Bytes hashed at a time. From 2,048 on hashlib releases the interpreter lock (HASHLIB_GIL_MINSIZE), and getting it
-back costs more than the hash."""
+"""Bytes hashed per call. From 2,048 on hashlib releases the interpreter lock (HASHLIB_GIL_MINSIZE), and acquiring it
+again costs more than the hash."""
 _MOST_KEPT = 10_000
-"""Characters of a message whose JSON is kept: instructions and examples are shorter, a row's long conversation is not worth it."""
+"""Maximum characters of a message whose JSON is cached: instructions and examples are shorter, a row's conversation is not reused."""
 _DELIVERY_SETTINGS = frozenset({"timeout", "max_retries"})
-"""Settings that do not change the answer, and so are no part of the key."""
+"""Settings that do not change the reply, and so are not part of the key."""
 
 
 @runtime_checkable
 class ReplyStore(Protocol):
-    """A store of answers. `workbench.store` has one in a database."""
+    """A store of replies. `workbench.store` implements one in a database."""
 
     async def get(self, key: str) -> Reply | None:
-        """The answer stored under a key; None where there is none."""
+        """The reply stored under a key; None if there is none."""
         ...
 
     async def put(self, key: str, reply: Reply, *, model: str) -> None:
-        """Store an answer; returns when it would survive the end of the process."""
+        """Store a reply; returns when it would survive the end of the process."""
         ...
 
 
 @runtime_checkable
 class ClaimingReplyStore(ReplyStore, Protocol):
-    """A store that several processes share, and that lets only one of them ask a question at a time."""
+    """A store that several processes share, and that lets only one of them send a request at a time."""
 
     async def claim(self, key: str) -> bool:
-        """Whether the caller is to ask; where not, somebody else does, or the answer is there by now."""
+        """Whether the caller is to send the request; if not, another process sends it, or the reply is stored."""
         ...
 
     def release(self, key: str) -> None:
-        """Give a claim back whose question got no answer to store."""
+        """Release a claim whose request got no reply to store."""
         ...
 
 
 def content_key(server: str, messages: Messages, settings: Mapping[str, Any]) -> str:
-    """The key of a question: 64 hexadecimal digits of BLAKE2b over who is asked, the messages and the settings.
+    """The key of a request: 64 hexadecimal digits of BLAKE2b over the server, the messages and the settings.
 
     Args:
         server: What identifies the server: two of them may use one name for different models.
-        messages: As they are sent.
+        messages: As sent.
         settings: Model, temperature, format and so on; time limits and retries are left out.
     """
-    # None is a setting that was not given, so it must make no other key.
+    # None is a setting that was not given, so it must not change the key.
     answer_settings = {
         name: value
         for name, value in settings.items()
@@ -75,7 +75,7 @@ def _json(value: Any) -> str:
 
 
 def _repeated_json(message: Mapping[str, Any]) -> str:
-    """The JSON of a message before the last: a judge's instructions and examples, the same in all its questions."""
+    """The JSON of a message before the last: a judge's instructions and examples, the same in all its requests."""
     is_plain = set(message) == {"role", "content"} and all(type(value) is str for value in message.values())
     if is_plain and len(message["content"]) <= _MOST_KEPT:
         return _turn_json(message["role"], message["content"])

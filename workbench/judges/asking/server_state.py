@@ -1,4 +1,4 @@
-"""What one run knows of a server: whether and when it answered, and how often it was asked in a simpler way."""
+"""The state of one server within a run: whether and when it replied, and how often a request was simplified."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ __all__ = ["ServerState"]
 
 @dataclass
 class ServerState:
-    """A server as a run sees it.
+    """The state of a server within a run.
 
     Attributes:
         address: Its URL.
-        fallbacks: How many answers were asked for in a simpler way than the judge wanted, by model, what the model did
-            not take or failed at, and what was sent in its place.
-        given_up: Whether a question waited for it in vain, and none was answered since.
-        clock: Seconds since some moment.
+        fallbacks: Number of simplified requests, by model, what the model does not support or failed at, and what was
+            sent instead.
+        given_up: Whether a request waited for it without result and no request got a reply since.
+        clock: Seconds since an arbitrary moment.
     """
 
     address: str = ""
@@ -35,11 +35,11 @@ class ServerState:
 
     @property
     def answered(self) -> bool:
-        """Whether it ever answered in this run."""
+        """Whether it ever replied in this run."""
         return self._last_answer is not None
 
     def record_answer(self) -> None:
-        """Note that it answered something, if only with a refusal."""
+        """Note that it replied, even if only with an error status."""
         self._last_answer, self.given_up = self.clock(), False
         if self._outage_start is not None:
             self._past_outages += self._last_answer - self._outage_start
@@ -49,12 +49,12 @@ class ServerState:
     def is_restarting(self, question: object, sent_at: float, patience: float) -> bool:
         """Whether a broken connection looks like a restart of the server, which is worth waiting for.
 
-        It does where the server answered before, has answered nobody since the question was sent, and lost at least
-        two different questions meanwhile: one alone may be a question that breaks its connection whenever it is asked.
-        All outages of a run together are waited for no longer than `patience`.
+        It does if the server replied before, has not replied at all since the request was sent, and meanwhile lost at
+        least two different requests: one alone may be a request that breaks its connection whenever it is sent. All
+        outages of a run together are waited for no longer than `patience`.
 
         Args:
-            question: The one that was lost; told apart by identity.
+            question: The request that was lost; distinguished by identity.
             sent_at: When it was sent, by `clock`.
             patience: Seconds.
         """
@@ -69,9 +69,9 @@ class ServerState:
         return in_time and len(self._lost_questions) > 1
 
     def notes(self) -> Iterator[str]:
-        """Notes for the report: what a model did not take, and what was sent in its place."""
+        """Notes for the report: what a model does not support, and what was sent instead."""
         for (model, lacking, sent), answers in self.fallbacks.items():
             yield (
-                f"{model!r} at {self.address} {lacking}: {answers:,} answers were asked for {sent}. "
-                f"It is tried again after {RETEST_SECONDS / 60:g} minutes."
+                f"{model!r} at {self.address} {lacking}: {answers:,} requests were sent {sent}. "
+                f"It is retested after {RETEST_SECONDS / 60:g} minutes."
             )

@@ -1,8 +1,8 @@
 """The settings of a request that a judge's file may set, with the bounds of each: checked on loading and on sending.
 
-A file may be written by somebody else: it must not choose another model than the one that is priced, ask for a hundred
-answers instead of one, or send what no judge needs. What you set in Python on a client of your own
-(`OpenAIClient(models=...)`) is not restricted to this list.
+A file may be untrusted: it must not choose another model than the one that is priced, request a hundred replies instead
+of one, or send what no judge needs. Settings that the user makes in Python on a client (`OpenAIClient(models=...)`) are not
+restricted to this list.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ __all__ = [
 ]
 
 MOST_TOKENS = 131_072
-"""Tokens an answer may take at most: the longest that the models of 2026 give."""
+"""Maximum tokens of a reply: the largest limit of the models of 2026."""
 _MAX_SEED = 2**63 - 1
-"""The largest 64-bit integer, which is what servers read a seed into."""
+"""The largest 64-bit integer, which is the type that servers parse a seed into."""
 
 ANSWER_LIMITS = ("max_tokens", "max_completion_tokens", "max_completions_tokens")
-"""Names of an answer's limit in tokens: the older one, that of reasoning models, and that of OpenAI's graders."""
+"""Names of the reply limit in tokens: the older one, that of reasoning models, and that of OpenAI's graders."""
 
 
 @dataclass(frozen=True)
@@ -38,8 +38,8 @@ class Setting:
     """The values that a setting may have.
 
     Attributes:
-        low: Least value of a number.
-        high: Greatest value.
+        low: Minimum of a number.
+        high: Maximum of a number.
         integer: Whether the number must be an integer.
         choices: The texts allowed, for a setting that is a text.
     """
@@ -72,17 +72,17 @@ SAMPLING: dict[str, Setting] = {
     "reasoning_effort": Setting(choices=("none", "minimal", "low", "medium", "high", "xhigh", "max")),
     **dict.fromkeys(ANSWER_LIMITS, Setting(1, MOST_TOKENS, integer=True)),
 }
-"""How an answer is sampled. Source: OpenAI (chat completions; `sampling_params` of its graders)."""
+"""How a reply is sampled. Source: OpenAI (chat completions; `sampling_params` of its graders)."""
 
 DELIVERY: dict[str, Setting] = {
     "timeout": Setting(0.001, 3_600),
     "max_retries": Setting(0, 20, integer=True),
     "max_steps": Setting(1, 200, integer=True),
 }
-"""How long and how often a judge asks: seconds, tries after the first, answers of an agent."""
+"""Time limit and number of requests of a judge: seconds, tries after the first, replies of an agent."""
 
 _SET_BY_JUDGE = frozenset({"model", "response_format", "tools", "timeout", "max_retries"})
-"""Settings that come from a judge's own fields, which are checked there."""
+"""Settings taken from a judge's fields, which are checked there."""
 
 _BREAKS_ACCOUNTING = frozenset(
     {
@@ -91,11 +91,11 @@ _BREAKS_ACCOUNTING = frozenset(
         *("extra_body", "extra_headers", "extra_query"),
     }
 )
-"""Settings that would ask another model or server, or for answers that are not paid by their tokens."""
+"""Settings that would call another model or server, or request replies that are not paid by their tokens."""
 
 
 def check_setting(name: str, value: object, *, where: str = "") -> None:
-    """Refuse a value outside its bounds.
+    """Reject a value outside its bounds.
 
     Raises:
         FormatError: It names the bounds.
@@ -111,7 +111,7 @@ def check_sampling(params: Any) -> dict[str, Any]:
     """A file's sampling parameters, checked: each is known and within its bounds. A value of None counts as not set.
 
     Raises:
-        FormatError: No dict, a name that is not in `SAMPLING`, a value out of bounds, or two names of the answer's limit.
+        FormatError: Not a dict, a name that is not in `SAMPLING`, a value out of bounds, or two names of the reply limit.
     """
     if not isinstance(params, Mapping):
         raise FormatError("sampling_params must be a dict", found=repr(params)[:80])
@@ -119,19 +119,19 @@ def check_sampling(params: Any) -> dict[str, Any]:
         if name not in SAMPLING:
             raise FormatError(
                 f"sampling_params may not set {str(name)[:80]!r}", expected=", ".join(SAMPLING),
-                hint="what your own server needs belongs to your client: OpenAIClient(models={model: {...}})",
+                hint="settings for your server belong to your client: OpenAIClient(models={model: {...}})",
             )  # fmt: skip
         if value is not None:
             check_setting(name, value, where="sampling_params")
     if len(limits := [name for name in ANSWER_LIMITS if params.get(name) is not None]) > 1:
-        raise FormatError("sampling_params sets the answer's limit twice", found=", ".join(limits))
+        raise FormatError("sampling_params sets the reply limit twice", found=", ".join(limits))
     return dict(params)
 
 
 def check_request(settings: Mapping[str, Any]) -> None:
-    """Refuse settings that would break accounting or redirect the request, just before it is sent.
+    """Reject settings that would break accounting or redirect the request, just before it is sent.
 
-    Other names are let through: a file cannot set them, so a subclass of a judge did.
+    Other names are accepted: a file cannot set them, so a subclass of a judge did.
 
     Raises:
         FormatError: It names the setting.
@@ -141,8 +141,8 @@ def check_request(settings: Mapping[str, Any]) -> None:
             continue
         if name in _BREAKS_ACCOUNTING or (name == "n" and value != 1):
             raise FormatError(
-                f"a judge may not send {str(name)[:80]!r}", expected="nothing that changes who is asked or what is paid",
-                hint="settings of your own belong to your client: OpenAIClient(models={model: {...}})",
+                f"a judge may not send {str(name)[:80]!r}", expected="nothing that changes the model, the server or the price",
+                hint="set it on your client instead: OpenAIClient(models={model: {...}})",
             )  # fmt: skip
         if name in SAMPLING:
             check_setting(name, value, where="the judge's request")

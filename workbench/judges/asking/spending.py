@@ -1,4 +1,4 @@
-"""What a run spends, held against its budget."""
+"""What a run spends, compared with its budget."""
 
 from __future__ import annotations
 
@@ -15,32 +15,32 @@ from workbench.judges.protocol import Usage
 __all__ = ["Reservation", "Spending"]
 
 _REFUSALS_TO_END = 5
-"""Questions in a row that did not fit, after which the run ends if not even the smallest question so far fits. Ours."""
+"""Consecutive requests that did not fit, after which the run ends if not even the smallest request so far fits. Workbench limit."""
 _REFUSALS_TO_END_UNSTARTED = 250
-"""The same where no question was asked yet. Ours: high, so that long rows at the front of the data fail alone."""
+"""The same before any request was sent. Workbench limit: high, so that long rows at the start of the data fail alone."""
 _ROUNDING = 1e-12
 """Share of a limit that is allowed for floating-point rounding: 3 * $0.1 is more than $0.3."""
 
 
 @dataclass(eq=False)
 class Reservation:
-    """What is reserved for a question under way."""
+    """What is reserved for a request in flight."""
 
     question: PendingQuestion
     amount: Amount
 
 
 class Spending:
-    """What a run has spent and reserved, held against its budget. Used on one event loop, so it needs no lock.
+    """What a run has spent and reserved, compared with its budget. Used on one event loop, so it needs no lock.
 
-    The judges of a suite run one after the other, and each gets an equal share of what is left: see `start_share`.
+    The judges of a suite run one after the other, and each gets an equal share of the remaining budget: see `start_share`.
 
     Args:
         budget: The limits; None to count only.
 
     Attributes:
-        from_store: Number of answers that came from the store.
-        share_spent: Whether the current judge's share is spent: one question that is too large does not end it.
+        from_store: Number of replies read from the store.
+        share_spent: Whether the current judge's share is spent: one request that is too large does not end it.
         any_share_spent: Whether any judge's share was ever spent.
     """
 
@@ -60,19 +60,19 @@ class Spending:
         self.share_spent = self.any_share_spent = False
 
     def add(self, calls: int, tokens: float, money: float, from_store: int = 0) -> None:
-        """Count what was spent elsewhere, such as in a worker of a cluster.
+        """Add what was spent in another process, such as in a worker of a cluster.
 
         Args:
-            calls: Questions asked.
+            calls: Requests sent.
             tokens: Paid for.
             money: US dollars.
-            from_store: Answers that came from the store.
+            from_store: Replies read from the store.
         """
         self._spent = self._spent.plus(Amount(calls, tokens, money))
         self.from_store += from_store
 
     def start_share(self, shares: int) -> None:
-        """Begin the next judge's share: from now on one of so many equal parts of what is left may be spent."""
+        """Start the next judge's share: from now on one of this number of equal parts of the remainder may be spent."""
         self._shares, self._spent_before_share = max(1, shares), self._spent
         self._smallest, self._refused_in_a_row, self.share_spent = None, 0, False
 
@@ -83,12 +83,12 @@ class Spending:
 
     @property
     def calls(self) -> int:
-        """Questions asked, answered or not."""
+        """Requests sent, with or without a reply."""
         return self._spent.calls
 
     @property
     def tokens(self) -> int:
-        """Tokens paid for; estimated by length where the server does not count."""
+        """Tokens paid for; estimated by length if the server does not count them."""
         return int(self._spent.tokens)
 
     @property
@@ -97,23 +97,23 @@ class Spending:
         return self._spent.money
 
     async def reserve(self, question: PendingQuestion) -> Reservation:
-        """Reserve what a question may cost; waits where it would fit without those under way.
+        """Reserve the maximum cost of a request; waits if it would fit without those in flight.
 
         Raises:
-            BudgetError: The budget has no room for it.
+            BudgetError: The remaining budget is too small.
         """
         if question.answer_limit is None:
             self._models_without_limit[question.model] = question.price
         if self._smallest is None or question.max_prompt_tokens < self._smallest.max_prompt_tokens:
             self._smallest = question
         while True:
-            # Inside the loop: answers that came while this waited may have changed the estimate.
+            # Inside the loop: replies that arrived while this waited may have changed the estimate.
             amount = self._estimator.estimate(question)
             if not self._fits(question, amount, self._spent):
                 raise self._refuse(amount)
             if self._may_start(question, amount):
                 return self._reserve_now(question, amount)
-            # Nothing is awaited between the check and this, so no wake-up is lost.
+            # Nothing is awaited between the check and this, so no wake-up is missed.
             self._settled.clear()
             await self._settled.wait()
 
@@ -125,7 +125,7 @@ class Spending:
         return reservation
 
     def _may_start(self, question: PendingQuestion, amount: Amount) -> bool:
-        """Whether it fits beside the questions under way, and need not wait for the first answer of its model."""
+        """Whether it fits together with the requests in flight, and need not wait for the first reply of its model."""
         if self.budget is None:
             return True
         is_probe = self.budget.limits_cost and self._estimator.needs_probe(question.model)
@@ -134,7 +134,7 @@ class Spending:
         return self._fits(question, amount, self._spent.plus(self._reserved))
 
     def _fits(self, question: PendingQuestion, amount: Amount, used: Amount) -> bool:
-        """Whether an amount fits into the current share beside what is used."""
+        """Whether an amount fits into the current share together with what is used."""
         budget, before = self.budget, self._spent_before_share
         if budget is None:
             return True
@@ -147,7 +147,7 @@ class Spending:
             and not estimator.answered_models
             and estimator.needs_probe(question.model)
         ):
-            return True  # an estimate by length alone, before any answer, is too rough to refuse a question
+            return True  # an estimate by length alone, before any reply, is too rough to reject a request
         limits = ((total.tokens, budget.tokens, before.tokens), (total.money, budget.money, before.money))
         return all(
             limit is None or value <= self._share_end(limit, spent_before) * (1 + _ROUNDING)
@@ -155,7 +155,7 @@ class Spending:
         )
 
     def _refuse(self, amount: Amount) -> BudgetError:
-        """Note that a question does not fit, and say why: it is too large for what is left, or nothing fits."""
+        """Note that a request does not fit, and return why: larger than the remainder, or nothing fits."""
         assert self._smallest is not None
         smallest_amount = self._estimator.estimate(self._smallest)
         nothing_fits = not self._fits(self._smallest, smallest_amount, self._spent)
@@ -167,9 +167,9 @@ class Spending:
         self.any_share_spent = self.any_share_spent or self.share_spent or (nothing_fits and started)
         self._note_refused(amount)
         problem = (
-            "the budget is spent"
+            "budget exhausted"
             if nothing_fits and started
-            else "the question may cost more than the budget has left"
+            else "the request may cost more than the remaining budget"
         )
         return BudgetError(problem, found=self._state_with(amount), expected=f"at most {self.budget!r}")
 
@@ -184,16 +184,16 @@ class Spending:
         return self._spent.calls + 1 > self._share_end(self.budget.calls, self._spent_before_share.calls)
 
     def _share_end(self, limit: float, spent_before: float) -> float:
-        """How much may be spent in all when the current judge's share ends."""
+        """The maximum to be spent in total when the current judge's share ends."""
         return spent_before + (limit - spent_before) / self._shares
 
     def settle(self, reservation: Reservation, usage: Usage | None, text: str) -> None:
-        """Replace a reservation by what the answer really cost.
+        """Replace a reservation by the true cost of the reply.
 
         Args:
             reservation: What `reserve` returned.
-            usage: What the server counted; None where it does not count.
-            text: The answer, to estimate its tokens by length then.
+            usage: What the server counted; None if it does not count.
+            text: The reply, to estimate its tokens by length in that case.
         """
         prompt_tokens = reservation.question.characters // CHARACTERS_PER_TOKEN
         self._settle(reservation, usage or Usage(prompt_tokens, len(text) // CHARACTERS_PER_TOKEN))
@@ -207,11 +207,11 @@ class Spending:
             self._update_reservations()
 
     def charge(self, reservation: Reservation, usage: Usage | None) -> None:
-        """Spend a try that brought no usable answer.
+        """Charge a try that returned no usable reply.
 
         Args:
             reservation: What `reserve` returned.
-            usage: What the server counted; None where its answer never came, so that all that was reserved is spent.
+            usage: What the server counted; None if no reply arrived, so that the whole reservation is spent.
         """
         if usage is not None:
             self._settle(reservation, usage)
@@ -221,30 +221,30 @@ class Spending:
         self._replace(reservation, reservation.amount)
 
     def _update_reservations(self) -> None:
-        """Estimate the questions under way anew: what one answer showed holds for them as well."""
+        """Estimate the requests in flight again: what one reply showed is true for them as well."""
         for reservation in self._reservations:
             amount = self._estimator.estimate(reservation.question)
             self._reserved = self._reserved.plus(reservation.amount, -1).plus(amount)
             reservation.amount = amount
 
     def release(self, reservation: Reservation) -> None:
-        """End a question that was not answered: it counts as a call and costs nothing."""
+        """End a request that got no reply: it counts as a call and costs nothing."""
         self._estimator.failed_questions[reservation.question.model] += 1
         self._replace(reservation, Amount(reservation.question.calls))
 
     def _replace(self, reservation: Reservation, spent: Amount) -> None:
         self._reservations.discard(reservation)
-        # Starting anew at zero whenever nothing is reserved keeps rounding errors from adding up.
+        # Restarting at zero whenever nothing is reserved keeps rounding errors from adding up.
         self._reserved = self._reserved.plus(reservation.amount, -1) if self._reservations else Amount()
         self._spent = self._spent.plus(spent)
         self._settled.set()
 
     def _state_with(self, amount: Amount) -> str:
         spent = f"{self.calls:,} calls, {self.tokens:,} tokens, ${self.money:.4f}"
-        return f"{spent}; the next question may take {amount.tokens:,.0f} tokens, ${amount.money:.4f}"
+        return f"{spent}; the next request may take {amount.tokens:,.0f} tokens, ${amount.money:.4f}"
 
     def notes(self) -> Iterator[str]:
-        """Notes for the report: where the budget rests on estimates, what is left of it, and by how much it was missed."""
+        """Notes for the report: whether the budget depends on estimates, the remainder, and by how much it was exceeded."""
         budget = self.budget
         if budget is None or not budget.limits_cost:
             return

@@ -1,4 +1,4 @@
-"""A limit on answers that are paid for and not stored yet."""
+"""A limit on replies that are paid for and not stored yet."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ __all__ = ["UnstoredAnswerLimit"]
 
 
 class UnstoredAnswerLimit:
-    """A semaphore, first come first served, over questions being asked and answers being stored.
+    """A first-in, first-out semaphore over requests being sent and replies being stored.
 
-    An answer that waits for a slow or locked store takes a place, so that a run never holds more paid answers than the
-    client asks questions at once: if the store never comes back, no more than those are lost. It differs from
-    `asyncio.Semaphore` in that `storing` may go over the limit.
+    A reply that waits for a slow or locked store takes a slot. A run therefore never has more paid, unstored replies than
+    the client sends concurrent requests: if the store never recovers, no more than those are lost. Unlike
+    `asyncio.Semaphore`, `storing` may exceed the limit.
 
     Args:
-        limit: Places.
+        limit: Number of slots.
 
     Attributes:
-        busy: Places taken.
+        busy: Slots taken.
     """
 
     def __init__(self, limit: int) -> None:
@@ -30,11 +30,11 @@ class UnstoredAnswerLimit:
         self._waiters: deque[asyncio.Future[None]] = deque()
 
     async def acquire(self) -> None:
-        """Wait for a place, and take it for a question."""
+        """Wait for a slot, and take it for a request."""
         woken = False
         while self.busy >= self.limit or (self._waiters and not woken):
             waiter = asyncio.get_running_loop().create_future()
-            # `storing` may have taken the place of a waiter that was woken: it keeps its turn, at the front.
+            # `storing` may have taken the slot of a waiter that was woken: it keeps its turn, at the front.
             (self._waiters.appendleft if woken else self._waiters.append)(waiter)
             try:
                 await waiter
@@ -46,12 +46,12 @@ class UnstoredAnswerLimit:
 
     def _abandon(self, waiter: asyncio.Future[None]) -> None:
         if waiter.done() and not waiter.cancelled():
-            self._wake_next()  # it was woken in the moment of its cancellation: its turn goes to the next
+            self._wake_next()  # it was woken at the moment of its cancellation: its turn goes to the next
         elif waiter in self._waiters:
             self._waiters.remove(waiter)
 
     def release(self) -> None:
-        """Give a place back."""
+        """Free a slot."""
         self.busy -= 1
         self._wake_next()
 
@@ -64,7 +64,7 @@ class UnstoredAnswerLimit:
 
     @contextmanager
     def storing(self) -> Iterator[None]:
-        """Take a place while an answer is written. This never waits: the answer is paid for already."""
+        """Take a slot while a reply is written. Never waits, because the reply is paid for already."""
         self.busy += 1
         try:
             yield

@@ -1,1 +1,1 @@
-"""The OpenAI client: requests, retries, concurrency, and what goes wrong with a request."""
+"""The OpenAI client: requests, retries, concurrency, and the errors of requests."""

@@ -1,4 +1,4 @@
-"""One question sent to a server: tried again where that may help, in a simpler format where it must be."""
+"""One request to a server: retried if that may help, in a simpler format if necessary."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ from workbench.judges.protocol import JudgeServerError, Reply
 __all__ = ["ChatRequest", "Connection"]
 
 _FIRST_WAIT, _LONGEST_WAIT = 0.5, 8.0
-"""Seconds before the second try, and the most that doubling makes of it. Source: the openai package."""
+"""Seconds before the second try, and the maximum after doubling. Source: the openai package."""
 _OVERLOAD_WAIT = 0.1
-"""Seconds before the second try where the server was overloaded. Ours: the adaptive limit has already lowered the load,
-so there is room sooner than after another fault."""
+"""Seconds before the second try if the server was overloaded. Workbench default: the adaptive limit has already lowered the
+load, so there is room sooner than after another fault."""
 _SHORTEST_WAIT = 0.05
-"""Seconds, where an overloaded server says that no wait is needed. Ours."""
+"""Seconds, if an overloaded server reports that no wait is needed. Workbench default."""
 _TRIES_UNREACHED = 2
-"""Retries while the server has never answered. Ours: a wrong address should be reported soon."""
+"""Retries while the server has never replied. Workbench default: a wrong address should be reported soon."""
 
 
 @dataclass
@@ -46,8 +46,8 @@ class Connection:
     Attributes:
         address: The server's URL.
         client: The openai package's client, with its connection pool.
-        limit: How many requests may be under way.
-        reached: Whether the server ever answered.
+        limit: Maximum number of requests in flight.
+        reached: Whether the server ever replied.
     """
 
     address: str
@@ -58,13 +58,13 @@ class Connection:
 
 @dataclass
 class _RetryState:
-    """What was tried so far for one question. Formats are indices into `capabilities.FORMATS`.
+    """The tries of one request so far. Formats are indices into `capabilities.FORMATS`.
 
     Attributes:
         max_retries: Tries after the first, for transient faults.
-        patience: Seconds to wait in all for a server that is overloaded or unreachable.
-        refused_formats: Formats that were refused to this question.
-        doubtful_formats: Those among them where the server failed, which may have had any reason.
+        patience: Total seconds to wait for a server that is overloaded or unreachable.
+        refused_formats: Formats that were rejected for this request.
+        doubtful_formats: Those among them for which the server failed, for any reason.
         failed_formats: Formats in which a try failed and the same format is tried again.
         retries: Retries after transient faults so far.
         waits: Waits for an overloaded or unreachable server so far.
@@ -80,19 +80,19 @@ class _RetryState:
     _first_wait_at: float | None = None
 
     def wait_seconds(self, fault: Fault, *, reached: bool, outage: bool) -> float | None:
-        """Seconds until the next try; None where there is none.
+        """Seconds until the next try; None if there is none.
 
         Args:
             fault: What went wrong.
-            reached: Whether the server ever answered.
-            outage: Whether it answered in this run and now does not.
+            reached: Whether the server ever replied.
+            outage: Whether it replied in this run and is unreachable now.
         """
         if fault.overloaded or outage:
             return self._wait_for_server(fault)
         return self._wait_to_retry(fault, reached=reached) if fault.retry else None
 
     def _wait_for_server(self, fault: Fault) -> float | None:
-        """Limited by time: however often the server refuses, it was asked to wait."""
+        """Limited by time, however often the server rejects the request."""
         now = time.monotonic()
         self._first_wait_at = self._first_wait_at or now
         self.waits += 1
@@ -111,7 +111,7 @@ class _RetryState:
 
 @dataclass
 class ChatRequest:
-    """One question, as a request for a chat completion."""
+    """One request for a chat completion."""
 
     connection: Connection
     body: Mapping[str, Any]
@@ -119,15 +119,15 @@ class ChatRequest:
     timeout: float
 
     async def send(self, max_retries: int, patience: float) -> Reply:
-        """Try until there is an answer, a permanent fault, or no try left."""
+        """Try until there is a reply, a permanent fault, or no try left."""
         capabilities = capabilities_of(self.target.address, self.target.model)
         tries = _RetryState(max_retries, patience)
         server = server_state(self.target.address)
         while True:
-            await reserve_next_try()  # an earlier try may have spent what was reserved
+            await reserve_next_try()  # an earlier try may have spent the reservation
             sent = capabilities.adapt(self.body, tries.refused_formats)
             try:
-                # Only while sending: a question that waits for its next try must not take the place of another.
+                # Only while sending: a request that waits for its next try must not take the slot of another.
                 async with self.connection.limit:
                     check_running()  # the run may have been stopped while this waited for its turn
                     sent_at = server.clock()
@@ -144,7 +144,7 @@ class ChatRequest:
 
     def _record_fault(self, fault: Fault, server: ServerState) -> None:
         charge_failed_try(fault.usage, unanswered=fault.unanswered)
-        if fault.status > 0:  # an answer, if only an error
+        if fault.status > 0:  # a reply, even if only an error
             self.connection.reached = True
             server.record_answer()
         if fault.overloaded:
@@ -165,9 +165,9 @@ class ChatRequest:
     def _learn(
         self, capabilities: Capabilities, fault: Fault, sent: Mapping[str, Any], tries: _RetryState
     ) -> bool:
-        """Whether the fault shows how to ask in a better way."""
+        """Whether the fault shows that a simpler request may succeed."""
         if fault.retry_after is not None:
-            return False  # a server that says when to come back complains about no format
+            return False  # a server that reports when to retry does not reject the format
         index = format_index(sent)
         repeated = index in tries.failed_formats
         lesson = capabilities.learn_from_refusal(fault.status, fault.message, sent, repeated=repeated)
@@ -177,10 +177,10 @@ class ChatRequest:
         return bool(lesson)
 
     async def _wait(self, fault: Fault, tries: _RetryState, server: ServerState, sent_at: float) -> None:
-        """Wait for the next try, or raise the fault's error where there is none."""
+        """Wait for the next try, or raise the fault's error if there is none."""
         restarting = (
             fault.connection_lost
-            and not in_second_pass()  # what is lost again there is not waited for a second time
+            and not in_second_pass()  # the second pass does not wait a second time
             and server.is_restarting(self, sent_at, tries.patience)
         )
         outage = restarting or (fault.unreachable and server.answered)
@@ -204,42 +204,42 @@ class ChatRequest:
         start = time.perf_counter()
         answer = await self._answer_or_fault(sent)
         if isinstance(answer, Fault):
-            # Not where it was caught: the package's error would be its context, and holds the request with the key. Some
-            # programs pickle contexts, too, such as Dask's.
+            # Not inside `except`: the package's error would become its context, and contains the request with the key.
+            # Some programs pickle contexts, too, such as Dask's.
             raise RequestFailedError(answer)
         return read_completion(answer, self.target, time.perf_counter() - start)
 
     async def _answer_or_fault(self, sent: Mapping[str, Any]) -> Any:
         try:
-            # The package's own timeout limits the wait for the next bytes: a slow drip would never end.
+            # The package's timeout limits only the wait for the next bytes: a slow drip would never end.
             async with asyncio.timeout(self.timeout):
                 # Not `chat.completions.create`: its validation of both bodies takes longer than the request.
                 return await self.connection.client.post(
                     "/chat/completions", body=dict(sent), cast_to=object, options=self._options()
                 )
-        except Exception as error:  # noqa: BLE001 (the package's transports raise exceptions of their own)
+        except Exception as error:  # noqa: BLE001 (the package's transports raise their own exceptions)
             return fault_of(error, self.target)
 
     def _options(self) -> dict[str, Any]:
-        # No retries of the package's: it knows nothing of budgets and of a run that is stopped.
-        # No redirects: they would take the key and the rows to an address that nobody gave.
+        # No retries by the package: it has no budgets and cannot stop with a run.
+        # No redirects: they would send the key and the rows to an address that the user did not choose.
         options: dict[str, Any] = {"timeout": self.timeout, "max_retries": 0, "follow_redirects": False}
         if not self.target.key:
             from openai import Omit
 
-            # Else the placeholder that stands in for a missing key would be sent as one.
+            # Otherwise the placeholder for a missing key would be sent as a key.
             options["headers"] = {"Authorization": Omit()}
         return options
 
 
 def _wait_after(fault: Fault, first_wait: float, attempt: int) -> float:
-    """Seconds to wait: what the server asks for, else twice as long each time."""
+    """Seconds to wait: as the server requests, else doubled with each try."""
     if fault.retry_after is not None:
         return max(fault.retry_after, _SHORTEST_WAIT)
     return _backoff(first_wait, attempt)
 
 
 def _backoff(first_wait: float, attempt: int) -> float:
-    """Seconds, twice as many each time, less a random share of up to a quarter."""
-    share = 1 - 0.25 * random.random()  # noqa: S311 (so that those refused together do not return together)
+    """Seconds, doubled with each try, less a random share of up to a quarter."""
+    share = 1 - 0.25 * random.random()  # noqa: S311 (so that requests rejected together do not return together)
     return float(min(_LONGEST_WAIT, first_wait * 2.0 ** min(attempt - 1, 20)) * share)

@@ -1,4 +1,4 @@
-"""Reads a server's answer into a `Reply`."""
+"""Parses a server's response into a `Reply`."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ def read_completion(answer: Any, target: RequestTarget, seconds: float) -> Reply
 
     Args:
         answer: The body, as JSON.
-        target: Who was asked.
+        target: The server and model.
         seconds: How long it took.
 
     Raises:
-        RequestFailedError: It is no completion, but for instance a page in HTML, or an error with status 200.
+        RequestFailedError: The body is not a completion, for example an HTML page, or an error with status 200.
     """
     choices = answer.get("choices") if isinstance(answer, Mapping) else None
     choice = choices[0] if isinstance(choices, list) and choices else None
     message = choice.get("message") if isinstance(choice, Mapping) else None
     if not isinstance(choice, Mapping) or not isinstance(message, Mapping):
-        usage = _usage(answer) if isinstance(answer, Mapping) else None  # it may be charged all the same
+        usage = _usage(answer) if isinstance(answer, Mapping) else None  # it may be charged nevertheless
         raise RequestFailedError(replace(_no_completion(answer, target), usage=usage))
     fields = hide_secrets_in_reply(
         {name: value for name, value in message.items() if value is not None}, target.secrets
@@ -47,7 +47,7 @@ def _text(content: Any) -> str:
 
 
 def _joined_parts(content: Any, kind: str, key: str = "") -> str:
-    """The texts of all parts of one type, joined; "" where there is no list of parts."""
+    """The texts of all parts of one type, joined; "" if there is no list of parts."""
     parts = [content] if isinstance(content, Mapping) else content
     if not isinstance(parts, list):
         return ""
@@ -62,14 +62,14 @@ def _no_completion(answer: Any, target: RequestTarget) -> Fault:
     if isinstance(code, int) and 400 <= code < 600:  # some gateways report errors with status 200
         return refusal_fault(code, "", target.clean(str(details.get("message") or "")), {}, target)
     is_object = isinstance(answer, Mapping)
-    problem = "without a choice" if is_object else "with something that is no completion"
+    problem = "without a choice" if is_object else "with something that is not a completion"
     hint = "" if details else "check base_url, which usually ends with /v1"
-    # Cleaned before it is cut: a key at the cut would not be recognised.
+    # Redacted before it is truncated: a truncated key would not be recognised.
     found = target.clean(str(details.get("message") or answer))[:200]
-    # A server that sends pages or bare text with status 200 is no model server at all.
+    # A server that sends pages or bare text with status 200 is not a model server.
     error_type = JudgeServerError if is_object else NoServerError
     return Fault(
-        error_type(f"the judge's server answered {problem}", where=target.address, found=found, hint=hint)
+        error_type(f"the judge's server replied {problem}", where=target.address, found=found, hint=hint)
     )
 
 

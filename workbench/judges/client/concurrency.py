@@ -1,4 +1,4 @@
-"""How many requests may be under way: more while the server is healthy, half as many when it is overloaded."""
+"""The limit on requests in flight: it grows while the server is healthy, and is halved when it is overloaded."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from typing import Self
 __all__ = ["AdaptiveLimit"]
 
 _START = 16
-"""Requests at once at the start. Ours: few enough for a small server, and doubled within a round of answers."""
+"""Concurrent requests at the start. Workbench default: low enough for a small server, and doubled within a round of replies."""
 _SECONDS_BETWEEN_CUTS = 1.0
-"""Requests sent together are refused together: all refusals of this time count as one. Ours."""
+"""Seconds. Requests sent together are rejected together: all rejections of this time count as one. Workbench default."""
 
 
 class AdaptiveLimit:
     """A semaphore whose size follows the server (additive increase, multiplicative decrease, as in TCP).
 
-    It grows by one for each answer until the first refusal, after that by one for each round of answers, and is halved
-    by a refusal. It never falls below one.
+    It grows by one for each reply until the first rejection, after that by one for each round of replies, and is halved
+    by a rejection. It never falls below one.
 
     Args:
-        maximum: The most requests under way at once.
+        maximum: Maximum number of requests in flight.
 
     Attributes:
-        limit: How many requests may be under way now.
-        busy: How many are under way.
+        limit: Current maximum number of requests in flight.
+        busy: Number of requests in flight.
     """
 
     def __init__(self, maximum: int) -> None:
@@ -39,7 +39,7 @@ class AdaptiveLimit:
         self._waiters: deque[asyncio.Future[None]] = deque()
 
     async def __aenter__(self) -> Self:
-        # Not past those who wait, or a steady stream of new requests could keep them waiting.
+        # Waiting requests go first, or a steady stream of new requests could starve them.
         if self.busy < int(self.limit) and not self._waiters:
             self.busy += 1
             return self
@@ -48,7 +48,7 @@ class AdaptiveLimit:
         try:
             await waiter
         except asyncio.CancelledError:
-            if waiter.done() and not waiter.cancelled():  # it was admitted in the moment of its cancellation
+            if waiter.done() and not waiter.cancelled():  # it was admitted at the moment of its cancellation
                 self._release()
             raise
         return self
@@ -66,11 +66,11 @@ class AdaptiveLimit:
         while self._waiters and self.busy < int(self.limit):
             waiter = self._waiters.popleft()
             if not waiter.done():
-                self.busy += 1  # on its behalf: before it runs, others could take the place
+                self.busy += 1  # on its behalf: before it runs, others could take the slot
                 waiter.set_result(None)
 
     def record_answer(self) -> None:
-        """A request was answered: raise the limit."""
+        """A request got a reply: raise the limit."""
         step = 1 / self.limit if self._was_overloaded else 1
         self.limit = min(self.maximum, self.limit + step)
         self._admit_waiters()

@@ -1,4 +1,4 @@
-"""Why a request failed, in words that tell what to do, and whether to try again."""
+"""Why a request failed, with a hint, and whether to retry."""
 
 from __future__ import annotations
 
@@ -36,26 +36,26 @@ _TRANSIENT = frozenset({408, 409, 425, 500, 502, 504})
 
 
 _MAX_CLEANED = 100_000
-"""Characters of a text that are searched for keys before it is cut to 500."""
+"""Maximum characters of a text that are searched for keys before it is truncated to 500."""
 
 
 class AnswerTooLargeError(Exception):
-    """An answer has more bytes than we read."""
+    """A response exceeds the maximum number of bytes."""
 
 
 class PackedAnswerError(AnswerTooLargeError):
-    """An answer is compressed, so that its bytes do not say how large it is."""
+    """A response is compressed, so that its bytes do not show how large it is."""
 
 
 @dataclass(frozen=True)
 class RequestTarget:
-    """Who is asked, for the texts of errors.
+    """The server and model of a request, for error messages.
 
     Attributes:
         address: The server's URL.
         model: The model's name.
         key: The API key, to remove it from texts.
-        key_variable: The environment variable that the key comes from; "" for none.
+        key_variable: The environment variable of the key; "" for none.
     """
 
     address: str
@@ -65,7 +65,7 @@ class RequestTarget:
 
     @property
     def secrets(self) -> list[str]:
-        """The key of this request, and every other key in use: a gateway may repeat what another request sent."""
+        """The key of this request, and every other key in use: a gateway may return what another request sent."""
         return [self.key, *keys_in_use()]
 
     def clean(self, text: str) -> str:
@@ -80,14 +80,14 @@ class Fault:
     Attributes:
         error: The error that the row's grade gets.
         retry: Whether the same request may succeed later.
-        overloaded: Whether the server was overloaded: then it is asked less at once.
-        unreachable: Whether nothing answers at the address, as while a server restarts.
-        connection_lost: Whether the connection broke off.
-        retry_after: Seconds that the server wants us to wait; None where it does not say.
-        status: HTTP status; 0 where there was no answer.
+        overloaded: Whether the server was overloaded, so that concurrency is reduced.
+        unreachable: Whether nothing listens at the address, as while a server restarts.
+        connection_lost: Whether the connection broke.
+        retry_after: Seconds to wait, as reported by the server; None if it reports none.
+        status: HTTP status; 0 if there was no response.
         message: The server's own error message.
-        usage: What the server counted all the same; None for nothing.
-        unanswered: Whether the request was sent and no complete answer came, so that the server may charge it.
+        usage: What the server counted nevertheless; None for nothing.
+        unanswered: Whether the request was sent and no complete response arrived, so that the server may charge it.
     """
 
     error: JudgeServerError
@@ -117,15 +117,15 @@ def fault_of(error: Exception, target: RequestTarget) -> Fault:
     if isinstance(error, APIStatusError):
         return _status_fault(error, target)
     causes = list(_causes(error))
-    # First, since older versions of the package wrap our own exception as a lost connection.
+    # First, since older versions of the package wrap this exception as a lost connection.
     too_large = next((cause for cause in causes if isinstance(cause, AnswerTooLargeError)), None)
     if too_large is not None:
         if isinstance(too_large, PackedAnswerError):
-            message = "the judge's answer is packed"
+            message = "the judge's reply is compressed"
             return Fault(
                 JudgeServerError(message, where=target.address, found=str(too_large)), unanswered=True
             )
-        message = "the judge's answer is too large"
+        message = "the judge's reply is too large"
         return Fault(ReplyTooLongError(message, where=target.address, found=str(too_large)), unanswered=True)
     if (fault := _unreachable_fault(causes, target)) is not None:
         return fault
@@ -155,18 +155,18 @@ def _timeout_error(target: RequestTarget) -> JudgeServerError:
 
 def _unreachable_fault(causes: list[BaseException], target: RequestTarget) -> Fault | None:
     """A server that cannot be reached at all: by name, by port, or by certificate. None for other faults."""
-    # By names and texts: httpx and aiohttp have exceptions of their own for each case.
+    # By names and texts: httpx and aiohttp have different exceptions for each case.
     names = " ".join(type(cause).__name__ for cause in causes)
     text = " ".join(map(str, causes))
     if "Certificate" in names or "CERTIFICATE_VERIFY_FAILED" in text:
-        hint = "check base_url; for a certificate of your own authority set SSL_CERT_FILE"
-        return _no_server("the judge's server has no certificate that can be trusted", causes, target, hint)
+        hint = "check base_url; for a certificate of a private authority set SSL_CERT_FILE"
+        return _no_server("the certificate of the judge's server is not trusted", causes, target, hint)
     if "gaierror" in names or "DNS" in names or "name resolution" in text.lower():
-        message = "the judge's server has no address by that name"
+        message = "the host name of the judge's server cannot be resolved"
         return _no_server(message, causes, target, "check base_url", unreachable=True)
     if "ConnectionRefused" in names or "Cannot connect to host" in text or "ConnectError" in names:
         hint = "start the server, or check base_url (or OPENAI_BASE_URL)"
-        message = "nothing answers at the judge's address"
+        message = "no server listens at the judge's address"
         return _no_server(message, causes, target, hint, unreachable=True, retry=True)
     return None
 
@@ -192,9 +192,9 @@ def _broken_answer_fault(error: Exception, causes: list[BaseException], target: 
     root_cause = causes[-1]
     found = target.clean(f"{type(root_cause).__name__}: {root_cause}")
     message = (
-        "the connection to the judge's server broke off"
+        "the connection to the judge's server broke"
         if lost
-        else "the judge's server sent a broken answer"
+        else "the judge's server sent a broken response"
     )
     return Fault(
         JudgeServerError(message, where=target.address, found=found),
@@ -214,14 +214,14 @@ def _status_fault(error: Any, target: RequestTarget) -> Fault:
 def refusal_fault(
     status: int, code: str, message: str, headers: Mapping[str, str], target: RequestTarget
 ) -> Fault:
-    """What an answer with an error status means.
+    """The meaning of a response with an error status.
 
     Args:
         status: HTTP status.
-        code: The server's error code, such as "insufficient_quota"; "" where it has none.
+        code: The server's error code, such as "insufficient_quota"; "" if it has none.
         message: Its error message, without keys.
-        headers: Of the answer.
-        target: Who was asked.
+        headers: Of the response.
+        target: The server and model.
     """
     found = f"status {status}: {message}"
     permanent_error = _permanent_error(status, code, found, target)
@@ -231,7 +231,7 @@ def refusal_fault(
     retry = overloaded or status in _TRANSIENT
     error_type = JudgeLimitError if overloaded else JudgeServerError
     wait = retry_after(headers) if retry else None
-    wait_text = "" if wait is None else f"; it asks to wait {wait:,.0f} s"
+    wait_text = "" if wait is None else f"; it requests a wait of {wait:,.0f} s"
     hint = _HINTS.get(status, "")
     error = error_type(_status_text(status), where=target.address, found=found + wait_text, hint=hint)
     return Fault(error, retry, overloaded, retry_after=wait, status=status, message=message)
@@ -239,30 +239,30 @@ def refusal_fault(
 
 def _status_text(status: int) -> str:
     if status in _OVERLOADED:
-        return "the judge's server had no room"
-    return "the judge's server failed" if status >= 500 else "the judge's server refused the question"
+        return "the judge's server is overloaded"
+    return "the judge's server failed" if status >= 500 else "the judge's server rejected the request"
 
 
-_OVERLOAD_HINT = "lower concurrency=, or run again: with store= only what is missing is asked"
+_OVERLOAD_HINT = "lower concurrency=, or run again: with store= only missing replies are requested"
 _HINTS = {
     **dict.fromkeys(_OVERLOADED, _OVERLOAD_HINT),
     **dict.fromkeys((301, 302, 303, 307, 308), "redirects are not followed: give base_url the final address"),
-    403: "this question was blocked, or the key may not use the model",
+    403: "this request was blocked, or the key may not use the model",
 }
 
 
 def _permanent_error(status: int, code: str, found: str, target: RequestTarget) -> JudgeServerError | None:
-    """The error of a refusal that no waiting mends; None for others."""
+    """The error of a rejection that waiting does not fix; None for others."""
     address, variable = target.address, target.key_variable
     if status == 401:
         hint = f"put a key of this server into {variable}" if variable else "give it a key"
-        message = "the judge's server refused the key"
+        message = "the judge's server rejected the key"
         return JudgeKeyError(message, where=address, found=found, hint=f"{hint}, and run again")
     if status == 404:
         message = f"the judge's server has no model {target.model!r}, or no such address"
         hint = "check model= and base_url=, which usually ends with /v1"
         return NoServerError(message, where=address, found=found, hint=hint)
-    # OpenAI answers 429 to an empty account as well as to a rate limit; only the code tells them apart.
+    # OpenAI returns 429 for an empty account as well as for a rate limit; only the code distinguishes them.
     no_quota = code == "insufficient_quota" or "exceeded your current quota" in found
     if status == 402 or (status == 429 and no_quota):
         hint = "add credit to the account, or use another key"
@@ -271,7 +271,7 @@ def _permanent_error(status: int, code: str, found: str, target: RequestTarget) 
 
 
 def _error_message(error: Any) -> str:
-    """The server's error message; the beginning of the body where it has none, such as a page in HTML."""
+    """The server's error message; the start of the body if it has none, such as an HTML page."""
     body = error.body
     if isinstance(body, Mapping) and isinstance(body.get("message"), str):
         return str(body["message"])

@@ -1,4 +1,4 @@
-"""A client of any server that speaks OpenAI's chat protocol."""
+"""A client of any server that implements OpenAI's chat protocol."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ PROVIDERS: dict[str, tuple[str | None, str]] = {
     "anthropic": ("https://api.anthropic.com/v1/", "ANTHROPIC_API_KEY"),
     "google": ("https://generativelanguage.googleapis.com/v1beta/openai/", "GEMINI_API_KEY"),
 }
-"""Base URL of each provider (None for the package's default), and the environment variable that holds its key."""
+"""Base URL of each provider (None for the package's default), and the environment variable of its key."""
 
 OPENAI_URL = "https://api.openai.com/v1"
 _LOCAL_HOSTS = frozenset({"localhost", "127.0.0.1", "::1"})
@@ -49,32 +49,32 @@ _LOCAL_HOSTS = frozenset({"localhost", "127.0.0.1", "::1"})
 
 @dataclass(frozen=True)
 class OpenAIClient:
-    """Asks a model through the `openai` package, on aiohttp where that is installed.
+    """Calls a model through the `openai` package, on aiohttp if that is installed.
 
-    The key is read from the environment for every question and never stored: not in the repr, a spec, an error or a
-    pickle. The number of questions under way grows while the server is healthy and is halved when it is overloaded
-    (429, 503). Those refusals are waited out, for as long as `Retry-After` says; other transient faults are retried
-    `max_retries` times, after `Retry-After` where the server sends it. A server that answered in a run and then refuses
-    connections, or drops them and answers nobody, seems to restart and is waited for like an overloaded one. What a
-    model cannot do (JSON schema, JSON object, temperature) is learned from its refusals, remembered for ten minutes,
-    and said in the report's notes.
+    The key is read from the environment for every request and never stored: not in the repr, a spec, an error or a
+    pickle. The number of requests in flight grows while the server is healthy and is halved when it is overloaded
+    (429, 503). After those rejections the client waits as long as `Retry-After` requires; other transient faults are
+    retried `max_retries` times, after `Retry-After` if the server sends it. A server that replied in a run, and then
+    rejects or drops all connections, seems to restart and is waited for like an overloaded one. What a model does not
+    support (JSON schema, JSON object, temperature) is learned from rejected requests, remembered for ten minutes, and
+    reported in the report's notes.
 
     Attributes:
         base_url: The server's URL; None for `OPENAI_BASE_URL`, else OpenAI.
-        key_variable: Environment variable that holds the key; "" to send no key. Servers on this machine need none.
-        models: More settings by model's name, sent with every question to it, such as
+        key_variable: Environment variable of the key; "" to send no key. Servers on this machine need none.
+        models: Further settings by model's name, sent with every request to it, such as
             `{"qwen3-8b": {"top_p": 0.8, "extra_body": {"chat_template_kwargs": {"enable_thinking": False}}}}`.
-            They override the judge's own.
-        concurrency: The most questions under way at once.
+            They override the judge's settings.
+        concurrency: Maximum number of requests in flight.
         timeout: Seconds one try may take, from the first byte to the last.
         max_retries: Tries after the first, for transient faults.
-        patience: Seconds that a question may wait in all for a server that is overloaded or became unreachable. All
-            times of a run in which the server drops connections and answers nobody are together waited for as long.
+        patience: Total seconds that a request may wait for a server that is overloaded or became unreachable. It also
+            limits the total time per run in which the server drops all connections.
 
     Raises:
         FormatError: A field has an impossible value.
         JudgeKeyError: From `check_ready` and `complete`: the variable is not set.
-        JudgeServerError: From `complete`: there is no answer. Its subclasses say why.
+        JudgeServerError: From `complete`: there is no reply. Its subclasses give the reason.
     """
 
     base_url: str | None = None
@@ -86,13 +86,13 @@ class OpenAIClient:
     max_retries: int = 5
     patience: float = 300.0
     needs_model: ClassVar[bool] = True
-    # By event loop. Weak, so that a loop that is gone does not keep its connections.
+    # By event loop. Weak, so that a closed loop does not keep its connections.
     _connections: WeakKeyDictionary[Any, Connection] = field(
         default_factory=WeakKeyDictionary, init=False, repr=False, compare=False
     )
 
     def __post_init__(self) -> None:
-        # Copies: answers are stored under these settings, which must not change behind the client's back.
+        # Copies: replies are stored under these settings, which must not change without the client's knowledge.
         object.__setattr__(self, "models", {name: dict(own) for name, own in self.models.items()})
         _check_address(self.address)
         register_key_variable(self.key_variable)
@@ -116,7 +116,7 @@ class OpenAIClient:
         return self.base_url or os.environ.get("OPENAI_BASE_URL", "").strip() or OPENAI_URL
 
     def content(self, model: str) -> str:
-        """What an answer depends on besides the question: the server, and the client's settings for the model."""
+        """What a reply depends on apart from the request: the server, and the client's settings for the model."""
         return json.dumps([self.address.rstrip("/"), self.models.get(model, {})], sort_keys=True, default=str)
 
     def check_ready(self) -> None:
@@ -132,7 +132,7 @@ class OpenAIClient:
             where=self.address,
             expected=f"the environment variable {self.key_variable}",
             hint=f"set it before the kernel starts, or in a cell: os.environ[{self.key_variable!r}] = "
-            "getpass.getpass(); or ask a server of your own: client=wb.judges.OpenAIClient(base_url=...)",
+            "getpass.getpass(); or use your own server: client=wb.judges.OpenAIClient(base_url=...)",
         )
 
     async def complete(self, messages: Messages, **settings: Any) -> Reply:
@@ -153,7 +153,7 @@ class OpenAIClient:
         return {"messages": _sendable(messages), **chat_settings(settings, own)}
 
     def _connection(self, key: str) -> Connection:
-        # A connection pool works only on the event loop it was made on.
+        # A connection pool works only on the event loop it was created on.
         loop = asyncio.get_running_loop()
         # A loop that ended without `close` leaves its connections here, which cannot be closed without it.
         for closed_loop in [known_loop for known_loop in self._connections if known_loop.is_closed()]:
@@ -166,12 +166,12 @@ class OpenAIClient:
             _open_clients.add(client)
             # Not at exit: `_close_all` does it then, while the loop still runs.
             weakref.finalize(self, _close_on_loop, loop, client).atexit = False
-        # For every question: the key may be changed in the environment while connections stay open.
-        connection.client.api_key = key or "none"  # the package refuses an empty key
+        # For every request: the key may be changed in the environment while connections stay open.
+        connection.client.api_key = key or "none"  # the package rejects an empty key
         return connection
 
     async def close(self) -> None:
-        """Close this loop's connections; the next question opens new ones."""
+        """Close this loop's connections; the next request opens new ones."""
         if (connection := self._connections.pop(asyncio.get_running_loop(), None)) is not None:
             await _close(connection.client)
 
@@ -193,10 +193,10 @@ def _close_on_loop(loop: asyncio.AbstractEventLoop, client: Any) -> None:
 
 @atexit.register
 def _close_all() -> None:
-    """Close what is still open when Python exits: open connections would print warnings."""
+    """Close open connections when Python exits: otherwise they would print warnings."""
     for client in list(_open_clients):
         with contextlib.suppress(Exception):
-            # A second at most: a server that does not answer must not hold up the end of Python.
+            # At most one second: a server that does not respond must not delay the exit of Python.
             background.submit(_close(client)).result(1.0)
 
 
@@ -221,13 +221,13 @@ def provider_client(provider: str) -> OpenAIClient:
 
 
 def is_reasoning_model(model: str) -> bool:
-    """Whether it is one of OpenAI's reasoning models, which take no temperature but 1."""
+    """Whether it is one of OpenAI's reasoning models, which accept only temperature 1."""
     name = model.lower().rpartition("/")[2]
     return name.startswith(("o1", "o3", "o4")) or "gpt-5" in name
 
 
 def chat_settings(settings: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
-    """A judge's settings under the names of chat completions, overridden by a client's own for that model."""
+    """A judge's settings under the names of chat completions, overridden by the client's settings for that model."""
     request = merge_settings(settings, own)
     # The name in OpenAI's graders has an s, the one in its chat completions has none.
     limit = request.pop("max_completions_tokens", None)
@@ -247,13 +247,13 @@ def _check_address(address: str) -> None:
     parts = urlsplit(address)
     if parts.username or parts.password:
         raise FormatError(
-            "base_url may hold no name or password", hint="put the key into key_variable's variable"
+            "base_url may not contain a name or password", hint="put the key into key_variable's variable"
         )
     if parts.path.rstrip("/").endswith("/chat/completions"):
         raise FormatError("base_url ends before /chat/completions", found=address[:80])
     if parts.query or parts.fragment:
         raise FormatError(
-            "base_url may have no query: it would stand in errors",
+            "base_url may not have a query: error messages would show it",
             hint="put a key into key_variable's variable",
         )
     if parts.scheme not in {"http", "https"} or not parts.hostname:
@@ -261,7 +261,7 @@ def _check_address(address: str) -> None:
 
 
 def _sendable(messages: Messages) -> Messages:
-    """The messages with question marks for lone surrogates, which UTF-8 cannot hold."""
+    """The messages with "?" for lone surrogates, which UTF-8 cannot encode."""
     return [
         {
             name: value.encode("utf-8", "replace").decode() if isinstance(value, str) else value

@@ -1,4 +1,4 @@
-"""How long a server wants us to wait."""
+"""The wait that a server requests."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ __all__ = ["retry_after"]
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Seconds to wait by `Retry-After-Ms` or `Retry-After` (seconds or a date); None where neither can be read.
+    """Seconds to wait by `Retry-After-Ms` or `Retry-After` (seconds or a date); None if neither can be parsed.
 
     Args:
-        headers: Of the answer; a mapping that ignores case.
+        headers: Of the response; a mapping that ignores case.
 
     Example:
         >>> retry_after({"retry-after-ms": "250"}), retry_after({"retry-after": "2"}), retry_after({})
@@ -25,7 +25,7 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
             wait = float(headers.get(name, "")) * unit
         except ValueError:
             continue
-        # float() reads "nan" and "inf" as well.
+        # float() accepts "nan" and "inf" as well.
         return wait if 0 <= wait < math.inf else None
     if (date := email.utils.parsedate_tz(headers.get("retry-after", ""))) is None:
         return None

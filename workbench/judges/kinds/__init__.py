@@ -1,1 +1,1 @@
-"""The judges, one a file."""
+"""The judges, one per file."""

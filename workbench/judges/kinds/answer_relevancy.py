@@ -1,4 +1,4 @@
-"""The answer relevancy judge: how much of an answer helps with the question."""
+"""The answer relevancy judge: the share of a completion's claims that are relevant to the prompt."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ __all__ = ["AnswerRelevancyJudge"]
 @kind("answer-relevancy", family="judges")
 @dataclass(frozen=True, kw_only=True)
 class AnswerRelevancyJudge(ClaimsJudge):
-    """The share of the completion's claims that help to answer the question.
+    """The share of the completion's claims that help to respond to the prompt.
 
-    `metadata["claims"]` holds one dict for each claim with `claim`, `relevant` and `reason`. A completion that claims
-    nothing is skipped. With `platform="adaptive"` sentences are judged, the number of scores is not checked, the share is
-    rounded to three decimals, and an answer without any score is 0.0, as there.
+    `metadata["claims"]` has one dict for each claim with `claim`, `relevant` and `reason`. A completion without claims is
+    skipped. With `platform="adaptive"` sentences are judged, the number of scores is not checked, the share is rounded to
+    three decimals, and a reply without any score is 0.0, as on the platform.
 
     Source: Adaptive (`ANSWER_RELEVANCY`).
     """
@@ -28,5 +28,5 @@ class AnswerRelevancyJudge(ClaimsJudge):
     statements_key: ClassVar[str] = "results"
 
     def check_count(self, grade: Grade, expected: int) -> Grade:  # noqa: ARG002 (Adaptive does not check here)
-        """The grade as it is."""
+        """The unchanged grade."""
         return grade

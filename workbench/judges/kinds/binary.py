@@ -39,7 +39,7 @@ _DEFAULT_REASONS = {
     "FAIL": "The completion does not meet the criterion.",
     "NA": "The criterion is conditional, and its condition does not hold here.",
 }
-# Question, completion, criterion, label and reason.
+# Prompt, completion, criterion, label and reason.
 _BUILT_IN_EXAMPLES: tuple[tuple[str, str, str, str, str], ...] = (
     ("What is the capital of France?", "Paris is in France.", "The completion names the capital.", "FAIL",
      "It says where Paris lies, but never that it is the capital that was asked for."),
@@ -53,19 +53,19 @@ _BUILT_IN_EXAMPLES: tuple[tuple[str, str, str, str, str], ...] = (
 @kind("binary-judge", family="judges")
 @dataclass(frozen=True, kw_only=True)
 class BinaryJudge(Judge):
-    """1.0 where a model finds that the completion meets the criterion, 0.0 where it does not, skipped where NA.
+    """1.0 if a model finds that the completion meets the criterion, 0.0 if it does not, skipped if NA.
 
-    The thread needs a user turn and an answer. The system turn is not shown to the judge. Templates are Handlebars,
+    The thread needs a user turn and a completion. The system turn is not shown to the judge. Templates are Handlebars,
     with the variables that Adaptive documents and `criteria`, `examples`, `output_schema`.
 
     Attributes:
         criteria: What a pass is, in plain language.
-        examples: Dicts with `input` (messages), `output`, `passes` (true, false, or null for NA) and perhaps
+        examples: Dicts with `input` (messages), `output`, `passes` (true, false, or null for NA) and optionally
             `reasoning` (or `justification`). They replace the three built-in ones.
         feedback_key: Name under which the platform stores the scores; not used here.
         system_template: Replaces the built-in system prompt.
         user_template: Replaces the built-in user prompt.
-        template_variables: More variables for the templates.
+        template_variables: Further variables for the templates.
 
     Source: Adaptive (`binary_judge`, v0.14).
     """
@@ -89,10 +89,10 @@ class BinaryJudge(Judge):
                 compile_template(text, "handlebars")
 
     def answer_format(self) -> dict[str, Any] | None:
-        """Reasoning and a label; JSON mode under platforms' rules, where no template of the author's is used."""
+        """Reasoning and a label; JSON mode under platforms' rules if the author gives no template."""
         if not self.platform:
             return json_schema(_ANSWER_SCHEMA)
-        # OpenAI refuses JSON mode where no message mentions JSON, and a template may never do so.
+        # OpenAI rejects JSON mode if no message mentions JSON, and a template may never do so.
         return None if self.system_template or self.user_template else JSON_OBJECT
 
     @property
@@ -118,7 +118,7 @@ class BinaryJudge(Judge):
         return [{"role": "system", "content": system}, *examples, {"role": "user", "content": text}]
 
     def _check_turns(self, thread: StringThread) -> None:
-        # Another extractor may judge any text, so it needs no final answer.
+        # Another extractor may judge any text, so it needs no final completion.
         has_answer = self.extractor.name != "last_assistant" or thread.completion() is not None
         if not has_answer or not any(turn.role == "user" for turn in thread.get_turns()):
             raise SampleError("a binary judge needs a user turn and a final assistant turn")
@@ -158,7 +158,7 @@ class BinaryJudge(Judge):
         return messages
 
     def read(self, text: str) -> Grade:
-        """PASS, FAIL or NA; under our own rules in any letter case."""
+        """PASS, FAIL or NA; under the workbench's rules in any letter case."""
         answer = verdict_object(text, "score", self.platform)
         score = answer.get("score")
         label = score.strip().upper() if isinstance(score, str) and not self.platform else score
@@ -180,13 +180,13 @@ def _user_prompt(question: str, context: str, completion: str, criteria: str) ->
 def _checked_example(example: Any) -> dict[str, Any]:
     shape = "{input: [{role, content}], output, passes, reasoning?}"
     complete = isinstance(example, Mapping) and {"input", "output", "passes"} <= set(example)
-    refuse_unless(complete, "an example lacks a part", example, shape)
+    refuse_unless(complete, "an example lacks a key", example, shape)
     parts = {"reasoning" if key == "justification" else key: value for key, value in example.items()}
     unknown = sorted(map(str, set(parts) - {"input", "output", "passes", "reasoning"}))
-    refuse_unless(not unknown, "an example has a part that nothing reads", unknown[:1], shape)
+    refuse_unless(not unknown, "an example has an unknown key", unknown[:1], shape)
     refuse_unless(
         parts["passes"] in (True, False, None),
-        "an example passes or does not",
+        "an example's passes must be true, false or null",
         parts["passes"],
         "true, false or null",
     )

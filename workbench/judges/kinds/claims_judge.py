@@ -22,12 +22,12 @@ __all__ = ["ClaimsJudge", "no_documents_message", "zero_or_one"]
 
 @dataclass(frozen=True, kw_only=True)
 class ClaimsJudge(Judge):
-    """Judges a completion claim by claim, all in one question; under Adaptive's rules sentence by sentence."""
+    """Judges a completion claim by claim, all in one request; under Adaptive's rules sentence by sentence."""
 
     verdict_key: ClassVar[str]
-    """The key of a claim's verdict in an answer, such as "supported"."""
+    """The key of a claim's verdict in a reply, such as "supported"."""
     statements_key: ClassVar[str]
-    """The key of the list of verdicts in an answer under Adaptive's rules."""
+    """The key of the list of verdicts in a reply under Adaptive's rules."""
 
     @property
     def _by_sentence(self) -> bool:
@@ -50,11 +50,11 @@ class ClaimsJudge(Judge):
         return True
 
     def material(self, sample: Sample) -> dict[str, Any]:
-        """What the completion is compared with, by its name in the prompt."""
+        """The texts that the completion is compared with, by their names in the prompt."""
         return {"question": question(sample.thread)}
 
     def read(self, text: str) -> Grade:
-        """The share of claims whose verdict is true; skipped where there are no claims."""
+        """The share of claims whose verdict is true; skipped if there are no claims."""
         if self._by_sentence:
             return _mean_score(verdict_object(text, self.statements_key, self.platform), self.statements_key)
         return share_of(read_claims(text, self.verdict_key), self.verdict_key)
@@ -67,7 +67,7 @@ class ClaimsJudge(Judge):
         return self.check_count(grade, len(sentences(self.judged_text(sample))))
 
     def check_count(self, grade: Grade, expected: int) -> Grade:
-        """The grade if there are as many scores as sentences; else skipped, since Adaptive leaves the row out."""
+        """The grade if there are as many scores as sentences; else skipped, as on Adaptive."""
         count = len(grade.metadata["scores"])
         if count == expected:
             return grade
@@ -82,7 +82,7 @@ def _mean_score(answer: Mapping[str, Any], key: str) -> Grade:
     """The mean of the sentences' scores of 0 and 1, rounded to three decimals as Adaptive does."""
     verdicts = answer.get(key)
     if not isinstance(verdicts, list):
-        raise AnswerError(ErrorKind.JUDGE_PARSE, f"the judge's answer has no list {key!r}")
+        raise AnswerError(ErrorKind.JUDGE_PARSE, f"the judge's reply has no list {key!r}")
     scores = [zero_or_one(verdict, ("0", "1")) for verdict in verdicts]
     reasons = [str(verdict.get("reasoning") or verdict.get("reason") or "") for verdict in verdicts]
     mean = round(sum(scores) / len(scores), 3) if scores else 0.0
@@ -93,15 +93,15 @@ def zero_or_one(verdict: Any, texts: tuple[str, ...] = ()) -> int:
     """The `score` of one verdict.
 
     Args:
-        verdict: An object out of an answer.
-        texts: Texts that count as numbers, where the platform's own prompt asks for text, as Adaptive's does.
+        verdict: An object of a reply.
+        texts: Texts that count as numbers, if the platform's prompt requires text, as Adaptive's does.
 
     Raises:
         AnswerError: The score is neither 0 nor 1.
     """
     score = verdict.get("score") if isinstance(verdict, Mapping) else None
     if score is None or isinstance(score, bool) or score not in (0, 1, *texts):
-        raise AnswerError(ErrorKind.JUDGE_PARSE, f"a part's score must be 1 or 0, not {score!r}"[:200])
+        raise AnswerError(ErrorKind.JUDGE_PARSE, f"a verdict's score must be 1 or 0, not {score!r}"[:200])
     return int(score)
 
 
@@ -110,6 +110,6 @@ def no_documents_message(sample: Sample, platform: str) -> str:
     if platform != "adaptive":
         return "there are no documents: no document turns and no metadata['documents']"
     turns = sum(turn.role == "document" for turn in sample.thread.get_turns())
-    ignored = f", and pass over the {turns} document turn{'s' if turns > 1 else ''} here" if turns else ""
+    ignored = f", and ignore the {turns} document turn{'s' if turns > 1 else ''} here" if turns else ""
     hint = "; put the documents there, or give the judge platform='' to read the turns" if turns else ""
-    return f"there are no documents: Adaptive's rules look in metadata['documents'] only{ignored}{hint}"
+    return f"there are no documents: Adaptive's rules read metadata['documents'] only{ignored}{hint}"

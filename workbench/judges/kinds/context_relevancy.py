@@ -1,4 +1,4 @@
-"""The context relevancy judge: how many documents help with the question."""
+"""The context relevancy judge: the share of documents that are relevant to the prompt."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ _ANSWER_SCHEMA = {
 @kind("context-relevancy", family="judges")
 @dataclass(frozen=True, kw_only=True)
 class ContextRelevancyJudge(Judge):
-    """The share of the documents that help to answer the question; the model is asked about each document.
+    """The share of the documents that help to respond to the prompt; one request per document.
 
     Documents are `document` turns and `metadata["documents"]`; with `platform="adaptive"` the latter only. A sample
-    without documents fails, and so does one where an answer cannot be read. `metadata["documents"]` holds one dict for
+    without documents fails, and so does one with a reply that cannot be parsed. `metadata["documents"]` has one dict for
     each document with `document` (its index), `relevant` and `reason`. With `platform="adaptive"` the share is rounded to
     three decimals.
 
@@ -47,11 +47,11 @@ class ContextRelevancyJudge(Judge):
         return True
 
     def preview(self, sample: Sample | StringThread) -> Messages:
-        """The question about the first document; see `questions`."""
+        """The request for the first document; see `questions`."""
         return self.questions(sample)[0]
 
     def questions(self, sample: Sample | StringThread) -> list[Messages]:
-        """One question for each document."""
+        """One request for each document."""
         sample = as_sample(sample)
         sample_documents = documents(sample, self.platform)
         if not sample_documents:
@@ -65,7 +65,7 @@ class ContextRelevancyJudge(Judge):
         return [[dict(system), {"role": "user", "content": text}] for text in texts]
 
     async def ask(self, sample: Sample, replies: list[Reply]) -> Grade:
-        """Ask about all documents at once; one answer that cannot be read leaves the row without a score."""
+        """Send all requests concurrently; the row has no score if one reply cannot be parsed."""
         grades = await ask_each(self, sample, self.questions(sample), replies)
         scores = [grade.score or 0.0 for grade in grades]
         reasons = "\n".join(filter(None, (grade.reasoning for grade in grades)))

@@ -31,7 +31,7 @@ _ANSWER_SCHEMA = {
     "additionalProperties": False,
 }
 PARSE_FAILURE = "Failed to parse judgment response from LLM"
-"""Umbraco's message for an answer that cannot be read."""
+"""Umbraco's message for a reply that cannot be parsed."""
 
 
 @kind("criteria-judge", family="judges")
@@ -42,13 +42,13 @@ class CriteriaJudge(Judge):
     Attributes:
         criteria: What to judge by, in plain language.
         pass_threshold: The lowest score that passes. The default is Umbraco's.
-        profile_id: The AI profile that Umbraco asks; not used here.
+        profile_id: The AI profile that Umbraco calls; not used here.
 
-    With `platform="umbraco"` the text from the first { to the last } is read, a missing score is 0, and the score must be
-    a JSON number and is not clamped.
+    With `platform="umbraco"` the text from the first { to the last } is parsed, a missing score is 0, and the score must
+    be a JSON number and is not clamped.
 
-    Metadata holds `threshold`, `reasoning`, `fullJudgment`, `strengths` and `weaknesses` where the model lists them, and
-    `failureMessage` where it fails.
+    Metadata contains `threshold`, `reasoning`, `fullJudgment`, `strengths` and `weaknesses` if the model lists them, and
+    `failureMessage` if it fails.
 
     Source: Umbraco.AI (`llm-judge`).
     """

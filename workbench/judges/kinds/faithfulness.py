@@ -1,4 +1,4 @@
-"""The faithfulness judge: how much of an answer the documents support."""
+"""The faithfulness judge: the share of a completion's claims that the documents support."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ _EVIDENCE_PROPERTIES = {"document": {"type": ["integer", "null"]}, "quote": {"ty
 class FaithfulnessJudge(ClaimsJudge):
     """The share of the completion's claims that the documents and the conversation support.
 
-    Documents are `document` turns and `metadata["documents"]`. The model breaks the completion into atomic claims and
-    quotes its evidence: `metadata["claims"]` holds one dict for each claim with `claim`, `supported`, `reason`,
-    `evidence` (a dict with `quote` and `document`, the index in the list of documents, None for the conversation; or
-    None where nothing was quoted) and `evidence_found`, False where the quote is in no document and not in the
-    conversation. A completion that claims nothing is skipped.
+    Documents are `document` turns and `metadata["documents"]`. The model splits the completion into atomic claims and
+    quotes its evidence: `metadata["claims"]` has one dict for each claim with `claim`, `supported`, `reason`, `evidence`
+    and `evidence_found`. `evidence` is a dict with `quote` and `document`, the index in the list of documents or None for
+    the conversation; it is None if nothing was quoted. `evidence_found` is False if neither a document nor the
+    conversation contains the quote. A completion without claims is skipped.
 
-    With `platform="adaptive"` sentences are judged instead of claims, the share is rounded to three decimals, and an
-    answer with another number of scores than sentences is skipped.
+    With `platform="adaptive"` sentences are judged instead of claims, the share is rounded to three decimals, and a reply
+    whose number of scores differs from the number of sentences is skipped.
 
     Attributes:
-        require_evidence: Whether a claim counts as supported only where its evidence was found.
+        require_evidence: Whether a claim counts as supported only if its evidence was found.
 
     Source: Adaptive (`FAITHFULNESS`).
     """
@@ -52,11 +52,11 @@ class FaithfulnessJudge(ClaimsJudge):
         is_bool = isinstance(self.require_evidence, bool)
         refuse_unless(is_bool, "require_evidence must be True or False", self.require_evidence)
         clash = self.require_evidence and self._by_sentence
-        refuse_unless(not clash, "Adaptive's rules ask for no evidence, so none can be required")
+        refuse_unless(not clash, "require_evidence does not apply: Adaptive's rules request no evidence")
 
     @property
     def shows_question(self) -> bool:
-        """See `Judge.shows_question`: what the answer is compared with are documents and the conversation."""
+        """See `Judge.shows_question`: the completion is compared with documents and the conversation."""
         return False
 
     def material(self, sample: Sample) -> dict[str, Any]:
@@ -66,14 +66,14 @@ class FaithfulnessJudge(ClaimsJudge):
         if not self._by_sentence:
             if not sample_documents and not turns:
                 raise SampleError(
-                    "there is nothing to be faithful to: no documents and no turn before the answer"
+                    "there is nothing to be faithful to: no documents and no turn before the completion"
                 )
             return {"documents": sample_documents, "conversation": turns}
         parts = [f"[document]\n{text}" for text in sample_documents]
         return {"question": question(thread), "conversation": "\n\n".join([*parts, *filter(None, [turns])])}
 
     def read(self, text: str) -> Grade:
-        """See `ClaimsJudge.read`; the model's evidence is kept as it is, and checked by `ask`, which has the sample."""
+        """See `ClaimsJudge.read`; the model's evidence is stored unchanged, and checked by `ask`, which has the sample."""
         if self._by_sentence:
             return super().read(text)
         return share_of(read_claims(text, self.verdict_key, "document", "quote"), self.verdict_key)

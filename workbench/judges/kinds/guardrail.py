@@ -32,10 +32,10 @@ _ANSWER_SCHEMA = {
 @kind("guardrail-judge", family="judges")
 @dataclass(frozen=True, kw_only=True)
 class GuardrailJudge(Judge):
-    """A model's safety score, from 0 (unsafe) to 1; **passes where the text is flagged**, that is, below the threshold.
+    """A model's safety score, from 0 (unsafe) to 1; **passes if the text is flagged**, that is, below the threshold.
 
-    Negate its entry to require that nothing is flagged. With `platform="umbraco"` an answer that cannot be read scores 0
-    and so flags the text: what cannot be checked is not let through.
+    Negate its entry to require that nothing is flagged. With `platform="umbraco"` a reply that cannot be parsed scores 0
+    and so flags the text: unchecked text is not accepted.
 
     Attributes:
         criteria: What is unsafe, in plain language.

@@ -19,11 +19,11 @@ __all__ = ["LabelJudge"]
 @kind("label-judge", family="judges")
 @dataclass(frozen=True, kw_only=True)
 class LabelJudge(TemplatedJudge):
-    """1.0 where the model chooses a passing label, else 0.0.
+    """1.0 if the model chooses a passing label, else 0.0.
 
     Attributes:
         input: Messages; their contents are templates over `item` and `sample`.
-        labels: What the model may answer. Another answer is a failed grade.
+        labels: The labels that the model may choose. Any other reply is a failed grade.
         passing_labels: Which of them pass.
 
     Source: OpenAI (`label_model`).
@@ -40,7 +40,7 @@ class LabelJudge(TemplatedJudge):
             refuse_unless(are_texts and labels, f"{name} must be a list of labels", labels)
             object.__setattr__(self, name, tuple(labels))
         unknown = [label for label in self.passing_labels if label not in self.labels]
-        message = "a passing label is none of the labels"
+        message = "a passing label is not one of the labels"
         refuse_unless(not unknown, message, unknown[:1], ", ".join(self.labels))
 
     def answer_format(self) -> dict[str, Any] | None:
@@ -52,12 +52,12 @@ class LabelJudge(TemplatedJudge):
         return prompt("label_system", labels=json_text(list(self.labels)))
 
     def read(self, text: str) -> Grade:
-        """The label, out of the JSON object or as the whole answer."""
+        """The label, from the JSON object or as the whole reply."""
         answer = {"result": text} if text in self.labels else verdict_object(text, "result", self.platform)
         label = answer.get("result")
         if label not in self.labels:
             raise AnswerError(
-                ErrorKind.JUDGE_PARSE, f"the judge's label {label!r} is none of the labels"[:300]
+                ErrorKind.JUDGE_PARSE, f"the judge's label {label!r} is not one of the labels"[:300]
             )
         passed = label in self.passing_labels
         return Grade(float(passed), passed=passed, reasoning=conclusions(answer), metadata={"label": label})

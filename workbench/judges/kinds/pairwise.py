@@ -1,4 +1,4 @@
-"""The pairwise judge: whether the completion is better than another answer, asked in both orders."""
+"""The pairwise judge: whether the completion is better than another one, judged in both orders."""
 
 from __future__ import annotations
 
@@ -37,26 +37,26 @@ _WINNERS = {1.0: "completion", 0.5: "tie", 0.0: "other"}
 @kind("pairwise-judge", family="judges")
 @dataclass(frozen=True, kw_only=True)
 class PairwiseJudge(Judge):
-    """1.0 where a model finds the completion better than another answer, 0.0 where it finds it worse, else 0.5.
+    """1.0 if a model finds the completion better than another one, 0.0 if it finds it worse, else 0.5.
 
-    Models favour an answer for its position, so both orders are asked, and only an answer that wins both has won. 0.5
-    is a tie in both orders, or two verdicts that differ. `passed` is True for a win, False for a loss and None for 0.5.
-    An order whose answer cannot be read fails the row.
+    Models favour a completion for its position, so both orders are judged, and only a completion that wins in both has
+    won. 0.5 is a tie in both orders, or two verdicts that differ. `passed` is True for a win, False for a loss and None
+    for 0.5. An order whose reply cannot be parsed fails the row.
 
-    Metadata: `verdicts`, the letter that won in each order (A is the completion in the first order, the other answer in
+    Metadata: `verdicts`, the letter that won in each order (A is the completion in the first order, the other one in
     the second); `winners`, the same as "completion", "other" or "tie"; `consistent`, whether both orders agree (None
     with one order).
 
     Attributes:
-        criteria: What makes an answer the better one.
-        against: Where the other answer is: "reference", or a key of the row's metadata.
-        swap: Whether both orders are asked. With one order, at half the price, the completion is answer A.
+        criteria: What makes a completion the better one.
+        against: Where the other completion is: "reference", or a key of the row's metadata.
+        swap: Whether both orders are judged. With one order, at half the price, the completion is A.
         user_template: Replaces the built-in user prompt: jinja2 with `answer_a`, `answer_b`, `criteria` and the
             variables that Adaptive documents.
 
-    Error kinds: as `Judge`; sample where the other answer is missing.
+    Error kinds: as `Judge`; sample if the other completion is missing.
 
-    Source: Zheng et al. 2023 (2306.05685) for the two orders and the rule that a win must hold in both.
+    Source: Zheng et al. 2023 (2306.05685) for the two orders and the rule that a win requires both.
 
     Example:
         >>> import workbench as wb
@@ -86,10 +86,10 @@ class PairwiseJudge(Judge):
             template = compile_template(self.user_template)
             missing = {"answer_a", "answer_b"} - template.variables
             expected = "{{ answer_a }} and {{ answer_b }}"
-            refuse_unless(not missing, "user_template must show both answers", sorted(missing), expected)
+            refuse_unless(not missing, "user_template must contain both completions", sorted(missing), expected)
 
     def preview(self, sample: Sample | StringThread) -> Messages:
-        """The question with the completion as answer A; see `questions`."""
+        """The request with the completion as A; see `questions`."""
         return self.questions(sample)[0]
 
     @property
@@ -98,7 +98,7 @@ class PairwiseJudge(Judge):
         return self.user_template is None
 
     def questions(self, sample: Sample | StringThread) -> list[Messages]:
-        """Both orders: the completion first, then the other answer first."""
+        """Both orders: the completion first, then the other one first."""
         sample = as_sample(sample)
         pair = (self._completion(sample), self._other_answer(sample))
         orders = [pair, pair[::-1]] if self.swap else [pair]
@@ -117,11 +117,11 @@ class PairwiseJudge(Judge):
 
     def _completion(self, sample: Sample) -> str:
         if self.extractor.name == "last_assistant" and sample.thread.completion() is None:
-            raise SampleError("a pairwise judge needs an answer to compare: the thread does not end with one")
+            raise SampleError("a pairwise judge needs a completion: the thread does not end with an assistant turn")
         return self.judged_text(sample)
 
     def _other_answer(self, sample: Sample) -> str:
-        """The answer to compare with."""
+        """The text to compare with."""
         metadata = sample.thread.metadata if isinstance(sample.thread.metadata, Mapping) else {}
         value = sample.reference if self.against == "reference" else metadata.get(self.against)
         if value is None and self.against == "reference":
@@ -129,16 +129,16 @@ class PairwiseJudge(Judge):
         try:
             answer = plain_text(value)
         except NotPlainError as error:
-            raise SampleError(f"the row's {self.against} is no text to compare with: {error}") from None
+            raise SampleError(f"the row's {self.against} is not a text to compare with: {error}") from None
         if answer is None:
             raise SampleError(f"the row has no {self.against} to compare the completion with")
         return answer
 
     async def ask(self, sample: Sample, replies: list[Reply]) -> Grade:
-        """Ask both orders at once."""
+        """Judge both orders concurrently."""
         grades = await ask_each(self, sample, self.questions(sample), replies)
         scores = [grade.score or 0.0 for grade in grades]
-        # `read` scores answer A, and in the second order the completion is answer B.
+        # `read` scores A, and in the second order the completion is B.
         completion_scores = [score if order == 0 else 1.0 - score for order, score in enumerate(scores)]
         consistent = len(set(completion_scores)) == 1
         score = completion_scores[0] if consistent else 0.5
@@ -155,7 +155,7 @@ class PairwiseJudge(Judge):
         return Grade(score, passed=passed, reasoning=reasons, metadata=metadata)
 
     def read(self, text: str) -> Grade:
-        """The verdict of one order, as the score of answer A."""
+        """The verdict of one order, as the score of A."""
         answer = verdict_object(text, "verdict", self.platform)
         verdict = answer.get("verdict")
         label = verdict.strip().upper() if isinstance(verdict, str) else verdict

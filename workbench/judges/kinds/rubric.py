@@ -39,11 +39,11 @@ _DIALECT_OF_SUFFIX = {
     ".mustache": "mustache",
 }  # fmt: skip
 _SUBMISSION_VARIABLES = frozenset({"completion", "response", "submission", "turns"})
-"""Template variables that hold the judged text."""
+"""Template variables that contain the judged text."""
 _PLACEHOLDER = re.compile(
     r"\{\{\s*\w[\w.]*\s*\}\}|\{(?:submission|input|ground_truth|completion|prompt|response|question|output|reference)\}"
 )
-"""What looks like a template variable: in two braces any name, in one brace a name that means a part of the row."""
+"""What looks like a template variable: any name in double braces; in single braces a name that means a part of the row."""
 
 
 def check_scale(value: Any) -> tuple[float, float]:
@@ -64,9 +64,9 @@ def check_scale(value: Any) -> tuple[float, float]:
 class RubricPrompt(Judge):
     """The base of the judges with a rubric: their prompt.
 
-    Without a dialect the prompt is Letta's. Release "0.4" fills the rubric variables into the rubric and puts question,
-    expected answer and submission into sections after it. "0.17" takes the prompt as the whole message and fills in
-    `{input}`, `{submission}` and `{ground_truth}`.
+    Without a dialect the prompt is Letta's. Release "0.4" fills the rubric variables into the rubric and appends sections
+    with prompt, reference and submission. "0.17" uses the prompt as the whole message and fills in `{input}`,
+    `{submission}` and `{ground_truth}`.
 
     With a dialect the prompt is a template of the whole message. All dialects have `input`, `submission`,
     `ground_truth` and the rubric variables; handlebars and jinja2 also have the variables that Adaptive documents
@@ -76,11 +76,11 @@ class RubricPrompt(Judge):
     Attributes:
         prompt: The rubric.
         prompt_path: A file to read the prompt from, when the judge is made; not together with `prompt`. Its suffix
-            (.jinja, .jinja2, .j2, .hbs, .handlebars, .mustache) chooses the dialect where none is given. Specs hold the
+            (.jinja, .jinja2, .j2, .hbs, .handlebars, .mustache) chooses the dialect if none is given. Specs contain the
             text, never the path.
         dialect: braces, handlebars, jinja2, mustache; "" for Letta's.
         rubric_vars: Names of variables to take from the row's `rubric_vars`, or from its columns.
-        release: Letta's, "0.4" or "0.17", where there is no dialect.
+        release: Letta's, "0.4" or "0.17", if there is no dialect.
     """
 
     prompt: str = field(default="", kw_only=False)
@@ -108,21 +108,21 @@ class RubricPrompt(Judge):
         if self.dialect == "braces" and self.release == "0.17":
             object.__setattr__(self, "dialect", "")  # two names of the same rules; equal judges stay equal
         self._check_placeholders()
-        self._template  # noqa: B018 (refuses a prompt that cannot be read)
+        self._template  # noqa: B018 (rejects a prompt that cannot be parsed)
 
     def _check_placeholders(self) -> None:
-        """Refuse placeholders that nothing fills; under Letta's rules they stay as they are."""
+        """Reject unknown placeholders; under Letta's rules they are sent literally."""
         placeholders = self.unfilled_placeholders
         if placeholders and not self.platform:
             raise FormatError(
-                f"the prompt holds {placeholders[0]}, which nothing fills in",
+                f"the prompt contains {placeholders[0]}, which has no value",
                 expected="dialect='jinja2'" if placeholders[0].startswith("{{") else "dialect='braces'",
-                hint="or leave it out: question, expected answer and submission follow the rubric in sections of their own",
+                hint="or leave it out: sections with prompt, reference and submission follow the rubric",
             )
 
     @property
     def unfilled_placeholders(self) -> tuple[str, ...]:
-        """What looks like a variable in the prompt, such as `{input}`, but reaches the model as it is."""
+        """What looks like a variable in the prompt, such as `{input}`, but is sent to the model literally."""
         if self.dialect or self.release != "0.4":
             return ()
         placeholders = _PLACEHOLDER.findall(self.prompt)
@@ -145,7 +145,7 @@ class RubricPrompt(Judge):
 
     @property
     def _has_sections(self) -> bool:
-        """Whether question, expected answer and submission follow the rubric in sections."""
+        """Whether sections with prompt, reference and submission follow the rubric."""
         if self.dialect:
             return not self._template.variables & _SUBMISSION_VARIABLES
         return self.release == "0.4"
@@ -162,7 +162,7 @@ class RubricPrompt(Judge):
             sample: The sample.
             low: The lowest score.
             high: The highest score.
-            tool: Tool that the model is to hand its grade in with; "" for an answer in text.
+            tool: Tool that the model is to submit its grade with; "" for a reply in text.
         """
         rubric_values = _rubric_values(sample, self.rubric_vars)
         if self.release == "0.4":
@@ -195,17 +195,17 @@ class RubricPrompt(Judge):
         names_of = "vllora" if self.dialect == "mustache" else "adaptive"
         thread_values = thread_variables(sample, names_of, completion=letta_values["submission"])
         values = {**rubric_values, **letta_values, **thread_values}
-        # Only what the template asks for: rendering refuses values that are no plain data, read or not.
+        # Only what the template uses: rendering rejects values that are not plain data, used or not.
         return {name: values[name] for name in self._template.variables if name in values}
 
 
 _QUESTIONS = frozenset({"input", "lastUserMessage", "last_user_turn_content"})
-"""Variables that hold the question, by what the prompt's dialect calls it."""
+"""Variables that contain the prompt, by their names in the judge's dialect."""
 
 
 def _read_text(path: Path) -> str:
     try:
-        # A character of UTF-8 takes four bytes at most.
+        # A character of UTF-8 takes at most four bytes.
         data = read_bytes(path, FormatError, 4 * MAX_SOURCE + 1)
         if len(data) > 4 * MAX_SOURCE:
             raise FormatError(
@@ -249,14 +249,14 @@ class RubricJudge(RubricPrompt):
     """A model's score by a rubric, with its rationale.
 
     Attributes:
-        provider: openai, anthropic or google: whose client is used where none is given.
-        max_retries: How often a failed request is tried again, 20 at most; None for the client's own.
-        timeout: Seconds a request may take, 3,600 at most; None for the client's own.
+        provider: openai, anthropic or google: whose client is used if none is given.
+        max_retries: Retries of a failed request, up to 20; None for the client's value.
+        timeout: Seconds a request may take, up to 3,600; None for the client's value.
         scale: Lowest and highest score.
         pass_threshold: The lowest score that passes; None for neither pass nor fail.
 
-    With `platform="letta"` strings and booleans are read as numbers, scores are clamped, a missing rationale is "", and in
-    release "0.17" an empty submission gets the lowest score without asking.
+    With `platform="letta"` strings and booleans are parsed as numbers, scores are clamped, a missing rationale is "", and
+    in release "0.17" an empty submission gets the lowest score without a request.
 
     Source: Letta Evals (`rubric`, `model_judge`).
     """

@@ -1,4 +1,4 @@
-"""The schema judge: vLLora's, a mustache prompt and the JSON schema of the answer."""
+"""The schema judge: vLLora's, a mustache prompt and the JSON schema of the reply."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ _RANGE_KEYWORDS = frozenset({"minimum", "maximum", "exclusiveMinimum", "exclusiv
 @kind("schema-judge", family="judges")
 @dataclass(frozen=True, kw_only=True)
 class SchemaJudge(Judge):
-    """The `score`, from 0 to 1, of an answer that fits a JSON schema; `reasoning` where there is one.
+    """The `score`, from 0 to 1, of a reply that matches a JSON schema; `reasoning` if there is one.
 
     Attributes:
         prompt: A mustache template with messages, response, lastUserMessage, tools, toolCalls, systemPrompt.
-        output_schema: JSON schema of the answer. An answer that does not fit it is a failed grade.
+        output_schema: JSON schema of the reply. A reply that does not match it is a failed grade.
         max_tokens: As in `Judge`. The default is vLLora's.
 
     Source: vLLora (`llm-judge`).
@@ -66,13 +66,13 @@ class SchemaJudge(Judge):
         return [{"role": "system", "content": system}, {"role": "user", "content": text}]
 
     def read(self, text: str) -> Grade:
-        """The score of an answer that fits the schema."""
+        """The score of a reply that matches the schema."""
         answer = verdict_object(text, "score", self.platform)
         if fault := self._fault(answer):
             path, message, keyword = fault
             out_of_range = path == "$.score" and keyword in _RANGE_KEYWORDS
             error_kind = ErrorKind.OUT_OF_RANGE if out_of_range else ErrorKind.JUDGE_PARSE
-            raise AnswerError(error_kind, f"the judge's answer does not fit the schema: {message}"[:300])
+            raise AnswerError(error_kind, f"the judge's reply does not match the schema: {message}"[:300])
         return Grade(
             score_value(answer.get("score"), self.platform), reasoning=str(answer.get("reasoning") or "")
         )

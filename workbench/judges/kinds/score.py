@@ -25,12 +25,12 @@ class ScoreJudge(TemplatedJudge):
     Attributes:
         input: Messages; their contents are templates over `item` and `sample`.
         scale: Lowest and highest score.
-        sampling_params: More settings of the request: temperature, top_p, seed, reasoning_effort, penalties, and the
-            answer's limit (max_completions_tokens, as OpenAI's graders call it). No others, and each within its
-            bounds: see `judges.asking.settings`.
+        sampling_params: Further settings of the request: temperature, top_p, seed, reasoning_effort, penalties, and the
+            reply limit (max_completions_tokens, as OpenAI's graders call it). No others, and each within its bounds:
+            see `judges.asking.settings`.
 
-    With `platform="openai"` a score outside the scale is clamped. An answer without a number is a failed grade, where
-    OpenAI counts it as 0.
+    With `platform="openai"` a score outside the scale is clamped. A reply without a number is a failed grade; OpenAI counts
+    it as 0.
 
     Source: OpenAI (`score_model`).
     """
@@ -52,7 +52,7 @@ class ScoreJudge(TemplatedJudge):
         params = check_sampling(self.sampling_params)
         params = {name: value for name, value in params.items() if value is not None}
         settings = super().request_settings()
-        # One limit only: the parameters have it already, perhaps under another of its names.
+        # One limit only: the parameters may have it already, under another of its names.
         if any(name in params for name in ANSWER_LIMITS):
             settings.pop("max_tokens")
         return {**settings, **params}

@@ -1,4 +1,4 @@
-"""The base of OpenAI's judges: message templates for the question, steps and a result for the answer."""
+"""The base of OpenAI's judges: message templates for the request, steps and a result in the reply."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class TemplatedJudge(Judge):
             compile_template(message["content"], "openai")
 
     def system_prompt(self) -> str:
-        """What the answer must look like; goes before the author's messages."""
+        """The required format of the reply; precedes the author's messages."""
         raise NotImplementedError
 
     def preview(self, sample: Sample | StringThread) -> Messages:
@@ -69,7 +69,7 @@ class TemplatedJudge(Judge):
 
 
 def steps_format(result: Mapping[str, Any]) -> dict[str, Any]:
-    """The `response_format` of an answer with `steps` and a `result` of this JSON schema."""
+    """The `response_format` of a reply with `steps` and a `result` of this JSON schema."""
     properties = {"steps": _STEPS, "result": dict(result)}
     return json_schema(
         {
@@ -87,7 +87,7 @@ def _render(text: str, values: Mapping[str, Any]) -> str:
 
 
 def conclusions(answer: Mapping[str, Any]) -> str:
-    """The conclusions of an answer's steps, one on each line."""
+    """The conclusions of a reply's steps, one per line."""
     steps = answer.get("steps")
     if not isinstance(steps, list):
         return ""

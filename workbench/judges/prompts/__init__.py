@@ -1,1 +1,1 @@
-"""The prompts as jinja2 files, and what fills them."""
+"""The prompts as jinja2 files, and the code that fills them."""

@@ -1,4 +1,4 @@
-"""Renders the built-in prompts, which are jinja2 files beside this module."""
+"""Renders the built-in prompts, which are jinja2 files next to this module."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ def prompt(name: str, material: Mapping[str, Any] | None = None, **variables: An
 
     Args:
         name: The file's name without its ending.
-        material: What is judged and what it is compared with: texts, and lists of texts. The prompt puts them between
-            tags that they cannot close; see `tag_marks`.
+        material: The judged texts and those they are compared with: texts, and lists of texts. The prompt puts them
+            between tags that they cannot close; see `tag_marks`.
         variables: The other variables, which come from the judge's author.
     """
     values = {} if material is None else {**material, "tag_mark": tag_mark(material)}

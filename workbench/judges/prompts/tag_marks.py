@@ -1,10 +1,10 @@
 """Makes the tags around the judged texts of a prompt unforgeable: no text can close its own tag.
 
-A completion is written by whatever is being judged, so it may hold "</completion>" and instructions after it. Where
-any of a question's texts holds the name of one of our tags, all tags of that question get a mark that is in none of
-the texts: `<completion-1f0c9a2e>`. The name alone is enough to require it: a model may read `<|/completion|>` or
-`&lt;/completion&gt;` as a tag too, and nobody can list all such brackets. The mark depends on the texts alone, so that
-a question, and with it the key of its stored answer, is the same in every run.
+A judged completion is untrusted, so it may contain "</completion>" and instructions after it. If any of a request's texts
+contains the name of one of these tags, all tags of that request get a suffix that is in none of the texts:
+`<completion-1f0c9a2e>`. The name alone triggers it: a model may read `<|/completion|>` or `&lt;/completion&gt;` as a tag too,
+and a list of such brackets would be incomplete. The suffix depends on the texts alone, so that a request, and with it the key
+of its stored reply, is the same in every run.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _CONTROL_BYTES = bytes([*range(9), *range(14, 32), 127])
 
 
 def tag_mark(material: Mapping[str, Any]) -> str:
-    """What to append to the tags' names: "" unless a text of the material holds one of these names.
+    """The suffix of the tags' names: "" unless a text of the material contains one of these names.
 
     Args:
         material: Texts, and lists of texts, by name.
@@ -57,6 +57,6 @@ def _texts(values: Iterable[Any]) -> Iterator[str]:
 def _has_tag_name(text: str) -> bool:
     """Whether a tag's name is in a text: in any letter case, in full-width letters, or with invisible characters."""
     plain = text if text.isascii() else unicodedata.normalize("NFKC", text)
-    # Dropping all that is not ASCII by now also drops zero-width characters.
+    # Dropping all that is not ASCII at this point also drops zero-width characters.
     folded = plain.encode("ascii", "ignore").translate(None, _CONTROL_BYTES).lower().decode()
     return any(name in folded for name in _TAG_NAMES)

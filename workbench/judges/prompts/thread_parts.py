@@ -1,4 +1,4 @@
-"""The parts of a thread that the built-in prompts show: the question, and the conversation around it."""
+"""The parts of a thread that the built-in prompts show: the prompt, and the conversation around it."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ __all__ = ["conversation", "question", "question_and_context"]
 
 
 def question(thread: StringThread) -> str:
-    """The last user turn before the answer; "" where there is none."""
+    """The last user turn before the completion; "" if there is none."""
     return next((turn.content for turn in reversed(thread.messages()) if turn.role == "user"), "")
 
 
 def question_and_context(thread: StringThread) -> tuple[str, str]:
-    """The last user turn, and the other turns as text, without the system prompt and the answer."""
+    """The last user turn, and the other turns as text, without the system prompt and the completion."""
     turns = thread.messages()
     last = max((index for index, turn in enumerate(turns) if turn.role == "user"), default=None)
     context = [turn for index, turn in enumerate(turns) if index != last and turn.role != "system"]
@@ -22,7 +22,7 @@ def question_and_context(thread: StringThread) -> tuple[str, str]:
 
 
 def conversation(thread: StringThread, *, exclude_role: str = "") -> str:
-    """All turns before the answer as text, without those of one role."""
+    """All turns before the completion as text, without those of one role."""
     return _text([turn for turn in thread.messages() if turn.role != exclude_role])
 
 

@@ -1,1 +1,1 @@
-"""The agent judge: a model that works with tools and hands its grade in by calling one."""
+"""The agent judge: a model that works with tools and submits its grade by calling one."""

@@ -1,4 +1,4 @@
-"""Reads Letta's agent files (.af): one agent's system prompt, memory, model and tools, as plain data."""
+"""Parses Letta's agent files (.af): one agent's system prompt, memory, model and tools, as plain data."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _ANY_ARGUMENTS = {"type": "object", "properties": {}, "additionalProperties": Tr
 
 @dataclass(frozen=True)
 class AgentTool:
-    """A tool as its file has it.
+    """A tool in an agent file.
 
     Attributes:
         name: The name by which the model calls it, and of its function in the module.
-        source: Its Python module; "" where the file holds none: then it is a tool of Letta's own.
-        definition: The tool as the model sees it, in OpenAI's shape.
+        source: Its Python module; "" for a built-in tool of Letta, whose file contains none.
+        definition: The tool as the model sees it, in OpenAI's format.
     """
 
     name: str
@@ -45,9 +45,9 @@ class AgentTool:
 
 @dataclass(frozen=True)
 class AgentFile:
-    """The content of an agent file, read without running any of its code.
+    """The content of an agent file, parsed without running any of its code.
 
-    Today's files hold a list under `agents`, with tools and memory blocks beside it; older files are the agent itself.
+    Current files have a list under `agents`, and tools and memory blocks next to it; older files are the agent itself.
 
     Raises:
         FormatError: From the properties: there is not exactly one agent, or it names no model.
@@ -62,13 +62,13 @@ class AgentFile:
         if not isinstance(agents, list):
             return self.content
         is_single = len(agents) == 1 and isinstance(agents[0], Mapping)
-        refuse_unless(is_single, "an agent judge needs one agent", len(agents), "one")
+        refuse_unless(is_single, "an agent judge needs exactly one agent", len(agents), "one")
         state: Mapping[str, Any] = agents[0]
         return state
 
     @property
     def tools(self) -> dict[str, AgentTool]:
-        """The agent's tools by name: those it lists, or all of the file where it lists none."""
+        """The agent's tools by name: those it lists, or all of the file if it lists none."""
         records = _mappings(self.content.get("tools"))
         listed = self.state.get("tool_ids")
         if isinstance(listed, list) and listed:
@@ -77,7 +77,7 @@ class AgentFile:
 
     @property
     def model(self) -> str:
-        """The model the agent names."""
+        """The agent's model."""
         name = self._model_value
         is_name = isinstance(name, str) and name
         refuse_unless(is_name, "the agent names no model", name or "", "llm_config.model, or model=")
@@ -109,7 +109,7 @@ class AgentFile:
         return "\n\n".join(filter(None, [str(self.state.get("system") or ""), *sections]))
 
     def check_grade_tool(self, name: str) -> None:
-        """Refuse a file whose tool for handing in the grade is missing, or does not take `score` and `rationale`.
+        """Reject a file whose tool for submitting the grade is missing, or does not take `score` and `rationale`.
 
         Raises:
             FormatError: It names the tools of the file.
@@ -117,11 +117,11 @@ class AgentFile:
         expected = f"def {name}(score: float, rationale: str)"
         if name not in self.tools:
             raise FormatError(
-                f"the agent has no tool {name!r} to hand its grade in",
+                f"the agent has no tool {name!r} to submit its grade with",
                 found=", ".join(sorted(self.tools)) or "no tools", expected=expected,
                 hint="name another one: judge_tool_name=",
             )  # fmt: skip
-        # By the text alone: parsing a stranger's source is left to the sandbox.
+        # By the text alone: untrusted source is parsed only in the sandbox.
         source = self.tools[name].source
         missing = [
             part for part in ("score", "rationale") if f"{part}:" not in source and f"{part} :" not in source

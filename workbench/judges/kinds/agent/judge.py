@@ -1,4 +1,4 @@
-"""The agent judge: a model with an agent's system prompt and tools, which hands its grade in by calling one."""
+"""The agent judge: a model with an agent's system prompt and tools, which submits its grade by calling one."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from workbench.thread import StringThread
 __all__ = ["AgentJudge"]
 
 _MAX_FILE_BYTES = 16 * 2**20
-"""Size of an agent file at most. Ours."""
+"""Maximum size of an agent file. Workbench limit."""
 _SUBMIT_TOOL: dict[str, Any] = {
     "name": "submit_grade",
     "source_code": 'def submit_grade(score: float, rationale: str):\n    """Hand the grade in."""\n',
@@ -54,31 +54,31 @@ _SUBMIT_TOOL: dict[str, Any] = {
 @kind("agent-judge", family="judges")
 @dataclass(frozen=True, kw_only=True)
 class AgentJudge(RubricPrompt):
-    """A score and rationale that an agent hands in by calling a tool.
+    """A score and rationale that an agent submits by calling a tool.
 
     The agent is the content of a Letta agent file (.af): its system prompt, memory blocks, model and tools. The first
-    call of the judge's tool is the grade; its arguments are read, and it is not run. Other tools run in the sandbox,
-    each call in a fresh worker, and their results go back to the model. Where a tool raises, takes too long, does not
-    exist or has no source (as Letta's own, which work on its memory), the model gets an error text and goes on;
-    `send_message` is answered "OK". Metadata: `tool_runs`, how many calls were answered, and `tools`, their names.
+    call of the judge's tool is the grade; its arguments are parsed, and it is not run. Other tools run in the sandbox,
+    each call in a new worker, and their results are returned to the model. If a tool raises, times out, does not exist
+    or has no source (as Letta's built-in tools, which work on its memory), the model gets an error text and continues;
+    `send_message` returns "OK". Metadata: `tool_runs`, how many calls got a result, and `tools`, their names.
 
-    A file's tools are *imported* source: they run only where the kernel confines them, or when trusted.
+    A file's tools are *imported* source: they run only under kernel confinement, or when trusted.
 
     Attributes:
-        agent: The .af file's content. It must hold one agent, and a tool named `judge_tool_name` whose source
+        agent: The .af file's content. It must contain one agent, and a tool named `judge_tool_name` whose source
             has the parameters `score:` and `rationale:`.
-        judge_tool_name: The tool that hands the grade in.
-        model: "" for the agent's own.
-        max_steps: Answers the agent may give until it hands the grade in, 200 at most.
+        judge_tool_name: The tool that submits the grade.
+        model: "" for the agent's model.
+        max_steps: Maximum number of replies until the agent submits the grade, up to 200.
         tool_timeout: Seconds a call of a tool may take.
-        tool_memory_mb: MiB of address space that a call may use beyond what a worker starts with.
-        imported: Whether somebody else wrote the tools.
-        trusted_sha256: Hash of tools that may run even where the machine cannot confine them; "" for none.
+        tool_memory_mb: MiB of address space that a call may use in addition to a worker's initial memory.
+        imported: Whether the tools come from a file or store and so are untrusted.
+        trusted_sha256: Hash of tools that may run even if the machine cannot confine them; "" for none.
 
-    A model that answers in text, without a call, is reminded once that the grade is missing. With `platform="letta"` it is
-    not reminded, a missing score is 0.0 and any score is clamped to 0..1.
+    A model that replies with text, without a call, is reminded once that the grade is missing. With `platform="letta"` it
+    is not reminded, a missing score is 0.0 and any score is clamped to 0..1.
 
-    Error kinds: as `Judge`; sandbox where a tool may not run here.
+    Error kinds: as `Judge`; sandbox if a tool may not run here.
 
     Source: Letta Evals (`rubric` with `agent_file`).
     """
@@ -97,7 +97,7 @@ class AgentJudge(RubricPrompt):
         "tool_timeout": IMPORTED_SECONDS,
         "tool_memory_mb": IMPORTED_MB,
     }
-    """The most that a file or a store may set; see `workbench.serialization.limit_imported`."""
+    """The maximum that a file or a store may set; see `workbench.serialization.limit_imported`."""
 
     def __post_init__(self, prompt_path: str | os.PathLike[str] | None) -> None:
         super().__post_init__(prompt_path)
@@ -113,7 +113,7 @@ class AgentJudge(RubricPrompt):
             object.__setattr__(self, "model", self._file.model if from_file else default)
 
     def _default_model(self) -> str:
-        return ""  # `__post_init__` chooses: the agent's own model goes before the environment's
+        return ""  # `__post_init__` chooses: the agent's model has priority over the environment's
 
     @classmethod
     def from_file(cls, path: str | os.PathLike[str], *, trust: bool = False, **settings: Any) -> Self:
@@ -121,11 +121,11 @@ class AgentJudge(RubricPrompt):
 
         Args:
             path: The .af file.
-            trust: Run its tools even where the machine cannot confine them. Read them first.
+            trust: Run its tools even if the machine cannot confine them. Read them first.
             settings: Other fields: `prompt` or `prompt_path`, `judge_tool_name`, ...
 
         Raises:
-            FormatError: There is no such file, it is no JSON, or its agent cannot judge.
+            FormatError: There is no such file, it is not JSON, or its agent cannot judge.
         """
         content = _read_json(Path(path).expanduser())
         judge = cls(agent=content, imported=True, **settings)
@@ -141,13 +141,13 @@ class AgentJudge(RubricPrompt):
         parameters. The tool `submit_grade` is added.
 
         Args:
-            tools: Functions with named parameters, sync or async; what they return reaches the model as text, or as JSON.
-            model: The model to ask.
+            tools: Functions with named parameters, sync or async; their results reach the model as text, or as JSON.
+            model: The model to call.
             system: The system prompt.
             settings: Other fields: `prompt` or `prompt_path`, `max_steps`, `tool_timeout`, ...
 
         Raises:
-            CaptureError: A function needs something that cannot be put into a module of its own.
+            CaptureError: A function needs something that cannot be captured in a separate module.
         """
         agent = {
             "agents": [{"system": system, "llm_config": {"model": model}}],
@@ -175,11 +175,11 @@ class AgentJudge(RubricPrompt):
         return self.trusted_sha256 == tools_sha256(self._file)
 
     def trusted(self) -> Self:
-        """The same judge, whose tools may run where the machine cannot confine them."""
+        """The same judge, whose tools may run on a machine that cannot confine them."""
         return replace(self, trusted_sha256=tools_sha256(self._file))
 
     def as_imported(self, *, trust: bool = False) -> Self:
-        """The same judge with its tools marked as somebody else's: they run only where the kernel confines them."""
+        """The same judge with its tools marked as imported: they run only under kernel confinement."""
         imported = replace(self, imported=True, trusted_sha256="")
         return imported.trusted() if trust else imported
 
@@ -189,7 +189,7 @@ class AgentJudge(RubricPrompt):
         return "turn"
 
     def check_ready(self) -> None:
-        """See `Judge.check_ready`; also refuse tools that may not run here.
+        """See `Judge.check_ready`; also reject tools that may not run here.
 
         Raises:
             IsolationError: The tools are imported, and the kernel cannot confine them.
@@ -198,14 +198,14 @@ class AgentJudge(RubricPrompt):
         self._tool_box.check_ready()
 
     def preview(self, sample: Sample | StringThread) -> Messages:
-        """The agent's system prompt with its memory, and the question."""
+        """The agent's system prompt with its memory, and the request."""
         text = self.user_message(as_sample(sample), low=0.0, high=1.0, tool=self.judge_tool_name)
         system = self._file.system
         system_messages = [{"role": "system", "content": system}] if system else []
         return [*system_messages, {"role": "user", "content": text}]
 
     def answer_format(self) -> None:
-        """No format: the grade comes as a tool call."""
+        """No format: the grade is a tool call."""
         return
 
     def request_settings(self) -> dict[str, Any]:
@@ -216,7 +216,7 @@ class AgentJudge(RubricPrompt):
         }
 
     async def ask(self, sample: Sample, replies: list[Reply]) -> Grade:
-        """Ask until the agent hands in its grade."""
+        """Send requests until the agent submits its grade."""
         messages = self.preview(sample)
         reminded = bool(self.platform)  # platforms never remind
         for _ in range(self.max_steps):
@@ -227,7 +227,7 @@ class AgentJudge(RubricPrompt):
                 return self._with_tool_names(self._grade_of(grade_calls), replies)
             if not reply.tool_calls and reminded:
                 raise AnswerError(
-                    ErrorKind.JUDGE_PARSE, f"no {self.judge_tool_name} call in the agent's answer"
+                    ErrorKind.JUDGE_PARSE, f"no {self.judge_tool_name} call in the agent's reply"
                 )
             reminded = reminded or not reply.tool_calls
             try:
@@ -235,23 +235,23 @@ class AgentJudge(RubricPrompt):
             except SandboxError as error:
                 return self._with_tool_names(Grade.failed(ErrorKind.SANDBOX, str(error)), replies)
         raise AnswerError(
-            ErrorKind.JUDGE_PARSE, f"no {self.judge_tool_name} call within {self.max_steps} answers"
+            ErrorKind.JUDGE_PARSE, f"no {self.judge_tool_name} call within {self.max_steps} replies"
         )
 
     def _grade_of(self, calls: list[dict[str, Any]]) -> Grade:
-        """The grade of the first call; under our own rules all calls must agree."""
+        """The grade of the first call; under the workbench's rules all calls must agree."""
         grade = self.read(_arguments(calls[0]))
         other_scores = [] if self.platform else [self.read(_arguments(call)).score for call in calls[1:]]
         different = next((score for score in other_scores if score != grade.score), None)
         if different is not None:
             raise AnswerError(
                 ErrorKind.JUDGE_PARSE,
-                f"the agent handed in two grades: {grade.score:g} and {different:g}",
+                f"the agent submitted two grades: {grade.score:g} and {different:g}",
             )
         return grade
 
     async def _next_messages(self, reply: Reply) -> Messages:
-        """The reply and the results of its tools; after a reply without calls, a reminder of the grade."""
+        """The reply and the results of its tools; after a reply without calls, a reminder to submit the grade."""
         answer: dict[str, Any] = {"role": "assistant", "content": reply.text}
         if not reply.tool_calls:
             return [
@@ -271,7 +271,7 @@ class AgentJudge(RubricPrompt):
     def _with_tool_names(self, grade: Grade, replies: list[Reply]) -> Grade:
         """The grade with the tools that were called before it in its metadata."""
         names_by_reply = [[_name(call) for call in reply.tool_calls] for reply in replies]
-        # The calls of the reply with the grade were not answered.
+        # The calls of the reply with the grade got no result.
         names = [name for names in names_by_reply if self.judge_tool_name not in names for name in names]
         return replace(grade, metadata={**grade.metadata, "tool_runs": len(names), "tools": names})
 
@@ -281,7 +281,7 @@ class AgentJudge(RubricPrompt):
         if not isinstance(arguments, dict):
             raise AnswerError(
                 ErrorKind.JUDGE_PARSE,
-                f"{self.judge_tool_name} was called with {text[:200]!r}, no JSON object",
+                f"{self.judge_tool_name} was called with {text[:200]!r}, not a JSON object",
             )
         score = arguments.get("score", 0.0 if self.platform == "letta" else None)
         return Grade(score_value(score, self.platform), reasoning=str(arguments.get("rationale") or ""))

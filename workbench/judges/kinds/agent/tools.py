@@ -1,7 +1,7 @@
 """Runs an agent's tools in the sandbox: Python functions of an agent file or a notebook cell.
 
-A call runs in a fresh locked worker, under the same limits and rules of trust as a grade function. What the tool
-returns or raises goes back to the model as text; no state is kept from one call to the next.
+A call runs in a new sandboxed worker, under the same limits and rules of trust as a grade function. What the tool
+returns or raises is sent to the model as text; no state is shared between calls.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ from workbench.thread import StringThread
 __all__ = ["MAX_CALLS", "MAX_RESULT", "ToolBox", "call_tools", "tool_record", "tools_sha256"]
 
 MAX_RESULT = 10_000
-"""Characters of a tool's result or error that the model gets. Ours."""
+"""Maximum characters of a tool's result or error that the model gets. Workbench limit."""
 
 MAX_CALLS = 32
-"""Tool calls of one reply that are run; the others are answered with an error. Ours."""
+"""Maximum tool calls of one reply that are run; the others get an error. Workbench limit."""
 
 _SEND_MESSAGE = "send_message"
-"""Letta's tool for talking to the user. It has no effect here, so it is answered without being run."""
+"""Letta's tool for messages to the user. It has no effect here, so it returns without being run."""
 
-# A tool runs as a grade function: its call's arguments are the submission, and the rationale carries its result.
+# A tool runs as a grade function: its call's arguments are the submission, and the rationale contains its result.
 # `_LETTAS` are parameters that Letta adds to tools for its own use, so most functions do not take them.
 _RUNNER_TEMPLATE = """
 import inspect as _inspect
@@ -85,10 +85,10 @@ class ToolBox:
 
     Args:
         file: The agent's file.
-        grade_tool: The tool that hands in the grade: its call is read, not run.
+        grade_tool: The tool that submits the grade: its call is parsed, not run.
         timeout: Seconds a call may take.
-        memory_mb: MiB of address space that a call may use beyond what a worker starts with.
-        kernel_only: Whether somebody else wrote the sources: they run only where the kernel confines them.
+        memory_mb: MiB of address space that a call may use in addition to a worker's initial memory.
+        kernel_only: Whether the sources are untrusted: they run only under kernel confinement.
     """
 
     file: AgentFile
@@ -98,14 +98,14 @@ class ToolBox:
     kernel_only: bool
 
     def check_ready(self) -> None:
-        """Refuse imported tools where the kernel cannot confine them.
+        """Reject imported tools if the kernel cannot confine them.
 
         Raises:
             IsolationError: It names the isolation level of this machine, and what to do.
         """
         for runner in self._runners.values():
             runner.check_ready()
-            return  # the answer is the same for all
+            return  # the result is the same for all
 
     async def call(self, name: str, arguments: str) -> str:
         """The result of one call of a tool as text for the model, or why there is none.
@@ -166,7 +166,7 @@ _ERROR_TEXTS = {
     ErrorKind.MEMORY: "it took too much memory",
     ErrorKind.CRASH: "its process ended",
 }
-"""Texts for the model, in place of the grader's own messages, which speak of scores and of the runner's lines."""
+"""Texts for the model, instead of the grader's messages, which are about scores and the runner's lines."""
 
 
 def _result_text(name: str, grade: Grade) -> str:
@@ -185,7 +185,7 @@ async def call_tools(tool_box: ToolBox, calls: list[tuple[str, str]]) -> list[st
 
 
 def tools_sha256(file: AgentFile) -> str:
-    """Hash of the names and sources of an agent's tools, which trust is bound to."""
+    """Hash of the names and sources of an agent's tools, to which trust is bound."""
     sources = [[tool.name, tool.source] for tool in file.tools.values()]
     return hashlib.sha256(json.dumps(sources).encode()).hexdigest()
 
@@ -194,7 +194,7 @@ def tool_record(fn: Callable[..., Any]) -> dict[str, Any]:
     """A Python function as a tool's record in an agent file: captured, with a schema of its signature and docstring.
 
     Raises:
-        CaptureError: The function reads something that cannot be put into a module of its own.
+        CaptureError: The function reads something that cannot be captured in a separate module.
         FormatError: It is a lambda, or a parameter cannot be passed by name.
     """
     if getattr(fn, "__name__", "") == "<lambda>":

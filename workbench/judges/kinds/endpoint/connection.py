@@ -1,4 +1,4 @@
-"""Requests to a reward server: what is sent, what may come back, and when it is asked again."""
+"""Requests to a reward server: what is sent, what may be returned, and when it is retried."""
 
 from __future__ import annotations
 
@@ -33,40 +33,40 @@ __all__ = [
 ]
 
 MAX_ANSWER_BYTES = 8 * 2**20
-"""Bytes of an answer that are read at most. Ours: room for the metadata of 32 rows."""
+"""Maximum bytes of a response. Workbench limit: enough for the metadata of 32 rows."""
 
 _SHOWN_BYTES = 4_096
-"""Bytes of an answer that an error may quote. The grader cuts the text to 300 characters after it has removed keys."""
+"""Maximum bytes of a response in an error. The grader truncates the text to 300 characters after it has removed keys."""
 
 _CONCURRENCY = 8
-"""Requests at once. Adaptive's own client opens 32 connections, which a plain development server answers with resets."""
+"""Concurrent requests. Adaptive's client opens 32 connections, which a plain development server rejects with resets."""
 
 _TRANSIENT_STATUSES = frozenset({429, 502, 503, 504})
-"""Statuses of an overload or outage, after which the request is tried again."""
+"""Statuses of an overload or outage, after which the request is retried."""
 _FIRST_WAIT = 0.2
-"""Seconds before the second try; doubled for each further one. Ours."""
+"""Seconds before the second try; doubled for each further one. Workbench default."""
 _MAX_WAIT = 60.0
-"""Seconds; a service that asks for a longer wait is not waited for. Ours."""
+"""Seconds; the client does not wait for a service that requests a longer wait. Workbench limit."""
 _STOP_CHECK_SECONDS = 0.1
-"""Time between two checks whether the run is to stop: too short for a person to notice."""
+"""Seconds between two checks whether the run is to stop: too short to notice."""
 
 SECRET_NAME = re.compile(r"auth|key|token|secret|cookie|password|signature", re.IGNORECASE)
 
 
 class EndpointError(WorkbenchError):
-    """The service did not answer as the protocol requires."""
+    """The service's response does not follow the protocol."""
 
 
 class RunStoppedError(Exception):
-    """The run was stopped while a request was under way."""
+    """The run was stopped while a request was in flight."""
 
 
 class _TransientError(Exception):
-    """A try failed in a way that may pass.
+    """A try failed in a way that may be transient.
 
     Args:
         error: The error to raise when there is no try left.
-        wait: Seconds that the service asks to wait; None where it does not say.
+        wait: Seconds that the service requests to wait; None if it requests none.
     """
 
     def __init__(self, error: EndpointError, wait: float | None = None) -> None:
@@ -76,12 +76,12 @@ class _TransientError(Exception):
 
 @dataclass(frozen=True)
 class RequestPolicy:
-    """How a service may be asked.
+    """How to call a service.
 
     Attributes:
         timeout: Seconds one try may take.
         max_tries: Tries, the first one included.
-        public_only: Whether to refuse addresses of this machine and its network, whatever the name resolves to.
+        public_only: Whether to reject addresses of this machine and its network, also those that the name resolves to.
     """
 
     timeout: float
@@ -91,11 +91,11 @@ class RequestPolicy:
 
 @dataclass
 class RewardServerConnection:
-    """A run's HTTP connections, and its requests under way.
+    """A run's HTTP connections, and its requests in flight.
 
     Attributes:
         client: An `httpx.AsyncClient`.
-        concurrency: Limits the requests under way.
+        concurrency: Limits the requests in flight.
     """
 
     client: Any
@@ -104,7 +104,7 @@ class RewardServerConnection:
     _tasks: set[asyncio.Task[Any]] = field(default_factory=set)
 
     def stop(self) -> None:
-        """Cancel every request under way, and refuse new ones."""
+        """Cancel every request in flight, and reject new ones."""
         self._stopped.set()
         for task in self._tasks:
             task.cancel()
@@ -112,18 +112,18 @@ class RewardServerConnection:
     async def ask(
         self, method: str, address: str, *, body: Any = None, headers: Mapping[str, str], policy: RequestPolicy
     ) -> Any:  # fmt: skip
-        """The service's answer, parsed as JSON.
+        """The service's response, parsed as JSON.
 
         Args:
             method: GET or POST.
             address: The whole URL.
             body: Sent as JSON.
-            headers: Sent as they are.
-            policy: How long, how often and where it may be asked.
+            headers: Sent unchanged.
+            policy: Timeout, tries and allowed addresses.
 
         Raises:
-            EndpointError: There is no answer, or none that can be read.
-            TimeoutError: There is no answer in time. It is not asked again: the service may still be at work.
+            EndpointError: There is no response, or none that can be parsed.
+            TimeoutError: There is no response in time. No retry: the service may still be at work.
             IsolationError: The address is internal, and the policy allows public ones only.
             RunStoppedError: See `stop`.
         """
@@ -137,14 +137,14 @@ class RewardServerConnection:
         try:
             return await task
         except asyncio.CancelledError:
-            # `stop` cancels the request; a cancellation of the caller itself must go on as one.
+            # `stop` cancels the request; a cancellation of the caller itself must propagate as one.
             caller = asyncio.current_task()
             if self._stopped.is_set() and not (caller and caller.cancelling()):
                 raise RunStoppedError from None
             raise
         except (WorkbenchError, TimeoutError) as error:
-            # httpx's error stands there, and holds the request with its headers. Some programs pickle contexts, too, such as
-            # Dask's.
+            # httpx's error would be the context there, and contains the request with its headers. Some programs pickle
+            # contexts, too, such as Dask's.
             error.__context__ = None
             raise
         finally:
@@ -155,7 +155,7 @@ class RewardServerConnection:
     ) -> Any:
         for retry in range(policy.max_tries):
             try:
-                # In this order: waiting for its turn takes nothing of a request's own time.
+                # In this order: the wait for a turn does not count towards a request's time.
                 async with self.concurrency, asyncio.timeout(policy.timeout):
                     return await self._send_once(method, address, request, policy)
             except _TransientError as failure:
@@ -163,7 +163,7 @@ class RewardServerConnection:
                 if retry + 1 == policy.max_tries or wait > _MAX_WAIT:
                     raise failure.error from None
             await _pause(wait)
-        raise EndpointError("the endpoint was not asked")
+        raise EndpointError("the request to the endpoint was not sent")
 
     async def _send_once(
         self, method: str, address: str, request: dict[str, Any], policy: RequestPolicy
@@ -180,7 +180,7 @@ class RewardServerConnection:
             if isinstance(error, TimeoutError):  # an OSError too
                 raise
             found = f"{type(error).__name__}: {error}"[:300]
-            failure = EndpointError("the endpoint did not answer", where=address, found=found)
+            failure = EndpointError("the endpoint did not respond", where=address, found=found)
             if isinstance(error, httpx.NetworkError | httpx.RemoteProtocolError | socket.gaierror):
                 raise _TransientError(failure) from None
             raise failure from None
@@ -204,7 +204,7 @@ class RewardServerConnection:
             try:
                 return await self._send(method, url.copy_with(host=host), request)
             except httpx.ConnectError:
-                continue  # another of its addresses may answer
+                continue  # another of its addresses may respond
         return await self._send(method, url.copy_with(host=hosts[-1]), request)
 
 
@@ -213,7 +213,7 @@ async def _pause(seconds: float) -> None:
 
 
 def _backoff(retry: int) -> float:
-    """Seconds: twice as many each time, with a random part, so that rows do not return all at once."""
+    """Seconds: doubled with each try, with a random part, so that rows do not return simultaneously."""
     return float(_FIRST_WAIT * 2**retry * random.uniform(0.75, 1.25))  # noqa: S311 (no secret)
 
 
@@ -224,11 +224,11 @@ async def open_connection(
     """A new connection. Redirects are not followed, and the environment's proxies and .netrc logins are not used.
 
     Args:
-        cancel: Cancels the requests under way when it is set.
+        cancel: Cancels the requests in flight when it is set.
     """
     import httpx
 
-    # No timeout of httpx's, which limits each step of a request: `RequestPolicy.timeout` limits a whole try.
+    # No timeout of httpx, which limits each step of a request: `RequestPolicy.timeout` limits a whole try.
     async with httpx.AsyncClient(follow_redirects=False, trust_env=False, timeout=None) as client:  # noqa: S113
         connection = RewardServerConnection(client, asyncio.Semaphore(_CONCURRENCY))
         watcher = None if cancel is None else asyncio.ensure_future(_watch(connection, cancel))
@@ -249,7 +249,7 @@ async def _read_body(answer: Any) -> bytes:
     # A compressed body could unpack to far more than the bytes counted here.
     if (encoding := answer.headers.get("content-encoding", "identity")) != "identity":
         raise EndpointError(
-            "the endpoint's answer is compressed, which was not asked for", found=encoding[:80]
+            "the endpoint's response is compressed, which was not requested", found=encoding[:80]
         )
     chunks: list[bytes] = []
     size = 0
@@ -257,7 +257,7 @@ async def _read_body(answer: Any) -> bytes:
         size += len(chunk)
         if size > MAX_ANSWER_BYTES:
             raise EndpointError(
-                "the endpoint's answer is too large", expected=f"at most {MAX_ANSWER_BYTES:,} bytes"
+                "the endpoint's response is too large", expected=f"at most {MAX_ANSWER_BYTES:,} bytes"
             )
         chunks.append(chunk)
     return b"".join(chunks)
@@ -267,7 +267,7 @@ def _parse(answer: Any, body: bytes) -> Any:
     status, body_start = answer.status_code, body[:_SHOWN_BYTES].decode("utf-8", "replace")
     if status != 200:
         hint = "redirects are not followed; give the final address" if 300 <= status < 400 else ""
-        failure = EndpointError(f"the endpoint answered with status {status}", found=body_start, hint=hint)
+        failure = EndpointError(f"the endpoint returned status {status}", found=body_start, hint=hint)
         if status in _TRANSIENT_STATUSES:
             raise _TransientError(failure, retry_after(answer.headers))
         raise failure
@@ -275,20 +275,20 @@ def _parse(answer: Any, body: bytes) -> Any:
         return json.loads(body, parse_constant=_refuse_constant, object_pairs_hook=_refuse_repeated_keys)
     except (ValueError, RecursionError) as error:
         reason = f": {error}" if isinstance(error, _InvalidJsonError) else ""
-        raise EndpointError(f"the endpoint's answer is no JSON{reason}", found=body_start) from None
+        raise EndpointError(f"the endpoint's response is not JSON{reason}", found=body_start) from None
 
 
 class _InvalidJsonError(ValueError):
-    """JSON that Python's parser accepts and we refuse."""
+    """JSON that Python's parser accepts and the workbench rejects."""
 
 
 def _refuse_constant(name: str) -> NoReturn:
-    raise _InvalidJsonError(f"{name} is no finite number")
+    raise _InvalidJsonError(f"{name} is not a finite number")
 
 
 def _refuse_repeated_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if key := repeated_key(pairs):
-        raise _InvalidJsonError(f"an object holds the key {key} twice")
+        raise _InvalidJsonError(f"an object has the key {key} twice")
     return dict(pairs)
 
 
@@ -299,7 +299,7 @@ def route_url(url: str, route: str) -> str:
 
 
 def check_url(url: Any) -> None:
-    """Refuse what is no URL of a service.
+    """Reject a text that is not the URL of a service.
 
     Raises:
         FormatError: It is not http or https, or has a name, a password, a query or a fragment.
@@ -308,9 +308,9 @@ def check_url(url: Any) -> None:
     try:
         parts = urlsplit(url)
         host, has_login = parts.hostname, parts.username or parts.password
-        parts.port  # noqa: B018 (raises where it is no number)
+        parts.port  # noqa: B018 (raises if it is not a number)
     except ValueError as error:
-        raise FormatError("url is no address", found=str(error)) from None
+        raise FormatError("url is not an address", found=str(error)) from None
     refuse_unless(
         parts.scheme in {"http", "https"} and host,
         "url must be an http or https address",
@@ -318,24 +318,24 @@ def check_url(url: Any) -> None:
         "https://host/path",
     )
     refuse_unless(
-        not has_login, "url may hold no name or password", "", "headers, with values from the environment"
+        not has_login, "url may not contain a name or password", "", "headers, with values from the environment"
     )
     refuse_unless(
-        not parts.query and not parts.fragment, "url may have no query: the routes are put behind it", url
+        not parts.query and not parts.fragment, "url may not have a query: the routes are appended to it", url
     )
 
 
 def check_header(name: Any, value: Any) -> None:
-    """Refuse an invalid header, and one that holds a secret in plain text.
+    """Reject an invalid header, and one that contains a secret in plain text.
 
     Raises:
-        FormatError: It says how to give a secret.
+        FormatError: It explains how to give a secret.
     """
     refuse_unless(isinstance(name, str) and isinstance(value, str), "headers must be texts", name)
-    refuse_unless(re.fullmatch(r"[\w!#$%&'*+.^`|~-]+", name, re.ASCII), "this is no header's name", name)
+    refuse_unless(re.fullmatch(r"[\w!#$%&'*+.^`|~-]+", name, re.ASCII), "this is not a valid header name", name)
     refuse_unless(value.isprintable() and value.isascii(), f"header {name!r} must be one line of ASCII")
     if SECRET_NAME.search(name) and not value.startswith("$"):
         raise FormatError(
-            f"header {name!r} looks like a secret, which no file may hold", expected="$NAME of an environment variable",
+            f"header {name!r} looks like a secret, which no file may contain", expected="$NAME of an environment variable",
             hint=f"set the variable, and write headers={{{name!r}: '$NAME'}}",
         )  # fmt: skip

@@ -1,4 +1,4 @@
-"""The endpoint grader: a service of the user's that scores threads, by Adaptive's reward-server protocol."""
+"""The endpoint grader: a user's service that scores threads, by Adaptive's reward-server protocol."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ from workbench.templates.values import plain_values
 __all__ = ["Endpoint", "EndpointInfo"]
 
 _BATCH_ROWS = 32
-"""Rows sent in one request. Ours."""
+"""Rows sent in one request. Workbench default."""
 
 _connection: ContextVar[RewardServerConnection | None] = ContextVar("connection", default=None)
 """The connection that all rows of this task's run share."""
@@ -54,7 +54,7 @@ _connection: ContextVar[RewardServerConnection | None] = ContextVar("connection"
 
 @dataclass(frozen=True)
 class EndpointInfo:
-    """What a service says of itself.
+    """A service's description of itself.
 
     Attributes:
         version: The version of the protocol or the service.
@@ -70,30 +70,30 @@ class EndpointInfo:
 @kind("endpoint", family="remote")
 @dataclass(frozen=True, kw_only=True)
 class Endpoint(Grader):
-    """The reward that a service gives: any finite number.
+    """The reward that a service returns: any finite number.
 
-    One row is `POST {url}/score` of `{turns, metadata, id}`, answered by `{reward, metadata, id}`; a batch is
-    `POST {url}/batch_score` of `{requests: [...]}`, answered by `{responses: [...]}` in the same order. The answer's
+    One row is `POST {url}/score` of `{turns, metadata, id}`; the response is `{reward, metadata, id}`. A batch is
+    `POST {url}/batch_score` of `{requests: [...]}`; the response is `{responses: [...]}` in the same order. The response's
     `metadata.reason` is the reasoning; keys beyond the protocol's are ignored.
 
-    Only the address as it is typed is asked, private ones included: redirects are refused, and the environment's
-    proxies and .netrc logins are not used. An answer may have 8 MiB; NaN and infinities are refused.
+    Only the address as typed is called, private ones included: redirects are rejected, and the environment's proxies
+    and .netrc logins are not used. A response may have 8 MiB; NaN and infinities are rejected.
 
-    After a connection that fails or breaks, and after the statuses 429, 502, 503 and 504, the request is tried again:
-    after the time that the service asks for in `Retry-After` (60 s at most), else after 0.2 s, 0.4 s and so on. So a
-    row may reach the service twice. A request that takes too long is not repeated: the service may still be at work.
+    After a connection that fails or breaks, and after the statuses 429, 502, 503 and 504, the request is retried: after
+    the time that the service requests in `Retry-After` (at most 60 s), else after 0.2 s, 0.4 s and so on. So a row may
+    reach the service twice. A request that times out is not retried: the service may still be at work.
 
-    An endpoint from a file or a store is *imported*: until it is trusted it is refused where a header reads the
-    environment, and where its address, or what its name resolves to, belongs to this machine or its network.
+    An endpoint from a file or a store is *imported*: until it is trusted it is rejected if a header reads the
+    environment, or if its address, or what its name resolves to, belongs to this machine or its network.
 
     Attributes:
         url: http or https, without a name or password in it.
-        headers: More headers. A value that starts with $ is read from that environment variable when it is sent;
+        headers: Further headers. A value that starts with $ is read from that environment variable when it is sent;
             headers that look like keys must be given in this way.
-        timeout: Seconds a request may take, 3,600 at most.
-        batch: Whether many rows go in one request.
-        max_retries: How often a request is tried again, 20 at most.
-        imported: Whether somebody else wrote it.
+        timeout: Seconds a request may take, up to 3,600.
+        batch: Whether many rows are sent in one request.
+        max_retries: Retries of a request, up to 20.
+        imported: Whether it comes from a file or store and so is untrusted.
         trusted_sha256: Hash of the url and headers that were trusted; "" for none.
 
     Error kinds: endpoint, timeout, sample, cancelled.
@@ -129,12 +129,12 @@ class Endpoint(Grader):
         return replace(self, trusted_sha256=service_sha256(self.url, self.headers))
 
     def as_imported(self, *, trust: bool = False) -> Self:
-        """The same endpoint, marked as somebody else's."""
+        """The same endpoint, marked as imported."""
         imported = replace(self, imported=True, trusted_sha256="")
         return imported.trusted() if trust else imported
 
     def check_ready(self) -> None:
-        """Refuse an imported endpoint nobody trusted, and a header whose environment variable is not set.
+        """Reject an imported endpoint that is not trusted, and a header whose environment variable is not set.
 
         Raises:
             IsolationError: It came from a file, and would get secrets or reach into this network.
@@ -161,11 +161,11 @@ class Endpoint(Grader):
             raise untrusted_error(message, self.url, "an address of this machine or its network")
 
     def info(self) -> EndpointInfo:
-        """What the service says of itself at `GET {url}/info`; nothing is scored.
+        """The service's description of itself at `GET {url}/info`; nothing is scored.
 
         Raises:
-            EndpointError: There is no answer, or it does not follow the protocol.
-            TimeoutError: There is no answer in time.
+            EndpointError: There is no response, or it does not follow the protocol.
+            TimeoutError: There is no response in time.
         """
         return background.run(self._info())
 
@@ -186,7 +186,7 @@ class Endpoint(Grader):
     def _resolved_headers(self) -> dict[str, str]:
         variables = [value[1:] for value in self.headers.values() if value.startswith("$")]
         for name, value in self.headers.items():
-            # Others, such as the name of a stage, are words of many completions.
+            # Others, such as the name of a stage, are common in completions.
             if value.startswith("$") and (SECRET_NAME.search(name) or SECRET_NAME.search(value)):
                 register_key_variable(value[1:])
         missing = [variable for variable in variables if variable not in os.environ]
@@ -211,9 +211,9 @@ class Endpoint(Grader):
 
     def _failed_grade(self, error: Exception) -> Grade:
         if isinstance(error, TimeoutError):
-            return Grade.failed(ErrorKind.TIMEOUT, f"no answer from the endpoint within {self.timeout:g} s")
+            return Grade.failed(ErrorKind.TIMEOUT, f"no response from the endpoint within {self.timeout:g} s")
         if isinstance(error, RunStoppedError):
-            return Grade.failed(ErrorKind.CANCELLED, "the run was stopped before the endpoint answered")
+            return Grade.failed(ErrorKind.CANCELLED, "the run was stopped before the endpoint responded")
         return Grade.failed(ErrorKind.ENDPOINT, str(error))
 
     async def grade_all(self, samples: Samples, control: Control) -> Grades:
@@ -264,7 +264,7 @@ class Endpoint(Grader):
         start = time.perf_counter()
         try:
             answers = await self._ask_batch([sample for _, sample in valid_rows])
-            # The service tells no time of its rows, so each gets an equal part.
+            # The service reports no time of its rows, so each gets an equal part.
             seconds = (time.perf_counter() - start) / max(1, len(valid_rows))
             for (row, sample), answer in zip(valid_rows, answers, strict=True):
                 grades[row] = _grade_or_failure(answer, sample.id, seconds)
@@ -281,7 +281,7 @@ class Endpoint(Grader):
         if not isinstance(answers, list) or len(answers) != len(samples):
             found = f"{len(answers)} responses" if isinstance(answers, list) else type(answers).__name__
             raise EndpointError(
-                "the endpoint's answer has the wrong shape", found=found, expected=f"{len(samples)} responses"
+                "the endpoint's response has the wrong shape", found=found, expected=f"{len(samples)} responses"
             )
         return answers
 
@@ -331,11 +331,11 @@ def _grade_of(answer: Any, row_id: str, seconds: float) -> Grade:
     reward = answer.get("reward") if isinstance(answer, Mapping) else None
     if isinstance(reward, bool) or not isinstance(reward, int | float):
         raise EndpointError(
-            "the endpoint's answer has no reward", found=str(answer)[:200], expected='{"reward": 0.5, ...}'
+            "the endpoint's response has no reward", found=str(answer)[:200], expected='{"reward": 0.5, ...}'
         )
     if answer.get("id", row_id) not in (row_id, None):
         raise EndpointError(
-            "the endpoint answered for another row", found=str(answer["id"])[:80], expected=row_id
+            "the endpoint's response is for another row", found=str(answer["id"])[:80], expected=row_id
         )
     answer_metadata = answer.get("metadata")
     metadata = dict(answer_metadata) if isinstance(answer_metadata, Mapping) else {}
@@ -345,4 +345,4 @@ def _grade_of(answer: Any, row_id: str, seconds: float) -> Grade:
             reward, reasoning=None if reason is None else str(reason), metadata=metadata, seconds=seconds
         )
     except (ValueError, OverflowError) as error:
-        raise EndpointError("the endpoint's reward is no finite number", found=str(error)) from None
+        raise EndpointError("the endpoint's reward is not a finite number", found=str(error)) from None
