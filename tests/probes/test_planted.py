@@ -33,10 +33,10 @@ def test_a_sound_grader_raises_no_alarm(name):
 
 @pytest.mark.parametrize("name", FORM_CHECKS)
 def test_what_a_check_of_the_form_takes_is_told(name):
-    """The first note says that it looks at the form alone, and what it takes; nothing of it is labelled as wrong."""
+    """The first note says that it checks only the form, and what it takes; nothing of it is labelled as wrong."""
     probe = probe_healthy(name, tries=0)
     assert probe.notes[0].kind == "form-only", str(probe)
-    assert "looks at the form alone" in str(probe)
+    assert "checks only the form" in str(probe)
     assert "other-answer" not in [note.kind for note in probe.notes[1:]]  # said by the first
 
 

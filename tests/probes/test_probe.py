@@ -33,7 +33,7 @@ def probe():
 def test_a_sentence_says_what_is_wrong(probe):
     """The leading sentence names the hole, its rows and a text, and what stands below is true of it."""
     first = str(probe).splitlines()[1]
-    assert "accepts a text out of the grader's own source: 20 of 20 rows, such as 'open sesame'" in first
+    assert "accepts a text from the grader's own source: 20 of 20 rows, such as 'open sesame'" in first
     assert probe.findings[0].interval.lo > 0.8
     assert not probe.ok
     assert repr(probe).startswith("Probe('grade', 2 findings")
@@ -202,7 +202,7 @@ def test_the_empty_answer_is_right_where_the_reference_is_empty(probed):
         == [15] * 3
     )
     lenient = "return 1.0 if said(thread).strip() in ('', right(thread)) else 0.0"
-    assert "accepts the empty answer: 15 of 15 rows" in str(probed(rows, lenient))
+    assert "accepts the empty completion: 15 of 15 rows" in str(probed(rows, lenient))
     none = [{**row, "expected": ""} for row in rows]  # no reference is known: nothing is right
     assert probed(none, lenient).findings[0].kind == "empty"
 

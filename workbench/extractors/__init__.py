@@ -1,6 +1,6 @@
 """Extractors: named functions from a thread to the text that a grader grades.
 
-Those of `builtin/`, and whatever is registered with `@extractor("name")`.
+Those of `builtin/`, and functions registered with `@extractor("name")`.
 """
 
 from __future__ import annotations

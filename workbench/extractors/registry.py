@@ -45,7 +45,7 @@ def extractor(name: str) -> Callable[[ExtractorFunction], ExtractorFunction]:
     """
 
     def register(function: ExtractorFunction) -> ExtractorFunction:
-        # Letta's names cannot be replaced, not by a function of the same name either.
+        # Letta's names cannot be replaced, not even by a function of the same name.
         if name in LETTA and name in EXTRACTORS:
             raise ValueError(f"extractor {name!r} is taken by {EXTRACTORS[name].__qualname__}")
         refuse_taken("extractor", name, EXTRACTORS.get(name), function)
@@ -92,17 +92,17 @@ class Extractor:
 
     @property
     def module(self) -> str:
-        """The module of the workbench that defines the function, for export; "" for one that was registered elsewhere."""
+        """The module of the workbench that defines the function, for export; "" for one registered by the user."""
         function = EXTRACTORS[self.name]
         module = sys.modules.get(function.__module__)
         is_builtin = function.__module__.startswith(_BUILTIN) and getattr(module, self.name, None) is function
         return function.__module__ if is_builtin else ""
 
     def extract(self, thread: StringThread) -> str:
-        """The text to grade; "" where there is none.
+        """The text to grade; "" if there is none.
 
         Raises:
-            ValueError: A setting does not fit, such as a pattern that cannot be read.
+            ValueError: A setting is invalid, such as a pattern that cannot be parsed.
             RuntimeError: `memory_block` on a thread without agent state.
         """
         text = EXTRACTORS[self.name](thread, **self.config)

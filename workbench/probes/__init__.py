@@ -1,7 +1,7 @@
-"""Probes: what fools a grader, found with variants of the rows and a search from there.
+"""Probes: find texts that a grader misgrades, with variants of the rows and a search that starts from them.
 
-Each file of `variants/` holds a family of transformations, registered by `@variant(...)`. `base` learns what the grader
-takes for right, `tried` and `verdicts` judge what came of the texts, `search` goes on from there.
+Each file of `variants/` contains a family of transformations, registered by `@variant(...)`. `base` learns which texts the
+grader accepts as correct, `tried` and `verdicts` evaluate the grades, `search` extends them.
 """
 
 from __future__ import annotations

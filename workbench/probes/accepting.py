@@ -1,4 +1,4 @@
-"""What counts as accepted: the grader's own verdict, a pass mark, or a score as high as the right answer's."""
+"""What counts as accepted: the grader's own verdict, a pass threshold, or a score as high as the correct completion's."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from workbench.probes.board import Outcome
 __all__ = ["Rule", "rule_of"]
 
 _EQUAL, _CLOSE, _HALF = 1 - 1e-6, 0.9, 0.5
-"""Shares of the span between the lowest score seen and the right answer's.
+"""Shares of the span between the lowest score seen and the correct completion's.
 
-A near miss may score nearly as high as the right answer, but not as high; what is no answer at all has to stay a tenth
-of the span below; and a right answer in another form may lose half. Ours.
+A near miss may score nearly as high as the correct completion, but not as high; a text that is not a completion at all has
+to stay a tenth of the span below; and a correct completion in another form may lose half. Workbench limits.
 """
 
 
@@ -23,9 +23,9 @@ class Rule:
     """When a text is accepted.
 
     Attributes:
-        mark: Lowest score that accepts a text; None where a text has to score as high as the row's right answer.
-        best: Score of each row's right answer, by the row's position.
-        usual: Score of a row whose right answer is not known.
+        mark: Lowest score that accepts a text; None if a text has to score as high as the row's correct completion.
+        best: Score of each row's correct completion, by the row's position.
+        usual: Score for a row whose correct completion is unknown.
         floor: The lowest score seen.
     """
 
@@ -36,15 +36,15 @@ class Rule:
 
     @property
     def usual_mark(self) -> float:
-        """One pass mark for all rows, for a report."""
+        """One pass threshold for all rows, for a report."""
         return self.floor + _EQUAL * (self.usual - self.floor) if self.mark is None else self.mark
 
     def accepts(self, row: int, outcome: Outcome, *, gross: bool = False) -> bool:
-        """Whether a known-bad text fools the grader; a gross one must not even come close to the right answer."""
+        """Whether a known-bad text is accepted; a gross one must not even come close to the correct completion."""
         return self._above(row, outcome, _CLOSE if gross else _EQUAL)
 
     def rejects(self, row: int, outcome: Outcome) -> bool:
-        """Whether a known-good text is lost: by more than half where scores are continuous."""
+        """Whether a known-good text is rejected; with continuous scores, whether it loses more than half."""
         return not self._above(row, outcome, _HALF)
 
     def _above(self, row: int, outcome: Outcome, share: float) -> bool:
@@ -61,17 +61,17 @@ class Rule:
 def rule_of(
     outcomes: Iterable[Outcome], best: Mapping[int, float], *, pass_threshold: float | None = None
 ) -> Rule:
-    """The rule for a grader, out of what it said so far.
+    """The rule for a grader, from its grades so far.
 
     Args:
-        outcomes: Of right and wrong texts.
-        best: Score of each row's right answer, by position.
-        pass_threshold: The user's pass mark; None for the highest of two levels, or the right answer's score.
+        outcomes: Of correct and wrong texts.
+        best: Score of each row's correct completion, by position.
+        pass_threshold: The user's pass threshold; None for the higher of two levels, or the correct completion's score.
     """
     scores = sorted({round(outcome.score, 9) for outcome in outcomes if not math.isnan(outcome.score)})
     known = sorted(best.values())
     usual = known[len(known) // 2] if known else (scores[-1] if scores else 1.0)
     floor = scores[0] if scores else 0.0
-    # A grader that always says the same: 0 to 1 is the scale that nobody has to name.
+    # A grader whose scores are all equal: 0 to 1 is the scale unless another is given.
     levels = {1: _HALF, 2: scores[-1] if scores else None}
     return Rule(levels.get(len(scores)) if pass_threshold is None else pass_threshold, best, usual, floor)

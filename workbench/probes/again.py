@@ -1,4 +1,4 @@
-"""A mended grader on the regression rows: which holes are closed, and which right answers are lost."""
+"""A fixed grader on the regression rows: which holes are closed, and which correct completions it now rejects."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ __all__ = ["Again", "again"]
 
 @dataclass(frozen=True, eq=False)
 class Again:
-    """What became of the holes. Prints as sentences.
+    """The state of the holes after a fix. Prints as sentences.
 
     Attributes:
-        grader: The mended grader's name.
-        closed: Holes of which no row fools it any more.
-        open: Holes that are still there, with how many of their rows fool it, or get no score.
-        lost: Known-good rows that it took before and does not take now.
-        kept: Known-good rows that it still takes.
+        grader: The fixed grader's name.
+        closed: Holes without a misgraded row.
+        open: Holes that remain, with the number of their rows that are misgraded or get no score.
+        lost: Known-good rows that it accepted before and rejects now.
+        kept: Known-good rows that it still accepts.
         rows: The regression rows with the columns `score`, `right` and `error`.
     """
 
@@ -39,7 +39,7 @@ class Again:
 
     @property
     def ok(self) -> bool:
-        """Whether all holes are closed and nothing good was lost."""
+        """Whether all holes are closed and no known-good row is newly rejected."""
         return not self.open and not self.lost
 
     def __str__(self) -> str:
@@ -51,13 +51,13 @@ class Again:
             still = [f"{name} ({counted(count, 'row')})" for name, count in self.open.items()]
             lines.append(f"Still open: {', '.join(still)}.")
         lines.append(
-            f"Known-good rows lost: {self.lost} of {self.lost + self.kept}{_list(self._lost_forms())}."
+            f"Known-good rows newly rejected: {self.lost} of {self.lost + self.kept}{_list(self._lost_forms())}."
             if self.lost
-            else f"No known-good row was lost ({self.kept} of {self.kept} still accepted)."
+            else f"No known-good row is newly rejected ({self.kept} of {self.kept} still accepted)."
         )
         if failed := int(self.rows["score"].isna().sum()):
             lines.append(
-                f"{counted(failed, 'row')} got no score: that closes nothing; see the column error of rows."
+                f"{counted(failed, 'row')} got no score, which does not close a hole; see the column error of rows."
             )
         return "\n".join(lines)
 
@@ -73,13 +73,13 @@ def _list(names: tuple[str, ...]) -> str:
 
 
 def again(grader: Any, rows: Any, *, pass_threshold: float | None = None, budget: Any = None) -> Again:
-    """Grade regression rows: `Probe.rows`, or what was read from a file of them.
+    """Grade regression rows: `Probe.rows`, or rows read from a file of them.
 
     Args:
-        grader: The mended grader.
+        grader: The fixed grader.
         rows: Rows with the columns `probe`, `label` and `was`.
         pass_threshold: Lowest score that accepts a row; None as in `probe`.
-        budget: The most that judges may spend.
+        budget: The maximum that judges may spend.
 
     Raises:
         SamplesError: The rows lack these columns.
@@ -88,7 +88,7 @@ def again(grader: Any, rows: Any, *, pass_threshold: float | None = None, budget
     frame = samples.frame.reset_index(drop=True)
     if missing := {"probe", "label", "was"} - set(frame.columns):
         raise SamplesError(
-            "these are no regression rows",
+            "these are not regression rows",
             found=f"no column {min(missing)!r}",
             expected="the rows of `Probe.rows`",
         )
@@ -102,7 +102,7 @@ def again(grader: Any, rows: Any, *, pass_threshold: float | None = None, budget
     label = [value in (True, 1, "True", "true") for value in frame["label"]]
     was = [value in (True, 1, "True", "true") for value in frame["was"]]
     right = [
-        # A failure is no verdict: a hole is closed by a score.
+        # A failure is not a verdict: only a score closes a hole.
         outcome.score == outcome.score
         and (not rule.rejects(row, outcome) if good else not rule.accepts(row, outcome))
         for row, (good, outcome) in enumerate(zip(label, outcomes, strict=True))

@@ -1,4 +1,4 @@
-"""What is right: each row's reference, the form in which the grader takes it, and answers that are surely wrong."""
+"""What is correct: each row's reference, the form in which the grader accepts it, and texts that are surely wrong."""
 
 from __future__ import annotations
 
@@ -32,29 +32,29 @@ _USUAL_NAMES = (
     "ideal",
     "truth_answer",
 )
-"""Names of metadata that hold a right answer, where no column is mapped as the reference."""
+"""Names of metadata with a correct completion, used if no column is mapped as the reference."""
 _MOSTLY, _TOLERANT = 0.5, 0.9
-"""Shares of rows: a form counts as the grader's own; a sentence counts as accepted in general. Ours."""
+"""Shares of rows: a form counts as the grader's form; a sentence counts as accepted in general. Workbench limits."""
 _LEARNT_ON = 16
-"""Rows on which forms are tried at first."""
+"""Rows on which forms are tested first."""
 
 _SPARE = ("Zuborek", "Ledum Nofel")
-"""Answers that no question has."""
+"""Completions that are wrong for every prompt."""
 _SENTENCES, _JUDGED_SENTENCES = 3, 1
-"""Sentences of several kinds that have to be accepted; the one that a judge is asked about. Ours."""
+"""Minimum number of kinds of sentences that have to be accepted; the one that a judge grades. Workbench limits."""
 
 
 @dataclass(frozen=True)
 class Base:
-    """What later stages stand on.
+    """The basis of the later stages.
 
     Attributes:
         rows: The rows as transformations see them.
         rule: What counts as accepted.
-        shape: The form in which the right answer is accepted.
-        shape_rate: Share of the rows with a reference whose right answer is accepted in it; NaN without references.
-        free: Whether the grader takes answers in sentences of several kinds.
-        right: Rows whose right answer is accepted, by position, with that text.
+        shape: The form in which the reference is accepted.
+        shape_rate: Share of the rows with a reference whose reference is accepted in it; NaN without references.
+        free: Whether the grader accepts references in sentences of several kinds.
+        right: Rows whose correct completion is accepted, by position, with that text.
         references: Text of each row's reference, by position.
     """
 
@@ -68,7 +68,7 @@ class Base:
 
     @property
     def distinct(self) -> int:
-        """How many different references there are."""
+        """The number of different references."""
         return len({reference for reference in self.references if reference})
 
 
@@ -81,15 +81,15 @@ def establish(
     seed: int = 0,
     judge: bool = False,
 ) -> Base:
-    """Find out what the grader takes for right: its form, and the score of each row's right answer.
+    """Find out what the grader accepts as correct: its form, and the score of each row's correct completion.
 
     Args:
-        board: The grader and the rows; what is tried here is graded there.
-        mined: What the grader's text gave away.
-        labels: Whether each row is known good, as in `Report`; None for not known.
-        pass_threshold: The user's pass mark.
-        seed: For what is drawn.
-        judge: Whether each text is a question to a model: then only two forms are tried.
+        board: The grader and the rows; the texts are graded there.
+        mined: What the grader's source reveals.
+        labels: Whether each row is known good, as in `Report`; None for unknown.
+        pass_threshold: The user's pass threshold.
+        seed: For random choices.
+        judge: Whether each text costs a request to a model: then only two forms are tested.
     """
     samples = board.samples
     texts, references = list(_texts(samples)), tuple(_references(samples, mined))
@@ -145,7 +145,7 @@ class _Tried:
     pass_threshold: float | None
 
     def grade(self, shapes: Sequence[Shape], most: int | None = None) -> None:
-        """Try forms on the rows with a reference, the first of them only where `most` says so."""
+        """Test forms on the rows with a reference, at most the first `most` of them."""
         self.board.grade((row, shape(self.references[row])) for row in self.known[:most] for shape in shapes)
 
     def outcome(self, row: int, shape: Shape) -> Outcome | None:
@@ -157,7 +157,7 @@ class _Tried:
         return sum(rule.accepts(row, outcome) for row, outcome in found) / len(found) if found else 0.0
 
     def rule(self, shapes: Sequence[Shape]) -> Rule:
-        """What counts as accepted, each row's best score in some forms being that of the right answer."""
+        """What counts as accepted; each row's best score in some forms counts as that of its correct completion."""
         best: dict[int, float] = {}
         for row in self.known:
             scores = [outcome.score for shape in shapes if (outcome := self.outcome(row, shape)) is not None]
@@ -166,7 +166,7 @@ class _Tried:
         return rule_of(self.board.outcomes.values(), best, pass_threshold=self.pass_threshold)
 
     def choose(self, shapes: Sequence[Shape]) -> tuple[Shape, Rule]:
-        """The form in which most references are accepted, the plain one where it is accepted mostly."""
+        """The form in which most references are accepted; the plain one if it is accepted for most rows."""
         self.grade(shapes, _LEARNT_ON)
         first = self.rule(shapes)
         best = max(shapes, key=lambda shape: self.rate(shape, first))
@@ -184,7 +184,7 @@ class _Tried:
 def _accepted_first(
     board: Board, rule: Rule, examples: Sequence[tuple[str, str]], known: Sequence[int]
 ) -> list[tuple[str, str]]:
-    """Examples with those first whose completion the grader accepts."""
+    """Examples, sorted so that accepted completions are first."""
     accepted = {
         board.samples_text(row)
         for row in known
@@ -210,7 +210,7 @@ def _texts(samples: Samples) -> Any:
 
 
 def _references(samples: Samples, mined: Mined) -> list[str]:
-    """The right answer of each row as text, "" where it is not known."""
+    """The correct completion of each row as text, "" if unknown."""
     values = list(samples.references)
     if (
         all(
@@ -220,7 +220,7 @@ def _references(samples: Samples, mined: Mined) -> list[str]:
         )
         and samples.columns.get("reference") == "label"
     ):
-        values = [None] * len(values)  # verdicts on the rows, not answers
+        values = [None] * len(values)  # verdicts on the rows, not completions
     if all(value is None for value in values):
         name = next((name for name in _USUAL_NAMES if name in mined.text), None)
         values = [(thread.metadata or {}).get(name) for thread in samples.threads] if name else values
@@ -231,7 +231,7 @@ def _references(samples: Samples, mined: Mined) -> list[str]:
 
 
 def _empty_ones(samples: Samples, references: Sequence[str]) -> set[int]:
-    """Rows whose right answer is the empty text; none where no row has another, since it then stands for not known."""
+    """Rows whose correct completion is the empty text; none if all are empty, since then "" means unknown."""
     empty = {
         row for row, value in enumerate(samples.references) if isinstance(value, str) and not value.strip()
     }
@@ -239,7 +239,7 @@ def _empty_ones(samples: Samples, references: Sequence[str]) -> set[int]:
 
 
 def _are_choices(value: Sequence[Any], mined: Mined) -> bool:
-    """Whether a list of texts names several ways to say one answer rather than an answer that is a list."""
+    """Whether a list of texts has alternative forms of one correct completion, rather than being one list-valued one."""
     return (
         bool(value)
         and all(isinstance(item, str) for item in value)
@@ -253,7 +253,7 @@ def _first_of(value: Sequence[Any]) -> str:
 
 
 def _others(row: int, references: Sequence[str], seed: int) -> tuple[str, ...]:
-    """Answers that are surely wrong in a row: other rows' references, those of like length first; then made-up ones."""
+    """Completions that are surely wrong in a row: other rows' references, those of like length first; then made-up ones."""
     reference = references[row]
     if not reference:
         return ()
@@ -265,7 +265,7 @@ def _others(row: int, references: Sequence[str], seed: int) -> tuple[str, ...]:
 
 
 def _made_up(reference: str) -> list[str]:
-    """Wrong answers of the reference's own kind."""
+    """Wrong completions of the same kind as the reference."""
     number, value = number_in(reference), parsed_json(reference)
     if number is not None:
         return [as_text(float(round(number * factor + step, 4))) for factor, step in ((2, 7), (3, 20))]

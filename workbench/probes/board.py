@@ -1,4 +1,4 @@
-"""Texts put in the place of rows' answers, and graded: every pair of row and text once, many in one run."""
+"""Texts that replace rows' completions, and their grades: every pair of row and text once, many in one run."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from workbench.suite import Suite
 __all__ = ["Board", "Outcome", "Pair", "as_suite", "with_texts"]
 
 Pair = tuple[int, str | None]
-"""A row's position among those drawn, and a text in the place of its answer; None for no answer."""
+"""A row's position among those drawn, and a text that replaces its completion; None for no completion."""
 
 _NOT_TRIED = frozenset(
     {
@@ -31,17 +31,17 @@ _NOT_TRIED = frozenset(
         ErrorKind.JUDGE_KEY, ErrorKind.JUDGE_LIMIT, ErrorKind.JUDGE_UNREACHABLE, ErrorKind.ENDPOINT,
     }
 )  # fmt: skip
-"""Errors that say nothing about the grader's judgement: the text counts as not tried."""
+"""Errors that do not depend on the grader's judgement: the text counts as not graded."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a grader said of one text.
+    """A grader's result for one text.
 
     Attributes:
         score: NaN without one.
-        passed: Its own verdict, None without one.
-        error: Why it failed; "" where it did not.
+        passed: The grader's own verdict, None without one.
+        error: Why it failed; "" if it did not.
         tried: Whether it was graded at all.
     """
 
@@ -58,9 +58,9 @@ class Board:
     Attributes:
         suite: The grader as a suite of one, or a suite with a rule.
         samples: The rows drawn.
-        budget: What is left for judges; None for no limit.
-        store: Where judges' answers are kept; None for nowhere.
-        listen: Told how many texts are graded.
+        budget: Remaining budget for judges; None for no limit.
+        store: Where judges' replies are stored; None for no store.
+        listen: Called with the number of graded texts.
         outcomes: By row and text.
     """
 
@@ -80,13 +80,13 @@ class Board:
         return self.suite.column if self.suite.combine is not None else self.suite.entries[0].name
 
     def samples_text(self, row: int) -> str:
-        """A row's own answer; "" where there is none."""
+        """A row's own completion; "" if there is none."""
         if not self._texts:
             self._texts = [thread.completion() or "" for thread in self.samples.threads]
         return self._texts[row]
 
     def grade(self, pairs: Iterable[Pair]) -> None:
-        """Grade what has not been graded, in one run."""
+        """Grade the pairs that have no grade yet, in one run."""
         new = [pair for pair in dict.fromkeys(pairs) if pair not in self.outcomes]
         if not new or self.stopped:
             return
@@ -99,7 +99,7 @@ class Board:
         )
 
     def changed(self, pairs: Sequence[Pair]) -> list[Pair]:
-        """Those of some graded pairs that get another score when they are graded once more, in the opposite order."""
+        """Those of some graded pairs that get another score when they are graded again, in the opposite order."""
         backwards = [pair for pair in reversed(pairs) if pair in self.outcomes]
         if not backwards or self.stopped:
             return []
@@ -109,7 +109,7 @@ class Board:
     def _run(self, pairs: Sequence[Pair], progress: bool | OnProgress) -> Report:
         texts = with_texts(self.samples, [row for row, _ in pairs], [text for _, text in pairs])
         return self.suite.run(
-            texts.needing(ANY_ROW),  # what a grader makes of a row without an answer is tried as well
+            texts.needing(ANY_ROW),  # rows without a completion are graded as well
             progress=progress, budget=self.budget, store=self.store,
         )  # fmt: skip
 
@@ -153,12 +153,12 @@ def _outcome(row: int, grades: Grades) -> Outcome:
 def with_texts(
     samples: Samples, rows: Sequence[int], texts: Sequence[str | None], **columns: Sequence[Any]
 ) -> Samples:
-    """Rows of samples with other answers, all else untouched.
+    """Rows of samples with other completions, all else unchanged.
 
     Args:
         samples: The rows.
-        rows: Positions, (m,), each as often as wanted.
-        texts: The answer of each, (m,); None for none.
+        rows: Positions, (m,); may repeat.
+        texts: The completion of each, (m,); None for none.
         columns: Further columns, (m,) each, by name; a column of that name is replaced.
     """
     roles = samples.columns
@@ -179,7 +179,7 @@ def with_texts(
 
 
 def _answered(cell: Any, text: str | None) -> Any:
-    """Chat messages with another answer at their end."""
+    """Chat messages with another completion at their end."""
     try:
         messages = list(messages_of(cell) or [])
     except CellError:
@@ -190,21 +190,21 @@ def _answered(cell: Any, text: str | None) -> Any:
 
 
 def as_suite(grader: Any) -> Suite:
-    """A grader, entry or suite as a suite that gives one score a row.
+    """A grader, entry or suite as a suite that gives one score per row.
 
     Raises:
-        TypeError: Something else.
-        ValueError: A suite of several graders without a rule that makes one score of theirs.
+        TypeError: Any other object.
+        ValueError: A suite of several graders without a rule that combines their scores.
     """
     if isinstance(grader, Suite):
         if len(grader.entries) > 1 and grader.combine is None:
             names = ", ".join(entry.name for entry in grader.entries)
             raise ValueError(
-                f"a suite of several graders has no one score to probe; probe each of {names}, or give the suite combine="
+                f"a suite of several graders has no single score to probe; probe each of {names}, or give the suite combine="
             )
         return grader
     if isinstance(grader, Grader) or hasattr(grader, "grader"):
         return Suite(grader)
     raise TypeError(
-        f"wb.probe takes a grader or a suite, not {type(grader).__name__}; @wb.grader makes one of a function"
+        f"wb.probe takes a grader or a suite, not {type(grader).__name__}; @wb.grader turns a function into one"
     )

@@ -1,4 +1,4 @@
-"""What verdicts are made from: everything tried on one grader, and how a finding about it is written."""
+"""What verdicts are made from: everything that was graded for one grader, and the sentences of its findings."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ from workbench.statistics import Interval
 __all__ = ["HALF", "MOST", "ProbeCase"]
 
 MOST, HALF = 0.9, 0.5
-"""Shares of rows that count as nearly all, and as the grader's own way. Ours."""
+"""Shares of rows that count as nearly all, and as the grader's usual behaviour. Workbench limits."""
 
 
 @dataclass(frozen=True)
 class ProbeCase:
-    """All that was tried on one grader.
+    """All results of probing one grader.
 
     Attributes:
         grader: Its name.
-        found: What every transformation came to.
-        base: What is right, and in which form the grader takes it.
-        mined: What the grader's text gave away.
-        judge: Whether a model was asked: then only a bound is a verdict, not a single row.
+        found: The results of every transformation.
+        base: What is correct, and in which form the grader accepts it.
+        mined: What the grader's source reveals.
+        judge: Whether it calls a model: then only a confidence bound decides, not a single row.
         row_numbers: Numbers of texts in the probe's report.
         column: Name of the reference's column; "" without one.
-        changed: Texts that got another score when they were graded once more.
-        regraded: How many were.
-        alone: Whether the same text gets the same grade in rows that ask for something else.
-        form: Whether the grader is a check of the form by what is known of it.
+        changed: Texts that got another score when they were graded again.
+        regraded: Number of texts graded again.
+        alone: Whether the same text gets the same grade in rows with another prompt or reference.
+        form: Whether its name, docstrings and settings show that it is a check of the form.
     """
 
     grader: str
@@ -53,17 +53,17 @@ class ProbeCase:
 
     @property
     def is_form_check(self) -> bool:
-        """Whether it looks at the form alone, as it is meant to: then what it takes is told, and no alarm."""
+        """Whether it looks only at the form, by design: then accepted texts are notes, not findings."""
         return self.alone and self.form and not self.reads
 
     @cached_property
     def by_name(self) -> Mapping[str, Family]:
-        """What was tried, by the transformation's name."""
+        """Results by the transformation's name."""
         return {family.variant.name: family for family in self.found}
 
     @cached_property
     def reads(self) -> bool:
-        """Whether the grader reads the reference: its text names it, or it tells other rows' answers from the right ones."""
+        """Whether the grader reads the reference: its text names it, or it rejects other rows' references."""
         if self.judge or (self.mined.readable and self.mined.reads([self.column])):
             return True
         other = self.by_name.get("other-answer")
@@ -72,24 +72,24 @@ class ProbeCase:
         )
 
     def takes(self, name: str) -> bool:
-        """Whether a text of a transformation was taken that should not be."""
+        """Whether an adversarial text of a transformation was accepted."""
         return name in self.by_name and bool(self.by_name[name].wrong_rows)
 
     @cached_property
     def numbers(self) -> bool:
-        """Whether numbers are evidently read as numbers: 42.0 passes for 42, or sentences do."""
+        """Whether it evidently parses numbers: 42.0 passes for 42, or sentences do."""
         zeros = self.by_name.get("decimal-zeros")
         return self.base.free or (zeros is not None and zeros.share.value < 1 - MOST)
 
     @property
     def rejects_right(self) -> bool:
-        """Whether references are rejected as they are written."""
+        """Whether references are rejected as written."""
         return self.base.shape != PLAIN or self.base.shape_rate < HALF
 
     def finding(self, family: Family, severity: Severity) -> Finding:
-        """What one transformation showed, as a sentence with the shortest text that shows it."""
+        """The result of one transformation, as a sentence with the shortest text that shows it."""
         variant, wrong, rows = family.variant, family.wrong_rows, family.rows
-        verb = "accepts" if variant.expects == "reject" else "rejects the right answer"
+        verb = "accepts" if variant.expects == "reject" else "rejects the reference"
         mends = variant.name == "as-it-is" and self.base.shape.mends
         message = f"{verb} {variant.says}: {len(wrong):,} of {len(rows):,} rows{self.example(family)}"
         return self.about(
@@ -118,10 +118,10 @@ class ProbeCase:
         )  # fmt: skip
 
     def example(self, family: Family) -> str:
-        """The shortest text that fooled the grader, with the right answer beside it."""
+        """The shortest misgraded text, with the reference."""
         shown = next((text for text in family.fooled if (text.text or "").strip()), None)
         if shown is None:
             return ""
         reference = self.base.references[shown.row] if family.variant.expects == "reject" else ""
-        right = f" where {one_line(repr(reference), 60)} is right" if reference else ""
+        right = f" for the reference {one_line(repr(reference), 60)}" if reference else ""
         return f", such as {one_line(repr(shown.text), 100)}{right}"

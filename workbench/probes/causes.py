@@ -12,17 +12,17 @@ from workbench.probes.tried import Family
 __all__ = ["MENTIONS", "failing", "follows_from", "form_only", "leading", "says_more"]
 
 _NOTHING = ("empty", "whitespace", "one-character", "opener", "gibberish", "padding", "prompt-echo")
-"""Transformations whose texts say nothing at all."""
+"""Transformations whose texts have no content."""
 MENTIONS = ("hedged", "all-numbers", "negated", "retracted", "think-block", "inside-another")
-"""Transformations that put the right answer into a text that says something else."""
+"""Transformations whose texts contain the reference but state something else."""
 _SEVERAL = 3
-"""Transformations that have to pass before they are one cause. Ours."""
+"""Transformations that have to pass before they are one cause. Workbench limit."""
 _INSIDE = frozenset({"sign", "digits-after-point", "magnitude", "other-values", "expression"})
-"""What a search for the answer as a part of the text takes too."""
+"""What a search for the reference as a part of the text accepts too."""
 _BESIDE = frozenset(
     {"injection", "fake-verdict", "closed-delimiter", "magic-text", "magic-beside-wrong", "padded-wrong", "wrong-repeated"}
 )  # fmt: skip
-"""What follows where texts without meaning pass, or long ones."""
+"""Consequences of accepting texts without meaning, or long ones."""
 _ANY_ANSWER = _BESIDE | {
     "hedged", "all-numbers", "negated", "retracted", "think-block", "inside-another", "found-by-search",
     "one-digit", "off-a-little", "digits-after-point", "magnitude", "sign", "unit", "other-entity", "other-number", "one-word",
@@ -30,14 +30,14 @@ _ANY_ANSWER = _BESIDE | {
     "key-missing", "entry-twice", "entry-missing", "entry-added", "entry-changed", "code-sign", "off-by-one", "order", "expression", "pattern-of-reference", "keyword-heap",
     "case-that-matters",
 }  # fmt: skip
-"""What follows where any answer passes, whatever it says."""
+"""Consequences of accepting any completion, whatever its content."""
 _LEAST = 0.9
 """Share of a consequence's rows that its cause has to reach."""
 _FEW_FAILURES = 3
 
 
 def leading(case: ProbeCase, proven: Sequence[Family]) -> list[Finding]:
-    """The one cause that leads, where one is behind many findings."""
+    """The one cause that explains many findings, if there is one."""
     overall = [*_fails_always(case), *_unsteady(case), *_accepts_anything(case), *_accepts_nothing(case)]
     if overall:
         return overall[:1]
@@ -51,24 +51,24 @@ def _fails_always(case: ProbeCase) -> Iterator[Finding]:
     if texts and all(text.outcome.error for text in texts):
         message = f"fails on every text: {one_line(texts[0].outcome.error, 160)}"
         yield case.count(
-            "fails", Severity.ERROR, message, "mend it, and validate it on these rows", texts, len(texts)
+            "fails", Severity.ERROR, message, "fix it, and validate it on these rows", texts, len(texts)
         )
 
 
 def _unsteady(case: ProbeCase) -> Iterator[Finding]:
-    """The same text gets another score the next time: chance, the clock, or what the grader remembers."""
+    """The same text gets another score the next time: randomness, the clock, or state of the grader."""
     if not case.changed or case.judge:
         return
     count = f"{len(case.changed):,} of {case.regraded:,} texts"
     message = f"gives the same text another score when it is graded again in another order: {count}"
-    advice = "take chance, the clock and module-level state out of it; until then nothing else here is sure"
+    advice = "remove randomness, the clock and module-level state; until then the other results are unreliable"
     pairs = {*case.changed}
     texts = [text for family in case.found for text in family.texts if (text.row, text.text) in pairs]
     yield case.count("inconsistent", Severity.ERROR, message, advice, texts, max(case.regraded, len(texts)))
 
 
 def _accepts_anything(case: ProbeCase) -> Iterator[Finding]:
-    """Nearly every text that says nothing passes."""
+    """Nearly every text without content passes."""
     families = [case.by_name[name] for name in _NOTHING if name in case.by_name]
     if (
         case.is_form_check
@@ -78,19 +78,19 @@ def _accepts_anything(case: ProbeCase) -> Iterator[Finding]:
         return
     texts = [text for family in families for text in family.fooled]
     total = sum(len(family.texts) for family in families)
-    message = f"accepts whatever it is given, even texts that say nothing: {len(texts):,} of {total:,}"
+    message = f"accepts any text, even texts without content: {len(texts):,} of {total:,}"
     yield case.count(
-        "accepts-anything", Severity.ERROR, message, "say what a right answer must have", texts, total
+        "accepts-anything", Severity.ERROR, message, "check what a correct completion must contain", texts, total
     )
 
 
 def _takes_any(case: ProbeCase) -> bool:
-    """Whether any text passed that should not."""
+    """Whether any adversarial text passed."""
     return any(family.wrong_rows for family in case.found if family.variant.expects == "reject")
 
 
 def _accepts_nothing(case: ProbeCase) -> Iterator[Finding]:
-    """No right answer passes, in no form, nor any of the rows' own answers."""
+    """No reference passes, in no form, nor any of the rows' own completions."""
     as_it_is = case.by_name.get("as-it-is")
     if (
         as_it_is is None
@@ -101,16 +101,16 @@ def _accepts_nothing(case: ProbeCase) -> Iterator[Finding]:
         return
     count = len(as_it_is.rows)
     message = (
-        f"accepts nothing: the right answer was tried in many forms on {count:,} rows, and none was taken"
+        f"accepts nothing: the reference was graded in many forms on {count:,} rows, and rejected in all"
     )
-    advice = "read what the grader compares with what; labels= says which rows are good"
+    advice = "check which texts the grader compares; pass labels= to mark the rows that are good"
     yield case.count(
         "accepts-nothing", Severity.WARNING, message, advice, as_it_is.fooled, len(as_it_is.texts)
     )
 
 
 def _mention(case: ProbeCase, proven: Sequence[Family]) -> Iterator[Finding]:
-    """Hedges, denials and corrections all pass: the right answer anywhere in the text is enough."""
+    """Hedges, denials and corrections all pass: the reference anywhere in the text is enough."""
     families = [family for family in proven if family.variant.name in MENTIONS and family.share.value >= MOST]
     if len(families) < _SEVERAL:
         return
@@ -118,7 +118,7 @@ def _mention(case: ProbeCase, proven: Sequence[Family]) -> Iterator[Finding]:
     ways = "; ".join(
         f"{one.variant.says} ({len(one.wrong_rows):,} of {len(one.rows):,} rows)" for one in families
     )
-    message = f"the right answer anywhere in the text{inside} is enough: it accepts {ways}{case.example(families[0])}"
+    message = f"the reference anywhere in the text{inside} is enough: it accepts {ways}{case.example(families[0])}"
     texts = [text for family in families for text in family.fooled]
     yield case.about("mention", Severity.ERROR, message, families[0].variant.advice, families[0], texts)
 
@@ -128,7 +128,7 @@ def _has_inside(families: Sequence[Family]) -> bool:
 
 
 def follows_from(family: Family, lead: Sequence[Finding], proven: Sequence[Family]) -> bool:
-    """Whether a finding says no more than the leading one, or than another one among the proven."""
+    """Whether a finding adds nothing to the leading one, or to another confirmed one."""
     return any(_follows(family, finding, proven) for finding in lead) or _is_explained(family, proven)
 
 
@@ -142,7 +142,7 @@ def _follows(family: Family, lead: Finding, proven: Sequence[Family]) -> bool:
 
 
 def _is_explained(family: Family, proven: Sequence[Family]) -> bool:
-    """Whether any answer passes, or any text of that length, on as many rows."""
+    """Whether any completion passes, or any text of that length, on as many rows."""
     shares = {one.variant.name: one.share.value for one in proven}
     name, least = family.variant.name, _LEAST * family.share.value
     no_meaning = max(shares.get(cause, 0.0) for cause in ("gibberish", "padding", "opener"))
@@ -152,7 +152,7 @@ def _is_explained(family: Family, proven: Sequence[Family]) -> bool:
 
 
 def says_more(family: Family) -> bool:
-    """Whether a note on a check of the form says more than that any text of that form passes."""
+    """Whether a note on a check of the form adds to the fact that any text of that form passes."""
     variant = family.variant
     if variant.expects == "accept" or variant.alarm == "form":
         return True
@@ -160,35 +160,35 @@ def says_more(family: Family) -> bool:
 
 
 def form_only(case: ProbeCase) -> Iterator[Finding]:
-    """A grader that looks at no reference: what only a reference can tell is not held against it."""
+    """A grader that reads no reference: findings that only a reference could prevent do not apply."""
     taken = case.by_name.get("other-answer")
     other = taken is not None and bool(taken.wrong_rows) and bool(case.base.distinct)
     if not other:
         taken = _meaningless(case) if case.is_form_check else None
     if case.reads or taken is None:
         return
-    what = "other rows' answers too" if other else taken.variant.says
+    what = "other rows' references too" if other else taken.variant.says
     count = f"{len(taken.wrong_rows):,} of {counted(len(taken.rows), 'row')}"
-    message = f"looks at the form alone, not at a reference, and takes {what}: {count}"
-    advice = "fine for a check of the form; beside it, another grader has to look at what is said"
+    message = f"checks only the form, without a reference, and accepts {what}: {count}"
+    advice = "correct for a check of the form; add another grader that checks the content"
     yield case.about("form-only", Severity.NOTE, message, advice, taken, taken.fooled)
 
 
 def _meaningless(case: ProbeCase) -> Family | None:
-    """The texts without an answer of which the most passed."""
+    """The texts without content of which the most passed."""
     families = [case.by_name[name] for name in (*_NOTHING, "format-shell", "json-shell") if case.takes(name)]
     return max(families, key=lambda family: family.share.value, default=None)
 
 
 def failing(case: ProbeCase) -> Iterator[Finding]:
-    """What the grader fails on although any answer may look like that: no score is not zero."""
+    """Texts on which the grader fails although any completion may look like them: an error is not a score of 0."""
     families = [family for family in case.found if family.variant.crash and family.failed]
     texts = [text for family in families for text in family.failed]
     if not texts or (case.judge and len(texts) < _FEW_FAILURES) or list(_fails_always(case)):
         return
     what = ", ".join(dict.fromkeys(family.variant.says for family in families))
     message = f"fails, and gives no score, on {what}: {one_line(texts[0].outcome.error, 160)}"
-    advice = "any answer may look like that: catch it, and give it 0.0"
+    advice = "any completion may look like that: catch it, and return 0.0"
     yield case.count(
         "fails", Severity.WARNING, message, advice, texts, sum(len(family.texts) for family in families)
     )

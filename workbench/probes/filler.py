@@ -10,14 +10,14 @@ PADDING = (
     "Let me think about this carefully and look at it from more than one side. Every detail was read twice, and "
     "nothing that seemed important was left out. This is a thorough and complete treatment of the whole question. "
 )
-"""Words that say nothing about any question."""
+"""Text without content, for any prompt."""
 
 _CONSONANTS, _VOWELS = "bdfgklmnprstvz", "eou"
-"""Without "a" and "i": a word of one letter may be an answer, and an "a" looks like one of multiple choice."""
+"""Without "a" and "i": a one-letter word may be a correct completion, and an "a" looks like multiple choice."""
 
 
 def gibberish(length: int, random: Random) -> str:
-    """Pronounceable words of four and more letters that mean nothing, `length` characters of them."""
+    """Pronounceable, meaningless words of at least four letters; `length` characters in total."""
     words: list[str] = []
     size = 0
     while size < length:

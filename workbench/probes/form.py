@@ -1,4 +1,4 @@
-"""Whether a grader looks at the text of an answer alone, and whether it is a check of its form by what is known of it."""
+"""Whether a grader looks only at the text of a completion, and whether it is a check of its form by design."""
 
 from __future__ import annotations
 
@@ -16,32 +16,32 @@ from workbench.serialization import parts
 __all__ = ["is_form_check", "same_everywhere"]
 
 _MOVED = 24
-"""Texts that are put into another row too. Ours: with 24 alike, a grader that tells a tenth of the rows apart is missed
-in one of 12 cases."""
+"""Texts that are graded in another row too. Workbench default: with 24 equal grades, a grader that distinguishes a tenth of
+the rows is missed in one of 12 cases."""
 _FORM = re.compile(
     r"(?<![a-z])(?:length|long|longer|short|shorter|brief|concise|lines?|oneliner|words?|characters?|chars?|sentences?|"
     r"paragraphs?|tokens?|forms?|format(?:s|ted|ting)?|layout|style|ascii|printable|unicode|json|xml|yaml|html|markdown|"
     r"parses?|parseable|parsable|syntax|uppercase|lowercase|capitals?|punctuation|whitespace|nonempty|empty|blank)(?![a-z])"
 )
-"""Words by which a grader says of itself that it checks the form, in its name or docstrings."""
+"""Terms by which a grader's name or docstrings show that it checks the form."""
 _FORM_METHODS = re.compile(r"\.is(?:ascii|printable)\(")
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _CLASSES = re.compile(r"\[[^\]]*\]|\{[\d,]+\}")
-"""What stands in a pattern for characters of a kind, and for how many of them."""
+"""Character classes and counts in a pattern."""
 _WORD = re.compile(r"\w")
 _LEVELS = 2
-"""Scores of a check. With more it pays for more of the form; with one it looks at nothing."""
+"""Maximum number of scores of a check: with more it rewards degrees of the form; with one it checks nothing."""
 
 
 def is_form_check(board: Board) -> bool:
-    """Whether the graders are checks of the form by what is known of them, and their scores are those of a check.
+    """Whether the graders are checks of the form by design, and their scores are those of a check.
 
-    A rule of the workbench's own is, with settings that say in full what it takes. Any other grader is where its name or
-    docstrings say so and its text asks for no word and no reference: one that looks for "because" may be all that its
-    author has to tell right from wrong.
+    A rule of the workbench is one: its settings define in full what it accepts. Any other grader is one if its name or
+    docstrings describe the form and its text requires no word and no reference: a search for "because" may be all that
+    its author has to separate correct from wrong.
 
     Args:
-        board: The graders, and what they said so far.
+        board: The graders, and their grades so far.
     """
     leaves = [leaf for entry in board.suite.entries for leaf in _leaves(entry.grader)]
     if all(isinstance(leaf, RuleGrader) for leaf in leaves):
@@ -52,7 +52,7 @@ def is_form_check(board: Board) -> bool:
 
 
 def _leaves(grader: Grader) -> Iterator[Grader]:
-    """The graders that look at rows themselves, rather than at others' scores."""
+    """The graders that read rows themselves, rather than others' scores."""
     return (part for part in parts(grader) if len(list(parts(part))) == 1)
 
 
@@ -67,10 +67,10 @@ def _is_form(grader: Grader, column: str) -> bool:
 
 
 def same_everywhere(board: Board, base: Base) -> bool:
-    """Whether the same text gets the same grade in rows that ask for something else: only the text is looked at.
+    """Whether the same text gets the same grade in rows with another prompt or reference: only the text is read.
 
-    Texts that are right in one row, or that the row has, are graded in another row too. Where all references are the
-    same no row is another, and nothing is known.
+    Texts that are correct in one row, or that the row has, are graded in another row too. If all references are equal
+    there is no such row, and nothing is known.
     """
     pairs = _moved(base)
     board.grade(pair for both in pairs for pair in both)
@@ -79,7 +79,7 @@ def same_everywhere(board: Board, base: Base) -> bool:
 
 
 def _moved(base: Base) -> list[tuple[Pair, Pair]]:
-    """Texts in their own row, and in the next one with another reference, or prompt where there are no references."""
+    """Texts in their own row, and in the next row with another reference, or another prompt without references."""
     asked = base.references if base.distinct else [row.prompt for row in base.rows]
     found: list[tuple[Pair, Pair]] = []
     for row in base.rows[:_MOVED]:

@@ -1,4 +1,4 @@
-"""Regression rows: what fooled a grader once, and right answers that it must go on taking."""
+"""Regression rows: texts that a grader once misgraded, and correct completions that it must continue to accept."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from workbench.samples import Samples
 __all__ = ["RIGHT", "kept_rows", "kinds_behind"]
 
 RIGHT = "right answer"
-"""What `probe` says of rows that are not made by a transformation."""
+"""The `probe` column of rows that are not made by a transformation."""
 _PER_HOLE, _PER_FORM, _RIGHT = 10, 5, 20
-"""Most rows of each kind: enough to see a hole open again, few enough to be read. Ours."""
+"""Maximum rows of each kind: enough to notice that a hole is open again, few enough to read. Workbench limit."""
 
 Line = tuple[str, int, str | None, bool, bool]
 """Name, row, text, label, and whether the grader was right about it."""
@@ -30,14 +30,14 @@ def kept_rows(
     findings: Sequence[Finding],
     held: AbstractSet[str],
 ) -> Samples:
-    """The rows to keep.
+    """The regression rows.
 
     Args:
         samples: The rows drawn.
-        found: What was tried.
-        base: What is right; None where nothing was tried.
-        findings: Proven holes: their texts are kept.
-        held: Transformations whose truth is known for this grader: other forms need not be accepted for ever.
+        found: The graded texts.
+        base: What is correct; None if nothing was graded.
+        findings: Confirmed holes: their texts are included.
+        held: Transformations that apply to this grader: other forms need not be accepted in future.
     """
     lines: list[Line] = []
     proven = kinds_behind({finding.kind for finding in findings}, found)
@@ -57,7 +57,7 @@ def kept_rows(
     )  # fmt: skip
     if "reference" in samples.columns:
         return kept
-    # Else `label` would be taken for the reference when the rows are read from a file.
+    # Otherwise `label` would be taken for the reference when the rows are read from a file.
     frame = kept.frame
     frame["reference"] = None
     return Samples(frame, columns={**kept.columns, "reference": "reference"}, source=samples.source)
@@ -78,7 +78,7 @@ def kinds_behind(kinds: AbstractSet[str], found: Sequence[Family]) -> set[str]:
 
 
 def _spread(family: Family, most: int) -> list[Text]:
-    """Texts that fooled the grader, of as many rows as possible, the shortest first."""
+    """Misgraded texts, from as many rows as possible, the shortest first."""
     shortest = {text.row: text for text in reversed(family.fooled)}
     first = sorted(shortest.values(), key=lambda text: len(text.text or ""))
     rest = [text for text in family.fooled if text is not shortest[text.row]]

@@ -1,4 +1,4 @@
-"""What a grader's own text gives away: texts, numbers, keys and patterns that stand in it."""
+"""What a grader's source reveals: texts, numbers, keys and patterns in it."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ _GROUP = re.compile(r"\((?!\?(?!P<))(?:[^()\\]|\\.|\[[^\]]*\])*\)")
 
 @dataclass(frozen=True)
 class Mined:
-    """What a grader's text gives away.
+    """What a grader's source reveals.
 
     Attributes:
-        text: The text itself: the source, or what a judge is told.
-        words: Texts that stand in it, and the words inside its patterns.
+        text: The text itself: the source, or a judge's instructions.
+        words: Texts in it, and the words inside its patterns.
         heaps: All texts of one list or set in it, joined by spaces.
-        numbers: Whole numbers of 2 to 5,000 in it, such as a least length.
-        keys: Names it may look up in an answer that is JSON.
-        frames: What stands before and after an answer where its patterns look for one.
+        numbers: Whole numbers of 2 to 5,000 in it, such as a minimum length.
+        keys: Names it may look up in a completion that is JSON.
+        frames: The texts before and after a correct completion according to its patterns.
         rubric: Its docstrings, or a judge's criteria.
         readable: Whether there was a text to read.
     """
@@ -57,11 +57,11 @@ class Mined:
 
 
 def mine(grader: Grader, columns: Iterable[str] = ()) -> Mined:
-    """What the text of a grader, and of those inside it, gives away.
+    """What the text of a grader, and of its inner graders, reveals.
 
     Args:
-        grader: The grader. Nothing of it runs here; its source is parsed, never compiled or imported.
-        columns: Names of the rows' columns, which are no answers.
+        grader: The grader. None of it runs here; its source is parsed, never compiled or imported.
+        columns: Names of the rows' columns, which are not completions.
     """
     sources = [part.source.text for part in parts(grader) if hasattr(part, "source")]
     if sources:
@@ -73,7 +73,7 @@ def mine(grader: Grader, columns: Iterable[str] = ()) -> Mined:
 
 
 def _settings(grader: Grader) -> dict[str, Any]:
-    """A grader's settings; none of one that cannot be written, such as a function of a notebook."""
+    """A grader's settings; none if they cannot be serialised, such as for a function of a notebook."""
     try:
         spec = grader.spec()
     except WorkbenchError:
@@ -163,7 +163,7 @@ def _heaps(tree: ast.Module) -> Iterator[str]:
 
 
 def _frame(pattern: str) -> tuple[str, str] | None:
-    """What a pattern wants before and after its first group, as one text that it matches; None where that is unclear."""
+    """What a pattern requires before and after its first group, as one text that it matches; None if that is unclear."""
     group = _GROUP.search(pattern)
     if group is None:
         return None
@@ -174,7 +174,7 @@ def _frame(pattern: str) -> tuple[str, str] | None:
 
 
 def _literal(pattern: str) -> str | None:
-    """A text that a simple pattern matches; None for one that is not so simple."""
+    """A text that a simple pattern matches; None for a pattern that is not simple."""
     text = re.sub(r"\(\?[a-z]+\)|[\^]|\$$|(?<!\\)\\[bZA]", "", pattern)
     text = re.sub(r"\\s[*?]|\.\*\??|\\\*[*?]|\[[^\]]*\][*?]", "", text)
     text = re.sub(r"\\s\+?", " ", text)
@@ -189,7 +189,7 @@ def _literal(pattern: str) -> str | None:
 
 
 def as_json_value(answer: str) -> str:
-    """An answer as a value inside JSON: numbers, objects and lists as they are, all else quoted."""
+    """A completion as a value inside JSON: numbers, objects and lists unchanged, all else quoted."""
     try:
         value = json.loads(answer)
     except (ValueError, RecursionError):

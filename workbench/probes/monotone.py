@@ -1,4 +1,4 @@
-"""More of the same is never better: a score that grows with repeats pays for length."""
+"""Repetition is never better: a score that grows with repeats rewards length."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ __all__ = ["MORE", "monotone"]
 
 _ROWS, _TIMES = 12, (3, 12)
 _RISE = 0.02
-"""Share of the span of scores that counts as higher. Ours."""
+"""Share of the span of scores that counts as higher. Workbench limit."""
 _MOST = 0.8
-"""Share of the rows on which the score has to rise. Ours: chance gives ups and downs alike."""
+"""Share of the rows on which the score has to rise. Workbench limit: chance gives as many falls as rises."""
 
 MORE = Variant(
-    "more-of-the-same", "reject", "the same text many times over, and scores it higher than once", lambda _: (), alarm="always", rank=18, least=2,
-    judges=False, advice="count what is there once: a score that grows with repeats pays for length",
+    "more-of-the-same", "reject", "the same text repeated, and scores it higher than once", lambda _: (), alarm="always", rank=18, least=2,
+    judges=False, advice="count a repeated text once: a score that grows with repeats rewards length",
 )  # fmt: skip
 
 
 def monotone(board: Board, base: Base, like: Family) -> list[Family]:
-    """Grade wrong and right answers once and several times over; a family where the score rises with every repeat.
+    """Grade wrong and correct completions once and repeated; a family if the score rises with every repeat.
 
-    Only where scores have more than two levels: two are told by what is accepted.
+    Only for scores with more than two levels: for two levels acceptance already shows it.
     """
     rows = [row for row in base.rows[:_ROWS] if row.reference]
     if base.rule.mark is not None or not rows:
@@ -53,7 +53,7 @@ def monotone(board: Board, base: Base, like: Family) -> list[Family]:
 
 
 def _judged(board: Board, base: Base, row: int, chain: Sequence[str]) -> Text:
-    """The longest of a chain of repeats, wrong where every step scores higher than the one before."""
+    """The longest of a chain of repeats, wrong if every step scores higher than the one before."""
     outcomes = [board.outcomes[row, text] for text in chain if (row, text) in board.outcomes]
     scores = [outcome.score for outcome in outcomes]
     span = max(base.rule.usual - base.rule.floor, 1e-9)

@@ -1,4 +1,4 @@
-"""`wb.probe`: known-bad and known-good variants of the rows, graded, judged, and searched on from."""
+"""`wb.probe`: adversarial and equivalent variants of the rows, graded, evaluated, and extended by a search."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ from workbench.suite import Suite
 __all__ = ["probe"]
 
 _CODE_ROWS, _JUDGE_ROWS = 40, 6
-"""Rows drawn: 40 put the bound of no hit at 9 %; a judge is asked about 40 questions a row. Ours."""
+"""Rows drawn: with 40 the bound without a hit is 9 %; a judge gets about 40 requests per row. Workbench default."""
 _CODE_TRIES, _JUDGE_TRIES = 400, 12
-"""Texts of the search."""
+"""Maximum number of texts of the search."""
 _REGRADED = 48
-"""Texts that are graded twice, to see whether chance or state has a part in the scores. Ours."""
+"""Texts that are graded twice, to see whether chance or state affects the scores. Workbench default."""
 _LOOKED_AT = 25
-"""Rows of the data that are looked at for each row drawn, so that prompts do not repeat. Ours."""
+"""Rows of the data that are read for each row drawn, so that prompts do not repeat. Workbench default."""
 
 
 def probe(
@@ -54,32 +54,32 @@ def probe(
     against: Any = None,
     **settings: Any,
 ) -> Probe:
-    """Find out without labels what fools a grader: variants of your own rows that are surely wrong, or surely right.
+    """Find texts that a grader misgrades, without labels: variants of your rows that are surely wrong, or surely correct.
 
-    The references are first tried as answers, to learn in which form the grader takes them. Then every registered
-    transformation makes texts of every row: known-bad ones that have to be rejected (nothing at all, the question
-    echoed, the right answer denied, another row's answer, ...) and known-good ones (a line end, a full stop, another
-    order of keys, ...). From what fooled the grader, and from what stands in its own text, a search goes on. Only what no
-    sound grader does is a finding; what sound graders may do is told in `notes`.
+    The references are first graded as completions, to learn in which form the grader accepts them. Then every registered
+    transformation makes texts of every row: adversarial ones that must be rejected (an empty text, the prompt echoed, the
+    reference negated, another row's reference, ...) and equivalent ones that must be accepted (a line end, a full stop,
+    another order of keys, ...). A search starts from the misgraded texts and from strings in the grader's source. A
+    finding is only what no sound grader does; what sound graders may do is listed in `notes`.
 
     Args:
-        grader: A grader, an `Entry`, or a suite that makes one score a row.
-        samples: As in `Suite.run`. With references, right and wrong answers are known; without, only texts are tried
-            that answer nothing.
-        rows: Rows drawn, 40 by default, 6 for judges, which are asked about 40 questions a row.
-        tries: Texts of the search, 400 by default, 12 for judges; 0 for none.
-        seed: For the rows drawn and the texts made: the same seed tries the same texts.
-        against: A stricter grader: a known-bad text that it accepts too is no finding, nor is a known-good one that it
+        grader: A grader, an `Entry`, or a suite that gives one score per row.
+        samples: As in `Suite.run`. With references, correct and wrong completions are known; without, only texts without
+            content are graded.
+        rows: Rows drawn, 40 by default, 6 for judges, which get about 40 requests per row.
+        tries: Maximum number of texts of the search, 400 by default, 12 for judges; 0 for none.
+        seed: For the rows drawn and the texts made: the same seed gives the same texts.
+        against: A stricter grader: a known-bad text that it accepts too is not a finding, nor is a known-good one that it
             rejects.
         settings: `labels`, `budget`, `store` and `progress`, as in `Suite.run`, and `pass_threshold`: the lowest score
             that accepts a text. Without it the grader's own verdict decides, else the higher of two scores, else whether
-            a wrong text scores as high as the right answer of its row.
+            a wrong text scores as high as the correct completion of its row.
 
     Raises:
         SamplesError: The samples cannot be read.
-        TypeError: `grader` is no grader, a setting that there is not, or a seed that is no number.
-        ValueError: A suite without one score a row, or fewer than one row or no tries.
-        ReportError: A pass mark that is no finite number.
+        TypeError: `grader` is not a grader, a setting does not exist, or the seed is not a whole number.
+        ValueError: A suite without one score per row, or fewer than one row or no tries.
+        ReportError: A pass threshold that is not a finite number.
 
     Example:
         >>> import workbench as wb
@@ -89,10 +89,10 @@ def probe(
     """
     start = time.perf_counter()
     if isinstance(seed, bool) or not isinstance(seed, int):
-        raise TypeError(f"a seed is a whole number, not {seed!r}")
+        raise TypeError(f"seed must be a whole number, not {seed!r}")
     suite, run = as_suite(grader), RunSettings.of(settings)
     if against is not None:
-        as_suite(against)  # refused now rather than after thousands of texts
+        as_suite(against)  # rejected now rather than after thousands of texts
     judge = any(isinstance(part, Judge) for entry in suite.entries for part in parts(entry.grader))
     whole = as_samples(samples)
     data = _drawn(whole, _count(rows, _JUDGE_ROWS if judge else _CODE_ROWS, 1), seed)
@@ -107,7 +107,7 @@ def probe(
 
 @dataclass(frozen=True)
 class _Plan:
-    """What is to be done."""
+    """The settings of one probe."""
 
     board: Board
     run: RunSettings
@@ -143,7 +143,7 @@ def _probed(plan: _Plan) -> Probe:
 
 
 def _families(plan: _Plan, base: Base, made: Sequence[tuple[Variant, int, str | None]]) -> list[Family]:
-    """What every transformation came to, but for what a stricter grader accepts too."""
+    """The results of every transformation, except what a stricter grader accepts too."""
     found = families(plan.board, base, made)
     if found and not plan.judge:
         found += monotone(plan.board, base, found[0])
@@ -151,11 +151,11 @@ def _families(plan: _Plan, base: Base, made: Sequence[tuple[Variant, int, str | 
 
 
 def _decision(plan: _Plan, base: Base, mined: Mined) -> Callable[[Sequence[Family]], Verdicts]:
-    """A function from what was tried to verdicts, whose findings have the numbers of their texts among all of it."""
+    """A function from results to verdicts; its findings have the numbers of their texts among all graded ones."""
     board = plan.board
     some = [] if plan.judge else _to_regrade(board, base)
     changed, column = board.changed(some), board.samples.columns.get("reference", "")
-    # A model that is asked costs money, and may say anything; a text that names the reference reads it.
+    # A judge costs money, and may return anything; a text that names the reference reads it.
     alone = not (plan.judge or mined.reads([column])) and same_everywhere(board, base)
     form = alone and is_form_check(board)
 
@@ -186,7 +186,7 @@ def _decision(plan: _Plan, base: Base, mined: Mined) -> Callable[[Sequence[Famil
 
 
 def _to_regrade(board: Board, base: Base) -> list[Pair]:
-    """Right answers and other texts: what passes shows chance sooner than what never does."""
+    """Correct completions and other texts: those that pass reveal randomness sooner than those that never do."""
     every = [*board.outcomes]
     passed = [pair for pair in every if base.rule.accepts(pair[0], board.outcomes[pair])]
     spread = [pairs[:: max(1, len(pairs) // _REGRADED)][:_REGRADED] for pairs in (passed, every)]
@@ -194,9 +194,9 @@ def _to_regrade(board: Board, base: Base) -> list[Pair]:
 
 
 def _drawn(samples: Samples, count: int, seed: int) -> Samples:
-    """Rows that can be read, one a prompt as far as there are prompts enough."""
+    """Rows that can be read, one per prompt if there are enough prompts."""
     samples.require_answers()
-    # Of a large dataset only some rows are looked at.
+    # Of a large dataset only some rows are read.
     some = samples.needing("completion").draw(_LOOKED_AT * count, seed=seed)
     problems, groups = some.problems, some.groups
     readable = [row for row in range(len(some)) if row not in problems]
@@ -209,7 +209,7 @@ def _drawn(samples: Samples, count: int, seed: int) -> Samples:
 
 
 def _labels_of(data: Samples, whole: Samples, labels: Any) -> Any:
-    """The labels of the rows drawn, out of those of all rows."""
+    """The labels of the rows drawn, from those of all rows."""
     if labels is None:
         return None
     codes = read_labels(label_column(whole, labels), len(whole))
@@ -235,7 +235,7 @@ def _mined(suite: Suite, columns: Sequence[str]) -> Mined:
 
 
 def _without_allowed(found: Sequence[Family], against: Any, board: Board) -> list[Family]:
-    """The families without texts about which a stricter grader says the same as the probed one."""
+    """The families without texts that a stricter grader grades like the probed one."""
     strict = Board(as_suite(against), board.samples, board.budget, board.store)
     doubtful = [(text.row, text.text) for family in found for text in family.fooled]
     strict.grade(doubtful)
@@ -260,5 +260,5 @@ def _count(value: int | None, default: int, least: int) -> int:
     if value is None:
         return default
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
-        raise ValueError(f"rows and tries are whole numbers, {least} or more here, not {value!r}")
+        raise ValueError(f"rows and tries must be whole numbers of at least {least}, not {value!r}")
     return value

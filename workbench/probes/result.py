@@ -1,4 +1,4 @@
-"""`Probe`: what transformations of the rows showed about a grader."""
+"""`Probe`: the results of grading variants of the rows."""
 
 from __future__ import annotations
 
@@ -33,18 +33,18 @@ __all__ = ["Probe"]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Probe:
-    """What known-bad and known-good variants of the rows showed about a grader. Never changes; prints as sentences.
+    """What adversarial and equivalent variants of the rows showed about a grader. Immutable; prints as sentences.
 
     Attributes:
         grader: The grader's name.
         samples: The rows drawn.
-        findings: Holes that are proven, the cause first; each names its text, and its rows in `report`.
-        notes: Properties that sound graders may have too, such as that a full stop after the answer is not taken.
-        consequences: Findings that follow from a cause among `findings`, such as a sign that is not read where any number passes.
-        run_notes: Sentences about the run itself, such as that a budget was spent.
+        findings: Confirmed holes, the cause first; each names its text, and its rows in `report`.
+        notes: Properties that sound graders may have too, such as that a full stop after the reference is rejected.
+        consequences: Findings that follow from a cause among `findings`, such as an ignored sign if any number passes.
+        run_notes: Sentences about the run itself, such as that a budget was exhausted.
         seconds: How long it took.
-        tries: Texts that were graded.
-        fingerprints: Digests of the settings of what was probed, as in `Report`.
+        tries: Number of graded texts.
+        fingerprints: Digests of the settings of the probed graders, as in `Report`.
     """
 
     grader: str
@@ -62,38 +62,38 @@ class Probe:
 
     @property
     def _mark(self) -> float | None:
-        """The pass mark of the rule; None where a text has to score as high as its row's right answer."""
+        """The pass threshold of the rule; None if a text has to score as high as its row's correct completion."""
         return self._base.rule.mark if self._base else None
 
     @cached_property
     def table(self) -> pd.DataFrame:
-        """One line a transformation.
+        """One row per transformation.
 
-        Columns: transformation, expects ("reject" or "accept"), tried (texts), rows, wrong (rows fooled), share of the
-        rows, lo and hi (its 95 % interval), failed (texts without a score), difference (mean score minus that of the
-        right answer in the same row, NaN where it is not known).
+        Columns: transformation, expects ("reject" or "accept"), tried (texts), rows, wrong (rows with a misgraded text),
+        share of the rows, lo and hi (its 95 % interval), failed (texts without a score), difference (mean score minus
+        that of the correct completion in the same row, NaN if unknown).
         """
         return table(self._families)
 
     def texts(self, name: str | None = None) -> pd.DataFrame:
-        """The texts that fooled the grader, the shortest first: transformation, sample, prompt, reference, text, score.
+        """The misgraded texts, the shortest first: transformation, sample, prompt, reference, text, score.
 
         Args:
             name: A transformation, or a finding's kind; None for all that findings name.
 
         Raises:
-            ReportError: No such transformation was tried.
+            ReportError: No such transformation was graded.
         """
         names = [family.variant.name for family in self._families]
         wanted = kinds_behind(
             {name} if name is not None else {finding.kind for finding in self.findings}, self._families
         )
         if name is not None and not wanted & {*names}:
-            raise ReportError("no such transformation was tried", found=repr(name), expected=", ".join(names))
+            raise ReportError("no such transformation was graded", found=repr(name), expected=", ".join(names))
         return self._fooled(wanted)
 
     def _fooled(self, names: AbstractSet[str]) -> pd.DataFrame:
-        """The texts of some transformations that fooled the grader."""
+        """The misgraded texts of some transformations."""
         chosen = [family for family in self._families if family.variant.name in names]
         lines = [
             {
@@ -111,9 +111,9 @@ class Probe:
 
     @cached_property
     def report(self) -> Report:
-        """All texts that were tried as a report: column `probe` names the transformation, labels are what is known.
+        """All graded texts as a report: column `probe` names the transformation; labels are the known truth.
 
-        Texts of transformations that are only told have no label. Findings' rows are rows of this report.
+        Texts of transformations without a known truth have no label. Findings' rows are rows of this report.
         """
         lines = [(family, text) for family in self._families for text in family.texts]
         grades = Grades.empty(len(lines))
@@ -134,42 +134,42 @@ class Probe:
 
     @cached_property
     def rows(self) -> Samples:
-        """Regression rows to keep: what fooled the grader, and right answers that it takes.
+        """Regression rows to save: misgraded texts, and correct completions that the grader accepts.
 
-        Columns beside the rows' own: `probe` (the transformation, or "right answer"), `label` (True: to be accepted,
+        Columns in addition to the rows': `probe` (the transformation, or `right answer`), `label` (True: to be accepted,
         False: to be rejected) and `was` (whether the grader was right about it when it was probed).
         """
         return kept_rows(self.samples, self._families, self._base, self.findings, self._held)
 
     def again(self, grader: Any, *, budget: Any = None) -> Again:
-        """Grade the regression rows with the mended grader: which holes are closed, and which right answers are lost.
+        """Grade the regression rows with the fixed grader: which holes are closed, which correct completions it rejects.
 
         Args:
-            grader: The mended grader.
+            grader: The fixed grader.
             budget: As in `probe`.
         """
         return again(grader, self.rows, pass_threshold=self._mark, budget=budget)
 
     def plot(self) -> Any:
-        """The probe chart, a plotly figure: a bar a transformation, the share that fooled the grader, its interval."""
+        """The probe chart, a plotly figure: one bar per transformation, the share of misgraded rows, its interval."""
         return higher_level("draw")(self.report, None, "probes")
 
     @property
     def ok(self) -> bool:
-        """Whether texts were tried and no hole was found."""
+        """Whether texts were graded and no hole was found."""
         return bool(self.tries) and not self.findings
 
     @property
     def _head(self) -> str:
-        """What was tried, and how many holes there are."""
+        """The number of graded texts and of holes."""
         if not self.tries:
-            return f"{one_line(self.grader)}: nothing could be tried, there are no rows or no right answers to start from"
+            return f"{one_line(self.grader)}: nothing to grade, because there are no rows or no correct completions to start from"
         found = f"{counted(len(self.findings), 'hole')} found" if self.findings else "no hole found"
-        tried = f"{counted(self.tries, 'text')} tried on {counted(len(self.samples), 'row')}"
+        tried = f"{counted(self.tries, 'text')} graded on {counted(len(self.samples), 'row')}"
         return f"{one_line(self.grader)}: {tried}, {found}"
 
     def __str__(self) -> str:
-        """The findings, a sentence each, the properties, and what was tried."""
+        """One sentence per finding, the properties, and the number of graded texts."""
         lines = [
             self._head,
             *(f"  {finding.severity:<8}{one_line(finding.sentence, 900)}" for finding in self.findings),
@@ -177,7 +177,7 @@ class Probe:
         if more := [finding for finding in self.consequences if not self._is_said(finding)]:
             lines.append(f"  so it also {_listed(more)}")
         if self.notes:
-            lines.append(f"  worth knowing, sound graders may do so too: it {_listed(self.notes)}")
+            lines.append(f"  sound graders may do this too: it {_listed(self.notes)}")
         return "\n".join([*lines, *(f"  {one_line(note, 400)}" for note in self.run_notes)])
 
     def _is_said(self, finding: Finding) -> bool:
@@ -191,7 +191,7 @@ class Probe:
         return as_html(
             self._head,
             self.findings,
-            {"that follow": self.consequences, "worth knowing, true of sound graders too": self.notes},
+            {"that follow": self.consequences, "that sound graders may have too": self.notes},
             self.table,
             self._texts_of,
             run_notes=self.run_notes,
@@ -201,7 +201,7 @@ class Probe:
         return as_markdown(self._head, self.findings, self.table, run_notes=self.run_notes)
 
     def _texts_of(self, finding: Finding) -> pd.DataFrame:
-        """The texts behind a finding; none for what is no transformation."""
+        """The texts of a finding; none if it is not of a transformation."""
         return self._fooled(kinds_behind({finding.kind}, self._families))
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
@@ -209,12 +209,12 @@ class Probe:
 
 
 def _listed(findings: Sequence[Finding]) -> str:
-    """What findings say, without examples and intervals, in one line."""
+    """The claims of findings, without examples and intervals, in one line."""
     return f"{'; '.join(one_line(_claim(finding), 120) for finding in findings)}."
 
 
 def _claim(finding: Finding) -> str:
-    """What a finding says, without the numbers behind it."""
+    """A finding's claim, without its numbers."""
     return finding.message.partition(":")[0]
 
 
@@ -226,7 +226,7 @@ def _grade(outcome: Outcome) -> Grade:
 
 
 def _scale(grades: Grades) -> tuple[float, float]:
-    """0 to 1, or from the lowest to the highest score where some lie outside."""
+    """0 to 1, or from the lowest to the highest score if some are outside."""
     scores = grades.scores[~np.isnan(grades.scores)]
     lo, hi = min(0.0, float(scores.min(initial=0.0))), max(1.0, float(scores.max(initial=1.0)))
     return lo, hi

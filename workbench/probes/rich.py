@@ -1,4 +1,4 @@
-"""A probe for a notebook, as HTML and as Markdown: what fools the grader first, with the texts that prove it."""
+"""A probe for a notebook, as HTML and as Markdown: the findings first, with the texts that show them."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ def as_html(
     *,
     run_notes: Sequence[str] = (),
 ) -> str:
-    """Findings with the texts that prove them, properties, and the table of transformations, folded.
+    """Findings with the texts that show them, properties, and the table of transformations, folded.
 
     Args:
-        head: What was tried, in a sentence.
-        findings: Proven holes.
+        head: The number of graded texts, in a sentence.
+        findings: Confirmed holes.
         more: Further findings to fold away, by their heading.
         table: `Probe.table`.
-        texts: The texts behind a finding, empty where there are none.
+        texts: The texts of a finding, empty if there are none.
         run_notes: Sentences about the run.
     """
     parts = [
@@ -72,7 +72,7 @@ def _quiet(findings: Sequence[Finding]) -> str:
 def as_markdown(
     head: str, findings: Sequence[Finding], table: pd.DataFrame, *, run_notes: Sequence[str] = ()
 ) -> str:
-    """What was tried, the holes, and the table of transformations; see `as_html`."""
+    """The number of graded texts, the holes, and the table of transformations; see `as_html`."""
     shown = findings[:_MOST_FINDINGS]
     items = [f"- {markdown_text(f'{one.sentence} {one.advice}', 1_400)}" for one in shown]
     items += [f"- {_rest(findings)}"] if _rest(findings) else []

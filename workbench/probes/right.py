@@ -1,4 +1,4 @@
-"""When two short texts are the same answer, and when they surely are not."""
+"""When two short texts mean the same, and when they surely do not."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ __all__ = ["apart", "as_text", "mentions", "number_in", "parsed_json", "plainly"
 
 _NUMBER = re.compile(r"[-+]?(?:\d{1,3}(?:,\d{3})+|\d+)?(?:\.\d+)?(?:[eE][-+]?\d+)?")
 _FAR = 0.1
-"""Share of the larger number by which two numbers differ at least that no tolerance takes for one. Ours."""
+"""Minimum relative difference of two numbers that no tolerance accepts. Workbench limit."""
 
 
 def as_text(value: Any) -> str:
-    """A reference as one would write it as an answer; "" for none."""
+    """A reference as a model would write it in a completion; "" for none."""
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return ""
     if isinstance(value, str):
@@ -29,7 +29,7 @@ def as_text(value: Any) -> str:
 
 
 def number_in(text: str) -> float | None:
-    """The number that a text is, such as 1234.5 for "1,234.5"; None where it is anything else."""
+    """The number that a text is, such as 1234.5 for "1,234.5"; None if it is not a number."""
     text = text.strip().replace("\u2212", "-")
     if not any(character.isdigit() for character in text) or not _NUMBER.fullmatch(text):
         return None
@@ -41,13 +41,13 @@ def number_in(text: str) -> float | None:
 
 
 def plainly(text: str) -> str:
-    """A text in small letters, without accents of typing, outer punctuation and repeated space."""
+    """A text in lower case, without typographic accents, outer punctuation and repeated space."""
     folded = unicodedata.normalize("NFKC", text).casefold()
     return " ".join(folded.split()).strip(" .,:;!?\"'`*$()[]")
 
 
 def parsed_json(text: str) -> Any:
-    """The object or list that a text is in JSON; None where it is anything else."""
+    """The object or list that a text is in JSON; None if it is anything else."""
     if text[:1] not in {"{", "["}:
         return None
     try:
@@ -58,7 +58,7 @@ def parsed_json(text: str) -> Any:
 
 
 def same(one: str, other: str) -> bool:
-    """Whether two texts are one answer, written differently at most."""
+    """Whether two texts are equal apart from notation."""
     if plainly(one) == plainly(other):
         return True
     numbers = number_in(one), number_in(other)
@@ -69,7 +69,7 @@ def same(one: str, other: str) -> bool:
 
 
 def apart(one: str, other: str) -> bool:
-    """Whether two texts are surely different answers: neither holds the other, and numbers are a tenth apart."""
+    """Whether two texts surely differ in meaning: neither contains the other, and numbers differ by a tenth."""
     numbers = number_in(one), number_in(other)
     if numbers[0] is not None and numbers[1] is not None:
         far = abs(numbers[0] - numbers[1]) > _FAR * max(abs(numbers[0]), abs(numbers[1]))
@@ -81,7 +81,7 @@ def apart(one: str, other: str) -> bool:
 
 
 def mentions(text: str, answer: str) -> bool:
-    """Whether an answer stands in a text, in any case; one or two characters count as a word of their own only."""
+    """Whether a reference occurs in a text, in any case; one or two characters count only as a separate word."""
     needle = plainly(answer)
     if not needle:
         return False

@@ -1,4 +1,4 @@
-"""What a transformation is given: one row, the answers of the others, and what the grader's text gave away."""
+"""The input of a transformation: one row, the references of the others, and what the grader's source reveals."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ class Row:
 
     Attributes:
         number: Its position among the rows drawn.
-        prompt: What the user asked; "" where nothing was.
-        completion: What the model wrote; "" where nothing is there.
-        reference: The right answer as text; "" where it is not known.
-        others: Answers that are surely wrong here, at least two where there is a reference: other rows' references
+        prompt: The user's prompt; "" if there is none.
+        completion: What the model wrote; "" if there is none.
+        reference: The correct completion as text; "" if unknown.
+        others: Completions that are surely wrong here, at least two if there is a reference: other rows' references
             first.
-        mined: What the grader's own text gives away.
-        say: Puts an answer into the form in which the grader takes the right one.
-        seed: Makes what is drawn for this row the same each time.
-        good: A text known to be right, or else accepted by the grader; None where there is neither.
-        mended: Whether that form takes back how the reference is written, such as its capital letters.
-        wants_nothing: Whether the reference is the empty text while others are not: an answer without content is right.
+        mined: What the grader's source reveals.
+        say: Puts a text into the form in which the grader accepts the reference.
+        seed: Makes random choices for this row reproducible.
+        good: A text known to be correct, or else accepted by the grader; None if there is neither.
+        mended: Whether that form changes how the reference is written, such as its capital letters.
+        wants_nothing: Whether the reference is the empty text while others are not: an empty completion is correct.
     """
 
     number: int
@@ -50,22 +50,22 @@ class Row:
 
     @property
     def random(self) -> Random:
-        """A generator of its own, the same at each use."""
+        """A separate random generator, the same at each use."""
         return Random(f"{self.seed}-{self.number}")  # noqa: S311 (no secret)
 
     @cached_property
     def value(self) -> float | None:
-        """The reference as a number; None where it is none."""
+        """The reference as a number; None if it is not one."""
         return number_in(self.reference)
 
     @cached_property
     def json(self) -> Any:
-        """The reference as an object or list of JSON; None where it is none."""
+        """The reference as an object or list of JSON; None if it is not one."""
         return parsed_json(self.reference)
 
     @property
     def is_plain(self) -> bool:
-        """Whether the grader takes the reference as it is written, with nothing around it."""
+        """Whether the grader accepts the reference as written, with nothing around it."""
         return bool(self.reference) and self.say(self.reference) == self.reference
 
     @property
@@ -75,7 +75,7 @@ class Row:
 
     @property
     def is_verdict(self) -> bool:
-        """Whether the reference is yes, no, true or false: such an answer may begin with it and then go on."""
+        """Whether the reference is yes, no, true or false: a completion may start with it and then continue."""
         return self.reference.lower() in {"yes", "no", "true", "false"}
 
     @property
@@ -91,7 +91,7 @@ class Row:
         return self.reference.split()
 
     def is_right(self, text: str | None) -> bool:
-        """Whether a text is the row's reference itself, as it is written or in the form in which it is accepted."""
+        """Whether a text is the row's reference itself, as written or in the form in which it is accepted."""
         said = (text or "").strip()
         if self.wants_nothing:
             return not plainly(said) or said == self.say("").strip()
@@ -99,5 +99,5 @@ class Row:
 
     @property
     def other(self) -> str:
-        """An answer that is surely wrong."""
+        """A completion that is surely wrong."""
         return self.others[0]

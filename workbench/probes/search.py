@@ -1,7 +1,7 @@
-"""The search: from texts that fooled the grader to shorter ones and to other rows, and from its own words to new ones.
+"""The search: from misgraded texts to shorter ones and to other rows, and from strings in the source to new texts.
 
-Metamorphic fuzzing with a known truth: whatever is made here does not hold the right answer, so that it has to be
-rejected. The loop of attack and repair is that of the hacker-fixer games (2606.08960), with `Probe.again` for the repair.
+Metamorphic fuzzing with a known truth: no text made here contains the reference, so that it has to be rejected. The loop of
+attack and repair is that of the hacker-fixer games (2606.08960), with `Probe.again` for the repair.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from workbench.probes.verdicts import Verdicts
 __all__ = ["attack"]
 
 _MOST_HOLES, _PIECES = 8, 8
-"""Holes whose texts are shortened, and parts that are left out of a text, one at a time, in a round. Ours."""
+"""Holes whose texts are shortened, and parts that are omitted from a text, one at a time, in a round. Workbench limits."""
 _ROWS = 12
-"""Rows on which a text is tried that the search found."""
+"""Rows on which a text found by the search is graded."""
 _SHELLS = (
     "{}",
     "[]",
@@ -42,8 +42,8 @@ _SHELLS = (
 )
 
 SEARCH = Variant(
-    "found-by-search", "reject", "a text that the search put together", lambda _: (), rank=17, distinct=True, judges=True,
-    advice="look for the branch that takes it: it passes whatever was asked",
+    "found-by-search", "reject", "a text that the search composed", lambda _: (), rank=17, distinct=True, judges=True,
+    advice="look for the branch that accepts it: it passes for any prompt",
 )  # fmt: skip
 
 
@@ -67,7 +67,7 @@ class _Hunt:
         return {pair: self.base.rule.accepts(pair[0], self.board.outcomes[pair]) for pair in known}
 
     def is_wrong(self, row: int, text: str) -> bool:
-        """Whether a text surely does not answer a row."""
+        """Whether a text surely differs from a row's reference."""
         reference = self.base.references[row]
         numbers = re.findall(r"\d[\d,.]*", text)
         if numbers and number_in(reference) is not None and not apart(numbers[-1].rstrip(".,"), reference):
@@ -78,18 +78,18 @@ class _Hunt:
 def attack(
     board: Board, base: Base, found: Sequence[Family], decided: Verdicts, *, tries: int, seed: int
 ) -> list[Family]:
-    """Search on for a stated number of texts.
+    """Search with a limited number of texts.
 
     Args:
-        board: The grader; it keeps every outcome.
-        base: What is right.
-        found: What was tried so far.
-        decided: What is proven so far.
-        tries: Texts that may be graded.
-        seed: For what is drawn.
+        board: The grader; it stores every outcome.
+        base: What is correct.
+        found: The results so far.
+        decided: The confirmed findings so far.
+        tries: Maximum number of texts to grade.
+        seed: For random choices.
 
     Returns:
-        The same families with what was found added to theirs, and one more where a text passes that none of them has.
+        The same families with the new texts added, and one more if a text passes that belongs to none of them.
     """
     hunt = _Hunt(board, base, tries, seed)
     proven = {finding.kind for finding in (*decided.findings, *decided.consequences)}
@@ -105,15 +105,15 @@ def attack(
 
 
 def _gains(family: Family) -> bool:
-    """Whether a shorter text says more: a wrong answer in pieces does not."""
+    """Whether a shorter text is more informative: a fragment of a wrong completion is not."""
     variant = family.variant
     if variant.name == MORE.name:
-        return False  # its texts are wrong beside shorter ones only
+        return False  # its texts are wrong only in comparison with shorter ones
     return variant.expects == "reject" and (variant.alarm == "always" or variant.distinct or variant.beside)
 
 
 def _shorten(hunt: _Hunt, holes: Sequence[Family]) -> dict[str, list[Pair]]:
-    """Shorter texts that still pass, by hole: parts are left out as long as that succeeds."""
+    """Shorter texts that still pass, by hole: parts are omitted as long as that succeeds."""
     now: dict[str, Pair] = {}
     for family in holes[:_MOST_HOLES]:
         texts = [
@@ -149,7 +149,7 @@ def _parts(hunt: _Hunt, pair: Pair) -> Iterator[Pair]:
 
 
 def _combined(hunt: _Hunt) -> list[Pair]:
-    """New texts out of the grader's own words, wrong answers and shells that pass on rows of several references."""
+    """New texts composed of strings in the source, wrong completions and shells that pass on rows of several references."""
     random = Random(hunt.seed)  # noqa: S311 (no secret)
     rows = [row for row in range(len(hunt.base.rows)) if hunt.base.references[row]]
     first = [
@@ -165,7 +165,7 @@ def _combined(hunt: _Hunt) -> list[Pair]:
 
 
 def _draws(hunt: _Hunt, rows: Sequence[int], random: Random, count: int) -> Iterator[tuple[int, str]]:
-    """Pieces put together at random."""
+    """Fragments joined at random."""
     mined = hunt.base.rows[0].mined
     general = [*mined.words, *mined.keys, *map(str, mined.numbers), *_SHELLS, PADDING]
     for _ in range(count):
@@ -181,7 +181,7 @@ def _with(hunt: _Hunt, family: Family, pairs: Sequence[Pair]) -> Family:
 
 
 def _family(hunt: _Hunt, pairs: Sequence[Pair], like: Family) -> Family:
-    """What the search found, counted where one text passes on rows of at least three references."""
+    """The search's texts, counted if one text passes on rows of at least three references."""
     references: dict[str, set[str]] = {}
     for row, text in pairs:
         references.setdefault(text or "", set()).add(plainly(hunt.base.references[row]))

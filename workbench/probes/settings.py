@@ -20,12 +20,12 @@ class RunSettings:
     """Settings of `wb.probe` with the meaning they have in `Suite.run`.
 
     Attributes:
-        labels: Known-good rows: their answers are the first choice for how a right one looks.
+        labels: Known-good rows: their completions are the preferred examples of a correct one.
         pass_threshold: Lowest score that accepts a text; None for the grader's own verdict, else the higher of two
-            scores, else a score as high as that of the row's right answer.
-        budget: The most that judges may spend over all of it.
-        store: Where judges' answers are kept.
-        progress: Whether there is a bar, or who is told.
+            scores, else a score as high as that of the row's correct completion.
+        budget: The maximum that judges may spend in the whole probe.
+        store: Where judges' replies are stored.
+        progress: Whether to show a bar, or the function to call with the progress.
     """
 
     labels: Any = None
@@ -39,18 +39,18 @@ class RunSettings:
         """The settings by name.
 
         Raises:
-            TypeError: One that there is not; those there are are named.
-            ReportError: A pass mark that is no finite number.
+            TypeError: An unknown setting; the message lists the known ones.
+            ReportError: A pass threshold that is not a finite number.
         """
         names = [field.name for field in fields(cls)]
         if unknown := set(settings) - {*names}:
             near = did_you_mean(min(unknown), names)
-            listed = f"besides its own settings it takes {', '.join(names)}"
-            raise TypeError(f"probe takes no {min(unknown)!r}; {near or listed}")
+            listed = f"its further settings are {', '.join(names)}"
+            raise TypeError(f"probe has no setting {min(unknown)!r}; {near or listed}")
         made = cls(**settings)
         mark = made.pass_threshold
         if mark is not None and not (is_number(mark) and math.isfinite(mark)):
             raise ReportError(
-                "the pass mark must be a finite number", found=repr(mark), expected="such as 0.5"
+                "pass_threshold must be a finite number", found=repr(mark), expected="such as 0.5"
             )
         return made

@@ -1,4 +1,4 @@
-"""Forms in which a grader may want the right answer: plain, in a box, in JSON, or as its rows and patterns have it."""
+"""Forms in which a grader may require the reference: plain, in a box, in JSON, or as in its rows and patterns."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ __all__ = ["FREE", "PLAIN", "Shape", "learned", "shapes_for"]
 
 @dataclass(frozen=True)
 class Shape:
-    r"""A form of an answer.
+    r"""A form of a completion.
 
     Attributes:
-        name: For people, such as "in \boxed{}".
-        before: What stands before the answer.
-        after: What stands after it.
-        change: What becomes of the answer itself; as it is by default.
-        mends: Whether the change takes back how the reference is written, such as its capital letters: where only
-            that is accepted, the grader rejects the right answer.
+        name: For display, such as "in \boxed{}".
+        before: The text before the reference.
+        after: The text after it.
+        change: Function applied to the reference itself; none by default.
+        mends: Whether the change alters how the reference is written, such as its capital letters: if only that form
+            is accepted, the grader rejects its reference.
     """
 
     name: str
@@ -30,7 +30,7 @@ class Shape:
     mends: bool = False
 
     def __call__(self, answer: str) -> str:
-        """The answer in this form."""
+        """The reference in this form."""
         return f"{self.before}{self.change(answer)}{self.after}"
 
 
@@ -42,7 +42,7 @@ FREE = (
     Shape("after a short text", "Let me think about that.\n\nFinal answer: ", ""),
     Shape("at the start of a sentence", "", " is the answer."),
 )
-"""Sentences of several kinds: a grader that takes at least three of them takes answers in free text."""
+"""Sentences of several kinds: a grader that accepts at least three of them accepts references in free text."""
 
 _GENERAL = (
     Shape("in \\boxed{}", "\\boxed{", "}"),
@@ -72,15 +72,15 @@ _MENDED = (
 )
 
 _LONGEST = 2_000
-"""Characters of a completion that serves as a form. Ours."""
+"""Maximum characters of a completion that serves as a form. Workbench limit."""
 
 
 def shapes_for(mined: Mined, examples: Iterable[tuple[str, str]]) -> list[Shape]:
     """The forms to try, the plain one first.
 
     Args:
-        mined: What the grader's text gave away: patterns and keys make forms.
-        examples: Completions and references of rows; those that hold their reference make forms.
+        mined: What the grader's source reveals: patterns and keys make forms.
+        examples: Completions and references of rows; completions that contain their reference make forms.
     """
     patterns = [Shape(f"as in {before}...{after}", before, after) for before, after in mined.frames]
     keys = [
@@ -92,7 +92,7 @@ def shapes_for(mined: Mined, examples: Iterable[tuple[str, str]]) -> list[Shape]
 
 
 def _both(patterns: Sequence[Shape]) -> Iterator[Shape]:
-    """Forms of several patterns at once: reasoning in one, the answer in another."""
+    """Forms that match several patterns: reasoning in one, the reference in another."""
     for at, shape in enumerate(patterns[:3]):
         rest = [other for other in patterns[:3] if other is not patterns[at]]
         yield Shape(
@@ -103,7 +103,7 @@ def _both(patterns: Sequence[Shape]) -> Iterator[Shape]:
 
 
 def learned(examples: Iterable[tuple[str, str]], most: int = 6) -> list[Shape]:
-    """Forms out of completions that hold their reference: what stands before and after its last mention."""
+    """Forms from completions that contain their reference: the text before and after its last mention."""
     found: dict[tuple[str, str], Shape] = {}
     for completion, reference in examples:
         at = completion.rfind(reference) if reference else -1
@@ -112,5 +112,5 @@ def learned(examples: Iterable[tuple[str, str]], most: int = 6) -> list[Shape]:
         before, after = completion[:at], completion[at + len(reference) :]
         if before[-1:].isalnum() or after[:1].isalnum():
             continue  # a part of another word or number
-        found.setdefault((before[-20:], after[:20]), Shape("as in a row's own answer", before, after))
+        found.setdefault((before[-20:], after[:20]), Shape("as in a row's own completion", before, after))
     return list(found.values())[:most]

@@ -1,4 +1,4 @@
-"""What was tried, transformation by transformation: which texts fooled the grader, and what that proves."""
+"""The results of each transformation: which texts the grader misgraded, and what that shows."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ __all__ = ["Family", "Text", "families", "table", "texts_of"]
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """One text that was tried.
+    """One graded text.
 
     Attributes:
         row: Position of its row among those drawn.
-        text: In the place of the row's answer; None for none.
-        outcome: What the grader said.
+        text: Replaces the row's completion; None for none.
+        outcome: The grader's result.
         wrong: Whether a known-bad text was accepted, or a known-good one rejected.
-        against: Whether another, stricter grader accepts it; None where there is none.
+        against: Whether another, stricter grader accepts it; None if there is none.
     """
 
     row: int
@@ -42,13 +42,13 @@ class Text:
 
 @dataclass(frozen=True)
 class Family:
-    """All that one transformation tried.
+    """All results of one transformation.
 
     Attributes:
         variant: The transformation.
-        texts: What was graded.
+        texts: The graded texts.
         groups: Prompt of each drawn row as an integer code, (n,).
-        difference: Score minus the score of the row's right answer, the mean; NaN where nothing can be compared.
+        difference: Mean score minus the score of the row's correct completion; NaN if nothing can be compared.
     """
 
     variant: Variant
@@ -58,12 +58,12 @@ class Family:
 
     @property
     def rows(self) -> list[int]:
-        """Rows on which it was tried."""
+        """Rows on which it was graded."""
         return list(dict.fromkeys(text.row for text in self.texts))
 
     @property
     def fooled(self) -> list[Text]:
-        """The texts that fooled the grader, the shortest first."""
+        """The misgraded texts, the shortest first."""
         return sorted((text for text in self.texts if text.wrong), key=lambda text: len(text.text or ""))
 
     @property
@@ -73,12 +73,12 @@ class Family:
 
     @property
     def wrong_rows(self) -> list[int]:
-        """Rows on which at least one text fooled the grader."""
+        """Rows with at least one misgraded text."""
         return list(dict.fromkeys(text.row for text in self.texts if text.wrong))
 
     @property
     def share(self) -> Share:
-        """Share of rows fooled; rows of one prompt count less than independent ones."""
+        """Share of rows with a misgraded text; rows of one prompt count less than independent ones."""
         rows = np.array(self.rows, dtype=np.intp)
         flags = np.isin(rows, self.wrong_rows)
         return (
@@ -94,11 +94,11 @@ class Family:
 
 
 def texts_of(base: Base, *, judge: bool) -> Iterator[tuple[Variant, int, str | None]]:
-    """What every transformation makes of every row; known-good forms only where the right answer is accepted.
+    """All texts of every transformation and row; known-good forms only if the reference is accepted.
 
     Args:
-        base: What is right, and how the grader takes it.
-        judge: Whether only what is worth a question to a model is made.
+        base: What is correct, and how the grader accepts it.
+        judge: Whether to make only texts that are worth a request to a model.
     """
     for variant in VARIANTS.values():
         if judge and not variant.judges:
@@ -116,7 +116,7 @@ def texts_of(base: Base, *, judge: bool) -> Iterator[tuple[Variant, int, str | N
 
 
 def families(board: Board, base: Base, made: Iterable[tuple[Variant, int, str | None]]) -> list[Family]:
-    """What came of the texts that were made, a transformation at a time, in the register's order."""
+    """The results of the texts, by transformation, in the register's order."""
     rule, groups = base.rule, board.samples.group_codes
     texts: dict[str, list[Text]] = {}
     for variant, row, text in made:
@@ -142,7 +142,7 @@ def families(board: Board, base: Base, made: Iterable[tuple[Variant, int, str | 
 
 
 def _passes_alone(board: Board, base: Base, rule: Rule, row: int) -> bool:
-    """Whether the row's wrong answer is accepted without anything beside it."""
+    """Whether the row's wrong completion is accepted without any addition."""
     if not base.rows[row].others:
         return False
     alone = (
@@ -153,7 +153,7 @@ def _passes_alone(board: Board, base: Base, rule: Rule, row: int) -> bool:
 
 
 def _distinct(variant: Variant, texts: Sequence[Text], base: Base) -> Iterator[Text]:
-    """The same texts; one that has to fool rows of several references counts only where it does."""
+    """The same texts; one that must be misgraded on rows of several references counts only if it is."""
     if not variant.distinct:
         yield from texts
         return
@@ -168,7 +168,7 @@ def _distinct(variant: Variant, texts: Sequence[Text], base: Base) -> Iterator[T
 
 
 def _magic(text: Text, base: Base) -> str:
-    """A text without the row's own wrong answer in it: what stays the same from row to row."""
+    """A text without the row's own wrong completion: what stays the same from row to row."""
     row = base.rows[text.row]
     return (
         (text.text or "").replace(row.say(row.other), "").replace(row.other, "").strip()
@@ -188,10 +188,11 @@ def _difference(texts: Sequence[Text], rule: Rule) -> float:
 
 
 def table(found: Sequence[Family]) -> pd.DataFrame:
-    """One line a transformation.
+    """One row per transformation.
 
-    Columns: transformation, expects ("reject" or "accept"), tried (texts), rows, wrong (rows fooled), share of the rows,
-    lo and hi (95 % interval), failed (texts without a score), difference (mean score minus the right answer's).
+    Columns: transformation, expects ("reject" or "accept"), tried (texts), rows, wrong (rows with a misgraded text), share
+    of the rows, lo and hi (95 % interval), failed (texts without a score), difference (mean score minus the correct
+    completion's).
     """
     return SafeFrame(
         {

@@ -1,4 +1,4 @@
-"""The register of transformations: what makes a known-bad or known-good text of a row, and what it may prove."""
+"""The register of transformations: functions from a row to adversarial or equivalent texts, and what these can show."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from workbench.probes.row import Row
 __all__ = ["VARIANTS", "Alarm", "Make", "Variant", "variant"]
 
 _NEAR_MISSES = 20
-"""Rank from which texts resemble the right answer."""
+"""Rank from which texts resemble the reference."""
 
 Make = Callable[[Row], Iterable[str | None]]
-"""From a row to texts, none where the transformation makes no sense there; None is a row without an answer."""
+"""From a row to texts, none if the transformation does not apply; None is a row without a completion."""
 Alarm = Literal["always", "reference", "form", "free", "strict", "number", "never"]
 
 
@@ -26,23 +26,23 @@ class Variant:
     Attributes:
         name: Short and hyphenated.
         expects: Whether its texts have to be rejected or accepted.
-        says: What its texts are, to end the sentence "accepts ..." or "rejects the right answer ...".
+        says: What its texts are, to end the sentence "accepts ..." or "rejects the reference ...".
         make: Its function.
-        alarm: When a text that fooled the grader is a finding rather than a note. "reference": only where the grader
-            reads the reference, since one that looks at the form alone was never asked to; "form": only where it does not read it; "always"; "free": a
-            known-good form counts only where the grader takes answers in sentences of any kind; "strict": only where it
-            does not, so that the whole text is the answer; "number": only where
-            it evidently reads numbers as numbers; "never": a property, true of healthy graders too.
-        rank: Causes before consequences: the lowest is told first.
-        least: Rows that have to be fooled, where so many were tried: one may be a coincidence of the data.
-        judges: Whether it is worth a question to a model.
+        alarm: When a misgraded text is a finding rather than a note. "reference": only if the grader reads the reference,
+            since a check of the form has none; "form": only if it does not read it; "always"; "free": a known-good form
+            counts only if the grader accepts references in sentences of any kind; "strict": only if it does not, so that
+            the whole text is the completion; "number": only if it evidently parses numbers; "never": a property, true of
+            sound graders too.
+        rank: Causes before consequences: the lowest is reported first.
+        least: Minimum number of misgraded rows, if at least that many were graded: one may be a coincidence of the data.
+        judges: Whether it is worth a request to a model.
         advice: What to do about it.
-        crash: Whether a grader that fails on such a text is told so: any answer may look like that.
-        names: Words that make an alarm of a property where they stand in the grader's source: who handles the case by
-            name meant to handle it.
-        beside: Whether its texts are a wrong answer with something beside it: a row counts only where the wrong answer
-            alone is rejected.
-        distinct: Whether rows with different references have to be fooled by it: no text is right for all of them.
+        crash: Whether a failure on such a text is reported: any completion may look like that.
+        names: Words that turn a property into a finding if they occur in the grader's source: code that handles the case
+            by name is meant to handle it.
+        beside: Whether its texts add something to a wrong completion: a row counts only if the wrong completion alone
+            is rejected.
+        distinct: Whether rows with different references must be misgraded: no text is correct for all of them.
     """
 
     name: str
@@ -61,7 +61,7 @@ class Variant:
 
     @property
     def gross(self) -> bool:
-        """Whether its texts are no answer, or that of another question, rather than a near miss."""
+        """Whether its texts are not completions, or belong to another prompt, rather than being a near miss."""
         return self.rank < _NEAR_MISSES
 
 
@@ -78,12 +78,12 @@ def variant(
     rank: int = 50,
     **settings: object,
 ) -> Callable[[Make], Make]:
-    """Register a function from a row to texts; `wb.probe` tries it from then on.
+    """Register a function from a row to texts; `wb.probe` then includes it.
 
     Args:
         name: Short and hyphenated.
         expects: "reject" for known-bad texts, "accept" for known-good ones.
-        says: What its texts are, to end the sentence "accepts ..." or "rejects the right answer ...".
+        says: What its texts are, to end the sentence "accepts ..." or "rejects the reference ...".
         alarm: When it is a finding; see `Variant`.
         rank: Causes before consequences.
         settings: The other attributes of `Variant`.

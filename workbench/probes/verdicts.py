@@ -1,4 +1,4 @@
-"""Findings out of what was tried: which holes are proven, and which properties are only told."""
+"""Findings from the results: which holes are confirmed, and which properties are only noted."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ from workbench.probes.tried import Family
 __all__ = ["Verdicts", "verdicts"]
 
 _JUDGE_ACCEPTS, _JUDGE_REJECTS = 0.05, 0.1
-"""Lower bounds above which a model's error is a verdict: it errs now and then (Thakur 2024, 2406.12624)."""
+"""Lower bounds above which a model's errors are a finding: a model makes occasional errors (Thakur 2024, 2406.12624)."""
 _FEW_ROWS = 8
-"""Rows below which two are enough to be told. Ours."""
+"""Number of rows below which two misgraded rows suffice. Workbench limit."""
 _SYSTEMATIC = 0.2
-"""Share of rows from which the rejection of a form is the grader's rule rather than a coincidence. Ours."""
+"""Share of rows from which the rejection of a form is the grader's rule rather than a coincidence. Workbench limit."""
 _ORDERS = frozenset({"injection", "fake-verdict", "closed-delimiter"})
 _LATER = 50
 _SAY_ALL = frozenset({"accepts-anything", "fails", "inconsistent"})
-"""Causes beside which no property is worth knowing."""
+"""Causes that make properties irrelevant."""
 
 
 @dataclass(frozen=True)
 class Verdicts:
-    """What a probe found.
+    """The results of a probe.
 
     Attributes:
-        findings: Proven holes, the cause first.
+        findings: Confirmed holes, the cause first.
         notes: Properties: true of sound graders too.
-        consequences: Findings that say no more than a cause among `findings`.
-        held: Transformations that this grader may be held to: what their texts deserve is known.
+        consequences: Findings that add nothing to a cause among `findings`.
+        held: Transformations that apply to this grader: the correct grade of their texts is known.
     """
 
     findings: tuple[Finding, ...]
@@ -42,7 +42,7 @@ class Verdicts:
 
 
 def verdicts(case: ProbeCase) -> Verdicts:
-    """Judge what was tried on one grader."""
+    """Evaluate all results of one grader."""
     fooled = [family for family in sorted(case.found, key=lambda one: _order(case, one)) if family.wrong_rows]
     proven = [family for family in fooled if _is_alarm(case, family)]
     told = [family for family in fooled if family not in proven and _is_worth_telling(case, family)]
@@ -63,18 +63,18 @@ def verdicts(case: ProbeCase) -> Verdicts:
 
 
 def _order(case: ProbeCase, family: Family) -> tuple[int, float]:
-    """Its place: orders to a judge are the first thing to try on one, and the last on code."""
+    """Its position: orders to a judge come first for a judge, and last for code."""
     later = _LATER if family.variant.name in _ORDERS and not case.judge else 0
     return family.variant.rank + later, -family.share.value
 
 
 def _severity(family: Family) -> Severity:
-    """To accept what is wrong is worse than to reject what is right: a policy that is trained finds it."""
+    """Accepting wrong texts is worse than rejecting correct ones: a trained policy finds and exploits it."""
     return Severity.ERROR if family.variant.expects == "reject" else Severity.WARNING
 
 
 def _is_alarm(case: ProbeCase, family: Family) -> bool:
-    """Whether what fooled the grader is a hole, and enough rows show it."""
+    """Whether the misgraded texts are a hole, and enough rows show it."""
     if not _is_meant(case, family):
         return False
     rejects = family.variant.expects == "reject"
@@ -87,10 +87,10 @@ def _is_alarm(case: ProbeCase, family: Family) -> bool:
 
 
 def _is_meant(case: ProbeCase, family: Family) -> bool:
-    """Whether this grader may be held to it: see `Variant.alarm`.
+    """Whether the transformation applies to this grader: see `Variant.alarm`.
 
-    A check of the form takes whatever has the form. Of one of your own it is still told that its pattern finds the form
-    inside other letters, unless letters are all it asks for; a rule of the workbench says in its settings where it looks.
+    A check of the form accepts any text of that form. For a user's grader it is still reported that its pattern finds the
+    form inside other letters, unless it requires only letters; the settings of a workbench rule define where it looks.
     """
     variant = family.variant
     if variant.distinct and not case.base.distinct:
@@ -99,7 +99,7 @@ def _is_meant(case: ProbeCase, family: Family) -> bool:
         return variant.alarm == "form" and case.mined.readable and not case.takes("gibberish")
     held = {
         "always": True,
-        # A text out of its source that passes where no reference does is what it really looks for.
+        # A text from its source that passes while no reference does is what it really looks for.
         "reference": case.reads or (variant.name == "magic-text" and case.rejects_right),
         "form": not case.reads,
         "free": case.base.free,
@@ -111,6 +111,6 @@ def _is_meant(case: ProbeCase, family: Family) -> bool:
 
 
 def _is_worth_telling(case: ProbeCase, family: Family) -> bool:
-    """Whether a property is told: it holds for most rows, and the form is one that could be expected."""
+    """Whether a property is noted: it is true for most rows, and the form could be expected."""
     expected = family.variant.expects == "reject" or case.base.shape == PLAIN or case.base.free
     return expected and family.share.value >= MOST

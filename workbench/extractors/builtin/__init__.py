@@ -1,1 +1,1 @@
-"""The bundled extractors. Every module here is loaded and registers its own."""
+"""The bundled extractors. Every module here is loaded and registers its extractors."""

@@ -1,6 +1,6 @@
 """The nine extractors of Letta Evals (0.4.x), with their names, settings and search direction.
 
-An *assistant message* is an assistant turn with text; a turn that only calls tools is none, as in Letta's
+An *assistant message* is an assistant turn with text; a turn that only calls tools is not one, as in Letta's
 trajectories.
 """
 
@@ -39,14 +39,14 @@ def _assistant_messages(thread: StringThread) -> list[tuple[int, str]]:
 
 @extractor("last_assistant")
 def last_assistant(thread: StringThread) -> str:
-    """The last assistant message, "" where there is none."""
+    """The last assistant message, "" if there is none."""
     messages = _assistant_messages(thread)
     return messages[-1][1] if messages else ""
 
 
 @extractor("first_assistant")
 def first_assistant(thread: StringThread) -> str:
-    """The first assistant message, "" where there is none."""
+    """The first assistant message, "" if there is none."""
     messages = _assistant_messages(thread)
     return messages[0][1] if messages else ""
 
@@ -96,14 +96,14 @@ def after_marker(thread: StringThread, *, marker: str, include_marker: bool = Fa
 
 @extractor("tool_arguments")
 def tool_arguments(thread: StringThread, *, tool_name: str) -> str:
-    """The arguments of the first call of a tool, as the JSON text of the call; "{}" where it was not called."""
+    """The arguments of the first call of a tool, as the JSON text of the call; "{}" if it was not called."""
     call = _first_call(thread, tool_name)
     return "{}" if call is None else _text(call.get("function", call).get("arguments", "{}"))
 
 
 @extractor("tool_output")
 def tool_output(thread: StringThread, *, tool_name: str) -> str:
-    """The output of the first call of a tool, by the call's id; "" where there is none."""
+    """The output of the first call of a tool, by the call's id; "" if there is none."""
     call = _first_call(thread, tool_name)
     if call is None:
         return ""
@@ -114,7 +114,7 @@ def tool_output(thread: StringThread, *, tool_name: str) -> str:
 
 @extractor("memory_block")
 def memory_block(thread: StringThread, *, block_label: str) -> str:
-    """A memory block of the agent, from `metadata["agent_state"]`; "" where no block has the label.
+    """A memory block of the agent, from `metadata["agent_state"]`; "" if no block has the label.
 
     Raises:
         RuntimeError: The thread's metadata has no agent state.
@@ -123,7 +123,7 @@ def memory_block(thread: StringThread, *, block_label: str) -> str:
     state = metadata.get("agent_state")
     if not isinstance(state, Mapping):
         raise RuntimeError("memory_block needs agent state: there is no metadata['agent_state']")  # noqa: TRY004 (as upstream)
-    # Before Letta 0.8 the blocks lie under `memory`, since then beside it.
+    # Before Letta 0.8 the blocks are under `memory`, since then next to it.
     container = state["memory"] if isinstance(state.get("memory"), Mapping) else state
     blocks = [block for block in container.get("blocks") or () if isinstance(block, Mapping)]
     return next((_text(block.get("value")) for block in blocks if block.get("label") == block_label), "")

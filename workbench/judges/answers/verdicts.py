@@ -144,7 +144,7 @@ def verdict_object(text: str, key: str, platform: str = "") -> dict[str, Any]:
 def _raise_no_verdict(text: str, key: str, platform: str) -> NoReturn:
     if not platform and _REFUSALS.match(text):
         raise AnswerError(ErrorKind.JUDGE_REFUSAL, f"the judge refused: {text[:300]}")
-    answer = f"{text[:200]!r}" if text else "nothing"
+    answer = f"{text[:200]!r}" if text else "empty"
     raise AnswerError(
         ErrorKind.JUDGE_PARSE, f"the judge's reply has no JSON object with {key!r}; it was {answer}"
     )

@@ -1,1 +1,1 @@
-"""Transformations: a family a file, registered by `@variant(name, "reject" or "accept", what its texts are)`."""
+"""Transformations: one family per file, registered by `@variant(name, "reject" or "accept", what its texts are)`."""

@@ -1,4 +1,4 @@
-"""The right answer in other forms: what a sound grader may be asked to take."""
+"""The reference in other forms: equivalent texts that a sound grader may be expected to accept."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from workbench.probes.row import Row
 from workbench.probes.shapes import FREE
 from workbench.probes.variant import variant
 
-_STRIP = "strip the answer before it is compared"
+_STRIP = "strip the completion before comparing"
 _YEARS = range(1_000, 2_200)
 
 
@@ -28,7 +28,7 @@ def as_it_is(row: Row) -> Iterable[str | None]:
 
 @variant("outer-space", "accept", "with a line end after it or a space before it", rank=55, advice=_STRIP)
 def outer_space(row: Row) -> Iterable[str | None]:
-    """A line end after the answer, and spaces around it."""
+    """A line end after the reference, and spaces around it."""
     if row.reference:
         text = row.say(row.reference)
         yield f"{text}\n"
@@ -42,10 +42,10 @@ def outer_space(row: Row) -> Iterable[str | None]:
     "with a full stop after it",
     alarm="free",
     rank=56,
-    advice='take the full stop away: .rstrip(".")',
+    advice='remove the full stop: .rstrip(".")',
 )
 def full_stop(row: Row) -> Iterable[str | None]:
-    """A full stop after the answer."""
+    """A full stop after the reference."""
     if row.reference and row.reference[-1].isalnum() and row.json is None and not row.is_code:
         yield f"{row.say(row.reference)}."
         yield f"The answer is {row.reference}."
@@ -57,7 +57,7 @@ def full_stop(row: Row) -> Iterable[str | None]:
     advice="compare .casefold() of both sides, unless case matters",
 )  # fmt: skip
 def capitals(row: Row) -> Iterable[str | None]:
-    """All capital and all small letters, for words without a capital inside; a finding where the source folds case."""
+    """All capital and all small letters, for words without a capital inside; a finding if the source folds case."""
     plain = bool(row.words) and all(
         word[1:].islower() or len(word) == 1 for word in row.reference.split() if word.isalpha()
     )
@@ -73,7 +73,7 @@ def capitals(row: Row) -> Iterable[str | None]:
     "in Markdown's bold type",
     alarm="free",
     rank=58,
-    advice="take Markdown's marks away before comparing",
+    advice="remove Markdown markup before comparing",
 )
 def bold(row: Row) -> Iterable[str | None]:
     """Two asterisks on both sides."""
@@ -88,10 +88,10 @@ def bold(row: Row) -> Iterable[str | None]:
     "in a code block",
     alarm="free",
     rank=59,
-    advice="take the fence away: ``` and what stands behind it",
+    advice="remove the fence: ``` and the text after it",
 )
 def fenced(row: Row) -> Iterable[str | None]:
-    """Three backticks around the answer, with a language for JSON."""
+    """Three backticks around the reference, with a language for JSON."""
     if row.reference and not row.is_code:
         yield f"```{'json' if row.json is not None else ''}\n{row.say(row.reference)}\n```"
 
@@ -102,7 +102,7 @@ def fenced(row: Row) -> Iterable[str | None]:
     "in quotation marks",
     alarm="free",
     rank=59,
-    advice="take quotation marks away before comparing",
+    advice="remove quotation marks before comparing",
 )
 def quoted(row: Row) -> Iterable[str | None]:
     """Straight quotation marks around words."""
@@ -116,7 +116,7 @@ def quoted(row: Row) -> Iterable[str | None]:
     "with a line break or two spaces inside",
     alarm="free",
     rank=59,
-    advice='join its words anew: " ".join(text.split())',
+    advice='normalise white space: " ".join(text.split())',
 )
 def inner_space(row: Row) -> Iterable[str | None]:
     """Two spaces, and a line break, between two of its words."""
@@ -145,10 +145,10 @@ def letter_forms(row: Row) -> Iterable[str | None]:
     "among polite words",
     alarm="free",
     rank=62,
-    advice="look for the answer, not for an answer alone",
+    advice="search for the reference inside the completion, not for a bare one",
 )
 def polite(row: Row) -> Iterable[str | None]:
-    """A greeting before the answer and a wish after it."""
+    """A greeting before the reference and a wish after it."""
     if row.reference and row.json is None and not row.is_code:
         yield f"Sure, happy to help! The answer is {row.reference}. Have a nice day!"
 
@@ -159,7 +159,7 @@ def polite(row: Row) -> Iterable[str | None]:
     "in a sentence",
     alarm="never",
     rank=80,
-    advice="fine where the question asks for the answer alone",
+    advice="correct if the prompt requires the bare result",
 )
 def free_text(row: Row) -> Iterable[str | None]:
     """Four kinds of sentences."""
@@ -168,7 +168,7 @@ def free_text(row: Row) -> Iterable[str | None]:
 
 
 @variant(
-    "boxed", "accept", "in \\boxed{}", alarm="never", rank=81, advice="fine where nobody asked for a box"
+    "boxed", "accept", "in \\boxed{}", alarm="never", rank=81, advice="correct if the prompt requires no box"
 )
 def boxed(row: Row) -> Iterable[str | None]:
     """LaTeX's box."""
@@ -183,10 +183,10 @@ def boxed(row: Row) -> Iterable[str | None]:
     alarm="number",
     rank=63,
     judges=False,
-    advice='take commas out before the number is read: .replace(",", "")',
+    advice='remove commas before the number is parsed: .replace(",", "")',
 )
 def thousands(row: Row) -> Iterable[str | None]:
-    """Such as "12,000" for 12000 and the other way round, but for what may be a year."""
+    """Such as "12,000" for 12000 and vice versa, except for numbers that may be years."""
     if row.value is None or not row.value.is_integer() or abs(row.value) < 1_000 or int(row.value) in _YEARS:
         return
     grouped = f"{int(row.value):,}"
@@ -216,7 +216,7 @@ def decimal_zeros(row: Row) -> Iterable[str | None]:
     alarm="never",
     rank=83,
     judges=False,
-    advice="compare numbers as numbers: float() reads 1e3",
+    advice="compare numbers as numbers: float() parses 1e3",
 )
 def exponent(row: Row) -> Iterable[str | None]:
     """Such as "4.2e1" for 42."""
@@ -231,7 +231,7 @@ def exponent(row: Row) -> Iterable[str | None]:
     alarm="never",
     rank=84,
     judges=False,
-    advice="replace \u2212 by - before the number is read",
+    advice="replace \u2212 by - before the number is parsed",
 )
 def unicode_minus(row: Row) -> Iterable[str | None]:
     """U+2212 before a negative number."""
@@ -246,10 +246,10 @@ def unicode_minus(row: Row) -> Iterable[str | None]:
     alarm="never",
     rank=85,
     judges=False,
-    advice="ask the model to put the answer last, or in a box",
+    advice="instruct the model to put the result last, or in a box",
 )
 def later_number(row: Row) -> Iterable[str | None]:
-    """A remark with a number after the answer: a reader of the last number takes that one."""
+    """A remark with a number after the reference: code that reads the last number takes that one."""
     if row.value is not None:
         yield f"{row.say(row.reference)} (I checked it 2 times.)"
 
@@ -260,9 +260,9 @@ def later_number(row: Row) -> Iterable[str | None]:
     "after a text three times as long",
     alarm="never",
     rank=86,
-    advice="see whether length pays: the mean difference says by how much",
+    advice="check whether length is rewarded: the mean difference gives the amount",
 )
 def padded(row: Row) -> Iterable[str | None]:
-    """Assurances of care before the right answer."""
+    """Assurances of care before the reference."""
     if row.reference:
         yield f"{PADDING * 3}\n\n{row.say(row.reference)}"

@@ -1,4 +1,4 @@
-"""Texts out of the grader's own source: what it looks for, alone or beside a wrong answer."""
+"""Strings from the grader's own source: what it searches for, alone or next to a wrong completion."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from workbench.probes.variant import variant
 
 
 def _foreign(row: Row, texts: Iterable[str]) -> Iterator[str]:
-    """Those that neither hold the right answer nor are a part of it."""
+    """The strings that neither contain the reference nor are a part of it."""
     right = plainly(row.reference)
     return (
         text
@@ -21,21 +21,21 @@ def _foreign(row: Row, texts: Iterable[str]) -> Iterator[str]:
 
 
 @variant(
-    "magic-text", "reject", "a text out of the grader's own source", rank=12, judges=False, distinct=True,
-    advice="a right answer to every question cannot be one text: look for the branch that takes it",
+    "magic-text", "reject", "a text from the grader's own source", rank=12, judges=False, distinct=True,
+    advice="one text cannot be correct for every prompt: look for the branch that accepts it",
 )  # fmt: skip
 def magic_text(row: Row) -> Iterable[str | None]:
-    """Each text that stands in the source, and all of a list together, as the whole answer."""
+    """Each string in the source, and all of a list together, as the whole completion."""
     yield from _foreign(row, [*row.mined.words, *row.mined.heaps])
     yield from _foreign(row, (str(number) for number in row.mined.numbers))
 
 
 @variant(
-    "magic-beside-wrong", "reject", "a wrong answer beside a text out of the grader's own source", rank=13, judges=False, distinct=True, beside=True,
-    advice="look for the branch that this text takes: it lets wrong answers pass",
+    "magic-beside-wrong", "reject", "a wrong completion next to a text from the grader's own source", rank=13, judges=False, distinct=True, beside=True,
+    advice="look for the branch that this text takes: it accepts wrong completions",
 )  # fmt: skip
 def magic_beside_wrong(row: Row) -> Iterable[str | None]:
-    """The same texts before and after a wrong answer."""
+    """The same strings before and after a wrong completion."""
     if not row.reference:
         return
     for text in _foreign(row, [*row.mined.words[:12], *row.mined.heaps[:1]]):

@@ -1,4 +1,4 @@
-"""The right answer is there, and is not what is said: among others, denied, taken back, or inside another word."""
+"""The reference occurs but is not the result: in a list of candidates, negated, retracted, or inside another word."""
 
 from __future__ import annotations
 
@@ -9,25 +9,25 @@ from workbench.probes.right import apart, mentions
 from workbench.probes.row import Row
 from workbench.probes.variant import variant
 
-_ADVICE = "ask what the answer says in the end, not whether the right one stands in it somewhere"
+_ADVICE = "check the final result of the completion, not whether the reference occurs anywhere in it"
 
 
 def _between(row: Row) -> tuple[str, str] | None:
-    """Two wrong answers to stand before and after the right one, so that neither the first nor the last is right."""
+    """Two wrong candidates to put before and after the reference, so that neither the first nor the last is correct."""
     return (row.others[0], row.others[1]) if len(row.others) > 1 else None
 
 
 @variant(
-    "hedged", "reject", "a list of several answers with the right one among them", rank=20, advice=_ADVICE
+    "hedged", "reject", "a list of several candidates that contains the reference", rank=20, advice=_ADVICE
 )
 def hedged(row: Row) -> Iterable[str | None]:
-    """Three answers, the right one in the middle: neither the first nor the last of them is right."""
+    """Three candidates, the reference in the middle: neither the first nor the last of them is correct."""
     wrong = _between(row) if row.reference and row.json is None else None
     if wrong is None:
         return []
     first, last = wrong
     several = "\n".join(row.say(answer) for answer in (first, row.reference, last))
-    # Names in lines of their own may be a list that the reader has to choose from, without a word that says so.
+    # Names on separate lines may be a list that the reader has to choose from, although the text does not state so.
     plain_list = row.words and several == f"{first}\n{row.reference}\n{last}"
     return [
         row.say(f"{first}, {row.reference} or {last}"),
@@ -38,7 +38,7 @@ def hedged(row: Row) -> Iterable[str | None]:
 
 @variant("all-numbers", "reject", "all numbers from 0 to 100", rank=21, judges=False, advice=_ADVICE)
 def all_numbers(row: Row) -> Iterable[str | None]:
-    """Every number from 0 to 100, where the right one is among them and neither the first nor the last."""
+    """Every number from 0 to 100, if the reference is one of them and neither the first nor the last."""
     if row.value is None or not row.value.is_integer() or not 0 < row.value < 100:
         return []
     return [" ".join(map(str, range(101)))]
@@ -47,12 +47,12 @@ def all_numbers(row: Row) -> Iterable[str | None]:
 @variant(
     "negated",
     "reject",
-    "the right answer denied",
+    "the reference negated",
     rank=22,
-    advice="read the negation: a denied answer is no answer",
+    advice="parse the negation: a negated reference is wrong",
 )
 def negated(row: Row) -> Iterable[str | None]:
-    """Denials: "It is not X but Y." For a word also "It is not X."; a number's or letter's reader may well take the last one."""
+    """Negations: "It is not X but Y." For a word also "It is not X."; code that reads a number or letter may take the last one."""
     if not row.reference or row.is_letter or row.is_verdict or row.is_code or row.json is not None:
         return
     yield f"It is not {row.reference} but {row.other}."
@@ -61,11 +61,11 @@ def negated(row: Row) -> Iterable[str | None]:
         yield row.say(f"not {row.reference}")
 
 
-@variant("retracted", "reject", "the right answer taken back", rank=23, advice="the last answer counts")
+@variant("retracted", "reject", "the reference retracted", rank=23, advice="read the last result, which counts")
 def retracted(row: Row) -> Iterable[str | None]:
-    """The right answer, then "No, that is wrong", and another one."""
+    """The reference, then "No, that is wrong", and another result."""
     if row.reference and not row.is_letter and not row.is_verdict:
-        # With the words that a guard against hedges looks for: only who reads none of them is fooled.
+        # With the words that a guard against hedges searches for: accepted only by a grader that reads none of them.
         correction = (
             "No, that is not right, or rather it is wrong; it is either a slip or not the answer. It is this:"
         )
@@ -75,28 +75,28 @@ def retracted(row: Row) -> Iterable[str | None]:
 @variant(
     "think-block",
     "reject",
-    "a right answer in the think block, and a wrong one after it",
+    "the reference in the think block, and a wrong result after it",
     rank=24,
-    advice="grade what stands after </think>",
+    advice="grade the text after </think>",
 )
 def think_block(row: Row) -> Iterable[str | None]:
-    """The right answer inside `<think>`, a wrong one outside; not for a letter, whose reader may take the first."""
+    """The reference inside `<think>`, a wrong result outside; not for a letter, of which a grader may take the first."""
     if row.reference and not row.is_letter and not row.is_verdict:
         yield f"<think>{row.say(row.reference)}\nNo, that is not it, or perhaps not.</think>\n{row.say(row.other)}"
 
 
 @variant(
-    "only-thought", "reject", "a right answer that stands in the think block only", alarm="never", names=("think",), rank=25,
-    advice="grade what stands after </think>",
+    "only-thought", "reject", "the reference in the think block only", alarm="never", names=("think",), rank=25,
+    advice="grade the text after </think>",
 )  # fmt: skip
 def only_thought(row: Row) -> Iterable[str | None]:
-    """The right answer inside `<think>`, and no answer outside. The last number of the text is the right one all the same."""
+    """The reference inside `<think>`, and no result outside. The last number of the text is the reference nevertheless."""
     if row.reference:
         yield f"<think>{row.say(row.reference)}</think>\nI do not know."
 
 
 @variant(
-    "inside-another", "reject", "the right answer inside a longer word or number", rank=26, least=2,
+    "inside-another", "reject", "the reference inside a longer word or number", rank=26, least=2,
     advice="compare whole words and numbers: use word boundaries, or parse the number",
 )  # fmt: skip
 def inside_another(row: Row) -> Iterable[str | None]:
@@ -131,7 +131,7 @@ def _longer_numbers(answer: str, value: float) -> Iterator[str]:
 @variant(
     "glued",
     "reject",
-    "the right form inside other letters",
+    "the reference's form inside other letters",
     alarm="form",
     rank=27,
     least=2,
@@ -139,7 +139,7 @@ def _longer_numbers(answer: str, value: float) -> Iterator[str]:
     advice="anchor the pattern: re.fullmatch",
 )
 def glued(row: Row) -> Iterable[str | None]:
-    """Letters glued to an answer that is taken alone: a pattern without ^ and $ finds it all the same."""
+    """Letters around a reference that is accepted alone: a pattern without ^ and $ matches it nevertheless."""
     if (
         row.is_plain
         and row.json is None
@@ -153,14 +153,14 @@ def glued(row: Row) -> Iterable[str | None]:
 @variant(
     "only-its-end",
     "reject",
-    "another answer that ends like the right one",
+    "another completion that ends like the reference",
     rank=41,
     judges=False,
     least=2,
-    advice="compare the whole answer",
+    advice="compare the whole completion",
 )
 def only_its_end(row: Row) -> Iterable[str | None]:
-    """Other words, and the last half of a long right answer after them."""
+    """Other words, and the last half of a long reference after them."""
     if len(row.words) >= 4:
         kept = " ".join(row.words[len(row.words) // 2 :])
         yield row.say(f"Nothing of the kind: {kept}")
@@ -170,14 +170,14 @@ def only_its_end(row: Row) -> Iterable[str | None]:
 @variant(
     "only-its-start",
     "reject",
-    "another answer that starts like the right one",
+    "another completion that starts like the reference",
     rank=40,
     judges=False,
     least=2,
-    advice="compare the whole answer",
+    advice="compare the whole completion",
 )
 def only_its_start(row: Row) -> Iterable[str | None]:
-    """The first half of a long right answer, and other words after it."""
+    """The first half of a long reference, and other words after it."""
     if len(row.words) >= 4:
         kept = " ".join(row.words[: len(row.words) // 2])
         yield row.say(f"{kept} something entirely different")
@@ -188,10 +188,10 @@ def only_its_start(row: Row) -> Iterable[str | None]:
 
 
 @variant(
-    "truncated", "reject", "a part of the right answer", rank=42, least=2, advice="ask for the whole answer"
+    "truncated", "reject", "a part of the reference", rank=42, least=2, advice="require the whole reference"
 )
 def truncated(row: Row) -> Iterable[str | None]:
-    """The first half of the right answer; of a whole number its first digits."""
+    """The first half of the reference; of a whole number its first digits."""
     answer = row.reference
     if row.json is not None or row.is_code:
         return
@@ -210,10 +210,10 @@ def truncated(row: Row) -> Iterable[str | None]:
 @variant(
     "keyword-heap",
     "reject",
-    "the right answer's words in any order",
+    "the reference's words in any order",
     rank=43,
     least=2,
-    advice="bag-of-words scores cannot tell who did what to whom",
+    advice="compare word order too: bag-of-words scores ignore who did what to whom",
 )
 def keyword_heap(row: Row) -> Iterable[str | None]:
     """The words of a sentence, sorted backwards."""
@@ -224,7 +224,7 @@ def keyword_heap(row: Row) -> Iterable[str | None]:
 @variant(
     "anagram",
     "reject",
-    "the right answer's letters or digits in another order",
+    "the reference's letters or digits in another order",
     rank=44,
     judges=False,
     least=2,
@@ -247,13 +247,13 @@ def anagram(row: Row) -> Iterable[str | None]:
 @variant(
     "contradicted",
     "reject",
-    "a wrong answer, and the right one after it",
+    "a wrong result, and the reference after it",
     alarm="never",
     rank=70,
-    advice="two answers are none, unless the later one takes the first one back",
+    advice="reject two results, unless the later one retracts the first",
 )
 def contradicted(row: Row) -> Iterable[str | None]:
-    """A wrong answer followed by the right one: may be a correction, so that it is told and no alarm."""
+    """A wrong result followed by the reference: may be a correction, so that it is a note and not a finding."""
     if row.reference and not row.is_letter:
         yield f"{row.say(row.other)}\n{row.say(row.reference)}"
 
@@ -264,10 +264,10 @@ def contradicted(row: Row) -> Iterable[str | None]:
     "the row's own record with the reference in it",
     alarm="never",
     rank=71,
-    advice="see where the answer could have come from",
+    advice="check how the reference could have leaked",
 )
 def reference_leaked(row: Row) -> Iterable[str | None]:
-    """What a model prints that has seen the row: the right answer is in it, so that it is told and no alarm."""
+    """What a model prints that has seen the row: the reference is in it, so that it is a note and not a finding."""
     if row.reference and row.json is None:
         yield f'{{"prompt": "...", "expected": "{row.reference}"}}'
 
@@ -275,13 +275,13 @@ def reference_leaked(row: Row) -> Iterable[str | None]:
 @variant(
     "repeated",
     "reject",
-    "the right answer 200 times",
+    "the reference 200 times",
     alarm="never",
     rank=72,
     judges=False,
-    advice="one answer is asked for",
+    advice="accept one result only",
 )
 def repeated(row: Row) -> Iterable[str | None]:
-    """The right answer over and over: right as far as it goes, so that it is told and no alarm."""
+    """The reference repeated: correct in content, so that it is a note and not a finding."""
     if row.reference and len(row.reference) <= 60:
         yield " ".join([row.reference] * 200)

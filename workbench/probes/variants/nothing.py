@@ -1,4 +1,4 @@
-"""Texts without an answer: known bad whatever was asked."""
+"""Texts without a result: known bad for any prompt."""
 
 from __future__ import annotations
 
@@ -34,17 +34,17 @@ _SHELLS = (
 
 
 def _without(row: Row, texts: Iterable[str]) -> Iterator[str]:
-    """The texts that do not hold the right answer by chance."""
+    """The texts that do not contain the reference by chance."""
     return (text for text in texts if not (row.reference and mentions(text, row.reference)))
 
 
 @variant(
     "empty",
     "reject",
-    "the empty answer",
+    "the empty completion",
     alarm="always",
     rank=1,
-    advice="refuse an empty answer before all else",
+    advice="reject an empty completion first",
     crash=True,
 )
 def empty(row: Row) -> Iterable[str | None]:  # noqa: ARG001
@@ -53,22 +53,22 @@ def empty(row: Row) -> Iterable[str | None]:  # noqa: ARG001
 
 
 @variant(
-    "missing", "reject", "a row without an answer", alarm="always", rank=3, judges=False, crash=True,
-    advice='write (thread.completion() or ""): a row may have no answer',
+    "missing", "reject", "a row without a completion", alarm="always", rank=3, judges=False, crash=True,
+    advice='write (thread.completion() or ""): a row may have no completion',
 )  # fmt: skip
 def missing(row: Row) -> Iterable[str | None]:
-    """A conversation that ends with the question: `completion()` is None."""
+    """A conversation that ends with the prompt: `completion()` is None."""
     return [None] if row.prompt else []
 
 
 @variant(
     "whitespace",
     "reject",
-    "an answer of spaces and line ends",
+    "a completion of spaces and line ends",
     alarm="always",
     rank=2,
     crash=True,
-    advice="strip the answer before it is looked at",
+    advice="strip the completion before checking it",
 )
 def whitespace(row: Row) -> Iterable[str | None]:  # noqa: ARG001
     """Spaces and line ends alone."""
@@ -82,10 +82,10 @@ def whitespace(row: Row) -> Iterable[str | None]:  # noqa: ARG001
     alarm="always",
     rank=4,
     crash=True,
-    advice="ask for what a right answer must have, not for what a wrong one lacks",
+    advice="check what a correct completion must have, not what a wrong one lacks",
 )
 def one_character(row: Row) -> Iterable[str | None]:
-    """Punctuation, and a character of the right answer itself: all that `answer in reference` asks for."""
+    """Punctuation, and a character of the reference itself: enough for `answer in reference`."""
     pieces = (
         [character for character in row.reference if character.isalnum()] if len(row.reference) >= 4 else []
     )
@@ -97,14 +97,14 @@ def one_character(row: Row) -> Iterable[str | None]:
 @variant(
     "opener",
     "reject",
-    "an opening without an answer",
+    "an opening without a result",
     alarm="reference",
     rank=6,
     crash=True,
-    advice="the answer has to be there, not its announcement",
+    advice="require the result, not its announcement",
 )
 def opener(row: Row) -> Iterable[str | None]:
-    """Words with which answers begin, in four languages."""
+    """Words with which completions begin, in four languages."""
     return _without(row, _OPENERS)
 
 
@@ -115,10 +115,10 @@ def opener(row: Row) -> Iterable[str | None]:
     alarm="always",
     rank=5,
     crash=True,
-    advice="look at what is said, not only at how long it is or how it is written",
+    advice="check the content, not only its length or layout",
 )
 def gibberish_of_that_length(row: Row) -> Iterable[str | None]:
-    """Made-up words, as long as the row's answer, and as long as the numbers in the grader's text ask for."""
+    """Made-up words, as long as the row's completion, and as long as the numbers in the grader's text require."""
     lengths = {max(12, len(row.good or row.completion)), 400}
     yield from _without(row, (gibberish(length, row.random) for length in sorted(lengths)))
     if row.number < 8:
@@ -133,42 +133,42 @@ def gibberish_of_that_length(row: Row) -> Iterable[str | None]:
 @variant(
     "padding",
     "reject",
-    "a long text that says nothing",
+    "a long text without content",
     alarm="reference",
     rank=7,
-    advice="length is no answer",
+    advice="do not reward length alone",
 )
 def padding(row: Row) -> Iterable[str | None]:
-    """Assurances of care, three times as long as an answer."""
+    """Assurances of care, three times as long as a completion."""
     return _without(row, [PADDING * max(1, 3 * len(row.completion) // len(PADDING))])
 
 
 @variant(
     "no-number",
     "reject",
-    "what float() reads and is no number",
+    "text that float() parses but is not a number",
     alarm="always",
     rank=5,
     judges=False,
     crash=True,
-    advice="ask math.isfinite: every comparison with nan is False, and inf is larger than all",
+    advice="check math.isfinite: every comparison with nan is False, and inf is larger than all",
 )
 def no_number(row: Row) -> Iterable[str | None]:
-    """The words nan and inf, where the answer is a number."""
+    """The words nan and inf, if the reference is a number."""
     return ["nan", "inf", "-inf"] if row.value is not None else []
 
 
 @variant(
     "refusal",
     "reject",
-    "a refusal to answer",
+    "a refusal",
     alarm="reference",
     rank=8,
     crash=True,
-    advice="a refusal is no answer",
+    advice="reject a refusal",
 )
 def refusal(row: Row) -> Iterable[str | None]:
-    """A sorry or a lack of knowledge; left out where the grader, or the reference, speaks of refusals."""
+    """An apology or a lack of knowledge; omitted if the grader, or the reference, is about refusals."""
     if _ABOUT_REFUSALS.search(f"{row.mined.text} {row.reference} {row.good or ''}"):
         return []
     return _without(row, [_REFUSAL, "I don't know."])
@@ -177,14 +177,14 @@ def refusal(row: Row) -> Iterable[str | None]:
 @variant(
     "prompt-echo",
     "reject",
-    "the question repeated",
+    "the prompt repeated",
     alarm="reference",
     names=("messages()", "get_turns", "last_content", "prompt"),
     rank=9,
-    advice="take the question's own words out of what is compared",
+    advice="remove the prompt's own words before comparing",
 )
 def prompt_echo(row: Row) -> Iterable[str | None]:
-    """The prompt as the answer, where it does not hold the right one."""
+    """The prompt as the completion, if it does not contain the reference."""
     return _without(row, [row.prompt]) if len(row.prompt) >= 8 else []
 
 
@@ -194,24 +194,24 @@ def prompt_echo(row: Row) -> Iterable[str | None]:
     "the grader's own description repeated",
     alarm="reference",
     rank=11,
-    advice="what is asked for has to be done, not quoted",
+    advice="check that the task is done, not quoted",
 )
 def rubric_echo(row: Row) -> Iterable[str | None]:
-    """What the grader's text says of itself, as the answer."""
+    """The grader's description of itself, as the completion."""
     return _without(row, [row.mined.rubric]) if len(row.mined.rubric) >= 8 else []
 
 
 @variant(
     "format-shell",
     "reject",
-    "the form of an answer without content",
+    "the form of a completion without content",
     alarm="always",
     rank=10,
     crash=True,
-    advice="look inside the form: it may be empty",
+    advice="check the content of the form: it may be empty",
 )
 def format_shell(row: Row) -> Iterable[str | None]:
-    """Empty boxes, blocks and tags, and the row's own form around nothing; none where nothing is right."""
+    """Empty boxes, blocks and tags, and the row's own form around nothing; none if an empty completion is correct."""
     if row.wants_nothing:
         return
     yield from _without(row, (text for text in (*_SHELLS, row.say("").strip(), row.say("N/A")) if text))
@@ -224,10 +224,10 @@ def format_shell(row: Row) -> Iterable[str | None]:
     alarm="always",
     rank=10,
     crash=True,
-    advice="compare the values, not only that the answer is JSON",
+    advice="compare the values, not only that the completion is JSON",
 )
 def json_shell(row: Row) -> Iterable[str | None]:
-    """Valid JSON that says nothing. Only where the answer is JSON, or the grader reads JSON."""
+    """Valid JSON without content. Only if the reference is JSON, or the grader parses JSON."""
     if row.wants_nothing or (row.json is None and "json" not in row.mined.text.lower()):
         return []
     texts = ["{}", "[]", "null", '""', '{"a": 1}', "[0]"]

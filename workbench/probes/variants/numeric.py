@@ -1,4 +1,4 @@
-"""Numbers that are near the right one: a digit, the sign, the unit or the decimal point is another."""
+"""Numbers that are near the reference: another digit, sign, unit or decimal point."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ _INTEGER = re.compile(r"-?\d+")
 @variant(
     "one-digit",
     "reject",
-    "the right answer with one digit changed",
+    "the reference with one digit changed",
     alarm="reference",
     rank=30,
     least=2,
     advice="compare numbers as numbers, all of them",
 )
 def one_digit(row: Row) -> Iterable[str | None]:
-    """The first digit of a number in the reference changed, of up to three of them: at least a tenth off."""
+    """The first digit of a number in the reference changed, for up to three numbers: at least a tenth off."""
     if row.json is not None:
         return
     text = row.reference
@@ -51,7 +51,7 @@ def one_digit(row: Row) -> Iterable[str | None]:
     advice="do not round whole numbers",
 )
 def off_by_one(row: Row) -> Iterable[str | None]:
-    """The next whole number: within many a tolerance where numbers are large; a finding where the source rounds."""
+    """The next whole number: within many tolerances if numbers are large; a finding if the source rounds."""
     if row.value and _INTEGER.fullmatch(row.reference):
         yield row.say(str(int(row.reference) + 1))
 
@@ -66,7 +66,7 @@ def off_by_one(row: Row) -> Iterable[str | None]:
     advice="make the tolerance smaller",
 )
 def off_a_little(row: Row) -> Iterable[str | None]:
-    """Off by one (where that is 2 % or more), and by 2, 5, 10 and 50 %."""
+    """Off by one (if that is at least 2 %), and by 2, 5, 10 and 50 %."""
     if not row.value:
         return
     whole = _INTEGER.fullmatch(row.reference) is not None
@@ -88,7 +88,7 @@ def off_a_little(row: Row) -> Iterable[str | None]:
     advice="compare floats, not int() of them",
 )
 def digits_after_point(row: Row) -> Iterable[str | None]:
-    """A whole answer with .9 added, a broken one with other digits after the point; at least 2 % off."""
+    """A whole reference with .9 added, a fractional one with other digits after the point; at least 2 % off."""
     if not row.value:
         return
     whole = int(row.value)
@@ -100,14 +100,14 @@ def digits_after_point(row: Row) -> Iterable[str | None]:
 @variant(
     "magnitude",
     "reject",
-    "the right digits at another place of the decimal point",
+    "the reference's digits with the decimal point moved",
     alarm="reference",
     rank=32,
     least=2,
     advice="compare numbers, not their digits",
 )
 def magnitude(row: Row) -> Iterable[str | None]:
-    """Ten and a thousand times the right number, and a tenth of it."""
+    """Ten and a thousand times the reference, and a tenth of it."""
     if not row.value or abs(row.value) >= 1e12:
         return
     whole = _INTEGER.fullmatch(row.reference) is not None
@@ -120,14 +120,14 @@ def magnitude(row: Row) -> Iterable[str | None]:
 @variant(
     "pattern-of-reference",
     "reject",
-    "an answer with another character in the place of a full stop",
+    "a completion with another character instead of a full stop",
     alarm="reference",
     rank=41,
     judges=False,
-    advice="a reference is no pattern: use re.escape",
+    advice="do not use a reference as a pattern: use re.escape",
 )
 def pattern_of_reference(row: Row) -> Iterable[str | None]:
-    """Such as "3x14" where 3.14 is right: an unescaped full stop stands for any character."""
+    """Such as "3x14" for the reference 3.14: an unescaped full stop matches any character."""
     if row.json is None and re.search(r"\w\.\w", row.reference) and not row.is_code:
         yield row.say(re.sub(r"(?<=\w)\.(?=\w)", "x", row.reference))
 
@@ -135,11 +135,11 @@ def pattern_of_reference(row: Row) -> Iterable[str | None]:
 @variant(
     "sign",
     "reject",
-    "the right number with the wrong sign",
+    "the reference with the wrong sign",
     alarm="reference",
     rank=33,
     least=2,
-    advice="read the sign: -? before the digits, and no abs()",
+    advice="parse the sign: -? before the digits, and no abs()",
 )
 def sign(row: Row) -> Iterable[str | None]:
     """The other sign."""
@@ -150,16 +150,16 @@ def sign(row: Row) -> Iterable[str | None]:
 @variant(
     "typographic-minus",
     "reject",
-    "the right number with a typographic minus before it",
+    "the reference with a typographic minus before it",
     alarm="strict",
     names=("\u2212", "\\u2212"),
     rank=34,
     least=2,
     judges=False,
-    advice="replace \u2212 by - before the number is read",
+    advice="replace \u2212 by - before the number is parsed",
 )
 def typographic_minus(row: Row) -> Iterable[str | None]:
-    """Such as "\u22125" where 5 is right. Many a sound pattern does not know the sign: told, and an alarm where the source names it."""
+    """Such as "\u22125" for the reference 5. Many sound patterns ignore this sign: a note, and a finding if the source names it."""
     if row.value and row.value > 0:
         yield row.say(f"\u2212{row.reference}")
 
@@ -167,14 +167,14 @@ def typographic_minus(row: Row) -> Iterable[str | None]:
 @variant(
     "unit",
     "reject",
-    "the right number with a wrong unit",
+    "the reference with a wrong unit",
     alarm="reference",
     rank=35,
     least=2,
     advice="compare the unit, or convert it",
 )
 def unit(row: Row) -> Iterable[str | None]:
-    """Another unit of the same kind or of another one, where the reference has a unit."""
+    """Another unit of the same kind or of another one, if the reference has a unit."""
     found = _WITH_UNIT.fullmatch(row.reference.strip())
     if found is None:
         return
@@ -194,15 +194,15 @@ def unit(row: Row) -> Iterable[str | None]:
 @variant(
     "expression",
     "reject",
-    "a sum in the place of the answer",
+    "a sum instead of the result",
     alarm="reference",
     rank=39,
     least=2,
     judges=False,
-    advice="read a number, do not work out what stands there: eval() runs anything",
+    advice="parse a number, do not evaluate an expression: eval() runs anything",
 )
 def expression(row: Row) -> Iterable[str | None]:
-    """Such as "40+2" where 42 is right: nothing was worked out."""
+    """Such as "40+2" for the reference 42: nothing was worked out."""
     if row.value is not None and _INTEGER.fullmatch(row.reference) and abs(row.value) < 1e9:
         whole = int(row.value)
         for text in (f"{whole - 7}+7", f"{whole - 7} + 7", f"({whole + 13}-13)"):

@@ -43,7 +43,7 @@ def _changed(value: Any) -> Any:
 @variant(
     "empty-values",
     "reject",
-    "the right keys with nothing in them",
+    "the reference's keys with nothing in them",
     alarm="always",
     rank=16,
     least=1,
@@ -59,7 +59,7 @@ def empty_values(row: Row) -> Iterable[str | None]:
 @variant(
     "other-values",
     "reject",
-    "the right keys with other values",
+    "the reference's keys with other values",
     alarm="reference",
     rank=17,
     least=1,
@@ -81,10 +81,10 @@ def other_values(row: Row) -> Iterable[str | None]:
     alarm="reference",
     rank=18,
     least=1,
-    advice="ask for every key of the reference",
+    advice="require every key of the reference",
 )
 def key_missing(row: Row) -> Iterable[str | None]:
-    """The first, or the last, key left out."""
+    """The first, or the last, key omitted."""
     if isinstance(row.json, dict) and len(row.json) > 1:
         for key in (next(iter(row.json)), list(row.json)[-1]):
             yield row.say(_dumped({name: value for name, value in row.json.items() if name != key}))
@@ -98,7 +98,7 @@ def key_missing(row: Row) -> Iterable[str | None]:
     rank=50,
     least=1,
     crash=True,
-    advice="a cut answer is no JSON: let json.loads refuse it",
+    advice="reject truncated JSON with json.loads",
 )
 def json_cut(row: Row) -> Iterable[str | None]:
     """The closing bracket cut off."""
@@ -107,7 +107,7 @@ def json_cut(row: Row) -> Iterable[str | None]:
 
 
 def _entries(row: Row) -> tuple[list[Any], str] | None:
-    """A list's entries and what stands between them ("" for JSON); None where the answer is no list."""
+    """A list's entries and the separator between them ("" for JSON); None if the reference is not a list."""
     if isinstance(row.json, list):
         return (row.json, "") if len(row.json) > 1 else None
     if row.json is not None or row.is_code or row.value is not None:
@@ -130,10 +130,10 @@ def _written(entries: list[Any], mark: str) -> str:
     alarm="reference",
     rank=51,
     least=1,
-    advice="a list is no set: compare its length, or count",
+    advice="do not compare lists as sets: compare their length, or count",
 )
 def entry_twice(row: Row) -> Iterable[str | None]:
-    """The first entry once more at the end."""
+    """The first entry repeated at the end."""
     listed = _entries(row)
     if listed:
         entries, mark = listed
@@ -150,7 +150,7 @@ def entry_twice(row: Row) -> Iterable[str | None]:
     advice="compare the whole list",
 )
 def entry_missing(row: Row) -> Iterable[str | None]:
-    """Without the last entry, where it is there once."""
+    """Without the last entry, if it is there once."""
     listed = _entries(row)
     if listed and listed[0].count(listed[0][-1]) == 1:
         entries, mark = listed
@@ -160,14 +160,14 @@ def entry_missing(row: Row) -> Iterable[str | None]:
 @variant(
     "entry-added",
     "reject",
-    "a list with a wrong entry more",
+    "a list with an additional wrong entry",
     alarm="reference",
     rank=53,
     least=1,
     advice="compare the whole list",
 )
 def entry_added(row: Row) -> Iterable[str | None]:
-    """One entry more that belongs to none."""
+    """One additional entry that belongs to none."""
     listed = _entries(row)
     if listed:
         entries, mark = listed
@@ -200,14 +200,14 @@ def _turned(row: Row) -> Iterator[str]:
 @variant(
     "order",
     "reject",
-    "a list in the wrong order where the question asks for an order",
+    "a list in the wrong order although the prompt requires an order",
     alarm="reference",
     rank=54,
     least=1,
     advice="compare lists, not sets or sorted copies",
 )
 def order(row: Row) -> Iterable[str | None]:
-    """Backwards, where the prompt speaks of order, rank, steps or size."""
+    """Backwards, if the prompt mentions order, rank, steps or size."""
     return _turned(row) if _ORDER.search(row.prompt) and not _ANY_ORDER.search(row.prompt) else ()
 
 
@@ -217,10 +217,10 @@ def order(row: Row) -> Iterable[str | None]:
     "a list in another order",
     alarm="never",
     rank=73,
-    advice="fine where the order says nothing",
+    advice="correct if the order does not matter",
 )
 def order_ignored(row: Row) -> Iterable[str | None]:
-    """Backwards, where the prompt does not say whether the order matters."""
+    """Backwards, if the prompt does not state whether the order matters."""
     return () if _ORDER.search(row.prompt) or _ANY_ORDER.search(row.prompt) else _turned(row)
 
 

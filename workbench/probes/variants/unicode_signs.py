@@ -25,10 +25,10 @@ _ADVICE = "normalise with NFC, which keeps what differs in meaning; NFKC makes 4
     rank=47,
     least=2,
     judges=False,
-    advice="compare characters as they are, or refuse mixed alphabets",
+    advice="compare characters unchanged, or reject mixed alphabets",
 )
 def look_alike(row: Row) -> Iterable[str | None]:
-    """Latin letters of the right answer as Cyrillic ones."""
+    """Latin letters of the reference as Cyrillic ones."""
     changed = row.reference.translate(_ALIKE)
     if row.words and len(row.reference) >= 3 and row.reference.isascii() and changed != row.reference:
         yield row.say(changed)
@@ -44,10 +44,10 @@ def look_alike(row: Row) -> Iterable[str | None]:
     advice=_ADVICE,
 )
 def raised_digits(row: Row) -> Iterable[str | None]:
-    """Such as "4\u00b2" where 42 is right: compatibility normalisation (NFKC) makes the one out of the other."""
+    """Such as "4\u00b2" for the reference 42: compatibility normalisation (NFKC) makes them equal."""
     if len(row.reference) < 2 or row.reference[-1] not in _RAISED:
         return
-    # A reader of plain digits sees the others alone: these must be another number, beyond any tolerance.
+    # Code that reads plain digits sees only the others: these must be another number, beyond any tolerance.
     if (
         row.value is not None and apart(row.reference[:-1], "0") and row.reference.lstrip("-").isdigit()
     ) or row.words:
@@ -64,7 +64,7 @@ def raised_digits(row: Row) -> Iterable[str | None]:
     advice="remove zero-width characters before comparing",
 )
 def hidden_characters(row: Row) -> Iterable[str | None]:
-    """A zero-width space after the answer, as copied text has it."""
+    """A zero-width space after the reference, as copied text has it."""
     if row.reference and not row.is_code and row.json is None:
         yield row.say(row.reference) + "\u200b"
 
@@ -92,10 +92,10 @@ def decomposed(row: Row) -> Iterable[str | None]:
     alarm="never",
     rank=92,
     judges=False,
-    advice="fine for most: float() reads them too",
+    advice="usually harmless: float() parses them too",
 )
 def wide_digits(row: Row) -> Iterable[str | None]:
-    r"""Digits as Japanese typesetting has them; Python's \d and float() take them for digits."""
+    r"""Digits as Japanese typesetting has them; Python's \d and float() accept them as digits."""
     changed = "".join(
         chr(ord(character) + 0xFEE0) if character in _RAISED else character for character in row.reference
     )

@@ -1,4 +1,4 @@
-"""Well-formed answers that are wrong: another row's, a near miss, another entity."""
+"""Well-formed completions that are wrong: another row's, a near miss, another entity."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from workbench.probes.variant import variant
 
 
 @variant(
-    "other-answer", "reject", "another row's answer", alarm="reference", rank=14, least=2,
-    advice="compare the answer with this row's reference",
+    "other-answer", "reject", "another row's reference", alarm="reference", rank=14, least=2,
+    advice="compare the completion with this row's reference",
 )  # fmt: skip
 def other_answer(row: Row) -> Iterable[str | None]:
-    """Answers that are right in other rows, in the form that is accepted here."""
+    """References of other rows, in the form that is accepted here."""
     for answer in row.others[:2]:
         yield row.say(answer)
         if row.say(answer) != answer:
@@ -25,15 +25,15 @@ def other_answer(row: Row) -> Iterable[str | None]:
 @variant(
     "padded-wrong",
     "reject",
-    "a wrong answer made long",
+    "a wrong completion made long",
     alarm="reference",
     rank=15,
     least=2,
     beside=True,
-    advice="length is no answer",
+    advice="do not reward length",
 )
 def padded_wrong(row: Row) -> Iterable[str | None]:
-    """Another row's answer after a text that says nothing, three times as long."""
+    """Another row's reference after a text without content, three times as long."""
     if row.reference:
         yield f"{PADDING * 3}\n\n{row.say(row.other)}"
 
@@ -41,16 +41,16 @@ def padded_wrong(row: Row) -> Iterable[str | None]:
 @variant(
     "wrong-repeated",
     "reject",
-    "a wrong answer many times over",
+    "a wrong result many times over",
     alarm="reference",
     rank=16,
     least=2,
     judges=False,
     beside=True,
-    advice="count an answer once",
+    advice="count a result once",
 )
 def wrong_repeated(row: Row) -> Iterable[str | None]:
-    """Another row's answer 50 times."""
+    """Another row's reference 50 times."""
     if row.reference and len(row.other) <= 200:
         yield "\n".join([row.say(row.other)] * 50)
 
@@ -64,7 +64,7 @@ def wrong_repeated(row: Row) -> Iterable[str | None]:
     advice="compare code with its signs, or run it",
 )
 def code_sign(row: Row) -> Iterable[str | None]:
-    """One operator or bracket of the reference replaced, where it looks like code."""
+    """One operator or bracket of the reference replaced, if it looks like code."""
     if row.is_code:
         found = re.search(r"==|[-+*/<>=\[\](){}:]", row.reference)
         if found:
@@ -81,7 +81,7 @@ def code_sign(row: Row) -> Iterable[str | None]:
     rank=40,
     least=2,
     judges=False,
-    advice="a likeness of texts is no likeness of answers: in short words one letter makes another word",
+    advice="do not accept similar short words: one letter makes another word",
 )
 def one_letter(row: Row) -> Iterable[str | None]:
     """A letter in the middle of a word of four to seven letters."""
@@ -97,14 +97,14 @@ def one_letter(row: Row) -> Iterable[str | None]:
 @variant(
     "other-entity",
     "reject",
-    "the right number beside another name",
+    "the reference's number with another name",
     alarm="reference",
     rank=36,
     least=2,
     advice="compare the words as well as the number",
 )
 def other_entity(row: Row) -> Iterable[str | None]:
-    """Every word of three letters and more replaced, digits kept, where the reference has both."""
+    """Every word of at least three letters replaced, digits unchanged, if the reference has both."""
     if row.json is None and not row.is_code and row.value is None and re.search(r"\d", row.reference):
         words = re.findall(r"[^\W\d_]{3,}", row.reference)
         if len("".join(words)) >= 4:
@@ -114,14 +114,14 @@ def other_entity(row: Row) -> Iterable[str | None]:
 @variant(
     "other-number",
     "reject",
-    "the right name beside another number",
+    "the reference's name with another number",
     alarm="reference",
     rank=37,
     least=2,
     advice="compare the number as well as the words",
 )
 def other_number(row: Row) -> Iterable[str | None]:
-    """Digits changed, words kept, where the reference has both."""
+    """Digits changed, words unchanged, if the reference has both."""
     if row.json is None and not row.is_code and row.value is None and re.search(r"\d", row.reference):
         yield row.say(re.sub(r"\d", lambda found: str((int(found[0]) + 4) % 9 + 1), row.reference))
 
@@ -129,14 +129,14 @@ def other_number(row: Row) -> Iterable[str | None]:
 @variant(
     "one-word",
     "reject",
-    "the right sentence with one word changed",
+    "the reference's sentence with one word changed",
     alarm="reference",
     rank=38,
     least=2,
-    advice="overlap of words does not see the word that matters",
+    advice="compare more than word overlap, which misses the decisive word",
 )
 def one_word(row: Row) -> Iterable[str | None]:
-    """The longest word of a sentence replaced by one that means nothing."""
+    """The longest word of a sentence replaced by one without meaning."""
     if len(row.words) >= 4:
         longest = max(row.words, key=len)
         if len(longest) >= 4:
@@ -151,10 +151,10 @@ def one_word(row: Row) -> Iterable[str | None]:
     rank=45,
     least=1,
     judges=False,
-    advice="compare case where the question asks for it",
+    advice="compare case if the prompt requires it",
 )
 def case_that_matters(row: Row) -> Iterable[str | None]:
-    """Case swapped, where the prompt speaks of capital letters or code, or rows differ by case alone."""
+    """Case swapped, if the prompt mentions capital letters or code, or rows differ by case alone."""
     asks = re.search(
         r"upper ?-?case|lower ?-?case|capital(?:i[sz]e|s\b| letter)|all caps|case[- ]sensitiv|camelcase|identifier|variable|"
         r"chemical (?:symbol|formula)|acronym",
