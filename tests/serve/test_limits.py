@@ -37,12 +37,12 @@ def small():
 @pytest.mark.parametrize(
     ("body", "words"),
     [
-        (b"", "no JSON"),
-        (b"{", "no JSON"),
-        (b"\xff\xfe", "no UTF-8 at byte 0"),
-        (b'{"turns": NaN}', "NaN is no finite number"),
+        (b"", "not JSON"),
+        (b"{", "not JSON"),
+        (b"\xff\xfe", "not UTF-8 at byte 0"),
+        (b'{"turns": NaN}', "NaN is not a finite number"),
         (b"[" * 1_000_000, "nested too deeply"),
-        (b"1" * 10_000, "no JSON"),
+        (b"1" * 10_000, "not JSON"),
     ],
 )
 def test_what_is_no_json_is_refused(body, words, server):

@@ -347,8 +347,8 @@ def test_metrics_are_prometheus_text(server):
 @pytest.mark.parametrize(
     ("method", "path", "status", "words"),
     [
-        ("GET", "/score", 405, "graders are asked with POST"),
-        ("POST", "/health", 405, "pages are asked with GET"),
+        ("GET", "/score", 405, "graders with POST"),
+        ("POST", "/health", 405, "pages with GET"),
         ("POST", "/none", 404, "/score, /batch_score, /gemini"),
     ],
 )

@@ -165,7 +165,7 @@ class Probe:
         if not self.tries:
             return f"{one_line(self.grader)}: nothing to grade, because there are no rows or no correct completions to start from"
         found = f"{counted(len(self.findings), 'hole')} found" if self.findings else "no hole found"
-        tried = f"{counted(self.tries, 'text')} graded on {counted(len(self.samples), 'row')}"
+        tried = f"{counted(self.tries, 'text')} tried on {counted(len(self.samples), 'row')}"
         return f"{one_line(self.grader)}: {tried}, {found}"
 
     def __str__(self) -> str:

@@ -1,4 +1,4 @@
-"""Graders behind HTTP: one server that speaks the wire forms of trainers and platforms; one file a form in `wire_forms`.
+"""Graders over HTTP: one server that implements the wire forms of trainers and platforms; one file per form in `wire_forms`.
 
 Starlette and uvicorn, the extra `serve`, are loaded on use.
 """
@@ -12,7 +12,7 @@ from workbench.serve.server import serve
 from workbench.serve.settings import Limits
 from workbench.serve.wire_form import WIRE_FORMS, WireForm, wire_form
 
-# A wire form is found by being there: every module in `wire_forms` registers its own.
+# Wire forms are found by import: every module in `wire_forms` registers its form.
 load_modules(wire_forms)
 
 __all__ = ["WIRE_FORMS", "Limits", "WireForm", "create_app", "serve", "wire_form"]

@@ -1,4 +1,4 @@
-"""Who may ask: on loopback every program of this machine but no web page; elsewhere whoever has the token."""
+"""Access control: on loopback every program of this machine but no web page; elsewhere every client with the token."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from workbench.serve.http import Scope, header
 __all__ = ["Access", "check_binding", "is_loopback"]
 
 _OPEN = frozenset({"/health"})
-"""Paths that need no token: what watches a server has none, and they say nothing but that it runs."""
+"""Paths that need no token: monitoring has none, and they reveal only that the server runs."""
 _LEAST_TOKEN = 8
 _PORT = re.compile(r":\d*\Z")
 
@@ -35,31 +35,31 @@ def check_binding(host: str, token: str, *, token_env: str, open_to_all: bool) -
     """Refuse to serve a network without a token.
 
     Args:
-        host: What the server is to bind to.
-        token: What a client must send; "" for none.
-        token_env: The environment variable it would have come from.
-        open_to_all: Whether somebody has said that no token is wanted.
+        host: The host to bind to.
+        token: The token that a client must send; "" for none.
+        token_env: The environment variable it is read from.
+        open_to_all: Whether the user requested a server without a token.
 
     Raises:
-        WorkbenchError: It says how to set one.
+        WorkbenchError: It explains how to set one.
     """
     if token and len(token) < _LEAST_TOKEN:
         raise WorkbenchError(
-            "the token is too short", where=token_env, expected=f"{_LEAST_TOKEN} characters or more"
+            "the token is too short", where=token_env, expected=f"at least {_LEAST_TOKEN} characters"
         )
     if not token and not open_to_all and not is_loopback(host):
         raise WorkbenchError(
             f"{host!r} can be reached from other machines, and there is no token",
             expected=f"a token in the environment variable {token_env}",
-            hint=f"export {token_env}=$(openssl rand -hex 16), or leave --host away to serve this machine only",
+            hint=f"export {token_env}=$(openssl rand -hex 16), or omit --host to serve this machine only",
         )
 
 
 class Access:
-    """Lets requests through or refuses them.
+    """Accepts or rejects requests.
 
     Args:
-        token: What a client must send, as `Authorization: Bearer TOKEN`, or as the password of a URL such as
+        token: The token that a client must send, as `Authorization: Bearer TOKEN`, or as the password of a URL such as
             http://any:TOKEN@host:8000, for clients that cannot set headers; "" for none.
     """
 
@@ -67,7 +67,7 @@ class Access:
         self._token = token.encode()
 
     def check(self, scope: Scope) -> None:
-        """Refuse a request without the token, and one that a web page sends.
+        """Reject a request without the token, and one that a web page sends.
 
         Raises:
             RequestError: 401 or 403.
@@ -83,33 +83,33 @@ class Access:
         given = _credential(header(scope, b"authorization") or "")
         if not hmac.compare_digest(given, self._token):
             raise RequestError(
-                401, "unauthorized", "this server wants a token: Authorization: Bearer TOKEN",
+                401, "unauthorized", "this server requires a token: Authorization: Bearer TOKEN",
                 headers={"www-authenticate": "Bearer"},
             )  # fmt: skip
 
 
 def _credential(value: str) -> bytes:
-    """The token in an Authorization header; empty where there is none."""
+    """The token in an Authorization header; empty if there is none."""
     scheme, _, rest = value.partition(" ")
     if scheme.lower() == "bearer":
         return rest.strip().encode("latin-1")
     if scheme.lower() == "basic":
         try:
             return base64.b64decode(rest.strip(), validate=True).partition(b":")[2]
-        except ValueError:  # also of signs that are no ASCII
+        except ValueError:  # also for characters outside ASCII
             return b""
     return b""
 
 
 def _check_page(scope: Scope) -> None:
-    """Without a token: a page in a browser on this machine could ask in its visitor's place, and spend a judge's budget.
+    """Without a token: a page in a browser on this machine could send requests for its visitor, and spend a judge's budget.
 
-    Browsers name the page's origin with every such request, and one that points a name of its own at this machine names
-    that as the host.
+    Browsers send the page's origin with every such request; a page that points its own name at this machine sends that
+    name as the host.
     """
     origin, host = header(scope, b"origin"), header(scope, b"host") or ""
     if origin is not None and origin.partition("://")[2] != host:
-        raise RequestError(403, "foreign_page", "web pages of other origins may not ask this server")
+        raise RequestError(403, "foreign_page", "web pages of other origins may not send requests to this server")
     server = (scope.get("server") or ("", 0))[0]
     if is_loopback(server) and not is_loopback(_PORT.sub("", host)):
-        raise RequestError(403, "foreign_host", "a server on loopback is asked as localhost or 127.0.0.1")
+        raise RequestError(403, "foreign_host", "a server on loopback accepts only the hosts localhost and 127.0.0.1")

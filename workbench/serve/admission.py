@@ -1,4 +1,4 @@
-"""How much is held at once: rows that wait or are graded, and bytes of bodies. What does not fit is refused at once."""
+"""Admission control: limits on rows that wait or are graded, and on bytes of bodies. Requests over a limit get 429."""
 
 from __future__ import annotations
 
@@ -13,30 +13,30 @@ from workbench.serve.settings import Limits
 __all__ = ["Admission"]
 
 _BODIES_AT_ONCE = 4
-"""Bodies of the largest size that are held at once."""
+"""Maximum number of bodies of the largest size in memory."""
 _SMALL_BYTES = 2**20
-"""Bytes, and at most a 32nd of the largest size, up to which a body finds room for which larger ones are not let in: as much
+"""Bytes, and at most a 32nd of the largest size, up to which a body is admitted although larger ones are not: as much in total
 as one of the largest takes."""
 _WIDE_AT_ONCE = 2
-"""Requests with the most values that are held at once."""
+"""Maximum number of requests with the most values in memory."""
 _REMEMBERED_SECONDS = 10.0
-"""Busy time after which what was measured counts half."""
+"""Seconds of busy time after which earlier measurements count half."""
 _LONGEST_WAIT = 60
-"""Seconds; nobody is told to wait longer: by then the rate may be another."""
+"""Maximum seconds of `retry-after`: later the rate may differ."""
 
 
 class Admission:
-    """The rows and bytes that a server holds, and how fast rows go.
+    """The rows and bytes that a server has admitted, and the rate of grading.
 
     Args:
-        limits: How many there may be.
+        limits: Their limits.
         clock: Seconds.
 
     Attributes:
         rows: Rows that wait or are being graded.
         held: Bytes of bodies that are being read or graded.
-        values: Values of JSON in those of them that are parsed beside the event loop.
-        refused: Requests that were told to come again.
+        values: JSON values in those of them that are parsed on a thread.
+        refused: Requests rejected with a time to retry.
     """
 
     def __init__(self, limits: Limits, clock: Callable[[], float] = time.monotonic) -> None:
@@ -47,7 +47,7 @@ class Admission:
 
     @contextlib.contextmanager
     def of_rows(self, count: int) -> Iterator[None]:
-        """Hold rows while they are graded.
+        """Count rows while they are graded.
 
         Raises:
             RequestError: 429, with the seconds after which there is likely room.
@@ -64,7 +64,7 @@ class Admission:
             self._done += count
 
     def check_room(self) -> None:
-        """Refuse a request before its body is read, where not one row more fits.
+        """Reject a request before its body is read, if not one more row fits.
 
         Raises:
             RequestError: 429.
@@ -74,7 +74,7 @@ class Admission:
 
     @contextlib.contextmanager
     def of_values(self, count: int) -> Iterator[None]:
-        """Hold values while their request is answered: as objects of Python they take far more room than as text.
+        """Count values while their request is processed: as Python objects they take far more memory than as text.
 
         Raises:
             RequestError: 429.
@@ -89,11 +89,11 @@ class Admission:
             self.values -= count
 
     def hold(self, count: int, *, before: int = 0) -> None:
-        """Hold bytes of a body, until `drop`.
+        """Count bytes of a body, until `drop`.
 
         Args:
-            count: How many more.
-            before: How many of the same body are held already.
+            count: Additional bytes.
+            before: Bytes of the same body that are counted already.
 
         Raises:
             RequestError: 429.
@@ -105,12 +105,12 @@ class Admission:
         self.held += count
 
     def drop(self, count: int) -> None:
-        """Let go of bytes."""
+        """Release bytes."""
         self.held -= count
 
     @property
     def rate(self) -> float:
-        """Rows a second while there are any, over the last seconds; NaN before the first."""
+        """Rows per second while there are any, over the last seconds; NaN before the first."""
         self._pass_time()
         return self._done / self._busy if self._done and self._busy else float("nan")
 
@@ -125,14 +125,14 @@ class Admission:
     def _busy_error(self, count: int) -> RequestError:
         self.refused += 1
         wait, rate = self._wait(count), self.rate
-        speed = "" if math.isnan(rate) else f", and {rate:,.0f} rows a second are graded"
+        speed = "" if math.isnan(rate) else f", and {rate:,.0f} rows per second are graded"
         return RequestError(
             429, "busy", f"{self.rows:,} rows are waiting{speed}; retry in {wait} s",
             headers={"retry-after": str(wait)}, retry_after=wait,
         )  # fmt: skip
 
     def _wait(self, count: int) -> int:
-        """Whole seconds until there is room for so many rows."""
+        """Whole seconds until there is room for this number of rows."""
         over = max(1, self.rows + count - self._limits.queue)
         rate = self.rate
         return 1 if math.isnan(rate) else max(1, min(_LONGEST_WAIT, math.ceil(over / rate)))

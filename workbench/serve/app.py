@@ -39,10 +39,10 @@ _PAGE_HEADERS = {"content-security-policy": "default-src 'none'; style-src 'unsa
 
 
 def require_extra() -> None:
-    """Refuse to serve without the packages that do it.
+    """Refuse to serve without the required packages.
 
     Raises:
-        WorkbenchError: It says how to install them.
+        WorkbenchError: It explains how to install them.
     """
     missing = [
         name for name in ("starlette", "uvicorn", "httptools") if importlib.util.find_spec(name) is None
@@ -63,20 +63,21 @@ def create_app(
     token: str = "",
     log_rows: bool = False,
 ) -> Starlette:
-    """Make the application of a server: an ASGI app for uvicorn, at the root of its address.
+    """Create the application of a server: an ASGI app for uvicorn, at the root of its address.
 
     Args:
-        suite: A suite, a grader, or several; proved, as `wb.reward` wants it.
+        suite: A suite, a grader, or several; validated, as `wb.reward` requires.
         workers: Sandbox processes of each grader that is code; all cores but one by default.
-        limits: What one request, and all together, may have.
-        on_error: What a row without a score counts as for forms that have no word for it; None for an error status.
-        reference: The column that a row's label or reference stands in for graders, beside the usual names; "" for none.
-        token: What clients must send; "" for none.
-        log_rows: Whether what was sent goes into the log.
+        limits: Limits of one request, and of all together.
+        on_error: Score of a row without one, for forms that cannot represent a missing score; None for an error status.
+        reference: The column under which graders get a row's label or reference, in addition to the usual names; "" for
+            none.
+        token: The token that clients must send; "" for none.
+        log_rows: Whether to write request bodies to the log.
 
     Raises:
-        NotValidatedError: A grader that was not proved, or did not pass.
-        IsolationError: Imported source where this machine cannot confine it.
+        NotValidatedError: A grader is not validated, or failed validation.
+        IsolationError: Imported source on a machine that cannot confine it.
         WorkbenchError: The extra `serve` is not installed.
     """
     require_extra()
@@ -110,7 +111,7 @@ def create_app(
 
 
 def _lifespan(scoring: Scoring, examples: Examples, log: CountedLog) -> Any:
-    """What is done before the first request and after the last one."""
+    """Start-up before the first request, and clean-up after the last one."""
 
     @contextlib.asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
@@ -128,7 +129,7 @@ def _lifespan(scoring: Scoring, examples: Examples, log: CountedLog) -> Any:
 
 
 class _Pages:
-    """What is asked with GET."""
+    """A path for GET requests."""
 
     def __init__(
         self,
@@ -177,13 +178,13 @@ def _routes(endpoint: Callable[[Any], App], pages: _Pages) -> list[Any]:
 
 
 def _info(suite: Suite) -> dict[str, str]:
-    """What Adaptive's servers say of themselves."""
+    """The description that Adaptive's servers return."""
     names = ", ".join(entry.name for entry in suite.entries)
     return {"version": own_version(), "name": suite.name or names, "description": suite.description or names}
 
 
 def _page(path: str, body: Callable[[str], bytes], *, kind: str, status: int = 200, **headers: str) -> App:
-    """A page; `body` makes it for a client that sees the server at an address."""
+    """A page; `body` renders it for a client that sees the server at an address."""
 
     async def answer(scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG001 (ASGI)
         scope[SEEN]["path"] = path
@@ -194,7 +195,7 @@ def _page(path: str, body: Callable[[str], bytes], *, kind: str, status: int = 2
 
 
 class _Callable:
-    """An ASGI function as an object: Starlette takes functions for those that return an answer."""
+    """An ASGI function as an object: Starlette takes functions for endpoints that return a response."""
 
     def __init__(self, answer: App) -> None:
         self._answer = answer
@@ -214,14 +215,14 @@ _health = _Callable(_health_answer)
 
 async def _not_found(_: Any, error: Exception) -> None:
     paths = ", ".join(form.path for form in in_order(WIRE_FORMS.values()))
-    raise RequestError(404, "not_found", f"there is no such path; there are: {paths}, /docs") from error
+    raise RequestError(404, "not_found", f"there is no such path; available: {paths}, /docs") from error
 
 
 async def _not_allowed(_: Any, error: Any) -> None:
     headers = error.headers or {}
     words = (
-        "graders are asked with POST"
+        "send requests to graders with POST"
         if "POST" in headers.get("Allow", "POST")
-        else "pages are asked with GET"
+        else "request pages with GET"
     )
     raise RequestError(405, "not_allowed", words, headers=headers) from error

@@ -1,4 +1,4 @@
-"""Where a request is read and written: small ones on the event loop, larger ones on a thread beside it."""
+"""Where a request is parsed and written: small ones on the event loop, larger ones on a thread."""
 
 from __future__ import annotations
 
@@ -17,28 +17,28 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 _SMALL_BYTES, _SMALL_VALUES = 256 * 1024, 4096
-"""What takes at most some milliseconds, and no longer than to hand it to a thread and back."""
+"""Size of a request that takes at most some milliseconds, and no longer than its transfer to a thread and back."""
 _MEDIUM_VALUES = 32 * 1024
-"""What takes some tenths of a second: a batch of some thousand rows does not wait behind what takes seconds."""
+"""Size of a request that takes some tenths of a second: batches of some thousand rows do not wait for much larger ones."""
 
 
 @dataclass(frozen=True)
 class Place:
-    """A place where one request at a time is worked on.
+    """A thread or event loop that works on one request at a time.
 
     Attributes:
-        turn: Whoever has it works; None on the event loop itself.
+        turn: The lock of the current work; None on the event loop itself.
     """
 
     turn: asyncio.Semaphore | None = None
 
     @property
     def large(self) -> bool:
-        """Whether it is beside the event loop."""
+        """Whether it is a thread instead of the event loop."""
         return self.turn is not None
 
     async def do(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Do some work there."""
+        """Run some work there."""
         if self.turn is None:
             return work(*args, **kwargs)
         async with self.turn:
@@ -49,9 +49,9 @@ class Place:
 
 
 def _tried(work: Callable[[], T]) -> tuple[tuple[T, ...], RequestError | None]:
-    """What some work gave, or why the request is refused.
+    """The result of some work, or why the request is rejected.
 
-    A refusal holds the values that were being looked at; they are let go of here, where nobody waits for that.
+    An error references the values that were being processed; they are freed here, where no request waits for that.
     """
     try:
         return (work(),), None
@@ -61,14 +61,14 @@ def _tried(work: Callable[[], T]) -> tuple[tuple[T, ...], RequestError | None]:
 
 
 class Beside:
-    """The places of a server: the event loop, one thread for medium requests, one for large ones."""
+    """The executors of a server: the event loop, one thread for medium requests, one for large ones."""
 
     def __init__(self) -> None:
         self._small = Place()
         self._medium, self._wide = Place(asyncio.Semaphore(1)), Place(asyncio.Semaphore(1))
 
     async def of(self, body: bytes | bytearray) -> tuple[Place, int]:
-        """The place for a body, and at most how many values it has."""
+        """The executor for a body, and an upper bound of its number of values."""
         is_short = len(body) <= _SMALL_BYTES
         values = weight(body) if is_short else await self._medium.do(weight, body)
         if is_short and values <= _SMALL_VALUES:

@@ -1,7 +1,7 @@
-"""The connections of a server: how many, how long each may take, and how much it may send before anybody looks at it.
+"""The connections of a server: limits on their number, their time, and the bytes they may send before a check.
 
-uvicorn bounds neither the head of a request nor the time a client takes. So its protocol is extended here: what arrives is
-counted before it is parsed, and one timer looks at all connections.
+uvicorn bounds neither the head of a request nor the time a client takes. So its protocol is extended here: received bytes
+are counted before they are parsed, and one timer checks all connections.
 """
 
 from __future__ import annotations
@@ -24,27 +24,27 @@ if TYPE_CHECKING:
 __all__ = ["MAX_HEADERS", "MAX_HEAD_BYTES", "Connections", "protocol"]
 
 MAX_HEAD_BYTES = 32 * 1024
-"""Bytes of a request's first line and headers; those of trainers have some hundreds."""
+"""Maximum bytes of a request's first line and headers; those of trainers have some hundreds."""
 MAX_HEADERS = 100
-"""Headers of a request, with the trailers behind a body in chunks."""
+"""Maximum headers of a request, with the trailers after a chunked body."""
 HEAD_SECONDS = 10.0
-"""From a connection, or the first byte of its next request, to the end of the headers."""
+"""Seconds from a connection, or the first byte of its next request, to the end of the headers."""
 GAP_SECONDS = 10.0
-"""Between two parts of a body, and between two parts of an answer that a client takes."""
+"""Seconds between two parts of a body, and between two parts of a response that a client reads."""
 LEAST_BYTES_A_SECOND = 1024
-"""Of a body, after its first `GAP_SECONDS`: a byte at a time would never end."""
+"""Minimum bytes per second of a body, after its first `GAP_SECONDS`: a byte at a time would never end."""
 KEEP_ALIVE_SECONDS = 5
-"""After an answer, until the next request begins."""
+"""Seconds after a response, until the next request starts."""
 MAX_PIPELINED = 16
-"""Requests that a client sends on one connection before it has the answer to the first."""
+"""Maximum requests that a client sends on one connection before it has the response to the first."""
 _OVERHEAD_BYTES = 64 * 1024
-"""Sizes, extensions and trailers of chunks, beside a quarter of what is in them: chunks of a byte take five times as much."""
+"""Bytes of sizes, extensions and trailers of chunks, plus a quarter of their content: chunks of a byte take five times as much."""
 _SLICE_BYTES = 256 * 1024
-"""Bytes of a body that are parsed at a time; the head of a request behind it may have as many more."""
+"""Bytes of a body that are parsed per step; the head of a request after it may have as many more."""
 _LINGER_SECONDS, _LINGER_BYTES, _MOST_LINGERING = 1.0, 2**20, 64
-"""A refused client is listened to for so long, and so many at once: else its system drops the answer unread."""
+"""Seconds for which, and number of, rejected clients that are still read from: otherwise their system drops the response unread."""
 _ANSWERS_AT_ONCE = 4
-"""Answers as large as the largest body that may wait for clients to take them."""
+"""Responses as large as the largest body that may wait for clients to read them."""
 _SWEEP_SECONDS = 0.25
 
 
@@ -52,11 +52,11 @@ class Connections:
     """All connections of a server.
 
     Args:
-        limits: How many there may be, and how long a request may take.
-        log: Where refusals are counted.
+        limits: Maximum number of connections, and maximum time of a request.
+        log: Where rejections are counted.
 
     Attributes:
-        refused: Connections and requests that were refused before anything of ours saw them, by kind.
+        refused: Connections and requests that were rejected before the application saw them, by kind.
     """
 
     def __init__(self, limits: Limits, log: CountedLog) -> None:
@@ -73,9 +73,9 @@ class Connections:
         return len(self._open)
 
     def add(self, connection: Any) -> str:
-        """Take a connection; returns why not, "" where it is taken.
+        """Admit a connection; returns the reason for a rejection, "" if it is admitted.
 
-        Where there is no more room, the oldest of those that have asked nothing yet makes some.
+        If there is no more room, the oldest connection that has sent no request yet is closed.
         """
         address = connection.address
         if self._by_address[address] >= min(self.limits.max_connections_per_address, self.most):
@@ -93,7 +93,7 @@ class Connections:
         return ""
 
     def _end_silent(self, is_one: Callable[[Any], bool]) -> None:
-        # Not one that has just come, whose head is on its way.
+        # Not a new one, whose head may still arrive.
         now = asyncio.get_running_loop().time()
         for number, other in enumerate(self._silent):
             if number >= _MOST_LINGERING or now - other.since < _SWEEP_SECONDS:
@@ -138,7 +138,7 @@ class Connections:
 
 
 class _TooMuchError(Exception):
-    """Raised inside the parser, so that it stops: the request is refused already."""
+    """Raised inside the parser to stop it: the request is rejected already."""
 
 
 def protocol(connections: Connections) -> type[HttpToolsProtocol]:
@@ -154,7 +154,7 @@ def protocol(connections: Connections) -> type[HttpToolsProtocol]:
 
 
 class _Bounded:
-    """What is added to uvicorn's protocol.
+    """The additions to uvicorn's protocol.
 
     A connection is in its *head* until the headers of a request have ended, then in its *body* until that has ended.
     """
@@ -181,7 +181,7 @@ class _Bounded:
         self._wire_bytes = self._body_bytes = self._linger_bytes = 0
         self._unsent, self._unsent_since, self._unsent_moved = 0, self.since, self.since
 
-    # What uvicorn and asyncio call
+    # Called by uvicorn and asyncio
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)  # type: ignore[misc]
@@ -196,7 +196,7 @@ class _Bounded:
         super().connection_lost(exc)  # type: ignore[misc]
 
     def data_received(self, data: bytes) -> None:
-        """Count, then parse: a head never has more bytes in the parser than it may have."""
+        """Count, then parse: a head never has more bytes in the parser than its limit."""
         if self.lingers_until is not None:
             self._discard(len(data))
             return
@@ -210,7 +210,7 @@ class _Bounded:
             self._check()
 
     def _room(self) -> int:
-        """Bytes that may be parsed before anybody looks."""
+        """Bytes that may be parsed before the next check."""
         return _SLICE_BYTES if self._in_body else max(1, MAX_HEAD_BYTES + 1 - self._head_bytes)
 
     def _count(self, count: int) -> None:
@@ -264,19 +264,19 @@ class _Bounded:
         super().on_message_complete()  # type: ignore[misc]
 
     def send_400_response(self, msg: str) -> None:
-        """Called by uvicorn where the parser stopped: by what it met, or by us."""
+        """Called by uvicorn when the parser stopped: by a parse error, or by a rejection."""
         if self.lingers_until is None and not self.transport.is_closing():
             self.refuse(400, "bad_http", msg)
 
-    # What `Connections` calls
+    # Called by `Connections`
 
     @property
     def unsent(self) -> int:
-        """Bytes of answers that the client has not taken."""
+        """Bytes of responses that the client has not read."""
         return self._unsent
 
     def look(self, now: float) -> int:
-        """End the connection if its time is over; returns the bytes of answers that it has not taken."""
+        """End the connection if its time is over; returns the bytes of responses that it has not read."""
         if self.lingers_until is not None:
             if now >= self.lingers_until:
                 self.transport.abort()
@@ -296,7 +296,7 @@ class _Bounded:
         return self.cycle is not None and not self.cycle.response_complete
 
     def _look_at_body(self, now: float) -> None:
-        if self.flow.read_paused:  # it is we who do not read
+        if self.flow.read_paused:  # reading is paused on the server's side
             self._body_since += now - self._last_byte
             self._last_byte = now
             return
@@ -305,7 +305,7 @@ class _Bounded:
             self.refuse(408, "slow_body", "the body did not arrive in time")
 
     def _has_unread_answer(self, now: float) -> bool:
-        """Whether a client that is to take an answer does not, or does so too slowly."""
+        """Whether a client does not read its response, or reads it too slowly."""
         unsent = self.transport.get_write_buffer_size()
         if not unsent or not self._unsent:
             self._unsent_since = now
@@ -316,12 +316,12 @@ class _Bounded:
         return bool(unsent) and (still > GAP_SECONDS or waited > self.owner.limits.timeout)
 
     def give_up(self, kind: str) -> None:
-        """End the connection without a word."""
+        """End the connection without a response."""
         self.owner.note(kind, "the connection was ended")
         self.transport.abort()
 
     def refuse(self, status: int, kind: str, message: str) -> None:
-        """Answer with an error and end the connection; without an answer where another one is due first."""
+        """Send an error and end the connection; without a response if another one is due first."""
         self.owner.note(kind, message)
         answering, answered = self._is_answering, self._in_body and not self._is_answering
         self._in_body = False

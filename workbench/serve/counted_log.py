@@ -1,4 +1,4 @@
-"""A log in which equal lines are counted: a client that is refused a million times writes a line every ten seconds."""
+"""A log in which equal lines are counted: a client that is rejected a million times causes one line every ten seconds."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ __all__ = ["LOG", "CountedLog"]
 
 LOG = logging.getLogger("workbench.serve")
 _SECONDS = 10.0
-"""How long equal lines are counted before their number is written."""
+"""Seconds for which equal lines are counted before their number is written."""
 _MOST_KINDS = 256
-"""Kinds of lines that are told apart; beyond it all others count as one, whatever clients make up."""
+"""Maximum kinds of lines that are distinguished; all others count as one, so that clients cannot create kinds."""
 _OTHERS = "other lines"
 
 
 @dataclass
 class _Counted:
-    """Equal lines: the text of the first, when it was written, how many have come since."""
+    """Equal lines: the text of the first, when it was written, how many have followed since."""
 
     text: str
     level: int
@@ -28,21 +28,21 @@ class _Counted:
 
 
 class CountedLog(logging.Filter):
-    """Writes the first of equal lines at once, and how many more there were at the end of each ten seconds.
+    """Writes the first of equal lines immediately, and the number of further ones at the end of each ten seconds.
 
     Args:
         clock: Seconds.
 
     Attributes:
-        logger: For uvicorn: its errors are counted by their text, and go where the server's own lines go. What it warns of
-            is refused by us, and told there.
+        logger: For uvicorn: its errors are counted by their text, and written with the server's lines. Its warnings are
+            about requests that the server rejects and reports itself.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         super().__init__()
         self._clock = clock
         self._kinds: dict[Hashable, _Counted] = {}
-        # One of this server's own, which is in no registry: its filter must not outlive the server.
+        # A separate logger, which is in no registry: its filter must not outlive the server.
         self.logger = logging.Logger("workbench.serve.connections")  # noqa: LOG001 (see above)
         self.logger.parent = LOG
         self.logger.setLevel(logging.ERROR)
@@ -82,7 +82,7 @@ class CountedLog(logging.Filter):
             all_of_them: Also of the others, as at the end of a server.
         """
         now = self._clock()
-        # Oldest first, since a kind is put in anew when its time is over.
+        # Oldest first, since a kind is inserted again when its time is over.
         while self._kinds:
             kind, counted = next(iter(self._kinds.items()))
             if now - counted.since < _SECONDS and not all_of_them:

@@ -1,4 +1,4 @@
-"""`/docs`: the wire forms as one page that loads nothing, with requests that can be copied as they stand."""
+"""`/docs`: the wire forms as one page that loads nothing, with requests ready to copy."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ dt {{ font-weight: 600; }} dd {{ margin: 0 0 .6rem; }} code {{ overflow-wrap: an
 <h1>{title}</h1>
 <p>{description}</p>
 <p>Graders: {names}. {asked} The document for
-programs is <a href="openapi.json">openapi.json</a>; <a href="health">health</a> and <a href="metrics">metrics</a> tell how it goes.</p>
+programs is <a href="openapi.json">openapi.json</a>; <a href="health">health</a> and <a href="metrics">metrics</a> report its state.</p>
 {token}{sections}
 </body></html>
 """
@@ -46,7 +46,7 @@ _PLAIN = """<h2><code>GET {path}</code></h2>
 <pre>{curl}</pre>
 """
 _ACCESS = (
-    "<p>Every request but <code>/health</code> needs the server's token, in the place of <code>TOKEN</code>: as a "
+    "<p>Every request except <code>/health</code> needs the server's token instead of <code>TOKEN</code>: as a "
     "header, or as the password of the address.</p>\n"
 )
 _ACCESS_HEADER = "-H 'authorization: Bearer TOKEN'"
@@ -60,14 +60,14 @@ def docs_page(
 
     Args:
         forms: The wire forms, in order.
-        suite: What is served.
-        examples: The answers to their examples.
+        suite: The served suite.
+        examples: The responses to their examples.
         base: The server's address as the client sees it.
         token: Whether clients must send one.
     """
     names = ", ".join(f"<code>{_text(entry.name)}</code>" for entry in suite.entries)
     below = "below <code>/graders/NAME</code>"
-    # Several graders without a rule are asked only one by one: the page shows the first.
+    # Several graders without a rule can only be called one by one: the page shows the first.
     only = "" if examples.of_suite else suite.entries[0].name
     where = f"/graders/{quote(only)}" if only else ""
     header = [_ACCESS_HEADER] if token else []
@@ -77,7 +77,7 @@ def docs_page(
         names=names,
         asked=f"Each form scores the suite; {below} it scores one grader."
         if examples.of_suite
-        else f"Each is asked by itself, {below}; the requests here are for the first.",
+        else f"Each grader is called separately, {below}; the requests here are for the first.",
         token=_ACCESS if token else "",
         sections="".join(
             _plain(listed, f"{base}{listed}", header)
@@ -116,7 +116,7 @@ def _curl(url: str, words: Sequence[str]) -> str:
 
 
 def _prose(text: Any) -> str:
-    """Text in which what stands between backticks is code."""
+    """Text in which content between backticks is code."""
     return _CODE.sub(r"<code>\1</code>", _text(text))
 
 

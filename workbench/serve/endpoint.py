@@ -1,4 +1,4 @@
-"""One request of a wire form on its way: read, admitted, graded, answered."""
+"""One request of a wire form: parsed, admitted, graded, and its response."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _VALUE_BYTES = 128
 
 @dataclass
 class _Request:
-    """A request on its way: what was sent, its rows, what came of them."""
+    """One request: its body, its rows, their results."""
 
     value: Any
     rows: list[Row]
@@ -41,12 +41,12 @@ class Endpoint:
     """A wire form at its path.
 
     Args:
-        form: How rows come in and grades go out.
+        form: How requests are parsed and responses written.
         scoring: What grades.
-        admission: How much is held at once.
-        limits: How much one request may have.
-        beside: Where large requests are read and written.
-        log_rows: Whether what was sent goes into the log.
+        admission: Limits of all requests together.
+        limits: Limits of one request.
+        beside: Where large requests are parsed and written.
+        log_rows: Whether to write request bodies to the log.
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class Endpoint:
         self._limits, self._beside, self._log_rows = limits, beside or Beside(), log_rows
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request.
+        """Process one request.
 
         Raises:
             RequestError: It gets no result.
@@ -83,7 +83,7 @@ class Endpoint:
         await send_text(send, answer, kind=JSON)
 
     async def _answered(self, scope: Scope, receive: Receive, only: str, doing: list[str | int]) -> bytes:
-        """The answer; `doing` says what takes so long, and the status where it takes too long."""
+        """The response; `doing` names the current step, and the status if it exceeds the time limit."""
         body = await read_body(scope, receive, self._admission, most=self._limits.max_bytes)
         doing[:] = ["the rows were not graded", 504]
         try:
@@ -109,20 +109,20 @@ class Endpoint:
         seen["rows"] = len(rows)
         if len(rows) > self._limits.max_rows:
             message = (
-                f"{len(rows):,} rows, and one request may have {self._limits.max_rows:,}; send fewer at once"
+                f"{len(rows):,} rows, and one request may have {self._limits.max_rows:,}; send fewer per request"
             )
             raise RequestError(413, "too_many_rows", message, max_rows=self._limits.max_rows)
         if len(body) + _VALUE_BYTES * weight(body) > self._limits.max_row_bytes:
             _check_sizes(rows, self._limits.max_row_bytes)
         if self._log_rows:
-            LOG.info("asked %s: %s", self._form.path, json.dumps(value))
+            LOG.info("request %s: %s", self._form.path, json.dumps(value))
         return _Request(value, rows)
 
     def _written(self, request: _Request, *, in_pieces: bool) -> bytes:
         try:
             answer = self._form.write(request.value, request.rows, request.outcomes)
         finally:
-            # Let go of here: to free some hundred thousand values takes as long as to make them.
+            # Freed here: to free some hundred thousand values takes as long as to create them.
             request.value, request.rows, request.outcomes = None, [], NOTHING
         return dumped(answer, in_pieces=in_pieces)
 
@@ -140,19 +140,19 @@ class Endpoint:
 
 
 def _check_sizes(rows: Sequence[Row], most: int) -> None:
-    """Refuse a row that is larger than most: on its way to its worker all others would wait for it.
+    """Reject a row that is too large: all others would wait for its transfer to a worker.
 
     Raises:
         RequestError: 413.
     """
     for row in rows:
         if row.thread is not None and (size := _size(row.thread.to_wire(), most)) > most:
-            message = f"{row.name} has {size:,} bytes or more, and one row may have {most:,}"
+            message = f"{row.name} has at least {size:,} bytes, and one row may have {most:,}"
             raise RequestError(413, "row_too_large", message, max_row_bytes=most)
 
 
 def _size(value: Any, most: int) -> int:
-    """The letters of all texts in plain values, and `_VALUE_BYTES` for each value; no more is counted than is needed."""
+    """The letters of all texts in plain values, and `_VALUE_BYTES` for each value; counting stops at the limit."""
     size, left = 0, [value]
     while left and size <= most:
         one = left.pop()

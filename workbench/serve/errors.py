@@ -1,4 +1,4 @@
-"""Requests that are answered with an error: a status and JSON that says what was wrong and what to do."""
+"""Error responses: a status and JSON with the reason and a hint."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any
 __all__ = ["NO_SCORE_STATUS", "RequestError", "no_score", "sandbox_lost", "stopping"]
 
 NO_SCORE_STATUS = 422
-"""Status of a row without a score, for forms that have no word for that: the request was understood, and it is no outage,
-so that a proxy in between does not try again by itself."""
+"""Status of a row without a score, for forms that cannot represent a missing score: the request is valid, and it is not an
+outage, so that an intermediate proxy does not retry it."""
 
 
 class RequestError(Exception):
@@ -17,10 +17,10 @@ class RequestError(Exception):
 
     Args:
         status: HTTP status.
-        kind: One word for programs, such as "busy".
-        message: A sentence for people.
-        headers: More headers of the answer, such as `retry-after`.
-        more: More fields of the answer's `error`.
+        kind: Machine-readable kind, such as "busy".
+        message: A sentence for users.
+        headers: Further headers of the response, such as `retry-after`.
+        more: Further fields of the response's `error`.
     """
 
     def __init__(
@@ -32,38 +32,38 @@ class RequestError(Exception):
 
     @property
     def body(self) -> dict[str, Any]:
-        """The answer as JSON values."""
+        """The response as JSON values."""
         return {"error": {"status": self.status, "type": self.kind, "message": self.message, **self.more}}
 
 
 def no_score(name: str, kind: str, why: str) -> RequestError:
-    """The answer for a row without a score.
+    """The response for a row without a score.
 
     Args:
-        name: Which row.
+        name: The row.
         kind: The kind of failure, or "skipped".
-        why: In words.
+        why: The reason, as text.
     """
-    message = f"{name} has no score: {why}; `workbench serve --on-error NUMBER` gives such rows a number of your choice"
+    message = f"{name} has no score: {why}; `workbench serve --on-error NUMBER` gives such rows a fixed score"
     return RequestError(NO_SCORE_STATUS, "no_score", message, cause=kind, row=name)
 
 
 def sandbox_lost(why: str) -> RequestError:
-    """What requests are answered whose rows could not be graded for a reason that is the server's.
+    """The response to requests whose rows could not be graded because of the server.
 
     Args:
-        why: In words.
+        why: The reason, as text.
     """
     return RequestError(
-        503, "sandbox", f"the sandbox cannot work: {why}; ask again", headers={"retry-after": "1"}
+        503, "sandbox", f"the sandbox does not work: {why}; retry", headers={"retry-after": "1"}
     )
 
 
 def stopping() -> RequestError:
-    """What requests are answered whose rows are not waited for, since the server ends."""
+    """The response to requests whose rows are cancelled because the server stops."""
     return RequestError(
         503,
         "stopping",
-        "the server ends and does not wait for these rows; ask again",
+        "the server stops and does not wait for these rows; retry",
         headers={"retry-after": "5"},
     )

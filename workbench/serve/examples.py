@@ -1,4 +1,4 @@
-"""What this server answers to the example request of each form: asked of its own graders when it starts."""
+"""This server's responses to the example request of each form, computed by its graders when it starts."""
 
 from __future__ import annotations
 
@@ -26,22 +26,22 @@ from workbench.serve.wire_form import WireForm
 __all__ = ["ASKED", "MADE_UP", "Example", "Examples"]
 
 _SECONDS = 5.0
-"""How long the start of a server waits for examples."""
-ASKED = "What this server answers to the example."
+"""Maximum seconds that the start of a server waits for examples."""
+ASKED = "This server's response to the example."
 MADE_UP = (
-    "The shape of the answer: the graders were not asked for it, as that may take long or cost something."
+    "The shape of the response: the graders were not called for it, because that may be slow or cost money."
 )
-_REASONING = "What the grader says of the answer."
+_REASONING = "The grader's reasoning."
 
 
 @dataclass(frozen=True)
 class Example:
-    """The answer to the example request of a form.
+    """The response to the example request of a form.
 
     Attributes:
         status: HTTP status.
         body: JSON values.
-        graded: Whether this server's graders gave it; else it has the answer's shape, and a score of 1.0.
+        graded: Whether this server's graders computed it; otherwise it has the response's shape, and a score of 1.0.
     """
 
     status: int
@@ -50,10 +50,10 @@ class Example:
 
 
 class Examples:
-    """The answers to the example requests, for the whole suite and for each grader.
+    """The responses to the example requests, for the whole suite and for each grader.
 
-    Code and rules are asked once, by `ask`. Judges, endpoints and functions of somebody's own are not: they cost time or
-    money; their answers are made up of the same parts.
+    Code and rules are called once, by `ask`. Judges, endpoints and users' functions are not: they cost time or money;
+    their responses are made up in the same shape.
 
     Args:
         forms: The wire forms.
@@ -69,26 +69,26 @@ class Examples:
 
     @property
     def of_suite(self) -> bool:
-        """Whether the suite has one number, and is asked as a whole; else only its graders are."""
+        """Whether the suite has one score and is called as a whole; otherwise only its graders are."""
         return self._scoring.reward.single
 
     def of(self, form: type[WireForm], only: str) -> Example:
-        """The answer to a form's example.
+        """The response to a form's example.
 
         Args:
             form: A wire form.
-            only: The grader that is asked; "" for the suite.
+            only: The grader to call; "" for the suite.
         """
         if (form.path, only) in self._asked:
             return self._asked[form.path, only]
         try:
             rows = form().read(form.example)
             return _answer(form, rows, self._made_up(rows, only), graded=False)
-        except Exception:  # noqa: BLE001 (a form of somebody's own whose example is none)
+        except Exception:  # noqa: BLE001 (a user's form with an invalid example)
             return Example(200, form.answer, graded=False)
 
     async def ask(self) -> None:
-        """Ask code and rules, a few seconds at most; what is graded here is not counted."""
+        """Call code and rules, for at most a few seconds; rows graded here are not counted."""
         whole = [""] if self.of_suite else []
         try:
             async with asyncio.timeout(_SECONDS):
@@ -96,7 +96,7 @@ class Examples:
                     if all(_is_free(entry) for entry in self._entries(only)):
                         await self._ask(only)
         except (TimeoutError, SandboxError):
-            pass  # slow graders: the pages then show answers that are made up, and say so
+            pass  # slow graders: the pages then show made-up responses, marked as such
         finally:
             self._scoring.reward.reset()
 
@@ -109,7 +109,7 @@ class Examples:
             part = outcomes.part(first, len(rows))
             with contextlib.suppress(
                 Exception
-            ):  # a form of somebody's own that cannot write it keeps its example
+            ):  # a user's form that cannot write it uses its own example
                 self._asked[form.path, only] = _answer(form, rows, part, graded=True)
             first += len(rows)
 
@@ -117,7 +117,7 @@ class Examples:
         return [entry for entry in self._scoring.reward.suite.entries if not only or entry.name == only]
 
     def _made_up(self, rows: Sequence[Row], only: str) -> Outcomes:
-        """A score of 1.0 from every grader, and words from those that use them."""
+        """A score of 1.0 from every grader, and reasoning from those that give any."""
         reward, entries = self._scoring.reward, self._entries(only)
         parts = {entry.name: entry.apply(_ones(entry, len(rows))) for entry in entries}
         rule = None if only else reward.suite.combine
@@ -139,10 +139,10 @@ def _ones(entry: Entry, count: int) -> Grades:
 
 
 def _rows(form: type[WireForm]) -> list[Row] | None:
-    """The rows of a form's example; None where it cannot be read, which is for its author to find."""
+    """The rows of a form's example; None if it cannot be parsed, which its author has to find."""
     try:
         return form().read(form.example)
-    except Exception:  # noqa: BLE001 (a form of somebody's own)
+    except Exception:  # noqa: BLE001 (a user's form)
         return None
 
 

@@ -1,4 +1,4 @@
-"""Fields of a request's JSON, refused by name where they have the wrong type."""
+"""Fields of a request's JSON, rejected by name if they have the wrong type."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def a_list(value: Any, where: str) -> list[Any]:
     """A list.
 
     Raises:
-        RequestError: It is none.
+        RequestError: It is not a list.
     """
     return value if isinstance(value, list) else _refuse(where, value, "a list")
 
@@ -50,7 +50,7 @@ def texts(value: Any, where: str) -> list[str]:
     """A list of texts.
 
     Raises:
-        RequestError: It is none, or something in it is no text.
+        RequestError: It is not a list, or contains a value that is not a text.
     """
     found = a_list(value, where)
     for at, one in enumerate(found):
@@ -71,10 +71,10 @@ def a_mapping(value: Any, where: str) -> dict[str, Any]:
 
 
 def same_length(name: str, values: list[Any], count: int, of: str) -> None:
-    """Refuse lists that do not belong together.
+    """Reject lists of different lengths.
 
     Raises:
-        RequestError: `values` has not `count` entries.
+        RequestError: `values` does not have `count` entries.
     """
     if len(values) != count:
         message = f"{name} has {len(values)} entries, and {of} has {count}"

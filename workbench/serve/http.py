@@ -1,4 +1,4 @@
-"""Bodies in and out: read with a limit, sent as JSON."""
+"""Request bodies, read with a limit, and JSON responses."""
 
 from __future__ import annotations
 
@@ -35,16 +35,16 @@ _SAFE = (
 )
 _DIGITS = re.compile(r"[0-9]{1,19}")
 _NETLOC = re.compile(r"(?:[A-Za-z0-9_][A-Za-z0-9_.-]{0,252}|\[[0-9A-Fa-f:.]{2,45}\])(?::[0-9]{1,5})?")
-"""A name or an address with or without a port: nothing that could mean something to a page, a shell or JSON."""
+"""A name or an address with or without a port: nothing that has a meaning in a page, a shell or JSON."""
 
 
 def header(scope: Scope, name: bytes) -> str | None:
-    """The first header of a name, in small letters."""
+    """The first header of a name, in lower case."""
     return next((value.decode("latin-1") for key, value in scope["headers"] if key == name), None)
 
 
 def base_url(scope: Scope) -> str:
-    """The server's address as the client of a request wrote it; as the server knows it where that is no address."""
+    """The server's address as the client of a request wrote it; the server's own value if that is not an address."""
     scheme = "https" if scope.get("scheme") == "https" else "http"
     host = header(scope, b"host") or ""
     if _NETLOC.fullmatch(host):
@@ -55,16 +55,16 @@ def base_url(scope: Scope) -> str:
 
 
 async def read_body(scope: Scope, receive: Receive, admission: Admission, *, most: int) -> bytearray:
-    """The body, held in `admission` until whoever asked drops its length.
+    """The body, counted in `admission` until the caller releases its length.
 
     Args:
         scope: Of the request.
-        receive: Gives the parts of the body.
-        admission: Counts the bytes held.
-        most: Bytes it may have.
+        receive: Returns the parts of the body.
+        admission: Counts the bytes in memory.
+        most: Maximum bytes.
 
     Raises:
-        RequestError: It is larger, the client went away, or all bodies together are too large.
+        RequestError: It is larger, the client disconnected, or all bodies together are too large.
     """
     declared = header(scope, b"content-length")
     if declared is not None and not (_DIGITS.fullmatch(declared) and int(declared) <= most):
@@ -84,7 +84,7 @@ async def _read_on(body: bytearray, receive: Receive, admission: Admission, most
     """Read the next part of a body; returns whether there is more."""
     message = await receive()
     if message["type"] == "http.disconnect":
-        raise RequestError(400, "disconnected", "the client went away before its body had arrived")
+        raise RequestError(400, "disconnected", "the client disconnected before its body had arrived")
     part = message.get("body", b"")
     if len(body) + len(part) > most:
         raise _too_large(most)
@@ -94,7 +94,7 @@ async def _read_on(body: bytearray, receive: Receive, admission: Admission, most
 
 
 async def _discard(receive: Receive, most: int) -> None:
-    """Read on for a while, so that a client which sends everything first gets to read the answer."""
+    """Read on for some seconds, so that a client which sends everything first can read the response."""
     seen = 0
     while seen <= most:
         message = await receive()
@@ -105,7 +105,7 @@ async def _discard(receive: Receive, most: int) -> None:
 
 def _too_large(most: int) -> RequestError:
     return RequestError(
-        413, "too_large", f"the body has more than {most:,} bytes; send fewer rows at once",
+        413, "too_large", f"the body has more than {most:,} bytes; send fewer rows per request",
         headers={"connection": "close"}, max_bytes=most,
     )  # fmt: skip
 
@@ -113,14 +113,14 @@ def _too_large(most: int) -> RequestError:
 async def send_json(
     send: Send, value: Any, *, status: int = 200, headers: Mapping[str, str] | None = None
 ) -> None:
-    """Send JSON values as the whole answer."""
+    """Send JSON values as the whole response."""
     await send_text(send, dumped(value), kind=JSON, status=status, headers=headers)
 
 
 async def send_text(
     send: Send, body: bytes, *, kind: str, status: int = 200, headers: Mapping[str, str] | None = None
 ) -> None:
-    """Send bytes as the whole answer."""
+    """Send bytes as the whole response."""
     more = [(name.encode(), value.encode()) for name, value in (headers or {}).items()]
     fixed = [(b"content-type", kind.encode()), (b"content-length", str(len(body)).encode())]
     start = {"type": "http.response.start", "status": status, "headers": [*fixed, *_SAFE, *more]}

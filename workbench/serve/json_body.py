@@ -1,8 +1,8 @@
-"""A body of JSON: bounded before it is parsed, and parsed in pieces, so that no other request waits for it.
+"""A JSON body: bounded before it is parsed, and parsed in pieces, so that no other request waits for it.
 
-The C parser keeps every other thread waiting until it has read the whole of its text. So a large body is first looked
-through for its structure, in time linear in its bytes, and refused where it is too deep or has too many values. Then it
-is cut at commas, and inside long texts, and each piece is parsed by itself.
+The C parser blocks every other thread until it has parsed its whole text. So a large body is first scanned for its
+structure, in time linear in its bytes, and rejected if it is too deep or has too many values. Then it is split at commas,
+and inside long texts, and each piece is parsed separately.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from workbench.serve.errors import RequestError
 __all__ = ["MAX_DEPTH", "MAX_DIGITS", "dumped", "parsed", "weight"]
 
 MAX_DEPTH = 128
-"""Levels of lists and objects in a body: the 100 that a row's columns may have, and what wire forms put around them."""
+"""Maximum depth of lists and objects in a body: the 100 that a row's columns may have, and what wire forms put around them."""
 MAX_DIGITS = 400
-"""Characters of one number: the largest float has 309. To read a whole number takes time that grows with their square."""
+"""Maximum characters of one number: the largest float has 309. The time to parse a whole number grows with their square."""
 _SLICE = 256 * 1024
-"""Bytes that are looked through at a time: about a millisecond."""
+"""Bytes scanned per step: about a millisecond."""
 _PIECE_BYTES, _PIECE_SIGNS = 256 * 1024, 8192
-"""Bytes, and brackets, commas and colons, that the C parser is given at a time: one to two milliseconds."""
+"""Bytes, and brackets, commas and colons, that the C parser gets per step: one to two milliseconds."""
 _STEP_BYTES = 64 * 1024
 _SPACE = b" \t\n\r"
 _OPEN, _CLOSE, _COMMA, _COLON, _QUOTE = b"[{", b"]}", b","[0], b":"[0], b'"'[0]
@@ -40,8 +40,8 @@ _IS_VALUE[list(b"[{,")] = True
 
 
 def weight(body: bytes | bytearray) -> int:
-    """At most how many values a body has, at the price of three looks through its bytes: signs in texts count too."""
-    # In slices: each look keeps the other threads waiting.
+    """An upper bound of the number of values of a body, from three scans of its bytes: characters in texts count too."""
+    # In slices: each scan blocks the other threads.
     steps = range(0, len(body), _SLICE)
     return 1 + sum(body.count(sign, at, at + _SLICE) for at in steps for sign in (b",", b"[", b"{"))
 
@@ -50,11 +50,11 @@ def parsed(body: bytes | bytearray, *, max_values: int) -> Any:
     """A body as JSON values.
 
     Args:
-        body: As it was sent.
-        max_values: Lists, objects, texts, numbers and so on that it may have together.
+        body: As sent.
+        max_values: Maximum total number of lists, objects, texts, numbers and so on.
 
     Raises:
-        RequestError: It is no JSON, nested too deeply, has too many values, or numbers that are not finite.
+        RequestError: It is not JSON, is nested too deeply, has too many values, or numbers that are not finite.
     """
     try:
         few = len(body) <= _PIECE_BYTES and weight(body) <= min(_PIECE_SIGNS // 2, max_values)
@@ -65,11 +65,11 @@ def parsed(body: bytes | bytearray, *, max_values: int) -> Any:
     except RecursionError:
         raise _too_deep() from None
     except ValueError as error:
-        raise RequestError(400, "bad_json", f"the body is no JSON: {str(error)[:200]}") from None
+        raise RequestError(400, "bad_json", f"the body is not JSON: {str(error)[:200]}") from None
 
 
 def dumped(value: Any, *, in_pieces: bool = False) -> bytes:
-    """JSON values as text; `in_pieces` takes longer and keeps no other thread waiting.
+    """JSON values as text; `in_pieces` takes longer and blocks no other thread.
 
     Texts are escaped, so that one with a lone surrogate can be sent as well.
     """
@@ -78,11 +78,11 @@ def dumped(value: Any, *, in_pieces: bool = False) -> bytes:
 
 
 def _loads(text: bytes | bytearray, at: int) -> Any:
-    """Parse a piece that begins at some byte of the body."""
+    """Parse a piece that starts at some byte of the body."""
     try:
         return _DECODER.decode(text.decode("utf-8"))
-    except UnicodeDecodeError as error:  # its own words hold what was sent
-        raise ValueError(f"no UTF-8 at byte {at + error.start}") from None
+    except UnicodeDecodeError as error:  # its own message contains what was sent
+        raise ValueError(f"not UTF-8 at byte {at + error.start}") from None
     except json.JSONDecodeError as error:
         raise ValueError(f"{error.msg} near byte {at + error.pos}") from None
 
@@ -92,7 +92,7 @@ def _finite(digits: str) -> float:
         raise ValueError(f"a number of {len(digits):,} characters; at most {MAX_DIGITS:,}")
     value = float(digits)
     if not math.isfinite(value):
-        raise ValueError(f"{digits[:40]} is more than a number can hold")
+        raise ValueError(f"{digits[:40]} is too large for a number")
     return value
 
 
@@ -103,7 +103,7 @@ def _whole(digits: str) -> int:
 
 
 def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no finite number")
+    raise ValueError(f"{name} is not a finite number")
 
 
 _DECODER = json.JSONDecoder(parse_constant=_refuse_constant, parse_float=_finite, parse_int=_whole)
@@ -115,13 +115,13 @@ def _too_deep() -> RequestError:
 
 
 def _too_many(most: int) -> RequestError:
-    message = f"the body has more than {most:,} values; send fewer rows at once, or raise --max-values"
+    message = f"the body has more than {most:,} values; send fewer rows per request, or raise --max-values"
     return RequestError(413, "too_many_values", message, max_values=most)
 
 
 @dataclass(frozen=True)
 class _Structure:
-    """Brackets, commas and colons outside of texts: where they are, which, and the depth behind each; n long."""
+    """Brackets, commas and colons outside of texts: their positions, kinds, and the depth after each; n long."""
 
     places: NDArray[np.int64]
     signs: NDArray[np.uint8]
@@ -129,7 +129,7 @@ class _Structure:
 
 
 def _structure(body: bytes | bytearray, max_values: int) -> _Structure:
-    """Look through a body, as far as its limits reach.
+    """Scan a body, up to its limits.
 
     Raises:
         RequestError: Too deep, or too many values.
@@ -161,7 +161,7 @@ def _structure(body: bytes | bytearray, max_values: int) -> _Structure:
 def _signs(
     part: bytes | bytearray, *, inside: bool, escaped: bool
 ) -> tuple[tuple[NDArray[np.int64], NDArray[np.uint8]], bool, bool]:
-    """Places and signs of a slice, and whether it ends inside a text, and behind a backslash."""
+    """Positions and characters of a slice, and whether it ends inside a text, and after a backslash."""
     if escaped:
         part = b"_" + part[1:]
     if b"\\" in part:
@@ -188,12 +188,12 @@ class _Pieces:
         """Its value.
 
         Raises:
-            ValueError: It is no JSON.
+            ValueError: It is not JSON.
         """
         return self._value(0, len(self._body), 0, len(self._structure.places))
 
     def _value(self, start: int, stop: int, first: int, last: int) -> Any:
-        """The value between two bytes, with the signs from `first` up to `last`."""
+        """The value between two bytes, with the structural characters from `first` up to `last`."""
         start, stop = self._trimmed(start, stop)
         if stop - start <= _PIECE_BYTES and last - first <= _PIECE_SIGNS:
             return _loads(self._body[start:stop], start)
@@ -201,10 +201,10 @@ class _Pieces:
             return self._container(start, stop, first, last)
         if self._body[start] == _QUOTE:
             return self._text(start, stop)
-        raise ValueError(f"a word or number of {stop - start:,} characters at byte {start}")
+        raise ValueError(f"a literal or number of {stop - start:,} characters at byte {start}")
 
     def _trimmed(self, start: int, stop: int) -> tuple[int, int]:
-        """Without space at both ends, looked at in steps: there may be megabytes of it."""
+        """Without space at both ends, scanned in steps: there may be megabytes of it."""
         while start < stop:
             part = self._body[start : min(start + _STEP_BYTES, stop)]
             start += len(part) - (left := len(part.lstrip(_SPACE)))
@@ -254,12 +254,12 @@ class _Pieces:
         return found
 
     def _groups(self, at: int, sign: int, ends: NDArray[np.int64]) -> Any:
-        """Members of a container, as many together as make a piece: bytes, signs, and whether it is a piece.
+        """Members of a container, grouped into pieces: bytes, structural characters, and whether it is a piece.
 
         Args:
             at: The first byte in it.
-            sign: The first sign in it.
-            ends: The signs that end its members.
+            sign: The first structural character in it.
+            ends: The characters that end its members.
         """
         stops, here = self._structure.places[ends], 0
         while here < len(ends):
@@ -289,10 +289,10 @@ class _Pieces:
         return "".join(parts)
 
     def _cut(self, start: int, cut: int, end: int) -> int:
-        """Where a text may be cut at the latest: in no letter, no escape, and between no two that make one sign."""
+        """The last position at which a text may be split: not inside a letter, an escape, or a surrogate pair."""
         if cut == end:
             return cut
-        for _ in range(3):  # of UTF-8, a letter has no more bytes behind its first
+        for _ in range(3):  # in UTF-8 a letter has at most three bytes after its first
             cut -= self._body[cut] & 0xC0 == 0x80
         part = self._body[start:cut]
         slash = part.rfind(b"\\", max(0, len(part) - 6))
@@ -310,6 +310,6 @@ class _Pieces:
 
 
 def _begins_escape(part: bytes | bytearray, slash: int) -> bool:
-    """Whether a backslash begins an escape, and is not itself escaped."""
+    """Whether a backslash starts an escape, and is not itself escaped."""
     run = part[: slash + 1]
     return (len(run) - len(run.rstrip(b"\\"))) % 2 == 1

@@ -1,4 +1,4 @@
-"""`/metrics`: counts and times in Prometheus' text form. No label holds anything that was sent."""
+"""`/metrics`: counts and times in Prometheus' text format. No label contains data that was sent."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ class _Histogram:
 
 
 class Metrics:
-    """Counts since the server began.
+    """Counts since the start of the server.
 
     Args:
         stats: Of the reward.
-        admission: The rows and bytes held.
+        admission: The admitted rows and bytes.
         connections: Those of the server.
     """
 
@@ -58,9 +58,9 @@ class Metrics:
         """Count a request.
 
         Args:
-            path: One of the server's own, or "" for all others: what clients make up is no label.
-            status: Of the answer.
-            seconds: From its first byte to its answer.
+            path: One of the server's paths, or "" for all others: a path that a client makes up is not a label.
+            status: Of the response.
+            seconds: From its first byte to its response.
         """
         self._requests[path, status] += 1
         self._seconds[path].add(seconds)
@@ -71,26 +71,26 @@ class Metrics:
 
     def _families(self) -> Iterator[str]:
         grades = list(self._grades())
-        yield _family("workbench_rows_total", "counter", "Rows by grader and what came of them.", grades)
+        yield _family("workbench_rows_total", "counter", "Rows by grader and outcome.", grades)
         requests: list[Sample] = [
             ("", {"path": path, "status": str(status)}, count)
             for (path, status), count in self._requests.items()
         ]
         yield _family("workbench_requests_total", "counter", "Requests by path and status.", requests)
         times = [sample for path, histogram in self._seconds.items() for sample in histogram.samples(path)]
-        yield _family("workbench_request_seconds", "histogram", "Seconds a request took.", times)
+        yield _family("workbench_request_seconds", "histogram", "Seconds per request.", times)
         held = self._admission
         yield _family("workbench_queue_rows", "gauge", "Rows that wait or are graded.", [("", {}, held.rows)])
-        yield _family("workbench_body_bytes", "gauge", "Bytes of bodies held.", [("", {}, held.held)])
+        yield _family("workbench_body_bytes", "gauge", "Bytes of bodies in memory.", [("", {}, held.held)])
         here = self._connections
         yield _family("workbench_connections", "gauge", "Connections.", [("", {}, len(here))])
         ended: list[Sample] = [("", {"kind": kind}, count) for kind, count in here.refused.items()]
-        about = "Connections and requests refused before they were looked at, by kind."
+        about = "Connections and requests rejected before they were parsed, by kind."
         yield _family("workbench_connections_refused_total", "counter", about, ended)
         workers: list[Sample] = [("", {}, residents().started)]
         yield _family("workbench_workers_started_total", "counter", "Sandbox workers started.", workers)
         refused: list[Sample] = [("", {}, held.refused)]
-        yield _family("workbench_refused_total", "counter", "Requests refused with a time to retry.", refused)
+        yield _family("workbench_refused_total", "counter", "Requests rejected with a time to retry.", refused)
 
     def _grades(self) -> Iterator[Sample]:
         for name, stats in self._stats.graders.items():

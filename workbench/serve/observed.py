@@ -1,4 +1,4 @@
-"""What surrounds every request: who may ask, errors as JSON, one line in the log, counts."""
+"""What surrounds every request: access control, errors as JSON, one log line, counts."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from workbench.serve.metrics import Metrics
 __all__ = ["LOG", "SEEN", "Observed"]
 
 SEEN = "workbench.seen"
-"""Where in a request's scope stands what its endpoint says of it: `path` (one of ours), `rows`."""
-_FAULT = RequestError(500, "fault", "a fault of the server's own; its log says where")
+"""Key in a request's scope under which its endpoint stores `path` (one of the server's) and `rows`."""
+_FAULT = RequestError(500, "fault", "an internal error of the server; its log has the location")
 
 
 class Observed:
-    """An application behind the check of who may ask, which counts and logs each request.
+    """An application with access control, which counts and logs each request.
 
     Args:
-        app: What answers.
-        access: Who may ask.
+        app: The application.
+        access: Access control.
         metrics: Counts requests.
         log: Counts equal lines.
     """
@@ -37,7 +37,7 @@ class Observed:
         self._app, self._access, self._metrics, self._counted = app, access, metrics, log
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request."""
+        """Process one request."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -63,17 +63,17 @@ class Observed:
             await self._app(scope, receive, send)
         except RequestError as error:
             await _refuse(send, error, sent)
-        except asyncio.CancelledError:  # the server ends, and has waited as long as it waits
+        except asyncio.CancelledError:  # the server stops, and its waiting time is over
             await _refuse(send, stopping(), sent)
-        except Exception as error:  # noqa: BLE001 (a fault of ours costs one request)
+        except Exception as error:  # noqa: BLE001 (a bug of the server costs one request)
             fault = f"fault: {type(error).__name__} at {_place(error)}"
             self._counted.write(fault, fault, level=logging.ERROR)
             await _refuse(send, _FAULT, sent)
 
     def _log(self, scope: Scope, status: int, seen: dict[str, Any], seconds: float) -> None:
-        """Path and numbers; the query and the headers may hold secrets, and the body is not logged.
+        """Path and numbers; the query and the headers may contain secrets, and the body is not logged.
 
-        A line for each request that was graded; others are counted where path and status are equal.
+        One line for each request that was graded; others are counted by path and status.
         """
         if not LOG.isEnabledFor(logging.INFO):
             return
@@ -86,12 +86,12 @@ class Observed:
 
 
 async def _refuse(send: Send, error: RequestError, sent: list[int]) -> None:
-    """Send an error as the answer, where none was begun."""
+    """Send an error as the response, if none was started."""
     if not sent[0]:
         await send_json(send, error.body, status=error.status, headers=error.headers)
 
 
 def _place(error: Exception) -> str:
-    """Where it was raised; its message may hold what was sent."""
+    """Where it was raised; its message may contain what was sent."""
     last = traceback.extract_tb(error.__traceback__)[-1]
     return f"{last.filename}:{last.lineno}"

@@ -1,4 +1,4 @@
-"""The OpenAPI document, made of the wire forms."""
+"""The OpenAPI document, generated from the wire forms."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from workbench.suite import Suite
 __all__ = ["openapi", "own_version"]
 
 _ERRORS = {
-    400: "The body is no JSON, or has another shape.",
+    400: "The body is not JSON, or has another shape.",
     401: "The token is missing or wrong.",
     408: "The body did not arrive in time.",
     413: "More bytes or rows than one request may have.",
-    NO_SCORE_STATUS: "A row has no score, and the form has no word for that.",
+    NO_SCORE_STATUS: "A row has no score, and the form cannot represent that.",
     429: "The queue is full: retry after Retry-After seconds.",
-    503: "The sandbox cannot work, or the server stops.",
+    503: "The sandbox does not work, or the server stops.",
     504: "The rows were not graded in time.",
 }
 _ERROR_SCHEMA = {
@@ -42,7 +42,7 @@ _ERROR_SCHEMA = {
 
 
 def own_version() -> str:
-    """The version of the installed package; empty where it is not installed but on the path."""
+    """The version of the installed package; empty if it is not installed but on the path."""
     try:
         return importlib.metadata.version("grader-workbench")
     except importlib.metadata.PackageNotFoundError:
@@ -56,8 +56,8 @@ def openapi(
 
     Args:
         forms: The wire forms, in order.
-        suite: What is served.
-        examples: The answers to their examples.
+        suite: The served suite.
+        examples: The responses to their examples.
         base: The server's address as the client sees it.
         token: Whether clients must send one.
     """
@@ -67,7 +67,7 @@ def openapi(
     for listed in with_pages(forms):
         if isinstance(listed, str):
             paths[listed] = {"get": _page(PAGES[listed])}
-        elif examples.of_suite:  # several graders without a rule are asked only one by one
+        elif examples.of_suite:  # several graders without a rule can only be called one by one
             paths[listed.path] = {"post": _operation(listed, {"": examples.of(listed, "")}, base)}
     for form in forms:
         answers = {name: examples.of(form, name) for name in names}
@@ -90,10 +90,10 @@ def openapi(
 
 def _operation(form: type[WireForm], answers: Mapping[str, Example], base: str) -> dict[str, Any]:
     about = f"{form.about}\n\nNo score: {form.no_score}\n\nUse: `{with_host(form.recipe, base)}`\n\nSource: {form.source}"
-    responses = {200: _answer("The answer.", form.response)}
+    responses = {200: _answer("The response.", form.response)}
     responses |= {status: _answer(text, _ref("Error")) for status, text in _ERRORS.items()}
     for name, example in answers.items():
-        response = responses.setdefault(example.status, _answer("A refusal.", _ref("Error")))
+        response = responses.setdefault(example.status, _answer("A rejection.", _ref("Error")))
         examples = response["content"]["application/json"].setdefault("examples", {})
         examples[name or "answer"] = {"summary": ASKED if example.graded else MADE_UP, "value": example.body}
     return {

@@ -1,4 +1,4 @@
-"""What came of the rows of one request: scores, and why there is none."""
+"""The results of the rows of one request: scores, and why there is none."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ class Outcomes:
 
     Attributes:
         graded: The grades of all of them.
-        column: The grades of what is each row's one number.
-        scores: That number of this request's rows; None where there is none.
-        first: Which row of the graded ones is this request's first.
-        on_error: What a row without a score counts as for forms without a word for it; None for an error.
+        column: The grades of each row's single score.
+        scores: The scores of this request's rows; None if there is no single score.
+        first: Index in the graded rows of this request's first row.
+        on_error: Score of a row without one, for forms that cannot represent a missing score; None for an error.
     """
 
     graded: Graded
@@ -43,12 +43,12 @@ class Outcomes:
 
     @property
     def cut_off(self) -> bool:
-        """Whether a row of the request was not graded since the workers were ended under it, as the server's end does."""
+        """Whether a row of the request was not graded because the workers were stopped, as at the server's end."""
         return self._first_error(ErrorKind.CANCELLED) is not None
 
     @property
     def lost(self) -> str | None:
-        """Why a row of the request was not graded for no fault of its own, such as a worker that was killed; None if all were."""
+        """Why a row of the request was not graded for a reason outside the row, such as a killed worker; None if all were."""
         error = self._first_error(ErrorKind.SANDBOX)
         return None if error is None else error.message
 
@@ -65,10 +65,10 @@ class Outcomes:
         )
 
     def number(self, row: int) -> float:
-        """A row's score, or what stands for none.
+        """A row's score, or the score of rows without one.
 
         Raises:
-            RequestError: It has none, and nothing stands for it.
+            RequestError: It has none, and `on_error` is None.
         """
         score = self.scores[row]
         if score is not None:
@@ -90,18 +90,18 @@ class Outcomes:
         return "skipped", f"skipped: {grade.reasoning or 'no reason given'}"
 
     def reasoning(self, row: int) -> str | None:
-        """What the grader said about a row."""
+        """The grader's reasoning for a row."""
         return self.column.reasoning.get(self.first + row)
 
     def parts(self, row: int) -> dict[str, float | None]:
-        """The scores of each grader, where there are several."""
+        """The scores of each grader, if there are several."""
         if len(self.graded.parts) < 2:
             return {}
         found = {name: grades.scores[self.first + row] for name, grades in self.graded.parts.items()}
         return {name: None if np.isnan(score) else float(score) for name, score in found.items()}
 
     def without_score(self, row: int) -> dict[str, float]:
-        """For each grader, 1.0 in `<name>_failed` or `<name>_skipped` where it gave the row no score, else 0.0."""
+        """For each grader, 1.0 in `<name>_failed` or `<name>_skipped` if it gave the row no score, else 0.0."""
         found = {}
         for name, grades in self.graded.parts.items():
             failed = self.first + row in grades.errors
@@ -111,7 +111,7 @@ class Outcomes:
 
 
 def _sentence(error: GradeError) -> str:
-    """Kind and message, the kind said once: a rule names it with each part that failed, and a timeout in its message."""
+    """Kind and message, with the kind only once: a rule names it with each failed part, and a timeout in its message."""
     told = error.message if f"({error.kind}: " in error.message else str(error)
     return told.replace("timeout: timed out: ", "timeout: ")
 

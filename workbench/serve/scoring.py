@@ -1,6 +1,6 @@
-"""Rows of many requests on their way through one reward: small requests that arrive together are graded together.
+"""Batching of many requests through one reward: small requests that arrive together are graded together.
 
-Each is answered as soon as its own rows are graded, whatever the others wait for.
+Each gets its response as soon as its own rows are graded, regardless of the others.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from workbench.serve.outcomes import Outcomes
 __all__ = ["Scoring"]
 
 _MOST_TOGETHER = 32
-"""Rows of several requests in one call: so few that no call is given up for the hanging rows of another request, which
+"""Rows of several requests in one call: few enough that no call is given up because of hanging rows of another request, which
 takes 32 of them."""
 _START_WAITS = (0.2, 0.5, 1.0)
-"""Seconds before the next try, where no worker started."""
+"""Seconds before the next try, if no worker started."""
 
 
 _Early = Callable[[Outcomes], object]
@@ -43,7 +43,7 @@ class _Request:
 
 
 class _Grade(Protocol):
-    """Grades rows; `early` is told of those that are graded, where the others take long."""
+    """Grades rows; `early` is called with those that are graded, if the others take long."""
 
     def __call__(
         self, rows: Sequence[Row], early: _Early | None = None, *, large: bool = False
@@ -51,7 +51,7 @@ class _Grade(Protocol):
 
 
 class _Together:
-    """Requests that arrive in the same moment, as one call: a call of one row costs what one of thirty does."""
+    """Requests that arrive at the same moment, as one call: a call of one row costs as much as one of thirty."""
 
     def __init__(self, grade: _Grade, *, allowed: bool) -> None:
         self._grade, self._allowed = grade, allowed
@@ -59,7 +59,7 @@ class _Together:
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def grade(self, rows: Sequence[Row], *, large: bool) -> Outcomes:
-        """What came of these rows, out of a call that they may share with others."""
+        """The results of these rows, from a call that they may share with others."""
         if large or not self._allowed or len(rows) >= _MOST_TOGETHER:
             return await self._grade(rows, large=large)
         loop = asyncio.get_running_loop()
@@ -84,7 +84,7 @@ class _Together:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-        def gone(_: object) -> None:  # nobody waits for it any more
+        def gone(_: object) -> None:  # no request waits for it any more
             if all(request.future.done() for request in group):
                 task.cancel()
 
@@ -96,7 +96,7 @@ class _Together:
             rows = [row for request in group for row in request.rows]
             early = _answers(group) if len(group) > 1 else None
             outcomes = await self._grade(rows, early)
-        except Exception as error:  # noqa: BLE001 (raised where somebody waits)
+        except Exception as error:  # noqa: BLE001 (raised in the waiting requests)
             for request in group:
                 if not request.future.done():
                     request.future.set_exception(error)
@@ -109,7 +109,7 @@ def _answers(group: Sequence[_Request]) -> _Early:
 
 
 def _answer(group: Sequence[_Request], outcomes: Outcomes, known: NDArray[np.bool_]) -> None:
-    """Tell the requests whose rows are all known what came of them."""
+    """Send the requests whose rows are all graded their results."""
     first = 0
     for request in group:
         stop = first + len(request.rows)
@@ -119,7 +119,7 @@ def _answer(group: Sequence[_Request], outcomes: Outcomes, known: NDArray[np.boo
 
 
 class Scoring:
-    """A reward, asked by many requests at once.
+    """A reward, called by many concurrent requests.
 
     Args:
         reward: What grades.
@@ -131,20 +131,20 @@ class Scoring:
         self._together: dict[str, _Together] = {}
         entries = reward.suite.entries
         self._names = {entry.name for entry in entries}
-        # Questions to a judge take long, and each its own time: nothing is won by waiting for one another.
+        # Requests to a judge take long, and each a different time: waiting for one another gains nothing.
         self._quick = all(isinstance(entry.grader, SandboxedGrader | RuleGrader) for entry in entries)
 
     def check(self, only: str) -> None:
-        """Refuse to score by a grader that is not there, or by several without a rule.
+        """Reject an unknown grader, or several graders without a rule.
 
         Raises:
             RequestError: 404 or 400, with the graders there are.
         """
         names = ", ".join(sorted(self._names))
         if only and only not in self._names:
-            raise RequestError(404, "no_such_grader", f"there is no such grader; there are: {names}")
+            raise RequestError(404, "no_such_grader", f"there is no such grader; available: {names}")
         if not only and not self.reward.single:
-            message = "several graders and no rule that makes one number of theirs; put /graders/NAME before the path"
+            message = "several graders without a combining rule; put /graders/NAME before the path"
             raise RequestError(400, "grader_needed", f"{message}, with one of: {names}")
 
     async def score(self, rows: Sequence[Row], *, only: str = "", large: bool = False) -> Outcomes:
@@ -152,7 +152,7 @@ class Scoring:
 
         Args:
             rows: Of one request.
-            only: The one grader that is asked for; "" for the suite's number.
+            only: The single requested grader; "" for the suite's score.
             large: Whether they take so long to pack that no other request may wait for it.
         """
         column = self.reward.reference
@@ -176,7 +176,7 @@ class Scoring:
         return Outcomes(graded, column, self.reward.scores(graded), on_error=self._on_error)
 
     async def _graded(self, rows: Sequence[Row], only: str, early: Early | None, *, large: bool) -> Graded:
-        """The grades, also where the process that starts workers was killed and has to be started first."""
+        """The grades, also if the process that starts workers was killed and has to be started first."""
         for wait in _START_WAITS:
             try:
                 return await self.reward.agrade(rows, only=only, early=early, large=large)
@@ -188,7 +188,7 @@ class Scoring:
         """Start the workers of graders that are code, with a row that is not counted.
 
         Raises:
-            SandboxError: None starts here.
+            SandboxError: No worker starts here.
         """
         row = row_of("warm-up", "What is 2+2?", "4", {})
         for entry in self.reward.suite.entries:

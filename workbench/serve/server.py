@@ -1,4 +1,4 @@
-"""A server process: a socket, uvicorn on it, signals that end it in order."""
+"""A server process: a socket, uvicorn on it, and signals that stop it in order."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ if TYPE_CHECKING:
 __all__ = ["address", "bound", "serve", "uvicorn_server"]
 
 _SWITCH_SECONDS = 0.0001
-"""How long a thread of Python keeps the others waiting. The usual 5 ms would go on top of every answer that the threads of
-the server and of the sandbox hand to each other, and of each step of it while a large body is read on another thread."""
+"""Seconds for which a Python thread blocks the others. The usual 5 ms would delay every transfer between the threads of the
+server and of the sandbox, and each step while a large body is parsed on another thread."""
 _COLLECT_SECONDS, _COLLECT_LATEST_SECONDS = 30.0, 300.0
-"""How often unreachable objects of all ages are looked for: when no large request is held, or at the latest."""
+"""Seconds between two garbage collections of all generations: when no large request is in memory, and the maximum."""
 _NEVER = 1_000_000
-"""Threshold at which Python does so by itself: in the middle of a large body it would take 0.2 s, again and again."""
+"""Python's own collection threshold, too high to be reached: a collection in the middle of a large body takes 0.2 s."""
 _BACKLOG = 2048
-"""Connections that wait to be taken."""
+"""Maximum connections that wait to be accepted."""
 _OTHER_DESCRIPTORS = 256
-"""Descriptors for everything but connections: workers take a handful each."""
+"""Descriptors for everything except connections: workers take a handful each."""
 _LEAST_DESCRIPTORS = _OTHER_DESCRIPTORS + 64
 
 
@@ -43,7 +43,7 @@ def bound(host: str, port: int) -> socket.socket:
         port: 0 for any that is free.
 
     Raises:
-        WorkbenchError: Another program has it, or there is no such host.
+        WorkbenchError: Another program uses it, or there is no such host.
     """
     try:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0][0]
@@ -55,7 +55,7 @@ def bound(host: str, port: int) -> socket.socket:
 
 
 def _listening(family: int, host: str, port: int) -> socket.socket:
-    # TCP by name: else asyncio does not switch off the delay that puts 40 ms between the head of an answer and its body.
+    # TCP by name: else asyncio does not switch off the delay that puts 40 ms between the head of a response and its body.
     listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         if os.name == "posix":
@@ -75,17 +75,17 @@ def address(listening: socket.socket) -> str:
 
 
 def _descriptors() -> int:
-    """How many descriptors this process may have."""
+    """Maximum number of descriptors of this process."""
     try:
         import resource
-    except ImportError:  # Windows, where there is no such limit
+    except ImportError:  # Windows, which has no such limit
         return sys.maxsize
     soft = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
     return sys.maxsize if soft == resource.RLIM_INFINITY else max(soft, _LEAST_DESCRIPTORS)
 
 
 def _raise_descriptors(wanted: int) -> None:
-    """Let this process have more descriptors, as far as it may: often there are 1,024, and a connection takes one."""
+    """Raise this process's descriptor limit as far as allowed: often it is 1,024, and a connection takes one."""
     with contextlib.suppress(ImportError, ValueError, OSError):
         import resource
 
@@ -96,7 +96,7 @@ def _raise_descriptors(wanted: int) -> None:
 
 
 def _collect(last: float, *, is_quiet: bool) -> float:
-    """Look for unreachable objects, where Python does not; returns when that was done last."""
+    """Collect garbage when Python does not; returns when that was done last."""
     now = time.monotonic()
     if gc.get_threshold()[2] != _NEVER or now - last < (
         _COLLECT_SECONDS if is_quiet else _COLLECT_LATEST_SECONDS
@@ -113,13 +113,13 @@ def serve(
     stop_seconds: float = 30.0,
     ready: Callable[[], object] = lambda: None,
 ) -> None:
-    """Serve until SIGTERM or SIGINT: requests under way are answered, then the workers end; a second signal ends at once.
+    """Serve until SIGTERM or SIGINT: requests in flight are completed, then the workers end; a second signal ends immediately.
 
     Args:
-        app: As `create_app` makes it.
-        listening: As `bound` makes it.
-        stop_seconds: How long requests under way may take after the signal.
-        ready: Called when requests are answered.
+        app: From `create_app`.
+        listening: From `bound`.
+        stop_seconds: Seconds that requests in flight may take after the signal.
+        ready: Called when the server accepts requests.
 
     Raises:
         WorkbenchError: The workers did not start.
@@ -129,7 +129,7 @@ def serve(
     before, thresholds = sys.getswitchinterval(), gc.get_threshold()
     sys.setswitchinterval(_SWITCH_SECONDS)
     gc.set_threshold(*thresholds[:2], _NEVER)
-    # What is loaded by now stays: to look through all of it once more takes 50 ms, in the middle of somebody's request.
+    # Objects loaded so far stay: to scan all of them again takes 50 ms, in the middle of a request.
     gc.collect()
     gc.freeze()
     try:
@@ -151,7 +151,7 @@ def uvicorn_server(
     import uvicorn
 
     class Server(uvicorn.Server):
-        """uvicorn's, that tells when it is ready, and that any second signal ends at once."""
+        """uvicorn's server, which also reports when it is ready; any second signal ends it immediately."""
 
         collected = time.monotonic()
 
@@ -170,7 +170,7 @@ def uvicorn_server(
                 await self.lifespan.shutdown()
 
         def handle_exit(self, sig: int, frame: Any) -> None:  # noqa: ARG002 (uvicorn's)
-            # Not remembered as uvicorn does, which would raise it once more at the end: this is an end in order.
+            # Not remembered as uvicorn does, which would raise it again at the end: this is an orderly end.
             self.force_exit = self.should_exit
             self.should_exit = True
 

@@ -12,16 +12,16 @@ __all__ = ["Limits"]
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
-    """What a server takes; beyond it an answer says so at once.
+    """Request limits; excess requests are rejected immediately.
 
     Attributes:
         max_rows: Rows in one request.
-        max_bytes: Bytes of one request's body; four times as many are held at once for all requests together.
-        timeout: Seconds a request may take, from its first byte to its answer. slime waits 120 s, OpenRLHF 180 s.
-        queue: Rows that wait or are being graded at once, of all requests.
+        max_bytes: Bytes of one request's body; all bodies in memory together may have four times as many.
+        timeout: Seconds a request may take, from its first byte to its response. slime waits 120 s, OpenRLHF 180 s.
+        queue: Rows of all requests that wait or are being graded.
         max_row_bytes: Bytes of one row: the letters of its texts, and 128 for each value, which is what it takes as an object.
-        max_values: Values of JSON in one request: lists, objects, texts, numbers. 4,096 rows have 60 each.
-        max_connections: Connections at once.
+        max_values: JSON values in one request: lists, objects, texts, numbers. 4,096 rows have 60 each.
+        max_connections: Concurrent connections.
         max_connections_per_address: Those of one address, such as a machine with many clients.
 
     Raises:
@@ -42,12 +42,12 @@ class Limits:
             if name == "timeout":
                 continue
             if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-                raise WorkbenchError(f"{name} must be a whole number, 1 or more", found=repr(value))
+                raise WorkbenchError(f"{name} must be a whole number of at least 1", found=repr(value))
         if not is_number(self.timeout) or self.timeout <= 0:
             raise WorkbenchError("timeout must be a number of seconds above 0", found=repr(self.timeout))
         if self.queue < self.max_rows:
             raise WorkbenchError(
-                "the queue must hold the rows of one request at least",
+                "the queue must have room for the rows of at least one request",
                 found=f"queue={self.queue}, max_rows={self.max_rows}",
                 hint="raise queue, or lower max_rows",
             )

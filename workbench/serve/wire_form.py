@@ -1,4 +1,4 @@
-"""What a wire form is: one file with a class for each path, found by being there."""
+"""Wire forms: one file per form with a class for each path, found by import."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def wire_form(cls: T) -> T:
     """Register a wire form under its path.
 
     Raises:
-        ValueError: Two classes want one path.
+        ValueError: Two classes have the same path.
     """
     refuse_taken("path", cls.path, WIRE_FORMS.get(cls.path), cls)
     WIRE_FORMS[cls.path] = cls
@@ -30,20 +30,20 @@ def wire_form(cls: T) -> T:
 
 
 class WireForm(ABC):
-    """One request of a trainer or platform: `POST` of JSON, answered with JSON. It keeps nothing between requests.
+    """One request of a trainer or platform: `POST` of JSON with a JSON response. It stores nothing between requests.
 
     Attributes:
-        path: Where it is asked, such as "/score".
-        title: Whose it is.
-        about: What is read of a request, in a sentence or two.
-        recipe: How the trainer is told to ask here; HOST stands for the server's address.
-        no_score: What a row without a score becomes.
-        source: Where the form was read.
+        path: Its path, such as "/score".
+        title: The trainer or platform.
+        about: How a request is parsed, in a sentence or two.
+        recipe: How to configure the trainer; HOST is replaced by the server's address.
+        no_score: What the response has for a row without a score.
+        source: Where the form is documented.
         request: JSON Schema of the request.
-        response: JSON Schema of the answer.
+        response: JSON Schema of the response.
         example: A request.
-        answer: The answer to it, where the score is 1.0 and there is nothing else to say. Pages show what the server's own
-            graders answer.
+        answer: The response to it if the score is 1.0 and there is no more to report. Pages show the response of the
+            server's graders.
     """
 
     path: ClassVar[str]
@@ -70,13 +70,13 @@ class WireForm(ABC):
 
     @abstractmethod
     def write(self, body: Any, rows: Sequence[Row], outcomes: Outcomes) -> Any:
-        """The answer as JSON values.
+        """The response as JSON values.
 
         Args:
             body: The request's JSON.
-            rows: As `read`.
-            outcomes: One a row.
+            rows: As returned by `read`.
+            outcomes: One per row.
 
         Raises:
-            RequestError: A row has no score, and the form has no word for that.
+            RequestError: A row has no score, and the form cannot represent that.
         """

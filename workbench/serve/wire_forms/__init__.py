@@ -1,1 +1,1 @@
-"""One file a wire form: what a trainer or a platform sends, and what it reads."""
+"""One file per wire form: what a trainer or a platform sends, and what it reads."""

@@ -52,11 +52,11 @@ class AdaptiveScore(WireForm):
     path = "/score"
     title = "Adaptive reward server, one thread"
     about = (
-        "The reference is whichever key of the metadata has a usual name: `reference`, `expected`, `ground_truth`, `label` or "
+        "The reference is the key of the metadata with a usual name: `reference`, `expected`, `ground_truth`, `label` or "
         "`answer`."
     )
     recipe = 'adaptive.graders.create.external_endpoint(key="mine", url="HOST")'
-    no_score = "Status 422 with the reason; `--on-error` chooses a number instead."
+    no_score = "Status 422 with the reason; `--on-error` sets a fixed score instead."
     source = _SOURCE
     request, response, example, answer = _REQUEST, _RESPONSE, _EXAMPLE, _ANSWER
 
@@ -75,11 +75,11 @@ class AdaptiveBatchScore(WireForm):
 
     path = "/batch_score"
     title = "Adaptive reward server, many threads"
-    about = "Each as for one thread; answers in the same order."
+    about = "Each as for one thread; results are in the same order."
     recipe = 'adaptive.graders.create.external_endpoint(key="mine", url="HOST")'
     no_score = (
-        "A reward of null with the reason in `metadata.reason`, so that one thread costs no other; `--on-error` chooses a "
-        "number instead."
+        "A reward of null with the reason in `metadata.reason`, so that the other threads get their rewards; `--on-error` sets "
+        "a fixed score instead."
     )
     source = _SOURCE
     request: ClassVar[Any] = {

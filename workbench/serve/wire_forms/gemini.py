@@ -31,7 +31,7 @@ class Gemini(WireForm):
         "the reference is the one with a usual name, or the only one. Google clips rewards to -1 to 1."
     )
     recipe = '{"rewardName": "mine", "cloudRunRewardScorer": {"cloudRunUri": "HOST/gemini"}}'
-    no_score = "Status 422 with the reason, which the job reports as an error; `--on-error` chooses a number."
+    no_score = "Status 422 with the reason, which the job reports as an error; `--on-error` sets a fixed score."
     source = "Agent Platform REST reference v1beta1, ReinforcementTuningCloudRunRewardScorer"
     request: ClassVar[Any] = {
         "type": "object",
@@ -60,7 +60,7 @@ class Gemini(WireForm):
         only = next(iter(references.values())) if len(references) == 1 else None
         metadata = a_mapping(sent.get("metadata"), "metadata")
         response = a_mapping(field(sent, "response"), "response")
-        # Without any part there is no answer, which is not an empty one.
+        # Without any part there is no completion, which differs from an empty one.
         completion = _message(response, "assistant", "response") if response.get("parts") else None
         return [
             row_of(
@@ -84,7 +84,7 @@ def _prompt(example: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _message(content: Mapping[str, Any], role: str, where: str) -> dict[str, Any]:
-    """A content as a chat message: texts joined, thoughts left out, function calls as tool calls."""
+    """A content as a chat message: texts joined, thoughts omitted, function calls as tool calls."""
     parts = [
         a_mapping(part, f"{where}.parts") for part in a_list(content.get("parts") or [], f"{where}.parts")
     ]

@@ -26,7 +26,7 @@ _KINDS = {
     ErrorKind.JUDGE_REFUSAL: "judge_failed",
     ErrorKind.CANCELLED: "cancelled",
 }
-"""Our kinds in Gym's words where it has one; the others go by their own as "workbench:KIND", which Gym allows."""
+"""The workbench's error kinds as Gym's, where it has one; the others are "workbench:KIND", which Gym allows."""
 _EXAMPLE_RESPONSE = {
     "id": "resp_1",
     "created_at": 0,
@@ -59,14 +59,14 @@ class NemoGymVerify(WireForm):
     path = "/verify"
     title = "NeMo Gym verifier"
     about = (
-        "Input items and output items are the conversation, function calls tool calls; reasoning items are left out. Every "
-        "further key of the request, and of its `verifier_metadata`, is metadata; the reference is whichever has a usual "
-        "name. The answer is the request with `reward`, and `reward_components` where there are several graders."
+        "Input items and output items are the conversation, function calls tool calls; reasoning items are omitted. Every "
+        "further key of the request, and of its `verifier_metadata`, is metadata; the reference is the one with a usual "
+        "name. The response is the request with `reward`, and `reward_components` if there are several graders."
     )
     recipe = "an agent's resources_server: a server instance with this host and port"
     no_score = (
-        "`mask_sample` is true, which keeps the sample out of training and metrics; `failure_kind` and `failure_reason` say why, "
-        "and the reward, which Gym wants as a number, is 0.0."
+        "`mask_sample` is true, which excludes the sample from training and metrics; `failure_kind` and `failure_reason` give "
+        "the reason, and the reward, which Gym requires as a number, is 0.0."
     )
     source = _SOURCE
     request: ClassVar[Any] = {
@@ -101,7 +101,7 @@ class NemoGymVerify(WireForm):
         params = a_mapping(field(sent, _PARAMS), _PARAMS)
         response = a_mapping(field(sent, _RESPONSE), _RESPONSE)
         items = a_list(field(response, "output"), f"{_RESPONSE}.output")
-        # A policy that only thought, or said nothing, has given an empty answer: it is graded as one.
+        # A policy that only thought, or wrote nothing, has an empty completion: it is graded as one.
         answer = list(_messages(items, "output")) or [{"role": "assistant", "content": ""}]
         return [row_of("the response", _prompt(params), answer, _metadata(sent))]
 
@@ -114,12 +114,12 @@ class NemoGymVerify(WireForm):
 
 @wire_form
 class NemoGymSeedSession(WireForm):
-    """What Gym's agents ask before they begin: a grader has no state to prepare."""
+    """The request of Gym's agents before they start: a grader has no state to prepare."""
 
     path = "/seed_session"
     title = "NeMo Gym session"
-    about = "Answered with nothing: a grader has no state to prepare."
-    recipe = "asked by Gym's agents themselves"
+    about = "The response is empty: a grader has no state to prepare."
+    recipe = "sent by Gym's agents themselves"
     no_score = "Nothing is scored."
     source = _SOURCE
     request: ClassVar[Any] = {"type": "object"}

@@ -16,17 +16,17 @@ __all__ = ["OpenAi"]
 
 @wire_form
 class OpenAi(WireForm):
-    """One sample of the model with the item of the data set it answers."""
+    """One sample of the model with its item of the data set."""
 
     path = "/openai"
     title = "OpenAI and Azure endpoint grader"
     about = (
         "The conversation is the item's `messages`, or its `prompt`; the completion is `sample.output_text`, or else the "
         "message of the first choice, or `output_json` written as text, with `output_tools` as its tool calls. The other "
-        "fields of the item are the metadata, and the reference is whichever of them has a usual name."
+        "fields of the item are the metadata, and the reference is the one with a usual name."
     )
     recipe = '{"type": "endpoint", "name": "mine", "url": "HOST/openai", "headers": {"Authorization": "Bearer TOKEN"}}'
-    no_score = "Status 422 with the reason. The service tries three times and discards the rollout; `--on-error` chooses a number."
+    no_score = "Status 422 with the reason. The service tries three times and discards the rollout; `--on-error` sets a fixed score."
     source = (
         "microsoft-foundry/fine-tuning 18c1452, Demos/Agentic_RFT_ToolCall_EndpointGrader (private preview)"
     )
@@ -64,7 +64,7 @@ class OpenAi(WireForm):
 
 
 def _message(sample: Mapping[str, Any]) -> dict[str, Any] | None:
-    """What the model wrote, with the tools it called; None where the sample holds neither."""
+    """The model's output, with the tools it called; None if the sample has neither."""
     message = dict(_choice(sample)) if "choices" in sample else {}
     if isinstance(sample.get("output_text"), str):
         message["content"] = sample["output_text"]

@@ -18,20 +18,20 @@ _TEXTS = {"type": "array", "items": {"type": "string"}}
 
 @wire_form
 class OpenRlhf(WireForm):
-    """Queries with their prompts and labels, answered by rewards."""
+    """Queries with their prompts and labels; the response has their rewards."""
 
     path = "/openrlhf"
     title = "OpenRLHF remote reward model"
     about = (
-        "A query is the prompt and the completion behind it, decoded with special tokens: what stands behind the prompt is "
-        "graded, without the special tokens at its end. The label is the reference, and stands in the metadata under "
-        "every usual name. OpenRLHF's log has whether each grader failed or skipped; it wants the same keys of every row, and JSON "
-        "has no number for a score that is not there, so that graders' own scores are in the log of `wb.reward` only."
+        "A query is the prompt followed by the completion, decoded with special tokens: the text after the prompt is graded, "
+        "without the special tokens at its end. The label is the reference, and is in the metadata under every usual name. "
+        "OpenRLHF's log shows whether each grader failed or skipped. It requires the same keys in every row, and JSON has no "
+        "number for a missing score, so that graders' own scores are in the log of `wb.reward` only."
     )
     recipe = "--reward.remote_url HOST/openrlhf"
     no_score = (
-        "Status 422 with the reason. OpenRLHF tries five times, a second apart, and goes on without a reward, which ends "
-        "the run: where rows may fail, choose a number with `--on-error`."
+        "Status 422 with the reason. OpenRLHF tries five times, a second apart, and continues without a reward, which ends "
+        "the run: if rows may fail, set a fixed score with `--on-error`."
     )
     source = "OpenRLHF 0.11.2, openrlhf/utils/agent.py, SingleTurnAgentExecutor._fetch_rewards_via_http"
     request: ClassVar[Any] = {

@@ -15,18 +15,18 @@ __all__ = ["Slime"]
 
 @wire_form
 class Slime(WireForm):
-    """One sample, answered by a bare number."""
+    """One sample; the response is a bare number."""
 
     path = "/slime"
     title = "slime remote_rm"
     about = (
-        "One sample a request. The label is the reference, and stands in the metadata under every usual name; slime sends "
-        "no other column."
+        "One sample per request. The label is the reference, and is in the metadata under every usual name; slime sends no "
+        "other column."
     )
     recipe = "--rm-type remote_rm --rm-url HOST/slime"
     no_score = (
-        "Status 422 with the reason. slime tries every error again, ten times in about three minutes, and then ends the "
-        "rollout: where rows may fail, choose a number with `--on-error`."
+        "Status 422 with the reason. slime retries every error, ten times in about three minutes, and then ends the rollout: "
+        "if rows may fail, set a fixed score with `--on-error`."
     )
     source = "slime 624b824, slime/rollout/rm_hub/__init__.py, remote_rm"
     request: ClassVar[Any] = {
