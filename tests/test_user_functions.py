@@ -377,7 +377,7 @@ def test_too_many_threads_left_refuse_the_next(monkeypatch, gate):
 
     found = background.run(told())
     assert [type(one) for one in found] == [user_functions.LateError] * 2 + [TimeoutError] * 3
-    assert str(found[-1]).startswith("not begun: 2 functions that were late still run")
+    assert str(found[-1]).startswith("not started: 2 timed-out calls")
     gate.end()
     assert background.run(user_functions.threaded(lambda: True))
 
@@ -388,7 +388,7 @@ def test_too_many_loops_left_refuse_the_next(monkeypatch, gate):
     monkeypatch.setattr(loops, "_LEFT", 1)
     with pytest.raises(user_functions.LateError):
         background.run(user_functions.awaited(gate.blocks, 0.01))
-    with pytest.raises(TimeoutError, match="not begun: 1 functions"):
+    with pytest.raises(TimeoutError, match="not started: 1 timed-out calls"):
         background.run(user_functions.awaited(where, 60))
     gate.end()
     assert background.run(user_functions.awaited(where))

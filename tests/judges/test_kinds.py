@@ -218,7 +218,7 @@ def test_rubric_of_the_later_release():
     with pytest.raises(KeyError, match="style"):
         judge.preview(wb.StringThread([("assistant", "A")]))
     taken = wb.StringThread([("user", "Q"), ("assistant", "A")], {"rubric_vars": {"input": "x"}})
-    with pytest.raises(ValueError, match="cannot be called 'input'"):
+    with pytest.raises(ValueError, match="cannot be named 'input'"):
         judge.preview(taken)
     assert graded(judge, "x", taken).error.kind == "template"
 

@@ -140,7 +140,7 @@ def test_what_cannot_be_sent_is_left_out(reads):
             "solution": ["4"] * 2,
             "image": [object()] * 2,
         }
-        with pytest.warns(RuntimeWarning, match="column 'image' holds") as said:
+        with pytest.warns(RuntimeWarning, match="column 'image' contains") as said:
             assert reward.trl(**given) == [1.0, 1.0]
         assert len(said) == 1
         assert reward.trl(**given) == [1.0, 1.0]  # it is said once

@@ -176,7 +176,7 @@ def test_several_graders_need_a_rule_for_one_number():
     several = wb.reward(both)
     with pytest.raises(ValueError, match="combine=wb.combine.Mean"):
         several(["p"], ["a"])
-    with pytest.raises(ValueError, match="verl takes one number"):
+    with pytest.raises(ValueError, match="verl takes one score"):
         several.verl  # noqa: B018
     assert wb.reward(both, combine=wb.combine.Mean())(["p"], ["abcd"]) == [0.5]
     assert wb.reward(wb.Suite(both), combine=wb.combine.Mean())(["p"], ["abcd"]) == [0.5]

@@ -191,7 +191,7 @@ def test_an_undo_leaves_what_another_app_said(two):
     mine.put("row-0", True)
     mine.put("row-1", True)
     theirs.put("row-1", False)
-    with pytest.raises(WorkbenchError, match="labelled again elsewhere"):
+    with pytest.raises(WorkbenchError, match="labelled again in another session"):
         mine.undo()
     assert (mine.latest["row-1"].value, mine.own_labels["row-1"].value, mine.last_labelled) == (
         False,
@@ -217,7 +217,7 @@ def test_an_undo_goes_back_through_ones_own_labels(two):
     mine.put("row-0", False)
     mine.undo()
     assert mine.latest["row-0"].value is None
-    with pytest.raises(WorkbenchError, match="labelled again elsewhere"):
+    with pytest.raises(WorkbenchError, match="labelled again in another session"):
         mine.undo()
     assert mine.last_labelled is None
 
@@ -242,7 +242,7 @@ def test_what_was_taken_back_elsewhere_is_told(two):
     mine.put("row-0", True)
     with wb.open_store(mine.storage.url) as store:
         store.labels.undo("row-0", dataset="d")
-    with pytest.raises(WorkbenchError, match="taken back elsewhere"):
+    with pytest.raises(WorkbenchError, match="was undone in another session"):
         mine.undo()
     assert (mine.latest, mine.last_labelled) == ({}, None)
 

@@ -56,7 +56,7 @@ def test_the_log_is_on(tmp_path):
 )
 def test_what_is_no_address(typed):
     """The forms that are taken are named, and no password is repeated."""
-    with pytest.raises(StoreError, match="no address of a database|not installed") as caught:
+    with pytest.raises(StoreError, match="not a database address|not installed") as caught:
         open_store(typed)
     assert QUOTED not in str(caught.value)
     assert "u:p" not in str(caught.value)
@@ -77,7 +77,7 @@ def test_what_is_no_address(typed):
 )
 def test_an_odd_address_is_told_without_what_may_be_a_password(typed):
     """Nothing up to the last @ is shown, nothing from a port that is no number, and no parameter."""
-    with pytest.raises(StoreError, match="no address of a database") as caught:
+    with pytest.raises(StoreError, match="not a database address") as caught:
         parse(typed)
     assert "hunter2" not in "".join(traceback.format_exception(caught.value))
     assert "***" in str(caught.value)
@@ -156,7 +156,7 @@ def test_a_timeout_is_a_positive_number(timeout):
 
 def test_a_folder_and_a_missing_folder(tmp_path):
     """Both are told as what they are, and nothing is made."""
-    with pytest.raises(StoreError, match="this is a folder, no database file"):
+    with pytest.raises(StoreError, match="this is a folder, not a database file"):
         open_store(tmp_path)
     with pytest.raises(StoreError, match="there is no folder"):
         open_store(tmp_path / "not" / "there.db")
@@ -168,7 +168,7 @@ def test_a_file_that_is_no_database(tmp_path):
     path = tmp_path / "notes.db"
     path.write_text("my notes, not a database " * 100)
     before = path.read_bytes()
-    with pytest.raises(StoreError, match=f"the file is no SQLite database\n  where: sqlite:///{path}"):
+    with pytest.raises(StoreError, match=f"the file is not an SQLite database\n  where: sqlite:///{path}"):
         open_store(path)
     assert path.read_bytes() == before
 

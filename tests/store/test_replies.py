@@ -220,7 +220,7 @@ def test_a_key_that_is_none_is_refused(store, key):
 
 def test_an_answer_json_cannot_say_is_refused(store):
     """A live object in `raw` is refused by name."""
-    with pytest.raises(StoreError, match="JSON cannot say it"):
+    with pytest.raises(StoreError, match="JSON does not support it"):
         put(store, "k", Reply("x", None, {"response": object()}))
     assert store.replies.count() == 0
 

@@ -105,7 +105,7 @@ def test_an_undo_takes_only_the_label_it_names(shared_url):
         mine = one.labels.put(OLD[0], True)
         theirs = two.labels.put(OLD[0], False)
         with pytest.raises(
-            LabelledSinceError, match=r"'a' was labelled again elsewhere since\n  found: bad, at"
+            LabelledSinceError, match=r"'a' was labelled again in another session\n  found: bad, at"
         ):
             one.labels.undo(OLD[0], only=mine)
         assert (one.labels.get(OLD)[0], len(one.labels.history("a"))) == (False, 2)
@@ -113,7 +113,7 @@ def test_an_undo_takes_only_the_label_it_names(shared_url):
         assert (back.value, back.before) == (True, None)
         two.labels.put(NEW[0], False)
         assert one.labels.undo(OLD[0], only=back) is None, "what was said of another text is no reason"
-        with pytest.raises(StoreError, match="label of sample 'a' was taken back elsewhere"):
+        with pytest.raises(StoreError, match="label of sample 'a' was undone"):
             one.labels.undo(OLD[0], only=back)
 
 
@@ -124,7 +124,7 @@ def test_who_writes_labels_waits_for_others(shared_url):
         with one._database.writing() as connection:
             lock_labels(connection)
             for use in (lambda: two.labels.undo("a"), lambda: two.labels.put("a", False)):
-                with pytest.raises(StoreError, match="another process holds"):
+                with pytest.raises(StoreError, match="locked by another process"):
                     use()
         assert two.labels.undo("a") is None
 
@@ -222,5 +222,5 @@ def test_what_latest_returns_names_samples(store):
 def test_what_is_no_digest_is_refused(store, odd):
     """Nobody's mapping of ids to something else is taken for digests."""
     for use in (store.labels.get, store.labels.latest, lambda of: store.labels.put(of, True)):
-        with pytest.raises(StoreError, match="names what each says\n  found: .*\n  expected: 16 hex"):
+        with pytest.raises(StoreError, match="must contain the digest of each text\n  found: .*\n  expected: 16 hex"):
             use({"a": odd})

@@ -50,6 +50,6 @@ def test_names_that_are_none(store, name):
 def test_what_json_cannot_say(store):
     """It is refused, and what was there stays."""
     store.views.save("a", STATE)
-    with pytest.raises(StoreError, match="JSON cannot say it"):
+    with pytest.raises(StoreError, match="JSON does not support it"):
         store.views.save("a", {"rows": {1, 2}})
     assert dict(store.views.get("a").state) == STATE

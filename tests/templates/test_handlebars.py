@@ -29,7 +29,7 @@ def handlebars(text, **values):
         ("{{each}}", "no helper 'each'", 1, 3),
         ("{{* decorate}}", "decorators", 1, 1),
         ("{{{{x}}}} {{{{/x}}}}", "only {{{{raw}}}}", 1, 1),
-        ("{{a | upper}}", "cannot be read", 1, 5),
+        ("{{a | upper}}", "cannot be parsed", 1, 5),
     ],
 )
 def test_a_mistake_names_its_place(text, what, line, column):

@@ -52,9 +52,9 @@ def test_the_same_text_comes_out(source, target, text):
     ("source", "target", "text", "why"),
     [
         ("mustache", "braces", "a\n{{#x}}{{/x}}", "line 2, column 1"),
-        ("mustache", "handlebars", "{{#x}}{{/x}}", "say which: #if, #with or #each"),
-        ("handlebars", "braces", "{{#if x}}a{{/if}}", "if x cannot be said in braces"),
-        ("handlebars", "mustache", "{{#each turns}}a{{/each}}", "each turns cannot be said in mustache"),
+        ("mustache", "handlebars", "{{#x}}{{/x}}", "use #if, #with or #each"),
+        ("handlebars", "braces", "{{#if x}}a{{/if}}", "if x is not supported in braces"),
+        ("handlebars", "mustache", "{{#each turns}}a{{/each}}", "each turns is not supported in mustache"),
         ("handlebars", "jinja2", "{{#with d}}{{a}}{{/with}}", "with"),
         ("handlebars", "jinja2", "{{#each d}}{{@key}}{{/each}}", "'@key' has no counterpart"),
         (

@@ -1,4 +1,4 @@
-"""A suite as a reward function inside a trainer: one file a trainer's signature in `trainers`."""
+"""A suite as a reward function inside a trainer: one file per trainer's signature in `trainers`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from workbench.rewards import trainers
 from workbench.rewards.reward import Reward, reward
 from workbench.rewards.trainer import TRAINERS, NoScoreError, TrainerFunction, trainer
 
-# A signature is found by being there: every module in `trainers` registers its own.
+# Signatures are found by import: every module in `trainers` registers its signature.
 load_modules(trainers)
 
 __all__ = ["TRAINERS", "NoScoreError", "Reward", "TrainerFunction", "reward", "trainer"]

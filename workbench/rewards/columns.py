@@ -1,4 +1,4 @@
-"""What graders are not given: columns that a trainer does not pass, and what cannot be sent to a worker; each said once."""
+"""Warnings about data that graders do not get: columns that a trainer does not pass, and values that no worker can receive."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ from workbench.samples.columns import LABEL_NAMES
 __all__ = ["FIRST_ROWS", "RowWarnings", "columns_beside_label", "warn_of_label_alone"]
 
 FIRST_ROWS = 32
-"""Rows of a grader after which it is said what they all lacked: fewer may fail or be of another kind by chance."""
+"""Rows of a grader after which missing columns are reported: fewer may fail or differ by chance."""
 
 
 def columns_beside_label(entries: Iterable[Entry], reference: str) -> list[tuple[str, str]]:
-    """Graders with each column that they read and that no label stands for: pairs of names.
+    """Graders with each column that they read and that the label does not replace: pairs of names.
 
     Args:
         entries: The graders.
-        reference: The column that the label stands in, besides the usual names.
+        reference: The column under which the label is passed, in addition to the usual names.
     """
     usual = {*LABEL_NAMES, reference}
     return [(entry.name, column) for entry in entries for column in sorted(_read_by(entry).both - usual)]
 
 
 def warn_of_label_alone(entries: Iterable[Entry], trainer: str, reference: str) -> None:
-    """Warn of graders that read columns, where a trainer's rows bring their label alone."""
+    """Warn of graders that read columns, if a trainer's rows have only a label."""
     for name, column in columns_beside_label(entries, reference):
         warnings.warn(
-            f"grader {name!r} reads the column {column!r}, and {trainer} passes a row's label alone: "
-            f"wb.reward(..., reference={column!r}) if that is what the label holds",
+            f"grader {name!r} reads the column {column!r}, and {trainer} passes only a row's label: "
+            f"use wb.reward(..., reference={column!r}) if the label contains that column",
             RuntimeWarning, stacklevel=3,
         )  # fmt: skip
 
@@ -62,11 +62,11 @@ class RowWarnings:
         self._left_out: set[str] = set()
 
     def look(self, graded: Graded, stats: RewardStats) -> None:
-        """Warn of what is known by now of these rows, and of the graders that have had enough of them."""
+        """Warn about these rows, and about the graders that have seen enough of them."""
         for sentence in sorted({one for row in graded.rows for one in row.left_out} - self._left_out):
             self._left_out.add(sentence)
             warnings.warn(
-                f"{sentence}: it is left out of what graders are given", RuntimeWarning, stacklevel=4
+                f"{sentence}: graders do not get it", RuntimeWarning, stacklevel=4
             )
         names = graded.parts.keys() & self._waiting.keys()
         if not names or not graded.rows:
@@ -89,7 +89,7 @@ class RowWarnings:
             said = ", ".join(f"{count:,} {what}" for count, what in kinds if count)
             parts = [f"grader {entry.name!r} has given no score to any of its first {counts.rows:,} rows ({said})",
                      _why(entry, graded)]  # fmt: skip
-        parts += [lacking, "a mean goes on without a grader that skips" if counts.skipped else ""]
+        parts += [lacking, "a mean continues without a grader that skips" if counts.skipped else ""]
         warnings.warn("; ".join(filter(None, parts)), RuntimeWarning, stacklevel=5)
 
     def _lacking(self, entry: Entry) -> str:
@@ -99,11 +99,11 @@ class RowWarnings:
         if not lacking:
             return ""
         passed = ", ".join(map(visible, columns)) or "none"
-        # Where the label stands under every usual name, the trainer passed it without its column's name.
+        # If the label is under every usual name, the trainer passed it without its column's name.
         hint = (
-            f"reference={lacking[0]!r} if the trainer's label is what it holds"
+            f"reference={lacking[0]!r} if the trainer's label contains it"
             if set(LABEL_NAMES) <= columns.keys()
-            else "name the column so in the data, or read one that is there"
+            else "name the column so in the data, or read an existing one"
         )
         return f"it reads the column {lacking[0]!r}, and the trainer passes {passed}: {hint}"
 

@@ -30,15 +30,15 @@ from workbench.sandbox.host.residents import new_owner, release, residents
 __all__ = ["Early", "Graded", "Graders"]
 
 Put = Callable[[Grades], Grades]
-"""Puts the grades of rows that were graded in their places among all rows; of those that have one so far."""
+"""Receives the grades of finished rows, to put them at their indices among all rows."""
 
 
 _EARLY_SECONDS = 0.02
-"""A call that takes longer tells what it knows whenever it knows more: a quick one is not slowed down by that."""
+"""Seconds after which a call reports partial results as they arrive: quick calls are not slowed down by that."""
 
 
 _LARGE_BYTES = 256 * 1024
-"""A row that takes more, in a large call, is graded in a worker for such rows: no other row waits behind it."""
+"""Seconds. In a large call, a slower row is graded in a worker for such rows, so that no other row waits for it."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Graded:
     """The grades of one call.
 
     Attributes:
-        rows: What was graded.
+        rows: The graded rows.
         parts: Grades of each entry, by its name, n rows each.
         combined: Of the rule; None without one.
         seconds: How long the call took.
@@ -59,26 +59,26 @@ class Graded:
 
     @property
     def known(self) -> NDArray[np.bool_]:
-        """Which rows every grader is done with, bool (n,)."""
+        """Rows that every grader has finished, bool (n,)."""
         known = np.ones(len(self.rows), np.bool_)
         for grades in self.parts.values():
             known &= grades.codes != 0
         return known
 
     def of(self, rows: NDArray[np.intp]) -> Graded:
-        """Those of some of the rows, by their numbers (m,)."""
+        """Those of some of the rows, by their indices (m,)."""
         parts = {name: grades.take(rows) for name, grades in self.parts.items()}
         combined = None if self.combined is None else self.combined.take(rows)
         return Graded([self.rows[row] for row in rows.tolist()], parts, combined, self.seconds)
 
 
 Early = Callable[[Graded], object]
-"""Told what is known while a call goes on; rows that are not known yet are missing in it."""
+"""Called with partial results while a call is running; unfinished rows are missing in them."""
 
 
 @dataclass
 class _Part:
-    """The grades of one entry on their way: code and slow graders are under way at once, rules are still to do."""
+    """The grades of one entry in progress: code and slow graders run concurrently, rules run afterwards."""
 
     entry: Entry
     put: Put
@@ -87,7 +87,7 @@ class _Part:
     batch: Batch | None = None
 
     def stop(self) -> None:
-        """Nobody waits for them any more."""
+        """Cancel them: no caller waits any more."""
         if self.batch is not None:
             self.batch.stopped = True
         elif self.future is not None:
@@ -97,16 +97,16 @@ class _Part:
         return self.entry.apply(self.put(grades))
 
     def so_far(self, rows: int) -> Grades:
-        """The grades that are known of so many rows; of anything but code none before all are."""
+        """The grades available for n rows; for anything except code none before all are finished."""
         return Grades.empty(rows) if self.batch is None else self.done(self.batch.so_far())
 
 
 class Graders:
-    """The entries of a suite, and the workers that are theirs.
+    """The entries of a suite, and their workers.
 
     Args:
         entries: What grades.
-        rule: Makes one grade of theirs; None for none.
+        rule: Combines their grades into one; None for none.
         workers: Sandbox processes of each grader.
     """
 
@@ -116,15 +116,15 @@ class Graders:
         self._judge_run, self._process = JudgeRun(), os.getpid()
 
     def grade(self, rows: Sequence[Row], *, only: str = "") -> Graded:
-        """Grade rows and wait for them; an Interrupt gives up what was not begun.
+        """Grade rows and wait for them; a KeyboardInterrupt cancels those that have not started.
 
         Args:
             rows: What to grade.
-            only: The one entry that is asked for; "" for all, and the rule.
+            only: The single entry to call; "" for all, and the rule.
 
         Raises:
-            SandboxError: No worker could be started, or confinement is weaker than the source needs; what a grader does to a
-                row is a grade.
+            SandboxError: No worker could be started, or confinement is weaker than the source needs; a grader's failure on
+                a row is a grade instead.
         """
         start, parts = time.perf_counter(), self._begin(rows, only)
         try:
@@ -142,8 +142,8 @@ class Graders:
 
         Args:
             rows: What to grade.
-            only: The one entry that is asked for; "" for all, and the rule.
-            early: Called on the event loop whenever more rows are known, where the call takes long.
+            only: The single entry to call; "" for all, and the rule.
+            early: Called on the event loop whenever more rows are finished, if the call takes long.
             large: Whether the rows take so long to pack that the event loop must not wait for it, nor other rows for them.
         """
         start = time.perf_counter()
@@ -197,7 +197,7 @@ class Graders:
         return _Part(entry, put, future=background.submit(self._each(entry, samples)))
 
     async def _each(self, entry: Entry, samples: Sequence[Sample]) -> Grades:
-        """Rows of a judge, an endpoint, a function of the user's own: as many together as it takes at once."""
+        """Rows of a judge, an endpoint or a user's function: as many concurrently as it accepts."""
         grades, places = Grades.empty(len(samples)), asyncio.Semaphore(entry.grader.at_once)
 
         async def one(at: int, sample: Sample) -> None:
@@ -209,7 +209,7 @@ class Graders:
         return grades
 
     def _run_of_judges(self) -> JudgeRun:
-        """What judges share over all calls; anew in a forked process, where the loop is another one."""
+        """What judges share over all calls; new in a forked process, which has another loop."""
         if self._process != os.getpid():
             self._judge_run, self._process = JudgeRun(), os.getpid()
         return self._judge_run
@@ -222,12 +222,12 @@ class Graders:
 
 @contextlib.contextmanager
 def _telling(parts: Sequence[_Part], tell: Callable[[], None]) -> Iterator[None]:
-    """Have `tell` called on this event loop whenever more rows are known, once the call has taken long."""
+    """Have `tell` called on this event loop whenever more rows are finished, once the call has taken long."""
     loop = asyncio.get_running_loop()
     batches = [part.batch for part in parts if part.batch is not None]
 
     def news() -> None:  # on the workers' thread
-        with contextlib.suppress(RuntimeError):  # the loop was closed, and nobody waits
+        with contextlib.suppress(RuntimeError):  # the loop was closed, so nothing waits
             loop.call_soon_threadsafe(tell_on)
 
     def tell_on() -> None:
@@ -246,11 +246,11 @@ def _telling(parts: Sequence[_Part], tell: Callable[[], None]) -> Iterator[None]
         timer.cancel()
         for batch in batches:
             batch.news = None
-        batches.clear()  # what is on its way to the loop by now is told by nobody
+        batches.clear()  # reports still on their way to the loop are dropped
 
 
 def _rules_first(parts: Sequence[_Part]) -> Iterator[_Part]:
-    """Rules before what is under way already: they are done meanwhile."""
+    """Rules before graders that are running already: rules finish meanwhile."""
     yield from sorted(parts, key=lambda part: part.rule is None)
 
 
@@ -288,7 +288,7 @@ def _shown(entry: Entry, rows: Sequence[Row]) -> tuple[Sequence[Row], Put]:
 
 
 def _row_shown(entry: Entry, row: Row, at: int, fixed: Grades) -> Row | None:
-    """What the grader sees of a row; None where that is known to be no score, which `fixed` then says."""
+    """What the grader sees of a row; None if the row can have no score, for a reason recorded in `fixed`."""
     if row.thread is None:
         fixed.fail(at, GradeError(ErrorKind.SAMPLE, row.problem))
         return None
@@ -298,6 +298,6 @@ def _row_shown(entry: Entry, row: Row, at: int, fixed: Grades) -> Row | None:
         return replace(row, thread=entry.show(row.thread))
     except Skip as skip:
         fixed.put(at, Grade.skipped(str(skip) or None))
-    except Exception as error:  # noqa: BLE001 (an extractor of somebody's own)
+    except Exception as error:  # noqa: BLE001 (a user's extractor)
         fixed.fail(at, GradeError(ErrorKind.SAMPLE, f"{type(error).__name__}: {error}"))
     return None

@@ -35,26 +35,26 @@ def reward(
     reference: str = "",
     allow_unvalidated: bool = False,
 ) -> Reward:
-    """Make a reward function that cannot hang: a row that loops, crashes or eats memory costs itself.
+    """Make a reward function that cannot hang: a row that loops, crashes or exhausts memory affects only itself.
 
     Graders that are code run in sandbox workers that stay warm in this process and are ended with the reward, with
     `close`, or with the process. They are usable from any thread and event loop, after a fork, and after pickling.
-    A reward is one long run: module globals of a grader live on from call to call in each worker.
+    A reward is one long run: module globals of a grader persist from call to call in each worker.
 
     Args:
         suite: A suite, a grader, or several.
-        combine: The rule that makes one number of several graders, in the place of the suite's own.
+        combine: The rule that combines the scores of several graders, instead of the suite's own.
         workers: Sandbox processes of each grader that is code; all cores but one by default.
-        on_error: What a row without a score is to trainers that have no word for it: "raise", or a number. Trainers
-            that have one, such as TRL's None, get that.
-        reference: The column of the references; by default whichever has a usual name. Trainers that pass a label without
+        on_error: Score of a row without one, for trainers that cannot represent a missing score: "raise", or a number.
+            Trainers that can, such as TRL with None, get that.
+        reference: The column of the references; by default the one with a usual name. Trainers that pass a label without
             its column's name (verl, OpenRLHF, slime) have it under this name too.
-        allow_unvalidated: Take graders that were never proved.
+        allow_unvalidated: Accept graders that are not validated.
 
     Raises:
-        NotValidatedError: A grader that was not proved, or did not pass.
-        IsolationError: Imported source where this machine cannot confine it.
-        TypeError: No grader; a function needs `@wb.grader` above it. `reference` is no text.
+        NotValidatedError: A grader is not validated, or failed validation.
+        IsolationError: Imported source on a machine that cannot confine it.
+        TypeError: Not a grader; a function needs the decorator `@wb.grader`. `reference` is not a text.
         ValueError: `on_error` is neither "raise" nor a finite number, fewer than one worker.
 
     Example:
@@ -76,7 +76,7 @@ def _as_suite(given: Any, combine: CombiningRule | None) -> Suite:
     if not isinstance(given, Suite):
         if not isinstance(given, Grader | Entry) and (callable(given) or not isinstance(given, Iterable)):
             raise TypeError(
-                f"a reward is made of graders, not of {type(given).__name__}; write @wb.grader above a function"
+                f"a reward is made of graders, not of {type(given).__name__}; decorate a function with @wb.grader"
             )
         return Suite(given, combine=combine)
     return given if combine is None else _with_rule(given, combine)
@@ -89,11 +89,11 @@ def _with_rule(suite: Suite, rule: CombiningRule) -> Suite:
 class Reward:
     """A suite as a reward function; made by `wb.reward`.
 
-    Call it with prompts, completions and columns for a list of scores, None where there is none, or give a trainer what
-    it calls: `.trl`, `.verl`, `.openrlhf`, `.slime`, `.verifiers`. `dir(reward)` lists them.
+    Call it with prompts, completions and columns for a list of scores, None for rows without one, or pass a trainer the
+    function in its signature: `.trl`, `.verl`, `.openrlhf`, `.slime`, `.verifiers`. `dir(reward)` lists them.
 
     Attributes:
-        suite: What grades.
+        suite: The graders.
         on_error: See `wb.reward`.
         reference: See `wb.reward`.
         stats: Counts of each grader since the reward was made.
@@ -108,9 +108,9 @@ class Reward:
         reference: str = "",
     ) -> None:
         if workers is not None and not (isinstance(workers, int) and workers >= 1):
-            raise ValueError(f"workers must be a whole number, 1 or more, not {workers!r}")
+            raise ValueError(f"workers must be a whole number of at least 1, not {workers!r}")
         if not isinstance(reference, str):
-            raise TypeError(f"reference is the name of a column, not {type(reference).__name__}")
+            raise TypeError(f"reference must be the name of a column, not {type(reference).__name__}")
         if on_error != "raise" and not is_number(on_error):
             raise ValueError(f"on_error must be 'raise' or a finite number, not {on_error!r}")
         self.suite, self.on_error, self.reference, self._workers = suite, on_error, reference, workers
@@ -118,27 +118,27 @@ class Reward:
         rule = [] if suite.combine is None else [suite.column]
         self.stats = RewardStats([*(entry.name for entry in suite.entries), *rule])
         self._warnings = RowWarnings(suite.entries)
-        # Its workers end with it. Not at exit: there all of them end at once.
+        # Its workers end with it. Not at exit: there all of them end together.
         for owner in self._graders.owners:
             weakref.finalize(self, release, owner).atexit = False
 
     def __call__(
         self, prompts: Sequence[Any], completions: Sequence[Any], **columns: Sequence[Any]
     ) -> list[float | None]:
-        """Scores in order, None where there is none.
+        """Scores in order, None for rows without one.
 
         Args:
-            prompts: Texts or lists of messages, one a completion.
+            prompts: Texts or lists of messages, one per completion.
             completions: Texts or lists of messages.
-            columns: The rows' other columns, one value a completion: metadata, and the reference among them.
+            columns: The rows' other columns, one value per completion: metadata, and the reference among them.
 
         Raises:
-            ValueError: Several graders without a rule that makes one number of theirs; lists of different lengths.
-            TypeError: A column is no list, or a trainer called this that has a function of its own.
+            ValueError: Several graders without a combining rule; lists of different lengths.
+            TypeError: A column is not a list, or a trainer that has its own signature called this.
         """
         if "trainer_state" in columns:
             raise TypeError(
-                "this is TRL calling: hand it reward.trl, as in GRPOTrainer(reward_funcs=reward.trl)"
+                "TRL called the reward itself; pass reward.trl, as in GRPOTrainer(reward_funcs=reward.trl)"
             )
         return self.scores(self.grade(rows_of(prompts, completions, columns, reference=self.reference)))
 
@@ -147,11 +147,11 @@ class Reward:
 
         Args:
             rows: What to grade.
-            only: The one grader that is asked for; "" for all, and the suite's rule.
+            only: The single grader to call; "" for all, and the suite's rule.
 
         Raises:
-            SandboxError: No worker could be started, or confinement is weaker than the source needs; what a grader does to a
-                row is a grade.
+            SandboxError: No worker could be started, or confinement is weaker than the source needs; a grader's failure on
+                a row is a grade instead.
         """
         return self._counted(self._graders.grade(rows, only=only))
 
@@ -162,8 +162,8 @@ class Reward:
 
         Args:
             rows: What to grade.
-            only: The one grader that is asked for; "" for all, and the suite's rule.
-            early: Called on the event loop with what is known so far, whenever that is more, where the call takes long.
+            only: The single grader to call; "" for all, and the suite's rule.
+            early: Called on the event loop with partial results, whenever more rows are finished, if the call takes long.
             large: Whether the rows take so long to pack that the event loop must not wait for it.
         """
         known: list[Graded] = []
@@ -176,14 +176,14 @@ class Reward:
         try:
             graded = await self._graders.agrade(rows, only=only, early=tell if early else None, large=large)
         except BaseException:
-            # Rows that were told early have been answered, though the others are given up.
+            # Rows reported early have got their results, though the others are cancelled.
             for graded in known:
                 self._counted(graded.of(np.flatnonzero(graded.known)))
             raise
         return self._counted(graded)
 
     def reset(self) -> None:
-        """Begin to count anew, as if the reward had just been made."""
+        """Restart counting, as if the reward had just been made."""
         self.stats.reset()
         self._warnings = RowWarnings(self.suite.entries)
 
@@ -194,10 +194,10 @@ class Reward:
         return graded
 
     def scores(self, graded: Graded) -> list[float | None]:
-        """The number of each row, None where there is none.
+        """The score of each row, None for rows without one.
 
         Raises:
-            ValueError: Several graders and no rule.
+            ValueError: Several graders without a combining rule.
         """
         values = self.column(graded)[1]
         return [
@@ -206,7 +206,7 @@ class Reward:
         ]
 
     def numbers(self, graded: Graded) -> list[float]:
-        """The number of each row, `on_error` where there is none.
+        """The score of each row, `on_error` for rows without one.
 
         Raises:
             NoScoreError: A row without one, and `on_error` is "raise".
@@ -224,24 +224,24 @@ class Reward:
         grade = grades[at]
         why = str(grade.error) if grade.error else f"skipped: {grade.reasoning or 'no reason given'}"
         return NoScoreError(
-            "a completion has no score, and this trainer has no word for that",
+            "completion not scored, and this trainer cannot represent a missing score",
             where=f"grader {name!r}, {graded.rows[at].name}",
             found=why,
-            hint="wb.reward(..., on_error=0.0) gives such rows a number of your choice",
+            hint="wb.reward(..., on_error=0.0) gives such rows a fixed score",
         )
 
     def column(self, graded: Graded) -> tuple[str, Any, Grades]:
-        """Name, scores that count, and grades of what is the one number of each row.
+        """Name, effective scores, and grades of each row's single score.
 
         Raises:
-            ValueError: Several graders, and no rule that makes one number of theirs.
+            ValueError: Several graders without a combining rule.
         """
         if graded.combined is not None:
             return self.suite.column, graded.combined.scores, graded.combined
         if len(graded.parts) > 1:
             raise ValueError(
-                f"{len(graded.parts)} graders give {len(graded.parts)} numbers, and one is needed; say how they make one: "
-                "wb.reward(suite, combine=wb.combine.Mean())"
+                f"a reward needs one score per row: {len(graded.parts)} graders give {len(graded.parts)} scores without a combining rule; "
+                "pass one: wb.reward(suite, combine=wb.combine.Mean())"
             )
         ((name, grades),) = graded.parts.items()
         entry = next(entry for entry in self.suite.entries if entry.name == name)
@@ -249,7 +249,7 @@ class Reward:
 
     @property
     def single(self) -> bool:
-        """Whether each row has one number."""
+        """Whether each row has a single score."""
         return self.suite.combine is not None or len(self.suite.entries) == 1
 
     @property
@@ -259,7 +259,7 @@ class Reward:
 
     @property
     def name(self) -> str:
-        """What trainers call the one number."""
+        """The trainers' name for the single score."""
         return self.suite.column if self.suite.combine is not None else self.suite.entries[0].name
 
     def __getattr__(self, name: str) -> Any:
@@ -267,7 +267,7 @@ class Reward:
 
         Raises:
             AttributeError: No such trainer.
-            ValueError: A trainer that takes one number, and several graders without a rule.
+            ValueError: A trainer that takes one score, and several graders without a rule.
         """
         if name.startswith("_") or name not in TRAINERS:
             known = f"; the trainers are {', '.join(sorted(TRAINERS))}" if not name.startswith("_") else ""
@@ -279,18 +279,18 @@ class Reward:
             return cls(self, self.name)
         if not cls.several:
             raise ValueError(
-                f"{name} takes one number a row, and there are {len(self.suite.entries)} graders; say how they make one: "
-                "wb.reward(suite, combine=wb.combine.Mean())"
+                f"{name} takes one score per row, and there are {len(self.suite.entries)} graders without a combining rule; "
+                "pass one: wb.reward(suite, combine=wb.combine.Mean())"
             )
         return [cls(self, entry.name, entry.name) for entry in self.suite.entries]
 
     def __dir__(self) -> list[str]:
-        """What users need, with the trainers."""
+        """The public names, with the trainers."""
         hidden = {"agrade", "grade", "numbers", "scores", "single"}
         return sorted({*super().__dir__(), *TRAINERS} - hidden)
 
     def __repr__(self) -> str:
-        """The graders and the trainers it speaks to."""
+        """The graders and the supported trainers."""
         names = ", ".join(entry.name for entry in self.suite.entries)
         return f"Reward({names}; {', '.join(f'.{name}' for name in sorted(TRAINERS))})"
 
@@ -305,16 +305,16 @@ class Reward:
         self.close()
 
     def __reduce__(self) -> tuple[Callable[..., Reward], tuple[Any, ...]]:
-        """As the suite's own record: workers start in the process that reads it, and counts begin at zero."""
+        """As the suite's own record: workers start in the process that reads it, and counts start at zero."""
         settings = {"workers": self._workers, "on_error": self.on_error, "reference": self.reference}
         return _rebuilt, (_record(self.suite), settings)
 
 
 def _record(suite: Suite) -> Any:
-    """The suite as plain data with its proofs; itself where something in it has no such form."""
+    """The suite as plain data with its validations; itself if something in it cannot be serialised."""
     try:
         spec = suite.spec()
-        if Suite.build(spec) != suite:  # such as a client that somebody handed to a judge
+        if Suite.build(spec) != suite:  # such as a client that the user passed to a judge
             return suite
     except (CaptureError, FormatError, WorkbenchError):
         return suite

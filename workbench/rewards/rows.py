@@ -26,9 +26,9 @@ __all__ = [
 ]
 
 MAX_TURNS = 10_000
-"""Turns of one conversation: the longest of an agent have some hundreds, and each turn costs time in every grader."""
+"""Maximum turns of one conversation: the longest of an agent have some hundreds, and each turn costs time in every grader."""
 _PROBLEM_LENGTH = 500
-"""Characters of why a row cannot be read: what it holds may be megabytes."""
+"""Maximum characters of the reason why a row cannot be read: its data may be megabytes."""
 
 
 @dataclass(frozen=True)
@@ -36,11 +36,11 @@ class Row:
     """One completion, ready to be graded.
 
     Attributes:
-        name: How it is called in errors and statistics, such as "row 3".
-        thread: The conversation, of plain values; None where it cannot be read.
-        reference: What a right answer looks like; None where there is none.
-        problem: Why it cannot be read; "" where it can.
-        left_out: Columns that graders are not given, since what they hold cannot be sent to a worker: a sentence each.
+        name: Its name in errors and statistics, such as "row 3".
+        thread: The conversation, of plain values; None if it cannot be read.
+        reference: The correct completion; None if there is none.
+        problem: Why it cannot be read; "" if it can.
+        left_out: Columns that graders do not get because their values cannot be sent to a worker: a sentence each.
     """
 
     name: str
@@ -56,10 +56,10 @@ class Row:
         return Sample(self.name, self.thread, self.reference, self.name)
 
     def packed(self, *, whole: bool) -> bytes:
-        """The row as a worker reads it.
+        """The row in the form that a worker reads.
 
         Args:
-            whole: With reference and name, as graders of other platforms are given it.
+            whole: Whether to include reference and name, which graders of other platforms need.
         """
         assert self.thread is not None
         wire = row_wire(self.thread, self.reference, self.name) if whole else self.thread.to_wire()
@@ -73,17 +73,17 @@ def rows_of(
     *,
     reference: str = "",
 ) -> list[Row]:
-    """One row a completion; a row that cannot be read says why, and is no error of the others.
+    """One row per completion; a row that cannot be read has the reason, and does not affect the others.
 
     Args:
-        prompts: Texts or lists of messages, one a completion.
+        prompts: Texts or lists of messages, one per completion.
         completions: Texts or lists of messages.
-        columns: Name to values, one a completion: the row's metadata, under the columns' own names.
-        reference: The column of the references; by default whichever has a usual name.
+        columns: Name to values, one per completion: the row's metadata, under the columns' own names.
+        reference: The column of the references; by default the one with a usual name.
 
     Raises:
-        TypeError: A column is no list.
-        ValueError: Not one value a completion, or no such column.
+        TypeError: A column is not a list.
+        ValueError: Not one value per completion, or no such column.
     """
     if isinstance(completions, str) or not hasattr(completions, "__len__"):
         raise TypeError(f"completions must be a list, not {type(completions).__name__}")
@@ -100,20 +100,20 @@ def rows_of(
 
 
 def check_length(name: str, values: Any, count: int, *, of: str = "completions") -> None:
-    """Refuse a column that is no list with as many values as there are rows.
+    """Reject a column that is not a list with as many values as there are rows.
 
     Raises:
-        TypeError: No list.
+        TypeError: Not a list.
         ValueError: Another number of values.
     """
     if isinstance(values, str | bytes | Mapping) or not hasattr(values, "__len__"):
-        raise TypeError(f"{name} must be a list with one value a completion, not {type(values).__name__}")
+        raise TypeError(f"{name} must be a list with one value per completion, not {type(values).__name__}")
     if len(values) != count:
         raise ValueError(f"{name} has {len(values)} values, and there are {count} {of}")
 
 
 def row_of(name: str, prompt: Any, completion: Any, metadata: Mapping[str, Any], *, column: str = "") -> Row:
-    """One row; never raises for what it holds.
+    """One row; never raises because of its data.
 
     Args:
         name: See `Row`.
@@ -132,7 +132,7 @@ def row_of(name: str, prompt: Any, completion: Any, metadata: Mapping[str, Any],
 
 
 def _is_reference(value: Any, key: str, column: str) -> bool:
-    """Whether a column's value can be the reference: a truth value under `label` is a verdict, unless it was named."""
+    """Whether a column's value can be the reference: a boolean under `label` is a verdict, unless it was named."""
     return value is not None and not (isinstance(value, bool) and key == "label" and not column)
 
 
@@ -152,11 +152,11 @@ def labelled_row(
 
 
 def with_column(row: Row, column: str) -> Row:
-    """The row with its reference in that column as well, or with the reference that stands there.
+    """The row with its reference in that column as well, or with that column's value as the reference.
 
     Args:
-        row: A row as it was read.
-        column: The column of the references; "" to leave the row as it is.
+        row: A row.
+        column: The column of the references; "" to return the row unchanged.
     """
     if not column or row.thread is None:
         return row
@@ -169,13 +169,13 @@ def with_column(row: Row, column: str) -> Row:
 def _plain_values(
     metadata: Mapping[str, Any], references: Collection[str]
 ) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """The columns whose values can be sent to a worker, and what the others are, such as pictures.
+    """The columns whose values can be sent to a worker, and the kinds of the others, such as pictures.
 
     Raises:
         NotPlainError: A reference that cannot be sent, or plain values that are too deep.
     """
     values, left_out = {}, []
-    made: dict[int, Any] = {}  # by identity: a label stands under every usual name, and is made plain once
+    made: dict[int, Any] = {}  # by identity: a label is under every usual name, and is converted once
     for key, value in metadata.items():
         try:
             if id(value) not in made:
@@ -183,8 +183,8 @@ def _plain_values(
             values[str(key)] = made[id(value)]
         except NotPlainError as error:
             if key in references or not isinstance(error, ObjectError):
-                raise NotPlainError(f"column {key!r} holds {error}") from None
-            left_out.append(f"column {key!r} holds {error}")
+                raise NotPlainError(f"column {key!r} contains {error}") from None
+            left_out.append(f"column {key!r} contains {error}")
     return values, tuple(left_out)
 
 
@@ -195,7 +195,7 @@ def thread_of(prompt: Any, completion: Any, metadata: Any) -> StringThread:
         TypeError: Neither text nor messages.
         ValueError: A message without a role, or more than `MAX_TURNS` of them.
     """
-    if isinstance(prompt, str) and isinstance(completion, str):  # what most rows are, and twice as fast
+    if isinstance(prompt, str) and isinstance(completion, str):  # the usual case, and twice as fast
         return StringThread([("user", _text(prompt)), ("assistant", _text(completion))], metadata)
     if completion is None:
         raise TypeError("the completion is None")
@@ -220,37 +220,37 @@ def _messages(value: Any, role: str) -> list[Any]:
 
 
 def _completed_row(name: str, prompt: Any, completion: Any, metadata: Mapping[str, Any], column: str) -> Row:
-    """`row_of` for trainers: a completion without a message of the assistant's is no answer, and not the empty one."""
+    """`row_of` for trainers: a completion without an assistant message is missing, not empty."""
     if isinstance(completion, Mapping | list | tuple):
         messages = [completion] if isinstance(completion, Mapping) else completion
         if not any(_says(message) for message in messages):
-            return Row(name, None, problem="the completion holds no answer")
+            return Row(name, None, problem="the completion has no assistant message")
     return row_of(name, prompt, completion, metadata, column=column)
 
 
 def _says(message: Any) -> bool:
     """Whether a message is one of the assistant's with a content or tool calls."""
     if not isinstance(message, Mapping):
-        return True  # which `from_messages` reads, or says why it cannot
+        return True  # which `from_messages` reads, or rejects with the reason
     is_said = message.get("content") is not None or bool(message.get("tool_calls"))
     return is_said and message.get("role") == "assistant"
 
 
 def _text(value: str) -> str:
-    # Exactly text: what inherits from it cannot be sent to a worker.
+    # Exactly text: an instance of a subclass cannot be sent to a worker.
     return value if type(value) is str else str.__str__(value)
 
 
 def with_reference(metadata: Mapping[str, Any] | None, reference: Any, *, column: str = "") -> dict[str, Any]:
-    """Metadata in which the reference stands under every usual name, for trainers that do not keep its column's own.
+    """Metadata with the reference under every usual name, for trainers that drop its column's name.
 
     Args:
-        metadata: The row's columns; what they hold stays.
-        reference: The row's label; None where it has none.
+        metadata: The row's columns; their values stay.
+        reference: The row's label; None if it has none.
         column: Another name for it, the first one.
 
-    Under the first name it is the reference, whatever the row's own column of that name holds; other columns of the row
-    stay, unless they hold nothing.
+    Under the first name it is the reference, even if the row has a column of that name; other columns of the row stay,
+    unless they are empty.
     """
     columns = dict(metadata or {})
     if reference is None:

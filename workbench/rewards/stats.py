@@ -1,4 +1,4 @@
-"""What a reward has done so far: scored, skipped and failed rows of each grader, and the slowest of them."""
+"""Counts of a reward: scored, skipped and failed rows of each grader, and the slowest of them."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ class Slowest:
 
     Attributes:
         seconds: How long.
-        call: In which call, counted from 1.
-        row: Which of its rows, counted from 0.
+        call: Index of the call, from 1.
+        row: Index of the row in the call, from 0.
     """
 
     seconds: float
@@ -48,9 +48,9 @@ class Failure:
     """A row that failed.
 
     Attributes:
-        call: In which call, counted from 1.
-        row: Which of its rows, counted from 0.
-        message: Why, as the grade says it.
+        call: Index of the call, from 1.
+        row: Index of the row in the call, from 0.
+        message: The grade's message.
     """
 
     call: int
@@ -67,9 +67,9 @@ class GraderStats:
 
     Attributes:
         scored: Rows with a score.
-        skipped: Rows that it declined.
+        skipped: Rows that it skipped.
         failed: Rows that failed, by kind of failure.
-        seconds: Time its rows took together.
+        seconds: Total time of its rows.
         slowest: The row that took longest; None before the first.
         latest: Kind of failure to the latest row that failed so.
     """
@@ -99,11 +99,11 @@ class GraderStats:
 
     @property
     def rows(self) -> int:
-        """Rows in all."""
+        """Total number of rows."""
         return self.scored + self.skipped + self.failed.total()
 
     def copy(self) -> GraderStats:
-        """A copy that nobody counts in."""
+        """A copy that is not updated."""
         return replace(self, failed=Counter(self.failed), latest=dict(self.latest))
 
 
@@ -112,7 +112,7 @@ class RewardStats:
 
     Attributes:
         calls: Calls that have ended.
-        seconds: Time from their begin to their end, added up; calls that overlap count each.
+        seconds: Time from their start to their end, added up; calls that overlap count each.
     """
 
     def __init__(self, names: Sequence[str]) -> None:
@@ -122,7 +122,7 @@ class RewardStats:
         _ALL.add(self)
 
     def reset(self) -> None:
-        """Begin at zero."""
+        """Start at zero."""
         with self._lock:
             self.calls, self.seconds = 0, 0.0
             self._graders = {name: GraderStats() for name in self._names}
@@ -137,13 +137,13 @@ class RewardStats:
 
     @property
     def graders(self) -> dict[str, GraderStats]:
-        """Counts by grader, as they are now."""
+        """Current counts by grader."""
         with self._lock:
             return {name: stats.copy() for name, stats in self._graders.items()}
 
     @property
     def frame(self) -> pd.DataFrame:
-        """One line a grader: scored, skipped, failed, a column a kind of failure, seconds, slowest."""
+        """One row per grader: scored, skipped, failed, a column per kind of failure, seconds, slowest."""
         from workbench.safe_frame import SafeFrame
 
         kinds = sorted({kind for stats in self.graders.values() for kind in stats.failed})
@@ -167,7 +167,7 @@ class RewardStats:
         ]  # fmt: skip
 
     def __repr__(self) -> str:
-        """A line a grader, in columns."""
+        """One line per grader, in columns."""
         lines = [_HEAD, *self._lines()]
         widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
         table = [
@@ -176,7 +176,7 @@ class RewardStats:
         return "\n".join([self._calls, *(line.rstrip() for line in table), *self._latest()])
 
     def _latest(self) -> list[str]:
-        """The latest failure of each grader and kind, a line each."""
+        """The latest failure of each grader and kind, one per line."""
         return [
             f"{visible(name)}: {kind}, {visible(_short(str(failure)))}"
             for name, stats in self.graders.items()
@@ -199,7 +199,7 @@ class RewardStats:
 
 
 _MOST_MESSAGE = 300
-"""Characters of a failure that are shown."""
+"""Maximum characters of a failure in the output."""
 _HEAD = ("grader", "scored", "skipped", "failed", "time", "slowest row")
 _NUMBERS = {1, 2, 4}
 

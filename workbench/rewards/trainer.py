@@ -1,4 +1,4 @@
-"""What a trainer's signature is: one file with one class, found by being there."""
+"""Trainers' signatures: one file with one class per trainer, found by import."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ __all__ = ["TRAINERS", "NoScoreError", "TrainerFunction", "trainer"]
 T = TypeVar("T", bound="type[TrainerFunction]")
 
 TRAINERS: dict[str, type[TrainerFunction]] = {}
-"""Every signature by the name under which a reward has it."""
+"""Every signature by its attribute name on a reward."""
 
 
 class NoScoreError(WorkbenchError, RuntimeError):
-    """A row has no score, and its trainer has no word for that."""
+    """A row has no score, and its trainer cannot represent that."""
 
 
 class Grading(Protocol):
-    """What a signature needs of a reward; see `Reward`."""
+    """The interface of a reward that a signature needs; see `Reward`."""
 
     reference: str
 
@@ -37,10 +37,10 @@ class Grading(Protocol):
 
 
 def trainer(name: str) -> Callable[[T], T]:
-    """Register a signature under the name that a reward has it by.
+    """Register a signature under its attribute name on a reward.
 
     Raises:
-        ValueError: Two classes want one name.
+        ValueError: Two classes have the same name.
     """
 
     def register(cls: T) -> T:
@@ -59,11 +59,11 @@ class TrainerFunction:
     Args:
         reward: What grades.
         name: Its `__name__`.
-        only: The one entry whose scores it gives; "" for the combined ones.
+        only: The single entry whose scores it returns; "" for the combined ones.
     """
 
     passes_columns: ClassVar[bool] = True
-    """Whether rows bring more than their label."""
+    """Whether rows have more than their label."""
 
     several: ClassVar[bool] = False
     """Whether the trainer takes several functions with weights, so that a suite needs no rule."""
@@ -77,7 +77,7 @@ class TrainerFunction:
         return f"<{type(self).__name__} {self.__name__}>"
 
     def _one(self, row: Row) -> float:
-        """The score of one row, or what stands for none; waits for it."""
+        """The score of one row, or `on_error`; waits for it."""
         return self._reward.numbers(self._reward.grade([row], only=self._only))[0]
 
     async def _one_awaited(self, row: Row) -> float:

@@ -1,4 +1,4 @@
-"""Where a store is: a file, or the URL of a database server, shown without its password."""
+"""A store's address: a file, or the URL of a database server, shown without its password."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ _FILES = (".db", ".sqlite", ".sqlite3")
 _EXPECTED = '"workbench.db", "sqlite:///workbench.db" or "postgresql://user@host/database"'
 _POSTGRES = frozenset({"postgresql", "postgres"})
 _SECRET = re.compile(r"pass|secret|token|key", re.IGNORECASE)
-"""Parameters of a URL whose values are nobody's business."""
+"""Parameters of a URL whose values are secret."""
 _NO_PORT = re.compile(r":(?!\d+(?:/|\Z)).*", re.DOTALL)
 
 
 @dataclass(frozen=True)
 class Address:
-    """A database's place.
+    """A database's address.
 
     Attributes:
         url: As SQLAlchemy takes it.
         path: The file, for a database in one.
-        memory: Whether it lives in this process alone.
+        memory: Whether it is in this process's memory.
     """
 
     url: URL = field(repr=False)
@@ -51,13 +51,13 @@ class Address:
 
     @property
     def _odd_user(self) -> str:
-        """The user where it holds an @: half of it may be a password. "" elsewhere."""
+        """The user name if it contains an @: half of it may be a password. "" elsewhere."""
         user = self.url.username or ""
         return user if "@" in user else ""
 
     @property
     def _odd_database(self) -> str:
-        """A server's database up to the last @ in it, where somebody's login may have slipped; "" elsewhere."""
+        """A server's database up to the last @ in it, which may contain a misplaced login; "" elsewhere."""
         return "" if self.is_sqlite else (self.url.database or "").rpartition("@")[0]
 
     @property
@@ -75,26 +75,27 @@ class Address:
         ]
         values += [self.url.password or "", self._odd_user, self._odd_database]
         secrets = list(filter(None, values))
-        # A driver repeats a secret as it was typed, or as it stands in the URL.
+        # A driver's message has a secret as typed, or as in the URL.
         for spelling in {encode(secret) for secret in secrets for encode in (str, quote, quote_plus)}:
             text = text.replace(spelling, "***")
         return text
 
 
 def _each(value: str | tuple[str, ...]) -> tuple[str, ...]:
-    """The values of a parameter, of which one given twice is a tuple; `URL.normalized_query` fails in SQLAlchemy 2.0.0."""
+    """The values of a parameter; one given twice is a tuple. `URL.normalized_query` fails in SQLAlchemy 2.0.0."""
     return (value,) if isinstance(value, str) else value
 
 
 def parse(where: str | os.PathLike[str]) -> Address:
-    """The address behind what a user typed.
+    """The address for a user's input.
 
     Args:
-        where: An SQLAlchemy URL; a path, or text that ends like a database file. A relative path is that
-            of today's working directory for good.
+        where: An SQLAlchemy URL; a path, or text that ends like a database file. A relative path is resolved once
+            against the current working directory.
 
     Raises:
-        StoreError: Neither, or a driver that is not installed or asynchronous, or a NUL character, which no path can hold.
+        StoreError: Neither, or a driver that is not installed or asynchronous, or a NUL character, which is invalid in
+            paths.
     """
     _refuse_nul(where)
     if isinstance(where, os.PathLike) or (
@@ -103,7 +104,7 @@ def parse(where: str | os.PathLike[str]) -> Address:
         return _file(URL.create("sqlite", database=os.fspath(where)), os.fspath(where))
     url = _url(where)
     if url.drivername in _POSTGRES:
-        # SQLAlchemy takes "postgresql" alone for psycopg2, and "postgres", as providers write it, not at all.
+        # SQLAlchemy maps "postgresql" alone to psycopg2, and rejects "postgres", the form that providers use.
         url = url.set(drivername="postgresql+psycopg")
     _check_driver(url)
     return _sqlite(url) if url.get_backend_name() == "sqlite" else Address(url)
@@ -114,7 +115,7 @@ def _refuse_nul(where: object) -> None:
     if isinstance(typed, str) and ("\0" in typed or "%00" in typed):
         shown = _without_password(typed).replace("\0", "\\0")
         raise StoreError(
-            "the address of a database holds a NUL character", found=shown[:200], expected=_EXPECTED
+            "the address of a database contains a NUL character", found=shown[:200], expected=_EXPECTED
         )
 
 
@@ -123,15 +124,15 @@ def _url(where: Any) -> URL:
         if isinstance(where, str | URL):
             return make_url(where)
     except (ArgumentError, ValueError):
-        pass  # their words may hold the password
+        pass  # their messages may contain the password
     typed = where if isinstance(where, str) else type(where).__name__
     raise StoreError(
-        "this is no address of a database", found=_without_password(typed)[:200], expected=_EXPECTED
+        "this is not a database address", found=_without_password(typed)[:200], expected=_EXPECTED
     ) from None
 
 
 def _without_password(typed: str) -> str:
-    """An invalid address without what may be a password: all before the last @, and a port that is no number."""
+    """An invalid address without what may be a password: all before the last @, and a port that is not a number."""
     scheme, _, rest = typed.partition(":")
     if "@" in scheme:
         return f"***@{scheme.rpartition('@')[2]}"
@@ -156,7 +157,7 @@ def _check_driver(url: URL) -> None:
     if asynchronous:
         raise StoreError(
             "the driver in the address is an asynchronous one", where=Address(url).shown, found=url.drivername,
-            hint=f"leave it out: {url.get_backend_name()}://...",
+            hint=f"omit it: {url.get_backend_name()}://...",
         )  # fmt: skip
 
 
@@ -164,7 +165,7 @@ def _sqlite(url: URL) -> Address:
     name = url.database or ""
     if name in ("", ":memory:") or url.query.get("mode") == "memory":
         return Address(url, memory=True)
-    # A URI of SQLite's own, which need not name a file.
+    # A URI in SQLite's format, which need not name a file.
     return Address(url) if name.startswith("file:") else _file(url, name)
 
 

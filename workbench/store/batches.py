@@ -1,4 +1,4 @@
-"""Calls of many coroutines, done together on another thread."""
+"""Calls of many coroutines, executed in batches on another thread."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ Work = Callable[[Sequence[Item]], Sequence[Result | Exception]]
 
 
 class Batches(Generic[Item, Result]):
-    """Gathers the items that coroutines hand in, and works on them a batch at a time.
+    """Collects the items that coroutines submit, and processes them in batches.
 
-    What is handed in within one turn of the event loop makes one batch; what comes while a batch is at work
-    makes the next, which does not wait for the loop. Each event loop has batches of its own, forgotten with it.
+    Items submitted within one turn of the event loop make one batch; items that arrive while a batch is in progress make
+    the next, which does not wait for the loop. Each event loop has separate batches, dropped with it.
 
     Args:
         work: Makes a result of each item, in order; runs on another thread. An exception among the results is
-            raised where that item was handed in, one that is raised wherever any of the batch was.
+            raised to the submitter of that item; one that it raises, to all of the batch.
         submit: Runs a function there.
-        at_once: Do not wait for the end of the loop's turn, which may be long where many answers came together: work on
-            what there is as soon as a thread is free, in more and smaller batches.
+        at_once: Do not wait for the end of the loop's turn, which may be long if many replies arrived together: process
+            the available items as soon as a thread is free, in more and smaller batches.
     """
 
     def __init__(
@@ -49,7 +49,7 @@ class Batches(Generic[Item, Result]):
 
 
 class _Queue(Generic[Item, Result]):
-    """The batches of one event loop. It does not hold the loop, which is the key it is found by."""
+    """The batches of one event loop. It has no reference to the loop, which is its weak key."""
 
     def __init__(
         self, work: Work[Item, Result], submit: Callable[..., Future[Any]], *, at_once: bool
@@ -69,28 +69,28 @@ class _Queue(Generic[Item, Result]):
         if is_first and self._at_once:
             self._start(loop)
         elif is_first:
-            # What other coroutines hand in during this turn of the loop joins the batch.
+            # Items that other coroutines submit during this turn of the loop join the batch.
             loop.call_soon(self._start, loop)
         return future
 
     def _start(self, loop: asyncio.AbstractEventLoop) -> None:
         try:
             self._submit(self._run, loop)
-        except Exception as error:  # noqa: BLE001 (handed to those who wait)
+        except Exception as error:  # noqa: BLE001 (passed to the waiting coroutines)
             _, waiting = self._take()
             with self._lock:
                 self._busy = False
             _deliver(waiting, error)
 
     def _take(self) -> tuple[list[Item], list[asyncio.Future[Result]]]:
-        """What was handed in meanwhile; the queue is no longer busy where that is nothing."""
+        """The items submitted meanwhile; the queue is no longer busy if there are none."""
         with self._lock:
             items, waiting = self._items, self._waiting
             self._items, self._waiting, self._busy = [], [], bool(items)
         return items, waiting
 
     def _run(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Work batch after batch until there is none left."""
+        """Process batch after batch until there is none left."""
         while True:
             items, waiting = self._take()
             if not items:
@@ -98,9 +98,9 @@ class _Queue(Generic[Item, Result]):
             outcome: Sequence[Result | Exception] | BaseException
             try:
                 outcome = self._work(items)
-            except BaseException as error:  # noqa: BLE001 (handed to those who wait)
+            except BaseException as error:  # noqa: BLE001 (passed to the waiting coroutines)
                 outcome = error
-            with contextlib.suppress(RuntimeError):  # the loop was closed meanwhile: nobody waits
+            with contextlib.suppress(RuntimeError):  # the loop was closed meanwhile, so nothing waits
                 loop.call_soon_threadsafe(_deliver, waiting, outcome)
 
 

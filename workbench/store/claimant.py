@@ -1,4 +1,4 @@
-"""Who claims questions: a name that tells whether its process still lives, as far as this machine can see."""
+"""The claimant of a request: a name that shows whether its process is still alive, as far as this machine can check."""
 
 from __future__ import annotations
 
@@ -14,31 +14,31 @@ _OPEN: set[str] = set()
 
 
 def new_claimant() -> str:
-    """A new name of this process: its machine, its number there, when it started, and 12 random digits."""
+    """A new name of this process: its machine, its number there, its start time, and 12 random digits."""
     name = f"{_machine()}:{os.getpid()}:{_started(os.getpid())}:{uuid.uuid4().hex[:12]}"
     _OPEN.add(name)
     return name
 
 
 def retire(claimant: str) -> None:
-    """Use a name no longer: its store is closed."""
+    """Release a name: its store is closed."""
     _OPEN.discard(claimant)
 
 
 def is_gone(claimant: str) -> bool:
-    """Whether it is known to claim nothing any more; False also where nobody here can know, as of another machine's."""
+    """Whether its process is known to have ended; False also if that cannot be checked, as for another machine's."""
     machine, number, started, _ = (*claimant.split(":"), "", "", "", "")[:4]
     if not machine or machine != _machine() or not number.isdecimal():
         return False
     if int(number) == os.getpid() and started == _started(os.getpid()):
         return claimant not in _OPEN
-    # Numbers are given again, so the time of the start has to agree, too.
+    # Process numbers are reused, so the start time has to agree, too.
     return _started(int(number)) != started
 
 
 @cache
 def _machine() -> str:
-    """This start of this machine, and the container whose numbers are meant; "" where the system does not tell."""
+    """The boot of this machine, and the container of the process numbers; "" if the system does not provide them."""
     try:
         boot = Path("/proc/sys/kernel/random/boot_id").read_text("ascii").strip()
         return f"{boot}-{Path('/proc/self/ns/pid').stat().st_ino}"
@@ -47,11 +47,11 @@ def _machine() -> str:
 
 
 def _started(number: int) -> str:
-    """When a process started, in the machine's ticks; "" of one that ended, or where the system does not tell."""
+    """When a process started, in the machine's ticks; "" if it ended, or if the system does not provide it."""
     try:
         status = Path(f"/proc/{number}/stat").read_text("utf-8", "replace")
     except OSError:
         return ""
-    # The name in parentheses may hold anything. Behind it: the state, and as the 20th field the start.
+    # The name in parentheses may contain anything. After it: the state, and as the 20th field the start.
     fields = status.rpartition(")")[2].split()
     return "" if fields[0] in {"Z", "X"} else fields[19]

@@ -1,8 +1,8 @@
-"""Which process asks a question: claims, so that two processes on one store do not pay for the same answer.
+"""Claims on requests, so that two processes on one store do not pay for the same reply.
 
-A claim is void when its claimant no longer stands among the claimants. A claimant counts a beat up while it holds claims;
-whoever waits for one whose process has ended, or whose beat stood still for `LEASE_SECONDS` of the waiting process's own
-monotonic clock, strikes it off. No time is ever compared with another machine's, or with a clock that can be set.
+A claim is void when its claimant is no longer listed among the claimants. A claimant increments a beat while it has claims.
+A waiting process removes a claimant whose process has ended, or whose beat did not change for `LEASE_SECONDS` of the waiting
+process's own monotonic clock. No time is ever compared with another machine's, or with a clock that can be set.
 """
 
 from __future__ import annotations
@@ -28,20 +28,20 @@ from workbench.store.schema import claimants, claims, replies
 __all__ = ["BEAT_SECONDS", "LEASE_SECONDS", "Claims"]
 
 LEASE_SECONDS = 30.0
-"""How long a claim holds whose claimant gives no sign of life. Ours: longer than a busy event loop is away."""
+"""Seconds after which a claim without a beat expires. Workbench limit: longer than a busy event loop is blocked."""
 BEAT_SECONDS = 5.0
-"""How often a claimant gives a sign of life while it holds claims."""
+"""Seconds between two beats of a claimant while it has claims."""
 _CHUNK = 500
 _DATABASES = frozenset({"sqlite", "postgresql"})
-"""Those whose INSERT can take over a void claim; on others each process asks for itself."""
+"""Databases whose INSERT can take over a void claim; on others each process sends its own request."""
 
 
 class Claims:
     """The claims of one open store.
 
     Args:
-        database: Where they are.
-        clock: Seconds since some moment, of this process.
+        database: The database.
+        clock: Seconds since an arbitrary moment, of this process.
     """
 
     def __init__(self, database: Database, clock: Callable[[], float] = time.monotonic) -> None:
@@ -57,7 +57,7 @@ class Claims:
         self._releases: Batches[str, None] = Batches(self._release, database.submit)
 
     async def claim(self, key: str) -> bool:
-        """Whether the caller is to ask: there is no answer under the key, and nobody else is asking.
+        """Whether the caller is to send the request: no reply is stored under the key, and no other process sends it.
 
         Raises:
             StoreError: The database failed.
@@ -65,7 +65,7 @@ class Claims:
         loop = asyncio.get_running_loop()
         claiming = loop.create_task(self._claims.add(key))
         try:
-            # Shielded: the claim of a caller that is cancelled is made all the same, and has to be given back.
+            # Shielded: a cancelled caller's claim is made nevertheless, and has to be released.
             granted = await asyncio.shield(claiming)
         except asyncio.CancelledError:
             claiming.add_done_callback(lambda done: self._give_back(done, key))
@@ -80,21 +80,21 @@ class Claims:
             self.release(key)
 
     def release(self, key: str) -> None:
-        """Give a claim back whose question got no answer. It is not waited for; a store that fails is tried again."""
+        """Release a claim whose request got no reply. Does not wait; a store that fails is tried again."""
         number = self._held.pop(key, None)
         if number is not None:
             self._left[key] = number
             releasing = asyncio.ensure_future(self._releases.add(key))
-            self._releasing.add(releasing)  # asyncio itself keeps no task alive
+            self._releasing.add(releasing)  # asyncio itself has no strong reference to a task
             releasing.add_done_callback(self._released)
 
     def _released(self, done: asyncio.Future[None]) -> None:
         self._releasing.discard(done)
         if not done.cancelled():
-            done.exception()  # a store that failed: whoever writes an answer is told
+            done.exception()  # a store that failed: `put` reports it
 
     def close(self) -> None:
-        """Leave the list of claimants, so that nobody waits for claims that are left."""
+        """Leave the list of claimants, so that no process waits for remaining claims."""
         retire(self._name)
         if not self._entered or self._process != os.getpid():
             return
@@ -103,17 +103,17 @@ class Claims:
         self._entered = False
 
     def settle(self, connection: Connection, keys: Sequence[str]) -> None:
-        """Take away the claims of answers, in the transaction that writes these."""
+        """Delete the claims of replies, in the transaction that writes these."""
         _delete(connection, self._held.keys() & set(keys))
 
     def settled(self, keys: Sequence[str]) -> None:
-        """Hold these no longer: the transaction of `settle` is committed."""
+        """Forget these: the transaction of `settle` is committed."""
         for key in keys:
             self._held.pop(key, None)
 
     def _own_name(self) -> str:
         if self._process != os.getpid():
-            # In a fork what is held is the parent's.
+            # In a fork the claims are the parent's.
             self._name, self._process, self._entered = new_claimant(), os.getpid(), False
             self._held, self._left, self._beating = {}, {}, weakref.WeakSet()
         return self._name
@@ -125,14 +125,14 @@ class Claims:
                 loop.call_later(BEAT_SECONDS, self._beat_on, loop)
                 return
         except StoreError:
-            pass  # closed or lost: whoever writes an answer is told
+            pass  # closed or lost: `put` reports it
         self._beating.discard(loop)
 
     def _beat(self) -> None:
-        # Errors go nowhere: the next beat tries again, and others ask for themselves where the store stays away.
+        # Errors are ignored: the next beat tries again, and others send their own requests if the store stays unavailable.
         name = self._own_name()
         with self._database.writing() as connection:
-            _enter(connection, name)  # again: it may have been struck off, by a process that saw no beat
+            _enter(connection, name)  # again: a process that saw no beat may have removed it
             raised = claimants.update().where(claimants.c.name == name).values(beat=claimants.c.beat + 1)
             connection.execute(raised)
         self._delete_left()
@@ -160,7 +160,7 @@ class Claims:
         return [granted.get(key) == place for place, key in enumerate(keys)]
 
     def _strike_off(self, connection: Connection, names: set[str]) -> None:
-        """Take claimants off the list whose process has ended, or whose lease is over."""
+        """Remove claimants whose process has ended, or whose lease is over."""
         if not names:
             return
         query = sa.select(claimants.c.name, claimants.c.beat).where(claimants.c.name.in_(sorted(names)))
@@ -173,7 +173,7 @@ class Claims:
     def _is_over(self, name: str, beat: int) -> bool:
         now = self._clock()
         last_beat, since = self._seen.get(name, (None, now))
-        if last_beat != beat or now < since:  # a clock that was set back would be waited for
+        if last_beat != beat or now < since:  # without the second, a clock that was set back would extend the wait
             self._seen[name] = (beat, now)
             return False
         return now - since > LEASE_SECONDS
@@ -183,10 +183,10 @@ class Claims:
         return [None] * len(keys)
 
     def _delete_left(self) -> None:
-        """Take away what was given back, also where the store failed at it earlier."""
+        """Delete released claims, also after an earlier failure of the store."""
         if not self._left:
             return
-        # In a transaction of its own: one that also inserts could wait for a process that waits for it.
+        # In a separate transaction: one that also inserts could wait for a process that waits for it.
         left = dict(self._left)
         rows = [{"done": key, "count": number} for key, number in sorted(left.items())]
         own = (claims.c.claimant == self._own_name(), claims.c.number == sa.bindparam("count"))
@@ -204,7 +204,7 @@ def _enter(connection: Connection, name: str) -> None:
 
 
 def _insert_claims(connection: Connection, rows: list[dict[str, Any]]) -> None:
-    """Claim each key that nobody holds, or somebody who was struck off."""
+    """Claim each key that is free, or whose claimant was removed."""
     statement = _insert_of(connection)(claims)
     taken = {name: statement.excluded[name] for name in ("claimant", "number")}
     void = claims.c.claimant.not_in(sa.select(claimants.c.name))
@@ -212,7 +212,7 @@ def _insert_claims(connection: Connection, rows: list[dict[str, Any]]) -> None:
 
 
 def _insert_of(connection: Connection) -> Any:
-    # Loaded for who needs it: PostgreSQL's alone takes a tenth of a second.
+    # Imported only if needed: PostgreSQL's dialect alone takes a tenth of a second.
     if connection.dialect.name == "sqlite":
         from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 
@@ -223,7 +223,7 @@ def _insert_of(connection: Connection) -> Any:
 
 
 def _claims_of(connection: Connection, keys: Sequence[str]) -> list[Any]:
-    """The claims of these keys, each with `answer`: its key where it is answered, else None."""
+    """The claims of these keys, each with `answer`: its key if a reply is stored, else None."""
     columns = (claims.c.key, claims.c.claimant, claims.c.number, replies.c.key.label("answer"))
     query = sa.select(*columns).select_from(claims.outerjoin(replies, replies.c.key == claims.c.key))
     chunks = (keys[start : start + _CHUNK] for start in range(0, len(keys), _CHUNK))

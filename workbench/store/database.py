@@ -27,22 +27,22 @@ __all__ = ["Database"]
 _THREADS = 4
 _WRITE = "workbench_write"
 _File = tuple[int, int]
-"""A file whatever its name: its device and its number there."""
+"""A file regardless of its name: its device and its number there."""
 _PARENTS: list[Engine] = []
-"""Engines that came through a fork: their connections are the parent's, and must not even be closed here."""
+"""Engines inherited through a fork: their connections are the parent's, and must not even be closed here."""
 
 
 class Database:
-    """An open database whose tables are ours and up to date.
+    """An open database with the workbench's tables, up to date.
 
-    Reads and writes are short transactions. Callable from any thread; after a fork the child connects anew.
+    Reads and writes are short transactions. Callable from any thread; after a fork the child opens new connections.
 
     Args:
-        address: Where it is.
-        timeout: Seconds to wait for another process's lock, or for a server to answer.
+        address: Its address.
+        timeout: Seconds to wait for another process's lock, or for a server to respond.
 
     Raises:
-        StoreError: It cannot be opened, or its tables are newer than ours.
+        StoreError: It cannot be opened, or its tables are newer than this release.
     """
 
     def __init__(self, address: Address, timeout: float) -> None:
@@ -60,7 +60,7 @@ class Database:
 
     def _start(self) -> None:
         self._pid = os.getpid()
-        # One connection holds a database in memory, so one thread at a time may be on it.
+        # One connection contains a database in memory, so one thread at a time may use it.
         self._turn: contextlib.AbstractContextManager[Any] = (
             threading.RLock() if self.address.memory else contextlib.nullcontext()
         )
@@ -75,7 +75,7 @@ class Database:
         with self._placed():
             with self.reading() as connection:
                 version = schema.version_of(connection)
-                # Before anything is changed: a newer release's store must stay as it is.
+                # Before anything is changed: a newer release's store must stay unchanged.
                 schema.refuse_newer(version)
                 _check_encoding(connection)
             if self.address.is_sqlite:
@@ -130,10 +130,10 @@ class Database:
         if self._pid != os.getpid():
             self._after_fork()
         if lost := self.lost:
-            # SQLite would go on writing into a file that nobody can find any more.
+            # SQLite would continue writing into a file that has no name any more.
             raise StoreError(
-                f"the store's file {lost}: nothing more can be kept in it", where=self.address.shown,
-                hint="put the file back, or open a store anew; a Workbench does when its cell runs again",
+                f"the store's file {lost}: nothing more can be stored in it", where=self.address.shown,
+                hint="put the file back, or open the store again; a Workbench does when its cell runs again",
             )  # fmt: skip
         return self._engine
 
@@ -158,7 +158,7 @@ class Database:
     def reading(self) -> Iterator[Connection]:
         """A connection for reads that belong together."""
         with translated(self.address, "the store cannot be read"):
-            engine = self.engine  # first: a fork takes new locks along with it
+            engine = self.engine  # first: a fork copies new locks
             with self._turn, transaction(), engine.connect() as connection:
                 yield connection
 
@@ -171,7 +171,7 @@ class Database:
                 yield connection
 
     def submit(self, work: Callable[..., Any], *arguments: Any) -> Future[Any]:
-        """Run `work` on a thread of the store's.
+        """Run `work` on one of the store's threads.
 
         Raises:
             StoreError: The store is closed.
@@ -214,7 +214,7 @@ def _dispose(engine: Engine, threads: ThreadPoolExecutor, pid: int) -> None:
 def _engine(address: Address, timeout: float) -> Engine:
     if not address.is_sqlite:
         return _server_engine(address, timeout)
-    # A database in memory lives in its one connection; another connection would open an empty one.
+    # A database in memory exists in its one connection; another connection would open an empty one.
     pool = StaticPool if address.memory else QueuePool
     arguments = {"timeout": timeout, "check_same_thread": False}
     engine = sa.create_engine(address.url, hide_parameters=True, poolclass=pool, connect_args=arguments)
@@ -240,12 +240,12 @@ def _server_engine(address: Address, timeout: float) -> Engine:
 
 
 def _server_settings(address: Address, timeout: float) -> dict[str, Any]:
-    """Settings of libpq that the address leaves open; other drivers have their own."""
+    """Settings of libpq that the address does not set; other drivers have different ones."""
     if address.url.get_driver_name() != "psycopg":
         return {}
     settings = {
         "connect_timeout": max(2, round(timeout)),
-        # A server that vanished without a word would else be waited for for hours.
+        # Otherwise a server that vanished silently would be waited for for hours.
         "tcp_user_timeout": max(2, round(timeout)) * 1000,
         "application_name": "grader-workbench",
     }
@@ -253,7 +253,7 @@ def _server_settings(address: Address, timeout: float) -> dict[str, Any]:
 
 
 def _set_up(connection: Any, _: Any) -> None:
-    connection.isolation_level = None  # the begin below is ours
+    connection.isolation_level = None  # `_begin` issues BEGIN itself
     # NORMAL: with the write-ahead log a commit outlives a killed process, and does not wait for the disk.
     for pragma in ("synchronous=NORMAL", "foreign_keys=ON"):
         connection.execute(f"PRAGMA {pragma}")
@@ -271,6 +271,6 @@ def _check_encoding(connection: Connection) -> None:
     encoding = connection.exec_driver_sql("SHOW server_encoding").scalar()
     if encoding != "UTF8":
         raise StoreError(
-            "the database cannot hold every text", found=f"encoding {encoding}", expected="encoding UTF8",
+            "the database cannot store every text", found=f"encoding {encoding}", expected="encoding UTF8",
             hint="CREATE DATABASE ... ENCODING 'UTF8' TEMPLATE template0",
         )  # fmt: skip

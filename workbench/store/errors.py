@@ -1,4 +1,4 @@
-"""What goes wrong with a database, in words; a password is never among them."""
+"""Errors of a database, with a hint; a password is never in the message."""
 
 from __future__ import annotations
 
@@ -17,30 +17,30 @@ __all__ = ["LabelledSinceError", "StoreError", "translated"]
 
 
 class LabelledSinceError(StoreError):
-    """A label cannot be taken back: another was kept after it. Nothing was changed."""
+    """A label cannot be undone: another was stored after it. Nothing was changed."""
 
 
 _SQLITE = (
     (
         "SQLITE_NOTADB",
-        "the file is no SQLite database",
-        "name another file; the store makes one that is not there",
+        "the file is not an SQLite database",
+        "name another file; the store creates a missing one",
     ),
     (
         "SQLITE_CORRUPT",
         "the database file is damaged",
-        "take a copy of it, then try `sqlite3 FILE .recover`; or move it away and start a new store",
+        "make a copy of it, then try `sqlite3 FILE .recover`; or move it away and start a new store",
     ),
-    ("SQLITE_BUSY", "another process holds the database", "wait for it to end, or raise timeout="),
+    ("SQLITE_BUSY", "the database is locked by another process", "wait for it to end, or raise timeout="),
     ("SQLITE_LOCKED", "the database is locked", "wait for the other work on it to end, or raise timeout="),
     (
         "SQLITE_FULL",
         "the disk is full, or the database has reached its size limit",
-        "make room; all that was confirmed before is kept",
+        "free space; everything confirmed before is stored",
     ),
     (
         "SQLITE_READONLY",
-        "the database can be read only",
+        "the database is read-only",
         "give yourself the right to write the file and its folder, or open a copy",
     ),
     (
@@ -54,26 +54,26 @@ _SQLITE = (
         "choose a file in a folder you may read and write",
     ),
     ("SQLITE_IOERR", "the disk failed while the database was read or written", "check the disk and its room"),
-    ("SQLITE_TOOBIG", "a text is too large for the database", "keep it elsewhere"),
+    ("SQLITE_TOOBIG", "a text is too large for the database", "store it elsewhere"),
 )
-"""SQLite's result codes (their common beginning), what they mean here, and the next step."""
+"""SQLite's result codes (their common prefix), what they mean here, and the next step."""
 
 _SERVER = (
-    ("password authentication failed", "the database server refused the password", "correct the password"),
-    ("no password supplied", "the database server wants a password", "put it into the address, or into PGPASSWORD"),
+    ("password authentication failed", "the database server rejected the password", "correct the password"),
+    ("no password supplied", "the database server requires a password", "put it into the address, or into PGPASSWORD"),
     ("does not exist", "the database server has no such database, user or table", "create it, or correct the address"),
-    ("Connection refused", "no database server answers there", "start it, or correct host and port"),
+    ("Connection refused", "no database server listens there", "start it, or correct host and port"),
     ("could not translate host name", "there is no such host", "correct the host in the address"),
     ("Name or service not known", "there is no such host", "correct the host in the address"),
     ("failed to resolve host", "there is no such host", "correct the host in the address"),
-    ("timeout expired", "the database server did not answer in time", "check host and port, or raise timeout="),
-    ("lock timeout", "another process holds what is to be written", "wait for it to end, or raise timeout="),
-    ("No space left", "the server's disk is full", "make room there; all that was confirmed before is kept"),
-    ("permission denied", "the database user lacks a right", "grant it: the store makes and writes its own tables"),
+    ("timeout expired", "the database server did not respond in time", "check host and port, or raise timeout="),
+    ("lock timeout", "locked by another process", "wait for it to end, or raise timeout="),
+    ("No space left", "the server's disk is full", "free space there; everything confirmed before is stored"),
+    ("permission denied", "the database user lacks a right", "grant it: the store creates and writes its own tables"),
 )  # fmt: skip
-"""Words of a server's message, what they mean here, and the next step."""
+"""Fragments of a server's message, what they mean here, and the next step."""
 
-_GONE = ("the database server went away", "see whether it runs, then do it again: the store connects anew")
+_GONE = ("the connection to the database server was lost", "check that it runs, then repeat the call: the store reconnects")
 
 
 @contextlib.contextmanager
@@ -81,8 +81,8 @@ def translated(address: Address, doing: str = "") -> Iterator[None]:
     """Raise what a database or its driver raises as a `StoreError`.
 
     Args:
-        address: Whose place is named and whose secrets are taken out of the driver's words.
-        doing: What was tried, for faults that are not known here.
+        address: The address to name, and whose secrets are removed from the driver's message.
+        doing: The failed operation, for unknown faults.
     """
     import sqlite3
 
@@ -93,7 +93,7 @@ def translated(address: Address, doing: str = "") -> Iterator[None]:
     except (SQLAlchemyError, sqlite3.Error, OSError) as error:
         cause = getattr(error, "orig", None) or error
         disconnected = isinstance(error, DBAPIError) and error.connection_invalidated
-        # None: the driver's own error holds the address, and SQLAlchemy's the values.
+        # None: the driver's own error contains the address, and SQLAlchemy's the values.
         raise _explained(cause, address, doing, disconnected=disconnected) from None
 
 
@@ -119,11 +119,11 @@ def _meaning(cause: BaseException, address: Address, *, disconnected: bool) -> t
 
 
 def place_problem(path: Path) -> tuple[str, str] | None:
-    """Why there can be no database file at a path, and the next step; None where there can."""
+    """Why there can be no database file at a path, and the next step; None if there can."""
     if path.exists() and not path.is_file() and not path.is_dir():
-        return "this is a pipe, a socket or a device, no database file", "name a regular file"
+        return "this is a pipe, a socket or a device, not a database file", "name a regular file"
     if path.is_dir():
-        return "this is a folder, no database file", f"name a file in it, such as {path / 'workbench.db'}"
+        return "this is a folder, not a database file", f"name a file in it, such as {path / 'workbench.db'}"
     if not path.parent.is_dir():
         return f"there is no folder {path.parent}", "make the folder, or choose an existing one"
     return None

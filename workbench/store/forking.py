@@ -1,7 +1,7 @@
-"""Forks wait for transactions: SQLite keeps its locks in the memory of the process, which the child gets as it is.
+"""Forks wait for transactions: SQLite keeps its locks in the memory of the process, which the child inherits unchanged.
 
-A child that is made in the midst of another thread's transaction would take the lock for held by a connection of its own,
-and would be told for ever that the database is locked.
+A child forked during another thread's transaction would take the lock for that of one of its own connections, and would
+always find the database locked.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from collections.abc import Iterator
 __all__ = ["transaction"]
 
 _PATIENCE = 5.0
-"""Seconds that a fork waits for transactions. Ours: they take milliseconds, unless another process holds the database."""
+"""Maximum seconds that a fork waits for transactions. Workbench limit: they take milliseconds unless another process locks."""
 
 
 class _Gate:
-    """Transactions under way, by thread; closed while a thread forks."""
+    """Open transactions, by thread; closed while a thread forks."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
@@ -30,7 +30,7 @@ class _Gate:
     def transaction(self) -> Iterator[None]:
         me = threading.get_ident()
         with self._changed:
-            # A thread that is in a transaction already goes on, since the fork waits for it.
+            # A thread that is in a transaction already continues, since the fork waits for it.
             self._changed.wait_for(lambda: not self._forking or me in self._inside)
             self._inside[me] += 1
         try:
@@ -53,7 +53,7 @@ class _Gate:
             self._changed.notify_all()
 
     def after_in_child(self) -> None:
-        # Anew: the threads inside, and whoever held the lock, are the parent's.
+        # New objects: the threads inside, and the lock's owner, are the parent's.
         self._changed, self._forking, self._inside = threading.Condition(), 0, Counter()
 
 
@@ -67,5 +67,5 @@ if hasattr(os, "register_at_fork"):
 
 
 def transaction() -> contextlib.AbstractContextManager[None]:
-    """A block that no fork falls into; one that another thread is at is waited for."""
+    """A block during which no fork starts; a fork waits for a thread inside it."""
     return _gate.transaction()

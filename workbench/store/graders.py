@@ -1,4 +1,4 @@
-"""Graders by key, with versions and locks, as Adaptive's `list`, `get`, `delete` and `lock` have them."""
+"""Graders by key, with versions and locks, as in Adaptive's `list`, `get`, `delete` and `lock`."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ class GraderEntry:
     """A key and its newest grader.
 
     Attributes:
-        key: What it is found by.
+        key: Its key.
         version: Counts from 1, also over deletions.
         kind: The grader's kind.
         name: The grader's name.
-        locked: Whether edits and deletion are refused.
-        created: When the key was created, the last time, in UTC.
+        locked: Whether edits and deletion are rejected.
+        created: When the key was last created, in UTC.
         updated: When it was last changed, in UTC.
     """
 
@@ -46,11 +46,11 @@ class GraderEntry:
 
 @dataclass(frozen=True)
 class GraderEvent:
-    """Something that was done to a key.
+    """A change of a key.
 
     Attributes:
         key: The key.
-        version: Its version from then on.
+        version: Its version after the change.
         action: "create", "edit", "delete", "lock" or "unlock".
         at: When, in UTC.
     """
@@ -62,24 +62,24 @@ class GraderEvent:
 
 
 class StoredGraders:
-    """The graders of a store. What is deleted or replaced stays in the history."""
+    """The graders of a store. Deleted and replaced ones stay in the history."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     def create(self, grader_key: str, grader: Grader) -> GraderEntry:
-        """Keep a grader under a new key. Its sources pass the five checks first, or nothing is kept.
+        """Store a grader under a new key. Its sources pass the five checks first, or nothing is stored.
 
         Args:
             grader_key: 1 to 200 printable characters.
-            grader: Any kind that has a spec. A judge is kept without its client.
+            grader: Any kind that has a spec. A judge is stored without its client.
 
         Raises:
             ValidationError: A `ValueError` that names the check and its message.
-            CaptureError: A grader that cannot be kept, such as a custom one without an import path.
+            CaptureError: A grader that cannot be stored, such as a custom one without an import path.
             StoreError: The key is in use.
         """
-        # Before the transaction: the proof runs the sandbox, and on SQLite nobody else could write meanwhile.
+        # Before the transaction: validation runs the sandbox, and on SQLite no other process could write meanwhile.
         record = self._record(grader_key, grader)
         with self._database.writing() as connection:
             head = _head(connection, grader_key)
@@ -96,7 +96,7 @@ class StoredGraders:
             return _entry(_head(connection, grader_key))
 
     def edit(self, grader_key: str, grader: Grader) -> GraderEntry:
-        """Keep a new version under a key, checked as in `create`; older ones stay, `get(key, version=...)`.
+        """Store a new version under a key, checked as in `create`; older ones stay, `get(key, version=...)`.
 
         Raises:
             ValidationError: As `create`.
@@ -111,7 +111,7 @@ class StoredGraders:
             return _entry(_head(connection, grader_key))
 
     def list(self) -> Listing[GraderEntry]:
-        """All graders by key, the newest version of each; what is deleted is not in it."""
+        """All graders by key, the newest version of each, without deleted ones."""
         query = sa.select(graders).where(~graders.c.deleted).order_by(graders.c.key)
         with self._database.reading() as connection:
             return Listing(map(_entry, connection.execute(query)))
@@ -126,19 +126,19 @@ class StoredGraders:
             return _entry(_present(_head(connection, grader_key, lock=False), grader_key))
 
     def get(self, grader_key: str, version: int | None = None, *, trust: bool = False) -> Grader:
-        """A grader. Nothing of it runs.
+        """A grader. None of it runs.
 
-        It counts as *imported*, as one read from a file: its source runs only where the kernel confines it,
-        unless it is trusted.
+        It counts as *imported*, as one read from a file: its source runs only under kernel confinement, unless it is
+        trusted.
 
         Args:
             grader_key: Its key.
-            version: Which; the newest by default. Older ones can be had of a deleted grader, too.
-            trust: Run its source even where the machine cannot confine it. Read it first.
+            version: The version; the newest by default. Older ones are available for a deleted grader, too.
+            trust: Run its source even if the machine cannot confine it. Read it first.
 
         Raises:
             StoreError: There is no such key or version.
-            FormatError: Of a kind that is not registered here, or changed by other hands.
+            FormatError: Of a kind that is not registered here, or modified outside the workbench.
         """
         query = sa.select(history.c.record, history.c.version)
         query = query.where(history.c.key == grader_key, history.c.record.is_not(None))
@@ -156,7 +156,7 @@ class StoredGraders:
         return read_record(row.record, where=place, trust=trust)
 
     def history(self, grader_key: str) -> Listing[GraderEvent]:
-        """All that was done to a key, oldest first, deletions included.
+        """All changes of a key, oldest first, deletions included.
 
         Raises:
             StoreError: There never was such a key.
@@ -169,7 +169,7 @@ class StoredGraders:
         return Listing(GraderEvent(key, version, action, _time(at)) for key, version, action, at in rows)
 
     def delete(self, grader_key: str) -> bool:
-        """Take a grader away; its history stays and its key can be created again. Always True, as Adaptive's.
+        """Delete a grader; its history stays and its key can be created again. Always True, as Adaptive's.
 
         Raises:
             StoreError: There is no such key, or it is locked.
@@ -181,7 +181,7 @@ class StoredGraders:
         return True
 
     def lock(self, grader_key: str, locked: bool = True) -> GraderEntry:
-        """Refuse edits and deletion from now on, or allow them again.
+        """Reject edits and deletion from now on, or allow them again.
 
         Raises:
             StoreError: There is no such key.
@@ -200,17 +200,17 @@ class StoredGraders:
         check_name("a grader's key", grader_key)
         if not isinstance(grader, Grader):
             raise TypeError(
-                f"a store keeps graders, not {type(grader).__name__}; @wb.grader makes one of a function"
+                f"a store contains graders, not {type(grader).__name__}; @wb.grader turns a function into one"
             )
         prove(grader)
         return write_record(grader)
 
 
 def check_name(subject: str, name: Any, *, empty: bool = False) -> None:
-    """Refuse a text that cannot be a name in a store.
+    """Reject a text that cannot be a name in a store.
 
     Raises:
-        StoreError: No text, empty (unless `empty`), longer than 200 characters, with hidden characters or
+        StoreError: Not a text, empty (unless `empty`), longer than 200 characters, with hidden characters or
             blanks around it.
     """
     valid = isinstance(name, str) and name.isprintable() and name == name.strip() and len(name) <= 200
@@ -222,7 +222,7 @@ def check_name(subject: str, name: Any, *, empty: bool = False) -> None:
 
 
 def _head(connection: Connection, key: str, *, lock: bool = True) -> Any:
-    """A key's row; locked until the end of the transaction where the database locks rows."""
+    """A key's row; locked until the end of the transaction if the database locks rows."""
     query = sa.select(graders).where(graders.c.key == key)
     return connection.execute(query.with_for_update() if lock else query).first()
 
@@ -250,7 +250,7 @@ def _unlocked(head: Any) -> Any:
 
 def _in_use(head: Any) -> StoreError:
     return StoreError(
-        f"there is a grader {head.key!r} already",
+        f"grader {head.key!r} already exists",
         found=f"version {head.version}{', locked' if head.locked else ''}",
         hint=f"edit({head.key!r}, grader) makes a new version of it",
     )
@@ -264,9 +264,9 @@ def _insert(connection: Connection, key: str, values: dict[str, Any]) -> None:
     try:
         connection.execute(graders.insert().values(key=key, **values))
     except IntegrityError:
-        # There was no row that could have been locked, so two may get here at once.
+        # There was no row that could have been locked, so two may get here simultaneously.
         raise StoreError(
-            f"there is a grader {key!r} already", found="another session made it at the same moment",
+            f"grader {key!r} already exists", found="another session created it at the same moment",
             hint=f"edit({key!r}, grader) makes a new version of it",
         ) from None  # fmt: skip
 

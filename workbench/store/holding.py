@@ -1,9 +1,9 @@
-"""Which label counts: the last one given to a text that was not taken back.
+"""The effective label: the last one given to a text that was not undone.
 
-The labels that one labeller gave one sample and digest are kept as a stack: the newest row is its top, and an undo adds
+The labels that one labeller gave one sample and digest are stored as a stack: the newest row is its top, and an undo adds
 a row that repeats the one below. A label by id alone counts for every text under that id. So a text has up to two
 stacks of a labeller (its own and that of the id), and an id alone has all of them. Of several tops, the label given
-last counts. An undo is no new label: what it brings back keeps the time at which it was first given.
+last counts. An undo is not a new label: the restored label keeps the time at which it was first given.
 """
 
 from __future__ import annotations
@@ -24,31 +24,31 @@ __all__ = ["Top", "first_given", "holding", "is_same", "key_of", "tops"]
 
 _CHUNK = 500
 _MANY = 5_000
-"""From so many samples on, all labels of the dataset are read at once."""
+"""Minimum number of samples for which all labels of the dataset are read in one query."""
 
 Top = tuple[int, Any]
-"""When a label was given, as the number of the row that gave it, and the row that keeps it now."""
+"""When a label was given, as the number of the row that gave it, and the row that now contains it."""
 
 
 def key_of(name: str) -> str:
-    """A sample's id as an index takes it: ids may be of any length."""
+    """A sample's id in the form of the index: ids may be of any length."""
     return hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def holding(
     connection: Connection, samples: Named, dataset: str, labeller: str | None = None
 ) -> dict[int, Top]:
-    """The label that counts for each sample that has one, by its position.
+    """The effective label of each sample that has one, by its position.
 
     Args:
         connection: To the store.
-        samples: The samples; one id may stand there with several texts.
-        dataset: Whose samples they are.
-        labeller: Whose labels; by default the last label, whoever gave it.
+        samples: The samples; one id may occur with several texts.
+        dataset: The samples' dataset.
+        labeller: Only this labeller's labels; by default the last label of any labeller.
     """
     by_id = tops(connection, samples.ids, dataset, labeller)
     places = [at for at, name in enumerate(samples.ids) if name in by_id]
-    # Making a text's digest means reading all of it, so only where a label has one to compare it with.
+    # A text's digest requires reading all of it, so it is computed only if a label has one to compare it with.
     with_digest = [at for at in places if any(row.digest for _, row in by_id[samples.ids[at]])]
     texts = dict(zip(with_digest, samples.digests_at(with_digest), strict=True))
     matching = {
@@ -65,8 +65,8 @@ def tops(
     Args:
         connection: To the store.
         names: The samples' ids; None for all of the dataset.
-        dataset: Whose samples they are.
-        labeller: Whose labels; everybody's by default.
+        dataset: The samples' dataset.
+        labeller: Only this labeller's labels; by default all labellers'.
     """
     where = _where(dataset, labeller)
     c = labels.c
@@ -76,7 +76,7 @@ def tops(
         if row.value != NONE:
             by_id.setdefault(name, []).append((row.id, row))
     if ambiguous := [name for name, candidates in by_id.items() if len(candidates) > 1]:
-        # Only here does it matter when a label that an undo brought back was given.
+        # Only here does the time of a label that an undo restored matter.
         all_rows = _rows(connection, ambiguous, sa.select(labels).where(*where), None)
         when = first_given(row for _, row in all_rows)
         for name in ambiguous:
@@ -85,7 +85,7 @@ def tops(
 
 
 def is_same(connection: Connection, row: Any, number: int) -> bool:
-    """Whether a row keeps the label that another row of its sample and labeller keeps, given once.
+    """Whether a row contains the label that another row of its sample and labeller contains, given once.
 
     Args:
         connection: To the store.
@@ -101,12 +101,12 @@ def is_same(connection: Connection, row: Any, number: int) -> bool:
 
 
 def first_given(rows: Iterable[Any]) -> dict[int, int]:
-    """Number of each row, to the number of the row that first gave the label it keeps.
+    """Number of each row, to the number of the row that first gave the label it contains.
 
     A row that was put names the top of its stack as the one before; one that an undo added names the one before that.
 
     Args:
-        rows: All rows of the samples they are of, by number.
+        rows: All rows of their samples, by number.
     """
     rows_by_number: dict[int, Any] = {}
     top: dict[tuple[str, str, str], Any] = {}
@@ -135,8 +135,8 @@ def _rows(
     Args:
         connection: To the store.
         names: The samples; None for all.
-        columns: What is selected.
-        among: Numbers of rows to keep to; None for any.
+        columns: The selected columns.
+        among: Only rows with these numbers; None for any.
     """
     parts = [None] if names is None or len(names) > _MANY else _parts(list(dict.fromkeys(names)))
     ids = None if names is None else set(names)
@@ -160,6 +160,6 @@ def _parts(names: Sequence[str]) -> list[Sequence[str]]:
 
 
 def _is_of(top: Top, text: str) -> bool:
-    """Whether a label counts for a text: their digests are the same, or one of them is not known."""
+    """Whether a label counts for a text: their digests are equal, or one of them is unknown."""
     digest = top[1].digest
     return not (digest and text) or digest == text

@@ -1,4 +1,4 @@
-"""One label as a store keeps it."""
+"""One label of a store."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["NONE", "WORDS", "Label", "label_of"]
 
 WORDS = {True: "good", False: "bad", None: "skip"}
 NONE = "none"
-"""What an undo of the first label leaves."""
+"""The label after the first one is undone."""
 _VALUES: dict[str, bool | None] = {word: value for value, word in WORDS.items()}
 
 
@@ -22,16 +22,16 @@ class Label:
 
     Attributes:
         sample: The sample's id.
-        labeller: Who.
+        labeller: The person or program that labelled.
         value: True good, False bad, None skipped.
-        note: What they wrote beside it.
+        note: The labeller's remark.
         at: When, in UTC.
-        withdrawn: Whether this is an undo that left no label.
-        drawn: How its row came to be labelled, such as "random"; "" where nobody says.
-        digest: What the sample said when it was labelled: 16 hexadecimal digits of its turns and tool calls. "" where
-            only its id was given, and for labels of stores before version 3: these hold for any text under the id.
+        withdrawn: Whether this is an undo after which no label remains.
+        drawn: How its row was chosen for labelling, such as "random"; "" if unknown.
+        digest: The text of the sample when it was labelled: 16 hexadecimal digits of its turns and tool calls. "" if
+            only its id was given, and for labels of stores before version 3: these count for any text under the id.
         id: Its number in the store.
-        before: Number of the label below it: the last one then of this labeller and digest. None for none.
+        before: Number of the label below it: the previous one of this labeller and digest. None for none.
     """
 
     sample: str

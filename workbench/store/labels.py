@@ -1,4 +1,4 @@
-"""People's labels, by dataset, sample and labeller."""
+"""Labels, by dataset, sample and labeller."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ __all__ = ["Label", "Labels"]
 
 
 class Labels:
-    """The labels of a store. The last one of a sample and labeller counts; all are kept.
+    """The labels of a store. The last one of a sample and labeller counts; all are stored.
 
     Every method takes `dataset`, a name of your choice, so that the samples of two datasets do not mix.
 
-    A label belongs to the text that was labelled: for a `Sample` or `Samples` only labels of what it says count, so that
+    A label belongs to the text that was labelled: for a `Sample` or `Samples` only labels of its text count, so that
     new completions under the ids of old ones have no labels. For ids alone, the last label given under an id counts.
     """
 
@@ -44,22 +44,22 @@ class Labels:
         self, samples: Which, value: Any, *, labeller: str = "", dataset: str = "", note: str | Sequence[str] = "",
         drawn: str = "",
     ) -> Label | None:  # fmt: skip
-        """Keep a label for each sample; all of them or, on an error, none. Returns when they are committed.
+        """Store a label for each sample; all of them or, on an error, none. Returns when they are committed.
 
         Args:
-            samples: One id or `Sample`, or several: `Samples` or ids. Of a sample the label keeps what it says.
+            samples: One id or `Sample`, or several: `Samples` or ids. For a sample the label includes a digest of its text.
             value: True good, False bad, None skipped; one for all or one each.
-            labeller: Who says so.
-            dataset: Whose samples they are.
+            labeller: The labeller's name.
+            dataset: The samples' dataset.
             note: A remark; one for all or one each.
-            drawn: How these rows were chosen, such as "random": labels of rows that were chosen for what a
-                grader said of them make its rates wrong.
+            drawn: How these rows were chosen, such as "random": labels of rows chosen because of a grader's scores
+                bias its error rates.
 
         Returns:
-            The label as it is kept, where one sample is given by itself; None for several.
+            The stored label if one sample is given by itself; None for several.
 
         Raises:
-            StoreError: A value that is none of these, or another number of them than of samples.
+            StoreError: A value that is none of these, or another number of values than of samples.
         """
         _check(labeller, dataset)
         check_name("how rows were drawn", drawn, empty=True)
@@ -78,15 +78,15 @@ class Labels:
     def undo(
         self, sample: str | Sample, *, labeller: str = "", dataset: str = "", only: Label | None = None
     ) -> Label | None:
-        """Go back to the label before the last one, of the same text; the one that holds now, None where there is none.
+        """Restore the label before the last one, of the same text; returns the effective one, None if there is none.
 
-        Again and again it goes further back. What was undone stays in the history.
+        Repeated calls go further back. Undone labels stay in the history.
 
         Args:
-            sample: Its id, or the `Sample`: then labels of what it says are gone through.
-            labeller: Whose label.
-            dataset: Whose sample it is.
-            only: Take this label back and no other: somebody else of the same name may have labelled since.
+            sample: Its id, or the `Sample`: then only labels of its text are undone.
+            labeller: The labeller's name.
+            dataset: The sample's dataset.
+            only: Undo this label and no other: another user of the same name may have labelled since.
 
         Raises:
             StoreError: There is no label to undo, or `only` is not the last one any more; nothing was changed.
@@ -111,14 +111,14 @@ class Labels:
         return label_of(now_held[0][1]) if now_held else None
 
     def get(self, samples: Which, *, labeller: str | None = None, dataset: str = "") -> list[bool | None]:
-        """One label a sample, in the samples' order: True good, False bad, None skipped or not labelled.
+        """One label per sample, in the samples' order: True good, False bad, None skipped or not labelled.
 
-        This is what `labels=` of a run or a report takes.
+        This is the format of `labels=` of a run or a report.
 
         Args:
             samples: As in `put`.
-            labeller: Whose; by default the last word, whoever said it.
-            dataset: Whose samples they are.
+            labeller: Only this labeller's labels; by default the last label of any labeller.
+            dataset: The samples' dataset.
         """
         selection = named(samples)
         return self._values(selection, labeller, dataset)
@@ -126,13 +126,13 @@ class Labels:
     def latest(
         self, samples: Which | None = None, *, labeller: str | None = None, dataset: str = ""
     ) -> Mapping[str, Label]:
-        """The label that holds for each sample that has one, skips included; all samples of the dataset by default.
+        """The effective label of each sample that has one, skips included; all samples of the dataset by default.
 
         Args:
-            samples: As in `put`, or what this returned before. Of an id that is given with several texts the last label
-                of any of these.
-            labeller: Whose; by default the last word, whoever said it.
-            dataset: Whose samples they are.
+            samples: As in `put`, or an earlier result of this method. Of an id that is given with several texts the last
+                label of any of these.
+            labeller: Only this labeller's labels; by default the last label of any labeller.
+            dataset: The samples' dataset.
         """
         selection = None if samples is None else named(samples)
         _check(labeller or "", dataset)
@@ -149,7 +149,7 @@ class Labels:
         return {name: label_of(row) for name, (_, row) in last.items()}
 
     def columns(self, samples: Which, *, dataset: str = "") -> pd.DataFrame:
-        """One line a sample in order (index: ids), a column a labeller: True, False or None."""
+        """One row per sample in order (index: ids), one column per labeller: True, False or None."""
         import pandas as pd
 
         from workbench.safe_frame import SafeFrame
@@ -167,18 +167,18 @@ class Labels:
         return [label_of(labels_[at][1]).value if at in labels_ else None for at in range(len(selection.ids))]
 
     def labellers(self, *, dataset: str = "") -> list[str]:
-        """Who labelled, sorted."""
+        """The labellers, sorted."""
         query = sa.select(labels.c.labeller).where(labels.c.dataset == dataset).distinct()
         with self._database.reading() as connection:
             return sorted(connection.execute(query).scalars())
 
     def datasets(self) -> list[str]:
-        """Which datasets have labels, sorted."""
+        """The datasets that have labels, sorted."""
         with self._database.reading() as connection:
             return sorted(connection.execute(sa.select(labels.c.dataset).distinct()).scalars())
 
     def history(self, sample: str | Sample, *, dataset: str = "") -> Listing[Label]:
-        """All that was ever said of a sample, oldest first, whatever it said then; an undo repeats what holds since."""
+        """All labels of a sample, oldest first, of all its texts; an undo repeats the label it restores."""
         (name,) = named(sample).ids
         query = sa.select(labels).where(labels.c.dataset == dataset, labels.c.sample_key == key_of(name))
         with self._database.reading() as connection:
@@ -234,14 +234,14 @@ def _row(name: str, dataset: str, labeller: str) -> dict[str, Any]:
 
 
 def _insert(connection: Connection, row: Mapping[str, Any]) -> int:
-    """Add a row; its number."""
+    """Add a row; returns its number."""
     key = connection.execute(labels.insert().values(row)).inserted_primary_key
     assert key is not None
     return int(key[0])
 
 
 def _rounds(ids: Sequence[str], entries: Sequence[dict[str, str]]) -> Iterable[list[int]]:
-    """Places to label at once: of a text that is given again, the label goes on top of the one before."""
+    """Groups of entries to label in one statement: of a repeated text, the label goes on top of the one before."""
     counts: Counter[tuple[str, str]] = Counter()
     rounds: dict[int, list[int]] = {}
     for at, (name, entry) in enumerate(zip(ids, entries, strict=True)):
@@ -254,7 +254,7 @@ def _rounds(ids: Sequence[str], entries: Sequence[dict[str, str]]) -> Iterable[l
 def _rows(
     connection: Connection, entries: Sequence[tuple[str, dict[str, str]]], owner: tuple[str, str]
 ) -> list[dict[str, Any]]:
-    """What is to be added, each on top of the last label of the same text, where that was not taken back.
+    """The rows to add, each on top of the last label of the same text, if that was not undone.
 
     Args:
         connection: To the store.
@@ -272,12 +272,12 @@ def _rows(
 
 def _labelled_since(name: str, last: Any) -> LabelledSinceError:
     if last is None:
-        return LabelledSinceError(f"the label of sample {name!r} was taken back elsewhere"[:300])
+        return LabelledSinceError(f"the label of sample {name!r} was undone in another session"[:300])
     label = label_of(last)
     return LabelledSinceError(
-        f"sample {name!r} was labelled again elsewhere since"[:300],
+        f"sample {name!r} was labelled again in another session"[:300],
         found=f"{'skipped' if label.value is None else WORDS[label.value]}, at {label.at:%Y-%m-%d %H:%M:%S} UTC",
-        hint="that label stays; label the sample anew to change it",
+        hint="that label stays; label the sample again to change it",
     )
 
 

@@ -26,7 +26,7 @@ class Listing(tuple[Entry, ...]):
 
     @property
     def frame(self) -> pd.DataFrame:
-        """One line a record."""
+        """One row per record."""
         from workbench.safe_frame import SafeFrame
 
         return SafeFrame(
@@ -59,7 +59,7 @@ def _names(records: Sequence[Any]) -> list[str]:
 
 
 def _numbers(records: Sequence[Any]) -> set[int]:
-    """Places of the columns that hold numbers."""
+    """Indices of the numeric columns."""
     first = [getattr(records[0], name) for name in _names(records)]
     return {at for at, value in enumerate(first) if isinstance(value, int) and not isinstance(value, bool)}
 

@@ -1,4 +1,4 @@
-"""Samples as a caller names them: by id alone, or with what they say."""
+"""Samples named by the caller: by id alone, or with digests of their texts."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Named:
 
     Attributes:
         ids: Their ids, in the caller's order.
-        digests_at: Digests of the texts of the samples at these places; "" where only the id is known.
+        digests_at: Digests of the texts of the samples at these indices; "" if only the id is known.
     """
 
     ids: list[str]
@@ -44,7 +44,7 @@ def named(samples: Any) -> Named:
     """Samples in any of the forms that `Which` lists.
 
     Raises:
-        StoreError: An id that is no text, or in a mapping a value that is no digest.
+        StoreError: An id that is not a text, or in a mapping a value that is not a digest.
     """
     if isinstance(samples, Samples):
         return Named([str(name) for name in samples.ids], lambda rows: digests_of(samples, rows))
@@ -66,7 +66,7 @@ def _known_digest(value: Any) -> str:
     if isinstance(digest, str) and _DIGEST.fullmatch(digest):
         return digest
     raise StoreError(
-        "a mapping of samples names what each says",
+        "a mapping of samples must contain the digest of each text",
         found=repr(value)[:80],
         expected='16 hexadecimal digits, "" where they are not known, or a Label',
         hint="for ids alone give a list of them",

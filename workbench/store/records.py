@@ -1,8 +1,8 @@
 """A grader as the JSON text of its row, and back: the record of the native file format.
 
-A record holds what `grader.spec()` says and the proof of its source. What is for the reader to judge (whose
-source it is, whom to trust) is left out: a grader out of a store counts as *imported*, as one out of a file
-does, because whoever can write the database can write any source into it.
+A record contains `grader.spec()` and the validation of its source. What the reader has to decide (whether it is imported,
+whom to trust) is omitted: a grader from a store counts as *imported*, as one from a file does, because everyone who can
+write the database can write any source into it.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ __all__ = ["prove", "read_record", "write_record"]
 
 
 def prove(grader: Grader) -> None:
-    """Refuse a grader that has a source which does not pass the five checks; one not yet checked is checked now.
+    """Reject a grader whose source does not pass the five checks; one not yet checked is checked now.
 
     Raises:
         ValidationError: A `ValueError` that names the check and its message.
-        IsolationError: Imported source where the machine cannot confine it.
+        IsolationError: Imported source on a machine that cannot confine it.
     """
     for part in parts(grader):
         if isinstance(part, SandboxedGrader):
@@ -30,34 +30,34 @@ def prove(grader: Grader) -> None:
 
 
 def write_record(grader: Grader) -> str:
-    """The record of a grader, proved to read as the grader it was.
+    """The record of a grader, verified to restore the same grader.
 
     Raises:
-        CaptureError: It has no form that can be kept, such as a function of a notebook without source.
-        StoreError: It holds what JSON cannot say.
+        CaptureError: It cannot be serialised, such as a function of a notebook without source.
+        StoreError: It contains values that JSON does not support.
     """
     text = to_json(record_of(grader))
     reread = read_record(text, where=f"grader {grader.name!r}", own=True)
     if to_json(spec_of(reread)) != to_json(spec_of(grader)):
         raise StoreError(
-            f"grader {grader.name!r} would not come back as it is", found=f"a {grader.kind} grader with fields JSON changes",
+            f"grader {grader.name!r} cannot be restored unchanged", found=f"a {grader.kind} grader with fields JSON changes",
             hint="give its fields plain values: texts, numbers, lists and dicts with text keys",
         )  # fmt: skip
     return text
 
 
 def read_record(text: str, *, where: str, trust: bool = False, own: bool = False) -> Grader:
-    """The grader of a record, marked as imported. Nothing of it runs.
+    """The grader of a record, marked as imported. None of it runs.
 
     Args:
         text: The record.
-        where: Its place, for errors.
-        trust: Its sources may run even where the machine cannot confine them.
+        where: Its location, for errors.
+        trust: Its sources may run even if the machine cannot confine them.
         own: Whether this process has just written it.
 
     Raises:
         FormatError: Of a kind that is not registered here, or changed after it was stored.
-        StoreError: No record at all.
+        StoreError: Not a record.
     """
     try:
         record = from_json(text)

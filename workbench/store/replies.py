@@ -1,4 +1,4 @@
-"""Judges' answers by the key of their question, so that none is paid for twice."""
+"""Judges' replies by the key of their request, so that none is paid for twice."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from workbench.store.texts import from_json, read, storable, to_json
 __all__ = ["Replies"]
 
 _CHUNK = 500
-"""Keys of one SELECT at most; SQLite before 3.32 takes 999 values, Oracle 1,000."""
+"""Maximum keys of one SELECT; SQLite before 3.32 takes 999 values, Oracle 1,000."""
 _SIZES = (1, 4, 16, 64, 128, 256, _CHUNK)
 """Lengths of the lists in statements: a shorter list is filled up, so that few statements serve all."""
 
@@ -33,10 +33,10 @@ class _Row(NamedTuple):
 
 
 class Replies:
-    """Answers kept in a database: `get`, `put`, `claim` and `release` for judges, the rest for people.
+    """Replies stored in a database: `get`, `put`, `claim` and `release` for judges, the rest for users.
 
-    Those four belong on an event loop, any one; calls made together become one statement or one transaction
-    on a thread of the store's.
+    Those four must be called on an event loop, any one; calls made together become one statement or one transaction
+    on one of the store's threads.
     """
 
     def __init__(self, database: Database) -> None:
@@ -46,47 +46,47 @@ class Replies:
         self._puts: Batches[_Row, None] = Batches(self._write, database.submit, at_once=True)
 
     async def get(self, key: str) -> Reply | None:
-        """The answer under a key, None where there is none.
+        """The reply under a key, None if there is none.
 
         Raises:
-            StoreError: The database failed, or this is no key.
+            StoreError: The database failed, or the key is invalid.
         """
         _check_key(key)
         return await self._gets.add(key)
 
     async def put(self, key: str, reply: Reply, *, model: str) -> None:
-        """Keep an answer, in place of an earlier one; returns when it is committed.
+        """Store a reply, replacing an earlier one; returns when it is committed.
 
-        A caller that is cancelled meanwhile leaves the answer in the database all the same: it was paid for.
+        If the caller is cancelled meanwhile, the reply is stored nevertheless: it was paid for.
 
         Raises:
-            StoreError: The database failed, or JSON cannot say what `raw` holds.
+            StoreError: The database failed, or `raw` contains a value that JSON does not support.
         """
         _check_key(key)
         await self._puts.add(_Row(key, _values(key, reply, model)))
 
     async def claim(self, key: str) -> bool:
-        """Whether the caller is to ask for this answer: it is not there, and no process on this store asks for it.
+        """Whether the caller is to request this reply: it is not stored, and no process on this store is requesting it.
 
-        False: get it, and where it is still not there, claim it again a little later. A claim ends with `put`, with
-        `release`, or when its process gave no sign of life for 30 seconds.
+        False: get it, and if it is still missing, claim it again a little later. A claim ends with `put`, with
+        `release`, or when its process sent no beat for 30 seconds.
 
         Raises:
-            StoreError: The database failed, or this is no key.
+            StoreError: The database failed, or the key is invalid.
         """
         _check_key(key)
         return await self._claims.claim(key)
 
     def release(self, key: str) -> None:
-        """Give a claim back whose question got no answer; nothing where there is none. Belongs on the event loop."""
+        """Release a claim whose request got no reply, if there is one. Must be called on the event loop."""
         self._claims.release(key)
 
     def leave(self) -> None:
-        """Give all claims back, as the store is being closed."""
+        """Release all claims, as the store is being closed."""
         self._claims.close()
 
     def count(self, model: str | None = None) -> int:
-        """How many answers are kept, of one model or of all."""
+        """The number of stored replies, of one model or of all."""
         with self._database.reading() as connection:
             return int(
                 connection.execute(
@@ -95,7 +95,7 @@ class Replies:
             )
 
     def clear(self, model: str | None = None) -> int:
-        """Forget the answers of one model, or all; how many there were."""
+        """Delete the replies of one model, or all; returns how many there were."""
         with self._database.writing() as connection:
             return connection.execute(replies.delete().where(*_of(model))).rowcount
 
@@ -135,7 +135,7 @@ class Replies:
         return str(query.compile(dialect=self._database.engine.dialect)), names
 
     def _write(self, rows: Sequence[_Row]) -> Sequence[None]:
-        # One row a key, the last; in one order everywhere, or two processes could wait for each other.
+        # One row per key, the last; in one order everywhere, or two processes could wait for each other.
         last = {row.key: row.values for row in rows}
         values = [last[key] for key in sorted(last)]
         with self._database.writing() as connection:
@@ -147,12 +147,12 @@ class Replies:
 
 def _upsert(connection: Connection, values: list[dict[str, Any]]) -> None:
     insert: Any
-    # Loaded for who needs it: PostgreSQL's alone takes a tenth of a second.
+    # Imported only if needed: PostgreSQL's dialect alone takes a tenth of a second.
     if connection.dialect.name == "sqlite":
         from sqlalchemy.dialects.sqlite import insert
     elif connection.dialect.name == "postgresql":
         from sqlalchemy.dialects.postgresql import insert
-    else:  # SQL has no upsert that all databases know: delete and insert
+    else:  # SQL has no upsert that all databases support: delete and insert
         keys = [row["key"] for row in values]
         connection.execute(replies.delete().where(replies.c.key.in_(keys)))
         connection.execute(replies.insert(), values)
@@ -169,8 +169,8 @@ def _of(model: str | None) -> list[sa.ColumnElement[bool]]:
 def _check_key(key: str) -> None:
     if not (isinstance(key, str) and 0 < len(key) <= 255 and key.isascii() and key.isprintable()):
         raise StoreError(
-            "an answer's key must be 1 to 255 printable ASCII characters", found=repr(key)[:80],
-            hint="workbench.judges.asking.reply_store.content_key makes one",
+            "a reply's key must be 1 to 255 printable ASCII characters", found=repr(key)[:80],
+            hint="workbench.judges.asking.reply_store.content_key creates one",
         )  # fmt: skip
 
 
@@ -189,13 +189,13 @@ def _values(key: str, reply: Reply, model: str) -> dict[str, Any]:
 
 
 def _reply(text: str, rest: str) -> Reply | StoreError:
-    """The answer of a row; one that cannot be read is an error for its own key only."""
+    """The reply of a row; one that cannot be read is an error for its own key only."""
     try:
-        # Most rows hold no escaped text, and can do without `read`.
+        # Most rows contain no escaped text, and can do without `read`.
         raw, usage = json.loads(rest) if rest[0] == "[" else from_json(rest)
         return Reply(read(text), None if usage is None else Usage(**usage), raw)
     except (ValueError, TypeError, LookupError) as error:
         return StoreError(
-            "a kept answer cannot be read", found=f"{type(error).__name__}: {error}"[:200],
-            hint="the database was changed by other hands, or is damaged; replies.clear() forgets the answers",
+            "a stored reply cannot be read", found=f"{type(error).__name__}: {error}"[:200],
+            hint="the database was modified outside the workbench, or is damaged; replies.clear() deletes the replies",
         )  # fmt: skip

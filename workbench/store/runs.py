@@ -36,14 +36,14 @@ class Run:
     Attributes:
         id: Its number in the store.
         at: When it was stored, in UTC.
-        name: What you called it.
-        dataset: What you called the data.
+        name: Its name, given by the user.
+        dataset: The dataset's name, given by the user.
         rows: Number of rows.
         graders: Names of the graders, in order.
-        tokens: Tokens of all its judges, None where unknown.
-        cost: US dollars of all its judges, as far as known; None where nothing is.
+        tokens: Tokens of all its judges, None if unknown.
+        cost: US dollars of all its judges, as far as known; None if nothing is known.
         sources: Hash of each grader's source, by name.
-        findings: What was found.
+        findings: The findings.
     """
 
     id: int
@@ -60,7 +60,7 @@ class Run:
 
     @property
     def summary(self) -> pd.DataFrame:
-        """One line a grader, as `report.summary` was."""
+        """One row per grader, as in `report.summary`."""
         import pandas as pd
 
         from workbench.safe_frame import SafeFrame
@@ -77,15 +77,15 @@ class Runs:
         self._database = database
 
     def add(self, report: Report, name: str = "", *, dataset: str = "") -> Run:
-        """Keep a report's summary.
+        """Store a report's summary.
 
         Args:
-            report: What a run returned.
-            name: What to call it, such as "prompt 2".
-            dataset: What to call the data.
+            report: The result of a run.
+            name: A name for it, such as "prompt 2".
+            dataset: A name for the data.
 
         Raises:
-            TypeError: This is no report.
+            TypeError: Not a report.
         """
         if not isinstance(report, Report):
             raise TypeError(f"a run is stored by its report, not by {type(report).__name__}")
@@ -99,8 +99,8 @@ class Runs:
         """Runs, the newest first.
 
         Args:
-            dataset: What the data was called; all by default.
-            limit: The most runs to read; all by default.
+            dataset: The dataset's name; all by default.
+            limit: Maximum number of runs to read; all by default.
         """
         query = sa.select(runs).order_by(runs.c.id.desc()).limit(limit)
         if dataset is not None:
@@ -167,7 +167,7 @@ def _plain(value: Any) -> Any:
 
 
 def _filled(cells: list[Any]) -> list[Any]:
-    """A column with NaN for null where it is one of numbers."""
+    """A column with NaN for null if it is numeric."""
     return (
         cells
         if any(isinstance(cell, str) for cell in cells)

@@ -1,8 +1,8 @@
 """The store's tables, and how those of an older store are brought up to date.
 
-A new database gets the tables below. One of an older version goes through the steps from its version to
-ours, all in one transaction: it ends as it was or as it should be. Whoever changes a table raises
-`VERSION` by one and adds the step to `STEPS`.
+A new database gets the tables below. One of an older version is upgraded by the steps from its version to the current one,
+all in one transaction: it ends unchanged or up to date. To change a table, raise `VERSION` by one and add the step to
+`STEPS`.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ __all__ = [
 VERSION = 5
 
 _ADVISORY_LOCK = 0x67726164
-"""PostgreSQL: two processes that prepare one database do it one after the other. The number is ours ("grad")."""
+"""PostgreSQL: two processes that prepare one database do it one after the other. The number is "grad" in ASCII."""
 _LABELS_LOCK = _ADVISORY_LOCK + 1
-"""PostgreSQL: so with two that write labels, as each reads the last one first."""
+"""PostgreSQL: the same for two that write labels, as each reads the last one first."""
 
 metadata = sa.MetaData()
 _KEY = sa.String(255)
@@ -62,7 +62,7 @@ graders = sa.Table(
     sa.Column("created", _TIME, nullable=False),
     sa.Column("updated", _TIME, nullable=False),
 )
-"""Today's state of each key."""
+"""Current state of each key."""
 history = sa.Table(
     "workbench_grader_history",
     metadata,
@@ -73,7 +73,7 @@ history = sa.Table(
     sa.Column("record", sa.Text),
     sa.Column("at", _TIME, nullable=False),
 )
-"""All that was done to each key; `record` is the grader where one was stored. Rows are added, never changed."""
+"""All changes of a key; `record` is the grader if one was stored. Rows are added, never changed."""
 replies = sa.Table(
     "workbench_replies",
     metadata,
@@ -92,7 +92,7 @@ claimants = sa.Table(
     sa.Column("name", _KEY, primary_key=True),
     sa.Column("beat", sa.BigInteger, nullable=False),
 )
-"""Who asks questions; `beat` is counted up as a sign of life."""
+"""Processes that send requests; `beat` is incremented as a sign of life."""
 claims = sa.Table(
     "workbench_claims",
     metadata,
@@ -100,7 +100,7 @@ claims = sa.Table(
     sa.Column("claimant", _KEY, nullable=False),
     sa.Column("number", sa.BigInteger, nullable=False),
 )
-"""Questions being asked, by the key of their answer; `number` counts the claimant's calls."""
+"""Requests in flight, by the key of their reply; `number` counts the claimant's calls."""
 labels = sa.Table(
     "workbench_labels",
     metadata,
@@ -117,8 +117,8 @@ labels = sa.Table(
     sa.Column("digest", sa.String(64), nullable=False, server_default=""),
     sa.Index("workbench_labels_by_text", "dataset", "labeller", "sample_key", "digest", "id"),
 )
-"""Rows are added, never changed: the last of a sample, text and labeller holds. `before` is what an undo returns to,
-`drawn` how the row came to be labelled, `digest` what the sample said ("" where nobody knows)."""
+"""Rows are added, never changed: the last of a sample, text and labeller counts. `before` is the row that an undo restores,
+`drawn` how the row was chosen for labelling, `digest` the text of the sample ("" if unknown)."""
 runs = sa.Table(
     "workbench_runs",
     metadata,
@@ -144,13 +144,13 @@ views = sa.Table(
 
 
 def _add_drawn(connection: Connection) -> None:
-    """Version 2: how a label's row was drawn; of older labels nobody knows."""
+    """Version 2: how a label's row was drawn; unknown for older labels."""
     kind = _KEY.compile(connection.dialect)
     connection.exec_driver_sql(f"ALTER TABLE {labels.name} ADD COLUMN drawn {kind} NOT NULL DEFAULT ''")
 
 
 def _add_digest(connection: Connection) -> None:
-    """Version 3: what a label's sample said; of older labels nobody knows."""
+    """Version 3: a digest of a label's text; unknown for older labels."""
     kind = sa.String(64).compile(connection.dialect)
     for statement in (
         f"ALTER TABLE {labels.name} ADD COLUMN digest {kind} NOT NULL DEFAULT ''",
@@ -166,7 +166,7 @@ def _add_views(connection: Connection) -> None:
 
 
 def _add_claims(connection: Connection) -> None:
-    """Version 5: who asks which question."""
+    """Version 5: claims on requests."""
     claimants.create(connection)
     claims.create(connection)
 
@@ -177,18 +177,18 @@ STEPS: dict[int, Callable[[Connection], None]] = {
     4: _add_views,
     5: _add_claims,
 }
-"""Version reached to what makes it out of the one before."""
+"""Version, to the step that upgrades to it from the one before."""
 
 _MOST = 10**15  # sums of thousands of these still fit a column
 
 
 def now() -> str:
-    """The time in UTC, as all tables have it: it sorts as text."""
+    """The time in UTC, as in all tables: it sorts as text."""
     return datetime.now(UTC).isoformat(timespec="microseconds")
 
 
 def count_or_none(value: int | None) -> int | None:
-    """A count as a column takes it; None for one that no column takes."""
+    """A count as a column stores it; None for one that is too large."""
     return value if value is not None and abs(value) <= _MOST else None
 
 
@@ -199,10 +199,10 @@ def lock_labels(connection: Connection) -> None:
 
 
 def version_of(connection: Connection) -> int:
-    """The version of a database's tables, 0 where there are none.
+    """The version of a database's tables, 0 if there are none.
 
     Raises:
-        StoreError: The mark cannot be read.
+        StoreError: The version cannot be read.
     """
     if not sa.inspect(connection).has_table(meta.name):
         return 0
@@ -215,14 +215,14 @@ def version_of(connection: Connection) -> int:
 
 
 def prepare(connection: Connection) -> None:
-    """Make the tables, or bring older ones up to date. Runs inside one write transaction.
+    """Create the tables, or upgrade older ones. Runs inside one write transaction.
 
     Raises:
-        StoreError: The tables are newer than this release knows.
+        StoreError: The tables are newer than this release supports.
     """
     if connection.dialect.name == "postgresql":
         connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_ADVISORY_LOCK)))
-    # Read again behind the lock: another process may have brought the tables up to date meanwhile.
+    # Read again under the lock: another process may have upgraded the tables meanwhile.
     version = version_of(connection)
     refuse_newer(version)
     if version == 0:
@@ -236,7 +236,7 @@ def prepare(connection: Connection) -> None:
 
 
 def refuse_newer(version: int) -> None:
-    """Refuse tables of a later release; nothing was touched."""
+    """Reject tables of a later release; nothing was changed."""
     if version > VERSION:
         raise StoreError(
             "the store was made by a newer workbench",

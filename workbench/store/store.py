@@ -1,4 +1,4 @@
-"""`open_store` and what it opens."""
+"""`open_store` and the class it returns."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ __all__ = ["Store", "open_store"]
 
 
 def open_store(url: str | os.PathLike[str] = "sqlite:///workbench.db", *, timeout: float = 10.0) -> Store:
-    """Open a store, made when it is not there.
+    """Open a store; a missing one is created.
 
     Args:
         url: A file ("workbench.db", a `Path`), or any SQLAlchemy URL: "sqlite:///workbench.db",
             "postgresql://user@host/database" (needs `pip install 'grader-workbench[postgres]'`), "sqlite://"
-            for one in memory. A relative file stays where it is when the working directory changes.
-        timeout: Seconds to wait for another process's lock, or for a server to answer.
+            for one in memory. A relative file is resolved once against the working directory.
+        timeout: Seconds to wait for another process's lock, or for a server to respond.
 
     Raises:
-        StoreError: It cannot be opened; the message says why and what to do, never a password.
-        ValueError: A timeout that is no positive number.
+        StoreError: It cannot be opened; the message has the reason and a hint, never a password.
+        ValueError: A timeout that is not a positive number.
 
     Example:
         >>> import workbench as wb
@@ -42,17 +42,17 @@ def open_store(url: str | os.PathLike[str] = "sqlite:///workbench.db", *, timeou
 
 
 class Store:
-    """Graders, judges' answers, labels, run summaries and saved views in one database. See `open_store`.
+    """Graders, judges' replies, labels, run summaries and saved views in one database. See `open_store`.
 
-    Several notebooks may use one store at once. Its methods are synchronous and may be called from any thread;
-    only `replies.get` and `replies.put` are coroutines. What a method has returned for is committed: it survives
-    the process being killed. (SQLite's own copy on disk may lag at a power cut; it is then some seconds old, and
-    whole.)
+    Several notebooks may use one store concurrently. Its methods are synchronous and may be called from any thread;
+    only `replies.get` and `replies.put` are coroutines. When a method has returned, its change is committed: it survives
+    the process being killed. (SQLite's copy on disk may lag at a power cut; it is then some seconds old, and
+    consistent.)
 
     Attributes:
         graders: Graders by key, with versions and locks.
-        replies: Judges' answers by what was asked.
-        labels: People's labels.
+        replies: Judges' replies by request.
+        labels: Labels of samples.
         runs: Summaries of runs.
         views: Views of the app that were saved under a name.
     """
@@ -77,12 +77,12 @@ class Store:
 
     @property
     def url(self) -> str:
-        """Where it is, without password."""
+        """Its address, without password."""
         return self._database.address.shown
 
     @property
     def lost(self) -> str:
-        """What became of its file, such as "is gone", where that cannot be found any more; "" where it is in its place."""
+        """What happened to its file, such as "is gone", if it is missing or replaced; "" otherwise."""
         return self._database.lost
 
     def close(self) -> None:

@@ -1,7 +1,7 @@
-r"""Any Python text in a database's text column, and back exactly.
+r"""Any Python text in a database's text column, restored exactly.
 
-PostgreSQL has no NUL in a text, and no encoding holds a lone surrogate. A text with either is kept as a
-mark and its escapes (`\x00`, `\ud800`); any other as it is.
+PostgreSQL has no NUL in a text, and no encoding supports a lone surrogate. A text with either is stored as a
+mark and its escapes (`\x00`, `\ud800`); any other unchanged.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
 def storable(text: str) -> str:
     """The text in the form in which any database can store it."""
-    # A text that begins like the mark is escaped as well, or it would be read back as another.
+    # A text that starts like the mark is escaped as well, or it would be read back as another.
     if _UNSTORABLE.search(text) is None and not text.startswith(_MARK):
         return text
     return _MARK + text.encode("unicode_escape").decode("ascii")
@@ -34,17 +34,17 @@ def read(column: str) -> str:
 
 
 def to_json(value: Any) -> str:
-    """A value as JSON a column can hold.
+    """A value as JSON that a column can store.
 
     Raises:
-        StoreError: JSON cannot say it.
+        StoreError: JSON does not support it.
     """
     try:
         return storable(json.dumps(value, ensure_ascii=False, separators=(",", ":")))
     except (TypeError, ValueError, RecursionError) as error:
-        raise StoreError("this cannot be stored: JSON cannot say it", found=str(error)[:200]) from None
+        raise StoreError("this cannot be stored: JSON does not support it", found=str(error)[:200]) from None
 
 
 def from_json(column: str) -> Any:
-    """The value a column holds as JSON."""
+    """The value that a column contains as JSON."""
     return json.loads(read(column))

@@ -24,10 +24,10 @@ class SavedView:
     """A view under its name.
 
     Attributes:
-        name: What somebody called it.
-        dataset: Whose rows it shows.
+        name: Its name, given by the user.
+        dataset: The dataset whose rows it shows.
         at: When it was saved, in UTC.
-        state: What is open in it, as `Workbench.view_state` gives it and `Workbench.open_view` takes it.
+        state: What is open in it, as `Workbench.view_state` returns it and `Workbench.open_view` accepts it.
     """
 
     name: str
@@ -43,15 +43,15 @@ class Views:
         self._database = database
 
     def save(self, name: str, state: Mapping[str, Any], *, dataset: str = "") -> None:
-        """Keep a view; one of the same name is replaced.
+        """Save a view; one of the same name is replaced.
 
         Args:
-            name: What to call it, at most 200 characters.
-            state: What is open in it; plain values that JSON can say.
-            dataset: Whose rows it shows.
+            name: Its name, at most 200 characters.
+            state: What is open in it; plain values that JSON supports.
+            dataset: The dataset whose rows it shows.
 
         Raises:
-            StoreError: A name that cannot be kept, or a state that JSON cannot say.
+            StoreError: An invalid name, or a state that JSON does not support.
         """
         check_name("a view's name", name)
         check_name("a dataset's name", dataset, empty=True)

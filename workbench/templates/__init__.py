@@ -1,4 +1,4 @@
-"""Five languages of prompts, rendered in one pass within bounds.
+"""Five prompt template languages, rendered in one pass within bounds.
 
 | name | who writes it | syntax |
 |---|---|---|
@@ -8,8 +8,8 @@
 | braces | Letta | `{name}` |
 | openai | OpenAI | `{{ item.path[0] }}`, `{{ sample.output_text }}` |
 
-A rendering never escapes HTML, because a judge reads text; never renders what a value holds, whatever it looks
-like; and ends: what it writes and does is counted.
+A rendering never escapes HTML, because a judge reads text. It never renders the content of a value, even if it looks like a
+template. It always ends: its output and steps are counted.
 """
 
 from __future__ import annotations

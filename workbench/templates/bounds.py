@@ -1,4 +1,4 @@
-"""How much one rendering may write and do: a template is text from anywhere."""
+"""Limits on the output and the steps of one rendering: a template may be untrusted."""
 
 from __future__ import annotations
 
@@ -10,29 +10,29 @@ from workbench.templates.errors import TemplateRunError
 __all__ = ["MAX_NESTING", "MAX_OUTPUT", "MAX_SOURCE", "MAX_STEPS", "MAX_TOKENS", "Page"]
 
 MAX_SOURCE = 2**20
-"""Characters of a template."""
+"""Maximum characters of a template."""
 
 MAX_TOKENS = 50_000
-"""Words, numbers, signs and texts of a template: reading and compiling it takes about 20 microseconds for each, so a second."""
+"""Maximum words, numbers, signs and texts of a template: parsing and compiling takes about 20 us for each, a second in all."""
 
 MAX_OUTPUT = 4 * 2**20
-"""Characters one rendering may write: more than any judge reads, and enough for a completion of a mebibyte."""
+"""Maximum characters of one rendering: more than any judge reads, and enough for a completion of a mebibyte."""
 
 MAX_STEPS = 500_000
-"""Tags rendered and turns of loops in one rendering; about a second."""
+"""Maximum tags rendered and turns of loops in one rendering; about a second."""
 
 MAX_NESTING = 64
-"""Blocks within blocks."""
+"""Maximum depth of nested blocks."""
 
 SECONDS = 10.0
-"""The last line, for what the counts above do not see."""
+"""Maximum time, for work that the counts above do not include."""
 
 
 class Page:
-    """What one rendering has written, and how much more it may write and do.
+    """The output of one rendering, and its remaining characters and steps.
 
     Raises:
-        TemplateRunError: From `write` and `step`, when it is too much.
+        TemplateRunError: From `write` and `step`, when a limit is exceeded.
     """
 
     def __init__(self) -> None:
@@ -42,12 +42,12 @@ class Page:
         self.until = time.monotonic() + SECONDS
 
     def put_all(self, texts: Iterable[str]) -> None:
-        """Add texts as they come, each as one step of work: `step` and `write` in one, for renderings in many small pieces."""
+        """Add texts as they are generated, each as one step of work: `step` and `write` in one, for many small pieces."""
         append, now, until = self.parts.append, time.monotonic, self.until
         for text in texts:
             self.steps -= 1
             self.characters_left -= len(text)
-            # One test for a piece that may be a single character; the calls below raise what is the matter.
+            # One test for a piece that may be a single character; the calls below raise the error.
             if self.steps < 0 or self.characters_left < 0 or now() > until:
                 self.step(0)
                 self.take(0)
@@ -59,7 +59,7 @@ class Page:
         self.parts.append(text)
 
     def take(self, characters: int) -> None:
-        """Count characters made, written or not."""
+        """Count characters made, whether written or not."""
         self.characters_left -= characters
         if self.characters_left < 0:
             raise TemplateRunError(
@@ -67,7 +67,7 @@ class Page:
             )
 
     def step(self, count: int = 1) -> None:
-        """Count work done."""
+        """Count steps."""
         self.steps -= count
         if self.steps < 0 or time.monotonic() > self.until:
             raise TemplateRunError(

@@ -1,9 +1,9 @@
-"""`{name}`, as Letta's rubrics write their prompts, in the two ways Letta has read them.
+"""`{name}`, the placeholders of Letta's rubrics, in the two ways that Letta has parsed them.
 
-Generation "0.4" (0.4 to 0.16): the names listed are replaced wherever they stand, and nothing else is touched:
+Generation "0.4" (0.4 to 0.16): the listed names are replaced everywhere, and nothing else is changed:
 not `{other}`, not `{{` or `}}`. Generation "0.17" (since): `{input}`, `{submission}` and `{ground_truth}` are replaced
-too, a name without a value is an error, `{{` and `}}` are one brace, and no variable may be called like one of
-the three. A brace that belongs to no name is text in both. One pass: a value that holds `{name}` stays as it is.
+too, a name without a value is an error, `{{` and `}}` are one brace, and no variable may have the name of one of
+the three. A brace that belongs to no name is text in both. One pass: `{name}` inside a value is not replaced.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from workbench.templates.errors import MissingVariableError, TemplateError
 __all__ = ["RESERVED", "Braces"]
 
 RESERVED = ("input", "submission", "ground_truth")
-"""What Letta fills itself."""
+"""Variables that Letta fills itself."""
 
 _NAME = re.compile(r"\{\{|\}\}|\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
@@ -28,7 +28,7 @@ class Braces:
 
     Args:
         text: The template.
-        names: Variables to replace, besides the reserved ones of release "0.17".
+        names: Variables to replace, in addition to the reserved ones of release "0.17".
         release: "0.4" or "0.17".
 
     Raises:
@@ -57,14 +57,14 @@ class Braces:
 
 
 def check_names(names: tuple[str, ...]) -> None:
-    """Refuse variables that hide one of Letta's own.
+    """Reject variables that hide one of Letta's own.
 
     Raises:
-        TemplateError: One is called input, submission or ground_truth.
+        TemplateError: One is named input, submission or ground_truth.
     """
     if reserved := [name for name in names if name in RESERVED]:
         raise TemplateError(
-            f"a rubric variable cannot be called {reserved[0]!r}",
+            f"a rubric variable cannot be named {reserved[0]!r}",
             expected=f"a name other than {', '.join(RESERVED)}",
         )
 

@@ -1,4 +1,4 @@
-"""Errors of templates: those found when one is read, and those found when it is rendered."""
+"""Errors of templates: those found when one is parsed, and those found when it is rendered."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ __all__ = ["MissingVariableError", "TemplateError", "TemplateRunError", "at", "p
 
 
 class TemplateError(FormatError):
-    """A template that cannot be read, or that uses what its dialect does not have.
+    """A template that cannot be parsed, or that uses a feature that its dialect does not have.
 
     Attributes:
-        line: Counted from 1; 0 where no place is known.
+        line: Counted from 1; 0 if the position is unknown.
         column: Counted from 1, in characters.
     """
 
@@ -20,7 +20,7 @@ class TemplateError(FormatError):
 
 
 class TemplateRunError(WorkbenchError, ValueError):
-    """A template that does not fit its values, or that needs more characters or time than it may have."""
+    """A template that does not fit its values, or that exceeds a limit on characters or time."""
 
 
 class MissingVariableError(TemplateRunError, KeyError):
@@ -36,7 +36,7 @@ def place(text: str, position: int) -> tuple[int, int]:
 
 
 def at(text: str, position: int, problem: str, *, expected: str = "", hint: str = "") -> TemplateError:
-    """An error about one place of a template, with the text that stands there."""
+    """An error at one position of a template, with the text there."""
     line, column = place(text, position)
     excerpt = text[position : position + 60].split("\n", maxsplit=1)[0]
     error = TemplateError(

@@ -1,9 +1,9 @@
-"""Handlebars, as Adaptive's judges write their prompts: read, checked and rendered here.
+"""Handlebars, the language of Adaptive's judge prompts: parsed, checked and rendered here.
 
 The rules are those of Handlebars 4.7 (`npm handlebars`), against which the tests compare, with its
-HTML escaping off: `{{x}}` and `{{{x}}}` put the same text. Its built-in helpers are if, unless, each, with
-and lookup; a name with arguments that is none of these is refused when the template is read. A dict is looped over in
-its own order, where JavaScript would put keys that are whole numbers first.
+HTML escaping off: `{{x}}` and `{{{x}}}` produce the same text. Its built-in helpers are if, unless, each, with
+and lookup; any other name with arguments is rejected when the template is parsed. A dict is looped over in
+its own order, whereas JavaScript puts keys that are whole numbers first.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _HELPERS = frozenset({*_BLOCKS, "lookup", "log", "helperMissing", "blockHelperMi
 
 
 class Handlebars:
-    """A template that was read and checked.
+    """A template that was parsed and checked.
 
     Raises:
         TemplateError: It breaks the grammar or calls a helper that does not exist.
@@ -43,7 +43,7 @@ class Handlebars:
 
 
 class _Checker:
-    """Refuses what would need a helper that does not exist, and collects the names asked of the outermost context."""
+    """Rejects unknown helpers, and collects the names that are looked up in the outermost context."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -75,7 +75,7 @@ class _Checker:
         }:
             raise at(self.text, call.position, "names between bars work with each and with only")
         yield from self.values(call, names, nested=nested, head=helper is None)
-        # `if` and `unless` keep the context, so that a name inside them is still asked of the outermost one.
+        # `if` and `unless` keep the context, so that a name inside them is still looked up in the outermost one.
         inside = nested or helper not in {"if", "unless"}
         yield from self.program(block.program, names, nested=inside)
         yield from self.program(block.inverse, names, nested=nested)
@@ -129,10 +129,10 @@ def _helper(call: Call, names: frozenset[str]) -> str | None:
 
 @dataclass(frozen=True)
 class _Scope:
-    """Where a name is looked up.
+    """The scope of a name.
 
     Attributes:
-        contexts: `this` first, then what `../` reaches.
+        contexts: `this` first, then the contexts of `../`.
         data: The @ names.
         outer: The @ names outside the innermost each.
         names: Block parameters.
@@ -144,7 +144,7 @@ class _Scope:
     names: Mapping[str, Any] = field(default_factory=dict)
 
     def into(self, context: Any, names: Mapping[str, Any]) -> _Scope:
-        # Handlebars goes down a level only where the context is another one, by JavaScript's ==.
+        # Handlebars adds a level only if the context is another one, by JavaScript's ==.
         is_same = loosely_equal(context, self.contexts[0])
         contexts = self.contexts if is_same else (context, *self.contexts)
         return replace(self, contexts=contexts, names={**self.names, **names} if names else self.names)
@@ -235,7 +235,7 @@ _RUN: dict[str, Callable[[_Writer, Block, Any, _Scope], None]] = {
 
 
 def _empty(value: Any) -> bool:
-    """Handlebars' `isEmpty`: false values but 0, and the empty list."""
+    """Handlebars' `isEmpty`: false values except 0, and the empty list."""
     if isinstance(value, list):
         return not value
     zero = isinstance(value, int | float) and not isinstance(value, bool) and value == 0

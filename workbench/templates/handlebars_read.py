@@ -1,4 +1,4 @@
-"""Tags to a tree, by Handlebars' grammar."""
+"""Parses tags into a tree, by Handlebars' grammar."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ _LITERALS = {"true": True, "false": False, "null": None, "undefined": None}
 
 
 def read(text: str) -> Program:
-    """The tree of a template, whitespace still untouched.
+    """The tree of a template, before whitespace control.
 
     Raises:
-        TemplateError: It breaks the grammar; the place is named.
+        TemplateError: It breaks the grammar; the position is named.
     """
     reader = _Reader(text, cut(text))
     program = reader.program()
@@ -42,7 +42,7 @@ def read(text: str) -> Program:
 
 
 class _Reader:
-    """The tags left to read; `tag` is the one that ended the last program, None at the end."""
+    """The tags that remain to be parsed; `tag` is the one that ended the last program, None at the end."""
 
     def __init__(self, text: str, tags: Iterable[Tag]) -> None:
         self.text = text
@@ -87,7 +87,7 @@ class _Reader:
         close = self.close(tag, call)
         self.depth -= 1
         if inverse is not None and inverse.chained and isinstance(inverse.body[0], Block):
-            # The block of an `{{else if}}` has no closing tag of its own: it shares this one, `~` and all.
+            # The block of an `{{else if}}` has no separate closing tag: it shares this one, `~` and all.
             inverse.body[0].close_strip = close
         program.names = names
         first, second = (program, inverse) if tag.kind == "open" else (inverse, program)
@@ -140,7 +140,7 @@ class _Reader:
 
 
 class _Words:
-    """The words of one tag, left to right."""
+    """The tokens of one tag, left to right."""
 
     def __init__(self, text: str, tag: Tag) -> None:
         self.text, self.tag = text, tag
@@ -173,7 +173,7 @@ class _Words:
     def _wrong(self, expected: str) -> TemplateError:
         remaining_words = self.words[self.next :]
         position = remaining_words[0].position if remaining_words else self.tag.position
-        return at(self.text, position, "a tag that cannot be read", expected=expected)
+        return at(self.text, position, "a tag that cannot be parsed", expected=expected)
 
     def _end(self) -> None:
         if self.next < len(self.words):
@@ -265,7 +265,7 @@ def _literal(word: Word) -> Literal:
         value = word.text[1:-1].replace("\\" + quote, quote)
         return Literal(value, value, word.position)
     if word.kind == "number":
-        # Cut, since Python refuses to read more than 4,300 digits; past 309 no float is equal anyway.
+        # Truncated, since Python rejects more than 4,300 digits; past 309 no float is equal anyway.
         value = float(word.text) if "." in word.text else int(word.text[:400])
         return Literal(value, script_text(value), word.position)
     return Literal(_LITERALS[word.text], word.text, word.position)

@@ -1,7 +1,7 @@
-"""Whitespace in Handlebars: the `~`, and lines that hold nothing but a block's tag or a comment.
+"""Whitespace in Handlebars: the `~`, and lines that contain only a block's tag or a comment.
 
-Which tags stand alone is decided on the text as written, what is removed on what is left of it, in the
-order Handlebars goes: a block's inside before the block.
+Standalone tags are determined on the text as written, removals on the text after earlier removals, in the
+order Handlebars uses: a block's inside before the block.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def _block_in(body: list[Statement], at: int, block: Block, *, root: bool) -> No
 
 
 def _inside(block: Block) -> tuple[bool, bool]:
-    """Strip a block's programs; whether its first tag ends its line, and its last one starts one."""
+    """Strip a block's programs; returns whether its first tag ends its line, and its last one starts one."""
     for part in (block.program, block.inverse):
         if part is not None:
             strip_whitespace(part, root=False)
@@ -93,7 +93,7 @@ def _around_else(
 
 
 def _inverses(inverse: Program | None) -> tuple[list[Statement] | None, list[Statement] | None]:
-    """The program right after the first else, and the one the closing tag looks at."""
+    """The program right after the first else, and the one before the closing tag."""
     if inverse is None:
         return None, None
     first = last = inverse
@@ -109,7 +109,7 @@ def _body(program: Program | None) -> list[Statement]:
 
 
 def _line_starts(body: list[Statement], at: int | None, *, root: bool = False) -> bool:
-    """Whether only whitespace stands between the line's start and place `at` (None is the end)."""
+    """Whether only whitespace is between the line's start and index `at` (None is the end)."""
     at = len(body) if at is None else at
     if at == 0:
         return root

@@ -1,4 +1,4 @@
-"""A Handlebars template cut into text and tags, and a tag's inside into words."""
+"""Splits a Handlebars template into text and tags, and a tag's inside into tokens."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ _NO_STRIP = Strip()
 
 @dataclass(frozen=True)
 class Word:
-    """One word inside a tag."""
+    """One token inside a tag."""
 
     kind: str
     text: str
@@ -70,7 +70,7 @@ class Tag:
 
     Attributes:
         kind: text, put, open, inverse, chain, else, end, comment, raw.
-        words: What stands inside.
+        words: The tokens inside.
         strip: The `~` at its ends.
         text: The text itself, or the inside of a raw block.
     """
@@ -86,7 +86,7 @@ def cut(text: str) -> Iterator[Tag]:
     """Text and tags in order.
 
     Raises:
-        TemplateError: A tag that is not closed, a word that is none, a partial or decorator.
+        TemplateError: A tag that is not closed, an invalid token, a partial or decorator.
     """
     position = 0
     while (start := text.find("{{", position)) >= 0:
@@ -168,13 +168,13 @@ def _no_word(text: str, start: int, position: int) -> NoReturn:
         raise at(text, start, "this comment is not closed")
     if "}}" not in text[position:]:
         raise at(text, start, "this tag is not closed", expected="}}", hint=_LITERAL_HINT)
-    raise at(text, position, "this cannot stand inside a tag", hint=_LITERAL_HINT)
+    raise at(text, position, "this cannot be inside a tag", hint=_LITERAL_HINT)
 
 
 def _raw(text: str, start: int, words: tuple[Word, ...], end: int) -> tuple[Tag, int]:
-    """`{{{{raw}}}} ... {{{{/raw}}}}`: Handlebars hands the inside to a helper, by custom one named raw."""
+    """`{{{{raw}}}} ... {{{{/raw}}}}`: Handlebars passes the inside to a helper, by convention one named raw."""
     if [word.text for word in words] != ["raw"]:
-        raise at(text, start, "only {{{{raw}}}} is known, which leaves its inside as it is")
+        raise at(text, start, "only {{{{raw}}}} is supported, whose inside is literal text")
     close = text.find("{{{{/raw}}}}", end)
     if close < 0:
         raise at(text, start, "this raw block is not closed", expected="{{{{/raw}}}}")

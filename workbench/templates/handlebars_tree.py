@@ -1,4 +1,4 @@
-"""What a Handlebars template is made of."""
+"""The syntax tree of a Handlebars template."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ class Path:
     """`a.b`, `../a`, `@index`, `this`.
 
     Attributes:
-        parts: The names, `this` and `..` left out.
-        depth: How many `..` there were.
-        data: It began with @.
+        parts: The names, without `this` and `..`.
+        depth: The number of `..`.
+        data: Whether it starts with @.
         original: As written, without the brackets of segments.
-        scoped: It began with a dot or said `this`, so that it names no helper.
+        scoped: Whether it starts with a dot or `this`, so that it names no helper.
     """
 
     parts: tuple[str, ...]
@@ -47,7 +47,7 @@ class Literal:
 
 @dataclass(frozen=True)
 class Call:
-    """A head with what follows it: a helper if there are arguments, else perhaps only a path."""
+    """A head with its arguments: a helper if there are any, otherwise a helper or a path."""
 
     head: Path | Literal
     params: tuple[Path | Literal | Call, ...]
@@ -57,7 +57,7 @@ class Call:
 
 @dataclass
 class Content:
-    """Text. `value` is what whitespace control leaves of `original`."""
+    """Text. `value` is `original` after whitespace control."""
 
     original: str
     value: str
@@ -67,14 +67,14 @@ class Content:
 
 @dataclass
 class Comment:
-    """Nothing, but it may stand alone on its line."""
+    """Nothing, but it may be alone on its line."""
 
     strip: Strip
 
 
 @dataclass
 class Put:
-    """A value put into the text."""
+    """A value inserted into the text."""
 
     call: Call
     strip: Strip
@@ -82,11 +82,11 @@ class Put:
 
 @dataclass
 class Program:
-    """Statements in a row.
+    """A sequence of statements.
 
     Attributes:
         names: Block parameters.
-        chained: It holds nothing but the block of an `{{else if}}`.
+        chained: Whether it contains only the block of an `{{else if}}`.
     """
 
     body: list[Statement] = field(default_factory=list)

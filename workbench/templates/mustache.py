@@ -1,10 +1,10 @@
-"""Mustache, as vLLora's judges write their prompts: read and rendered here.
+"""Mustache, the language of vLLora's judge prompts: parsed and rendered here.
 
 The rules are those of mustache.js 4.2 (`npm mustache`), against which the tests compare, with its HTML
-escaping off. Where it and the written specification differ (a dotted name that breaks in an inner context
-is looked up further out; a line with several section tags and nothing else disappears) it is followed. Where it
-breaks off, at a list that holds null, the null is a context without names.
-Partials are refused; there are no functions in plain data, so there are no lambdas.
+escaping off. If it and the written specification differ, mustache.js is followed: a dotted name that breaks in an
+inner context is looked up further out; a line with several section tags and nothing else disappears. mustache.js
+stops at a list that contains null; here the null is a context without names.
+Partials are rejected; there are no functions in plain data, so there are no lambdas.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Tag:
     Attributes:
         kind: text, put, "#" or "^".
         text: The text, or the tag's name.
-        body: What a section holds.
+        body: The content of a section.
     """
 
     kind: str
@@ -41,10 +41,10 @@ class Tag:
 
 
 class Mustache:
-    """A template that was read.
+    """A parsed template.
 
     Raises:
-        TemplateError: A tag or section that is not closed, a partial, delimiters that are none.
+        TemplateError: A tag or section that is not closed, a partial, invalid delimiters.
     """
 
     def __init__(self, text: str) -> None:
@@ -57,7 +57,7 @@ class Mustache:
 
 
 def _names(tags: list[Tag]) -> Iterator[str]:
-    """Names asked of the outermost context; what a section holds may be found in its value."""
+    """Names looked up in the outermost context; a name inside a section may be found in the section's value."""
     for tag in tags:
         if tag.kind != "text":
             yield tag.text.split(".")[0] if tag.text.find(".") > 0 else tag.text.strip(".")
@@ -96,12 +96,12 @@ def _tag(text: str, start: int, opening: str, closing: str) -> tuple[str, str, i
 def _delimiters(text: str, start: int, name: str) -> tuple[str, str]:
     parts = re.split(rf"[{JS_SPACE}]+", name)
     if len(parts) < 2 or not all(parts[:2]):
-        raise at(text, start, "these are no delimiters", expected="two, such as {{=<% %>=}}")
+        raise at(text, start, "these are not delimiters", expected="two, such as {{=<% %>=}}")
     return parts[0], parts[1]
 
 
 def _without_lone_lines(tags: list[Tag]) -> list[Tag]:
-    """Drop the whitespace of lines that hold tags which put nothing, and nothing else."""
+    """Drop the whitespace of lines that contain only tags without output."""
     remaining: list[Tag] = []
     tags_of_line: list[Tag] = []
     for tag in tags:
@@ -184,7 +184,7 @@ def _section(tag: Tag, value: Any, contexts: tuple[Any, ...], page: Page) -> Non
 def _resolved(name: str, contexts: tuple[Any, ...]) -> Any:
     if name == ".":
         return contexts[0]
-    # As mustache.js, which tests for `indexOf('.') > 0`: a name that begins with a dot is no path.
+    # As mustache.js, which tests for `indexOf('.') > 0`: a name that starts with a dot is not a path.
     parts = name.split(".") if name.find(".") > 0 else [name]
     for context in contexts:
         value = context

@@ -1,8 +1,8 @@
-"""jinja2, the workbench's own language of prompts, in a sandbox that also counts.
+"""jinja2, the workbench's prompt language, in a sandbox that also counts.
 
-Jinja's sandbox keeps a template away from Python's internals, not from filling the memory. So the tree is read
-before it is compiled: what has no bound (macros, recursive loops, imports) is refused, and loops, lists and
-joined texts are counted as they are made. A name without a value is false in a test and an error where it is put.
+Jinja's sandbox protects Python's internals from a template, but not the memory. So the tree is checked before it is
+compiled: features without a bound (macros, recursive loops, imports) are rejected, and loops, lists and joined texts are
+counted as they are generated. A name without a value is false in a test and an error in an output.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ _FAILURES = (ArithmeticError, LookupError, TypeError, ValueError, AttributeError
 
 
 class _Piece(NamedTuple):
-    """A text as written; or what is put under a name, and the text in place of an empty one."""
+    """A literal text; or the name of a variable, and the text to use if it is empty."""
 
     text: str
     name: str | None = None
 
 
 class Jinja:
-    """A template that was read and checked.
+    """A template that was parsed and checked.
 
     Raises:
         TemplateError: It breaks jinja's grammar, or has a part that could grow without bound.
@@ -79,7 +79,7 @@ class Jinja:
 
         token = PAGE.set(page)
         try:
-            # What `generate` does but for its tracebacks, which nobody sees.
+            # What `generate` does except for its tracebacks, which are not shown.
             page.put_all(self._template.root_render_func(self._template.new_context(dict(values))))
         except TemplateRunError:
             raise
@@ -94,7 +94,7 @@ class Jinja:
 
 
 def _pieces(tree: Any) -> list[_Piece] | None:
-    """The pieces of a template that only puts texts under their names, as prompts for judges do; None for any other."""
+    """The pieces of a template that only inserts variables, as prompts for judges do; None for any other."""
     from jinja2 import nodes
 
     from workbench.templates.native_sandbox import GLOBALS
@@ -121,7 +121,7 @@ def _pieces(tree: Any) -> list[_Piece] | None:
 
 
 def _filled(pieces: list[_Piece], values: Mapping[str, Any]) -> list[str] | None:
-    """The pieces as texts; None where a value is missing or no text: then Jinja says what is to be done."""
+    """The pieces as texts; None if a value is missing or not a text: then Jinja decides what to do."""
     texts = []
     for text, name in pieces:
         if name is None:
@@ -141,7 +141,7 @@ def parsed(text: str) -> Any:
     """Jinja's tree of a template.
 
     Raises:
-        TemplateError: It breaks the grammar, or has a part that is refused.
+        TemplateError: It breaks the grammar, or has a part that is rejected.
     """
     from jinja2 import TemplateSyntaxError
 
@@ -154,10 +154,10 @@ def parsed(text: str) -> Any:
     except TemplateError:
         raise
     except TemplateSyntaxError as error:
-        raise _placed(error.message or "a tag that cannot be read", error.lineno, text) from None
+        raise _placed(error.message or "a tag that cannot be parsed", error.lineno, text) from None
     except (RecursionError, ValueError, OverflowError, MemoryError) as error:
         raise TemplateError(
-            "this template cannot be read", found=type(error).__name__, hint="nest it less deeply"
+            "this template cannot be parsed", found=type(error).__name__, hint="nest it less deeply"
         ) from None
     _check(tree, text)
     return tree
@@ -179,7 +179,7 @@ def _placed(problem: str, line: int, text: str, expected: str = "") -> TemplateE
 
 
 def _check(tree: Any, text: str) -> None:
-    # A list and no recursion: a deep tree is to be refused by its bound, not by Python's.
+    # A list and no recursion: a deep tree is to be rejected by its bound, not by Python's.
     pending = [(tree, 0)]
     while pending:
         node, depth = pending.pop()
@@ -187,7 +187,7 @@ def _check(tree: Any, text: str) -> None:
         if kind in _REFUSED or getattr(node, "recursive", False):
             raise _placed(f"{kind} is not supported here: it could grow without bound", node.lineno, text)
         if depth > MAX_NESTING * 2:
-            raise _placed("too many things within things", node.lineno, text)
+            raise _placed("nested too deeply", node.lineno, text)
         if kind in {"Filter", "Test"}:
             _check_name(node, text)
         pending += [(child, depth + 1) for child in node.iter_child_nodes()]
@@ -197,19 +197,19 @@ def _check_name(node: Any, text: str) -> None:
     from workbench.templates.native_sandbox import environment
 
     kind = type(node).__name__.lower()
-    # Names that begin with an underscore are the filters that count, which no template may call.
+    # Names that start with an underscore are the filters that count, which no template may call.
     names = {name for name in getattr(environment(), f"{kind}s") if name[:1].isalpha()}
     if node.name not in names:
         raise _placed(f"there is no {kind} {node.name!r}", node.lineno, text, ", ".join(sorted(names)))
 
 
 def _tested(test: Any, through: Callable[[str, Any], Any]) -> Any:
-    """What is tested; whether a name has a value can be asked of the name alone."""
+    """The test's subject; whether a name has a value can be tested only for the name alone."""
     return test.node if test.name in {"defined", "undefined"} else through("_weighed", test.node)
 
 
 def _counted(tree: Any) -> Any:
-    """The tree with everything that repeats or makes something handed through a filter that counts."""
+    """The tree in which everything that repeats or generates values passes through a filter that counts."""
     from jinja2 import nodes
     from jinja2.visitor import NodeTransformer
 

@@ -1,4 +1,4 @@
-"""The jinja2 environment: its sandbox, an allow-list of filters and methods, and a count of what is made.
+"""The jinja2 environment: its sandbox, an allow-list of filters and methods, and counters.
 
 Loaded on first use only, because jinja2 is.
 """
@@ -25,14 +25,14 @@ from workbench.templates.values import JsonList
 __all__ = ["GLOBALS", "PAGE", "environment"]
 
 PAGE: ContextVar[Page] = ContextVar("page")
-"""What the rendering under way may still do."""
+"""The remaining limits of the current rendering."""
 
 _MAX_MADE = 100_000
-"""Parts, counted as often as they appear, of a list or dict made in a template."""
+"""Maximum parts, counted as often as they appear, of a list or dict made in a template."""
 
 _MAX_BITS = 4096
 _FREE = 10
-"""Parts of a value that are looked at, or compared, in the time of one step."""
+"""Parts of a value that are read, or compared, in the time of one step."""
 _KEPT_FILTERS = (
     "abs capitalize count d default dictsort first float int items last length list lower map max min reject "
     "rejectattr reverse select selectattr sort title trim truncate unique upper wordcount"
@@ -66,13 +66,13 @@ _METHODS: dict[type, frozenset[str]] = {
 
 
 class Missing(ChainableUndefined):
-    """A name without a value: false in a test, an error where it is put or looped over."""
+    """A name without a value: false in a test, an error in an output or a loop."""
 
     __str__ = __iter__ = __len__ = Undefined._fail_with_undefined_error  # noqa: SLF001 (as its own subclasses do)
 
 
 class Sandbox(ImmutableSandboxedEnvironment):
-    """Plain data, a few methods, and operators that refuse a result that is too large before they make it."""
+    """Plain data, a few methods, and operators that reject a result that is too large before they compute it."""
 
     intercepted_binops = frozenset({"+", "*", "**", "%"})
 
@@ -95,7 +95,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
         return
 
     def call(self, __context: Any, __obj: Any, *values: Any, **named: Any) -> Any:  # noqa: PYI063 (jinja's signature)
-        """Call a method, with the length of what it belongs to and of its arguments counted as steps."""
+        """Call a method; the lengths of its object and arguments are counted as steps."""
         PAGE.get().step(1 + sum(map(_weight, (getattr(__obj, "__self__", None), *values))))
         return super().call(__context, __obj, *values, **named)
 
@@ -125,11 +125,11 @@ def _is_small_enough(operator: str, left: Any, right: Any) -> bool:
 
 
 def _measure(value: Any, limit: int) -> None:
-    """Refuse what is no plain data, or has too many parts when each is counted where it appears."""
+    """Reject a value that is not plain data, or has too many parts when each is counted as often as it appears."""
     pending, count = [value], 0
     while pending:
         item = pending.pop()
-        # The larger limit is that of a value put as text, where the characters of its texts count.
+        # The larger limit is that of a value inserted as text, whose characters count.
         count += len(item) if isinstance(item, str) and limit > _MAX_MADE else 1
         if count > limit:
             raise TemplateRunError("a list or dict of the template is too large", expected=f"{limit:,} parts")
@@ -138,13 +138,13 @@ def _measure(value: Any, limit: int) -> None:
         elif isinstance(item, list | tuple):
             pending += item
         elif not isinstance(item, str | int | float | None):
-            raise TemplateRunError(f"a {type(item).__name__} is no data and has no text")
+            raise TemplateRunError(f"a {type(item).__name__} is not data and has no text")
     if count > _FREE:
         PAGE.get().step(count // _FREE)
 
 
 def _printable(value: Any) -> Any:
-    """What an expression puts: text as it is, the rest as Python writes it, no larger than a page."""
+    """The output of an expression: text unchanged, other values as Python writes them, within the limit."""
     if isinstance(value, str) or (isinstance(value, int | float) or value is None):
         return value
     if isinstance(value, Undefined):
@@ -199,7 +199,7 @@ def _round(value: float, precision: int = 0) -> float:
 
 def _tojson(value: Any, indent: int | None = None) -> str:
     _measure(value, MAX_OUTPUT)
-    # As jinja writes it, but for its HTML escapes.
+    # As jinja writes it, except for its HTML escapes.
     return json.dumps(value, ensure_ascii=False, indent=None if indent is None else min(indent, 8))
 
 
@@ -229,14 +229,14 @@ GLOBALS: dict[str, Any] = {"range": _range, "dict": _dict, "namespace": Namespac
 
 
 def _weight(value: Any) -> int:
-    """Steps that going through a value once is counted as."""
+    """Number of steps for one pass over a value."""
     if isinstance(value, str):
         return len(value) // 1000
     return len(value) if isinstance(value, list | tuple | dict | range) else 0
 
 
 def _weighed(value: Any) -> Any:
-    """A value that is about to be compared: two long lists are gone through to their ends."""
+    """A value that is about to be compared: two long lists are compared to their ends."""
     PAGE.get().step(1 + _weight(value) // _FREE)
     return value
 
@@ -275,4 +275,4 @@ def environment() -> Sandbox:
     return sandbox
 
 
-assert JsonList.__str__ is not list.__str__  # what `_printable` relies on for the lists that read as JSON
+assert JsonList.__str__ is not list.__str__  # `_printable` relies on it for the lists that read as JSON

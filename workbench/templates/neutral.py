@@ -1,7 +1,7 @@
 """The tree of a template, in a form common to all dialects.
 
-A text is a list of parts. A name is where its value comes from: an outermost variable, or what an enclosing each or
-with has put in its place, counted from the outside (1, 2, ...), and the steps from there.
+A text is a list of parts. A name is the origin of its value: an outermost variable, or the value that an enclosing each or
+with has put in scope, counted from the outside (1, 2, ...), and the steps from there.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ from typing import NamedTuple
 __all__ = ["LOOP_NAMES", "Branch", "Name", "Part", "Parts", "Put", "Repeat", "Text", "joined"]
 
 LOOP_NAMES = {"@index": "index0", "@first": "first", "@last": "last"}
-"""What a loop knows of itself: Handlebars' word, jinja2's word."""
+"""Loop variables: Handlebars' name to jinja2's name."""
 
 
 class Name(NamedTuple):
-    """Where a value comes from.
+    """The origin of a value.
 
     Attributes:
-        level: 0 for an outermost variable, else the each or with it belongs to.
-        steps: Names on the way, the variable's own first at level 0; a loop's own word ("@index") alone.
+        level: 0 for an outermost variable, else the level of its each or with.
+        steps: Names on the way, the variable's own first at level 0; a loop variable ("@index") alone.
     """
 
     level: int
@@ -29,7 +29,7 @@ class Name(NamedTuple):
 
 @dataclass(frozen=True)
 class Text:
-    """Text as it is."""
+    """Literal text."""
 
     text: str
 
@@ -52,7 +52,7 @@ class Branch:
 
 @dataclass(frozen=True)
 class Repeat:
-    """`each` or `with`: what is inside sees another value.
+    """`each` or `with`: its inside sees another value.
 
     Attributes:
         word: "each" or "with".
@@ -71,7 +71,7 @@ Parts = tuple[Part, ...]
 
 
 def joined(parts: list[Part]) -> Parts:
-    """The parts with neighbouring texts made one, and empty ones gone."""
+    """The parts with adjacent texts joined, and empty ones removed."""
     result: list[Part] = []
     for part in parts:
         if isinstance(part, Text) and result and isinstance(result[-1], Text):

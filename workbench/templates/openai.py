@@ -1,7 +1,7 @@
-"""`{{ item.path[0].x }}`, as OpenAI's graders write their prompts.
+"""`{{ item.path[0].x }}`, the templates of OpenAI's graders.
 
-Two namespaces, `item` (the row) and `sample` (the model's answer), dots and places in square brackets. Text
-is put as it is, everything else as JSON. What a path that leads nowhere puts is said nowhere; here it is an
+Two namespaces, `item` (the row) and `sample` (the model's output), dots and indices in square brackets. Text
+is inserted unchanged, everything else as JSON. OpenAI does not document the output of a missing path; here it is an
 error that names the path, or "" with `lenient`.
 """
 
@@ -24,10 +24,10 @@ _MISSING = object()
 
 
 class OpenAI:
-    """A template that was read.
+    """A parsed template.
 
     Raises:
-        TemplateError: Another namespace, or something that is no path.
+        TemplateError: Another namespace, or text that is not a path.
     """
 
     def __init__(self, text: str, *, lenient: bool = False) -> None:
@@ -56,8 +56,8 @@ class OpenAI:
         if value is _MISSING and not self.lenient:
             line, column = place(self.text, position)
             raise TemplateRunError(
-                f"the path {path!r} leads nowhere", where=f"line {line}, column {column}",
-                hint="a sample has output_json only where its text is JSON" if "output_json" in path else "",
+                f"the path {path!r} does not exist", where=f"line {line}, column {column}",
+                hint="a sample has output_json only if its text is JSON" if "output_json" in path else "",
             )  # fmt: skip
         return "" if value is _MISSING else value if isinstance(value, str) else json_text(value)
 
@@ -66,13 +66,13 @@ def path_parts(text: str, path: str, position: int) -> tuple[str | int, ...]:
     """A tag's path, checked.
 
     Raises:
-        TemplateError: No path, or it begins with another name than item or sample.
+        TemplateError: Not a path, or it starts with another name than item or sample.
     """
     if not _PATH.fullmatch(path):
         raise at(
             text,
             position,
-            "this is no path",
+            "this is not a path",
             expected="such as {{ item.question }} or {{ sample.choices[0] }}",
         )
     if (root := re.split(r"[.\[]", path)[0]) not in NAMESPACES:

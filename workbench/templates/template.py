@@ -1,4 +1,4 @@
-"""A template of any of the dialects: read once, rendered with plain values."""
+"""A template of any of the dialects: parsed once, rendered with plain values."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ class _Engine(Protocol):
 
 @dataclass(frozen=True)
 class Template:
-    r"""A template that was read: it has no mistake that can be seen without values.
+    r"""A parsed template: it has no error that can be detected without values.
 
     Attributes:
         text: As written.
-        dialect: Out of `DIALECTS`.
-        variables: The names it asks its values for, as far as the text says.
+        dialect: One of `DIALECTS`.
+        variables: The names of its variables, as far as the text shows.
 
     Example:
         >>> compile("{{#each turns}}{{role}} {{/each}}", "handlebars").render({"turns": [{"role": "user"}]})
@@ -51,8 +51,8 @@ class Template:
         """The text, filled in one pass.
 
         Raises:
-            TemplateRunError: A value that is missing where the dialect says so, that is no plain data, or
-                a rendering that needs more characters or time than it may have.
+            TemplateRunError: A required value that is missing, a value that is not plain data, or
+                a rendering that exceeds a limit on characters or time.
         """
         page = Page()
         try:
@@ -63,11 +63,11 @@ class Template:
 
 
 def compile(text: str, dialect: str = "jinja2", **options: Any) -> Template:  # noqa: A001 (what `re` calls it)
-    """Read a template.
+    """Parse a template.
 
     Args:
         text: The template, at most a mebibyte of characters.
-        dialect: Out of `DIALECTS`.
+        dialect: One of `DIALECTS`.
         options: `names` and `release` for braces, `lenient` for openai; see their modules.
 
     Raises:

@@ -1,8 +1,8 @@
-"""A template of one dialect in another, where the other can say the same.
+"""Translates a template to another dialect, if that dialect supports its features.
 
-What is written is read back: where it does not mean the same parts, nothing is returned. Names stay as they are; what
-a platform calls its variables is the business of its format. Texts come out the same in every dialect; how other values
-read (a list, a truth value, what is missing) stays each dialect's own.
+The result is parsed again: if its parts have another meaning, nothing is returned. Names are unchanged; the variable names
+of a platform are the responsibility of its format. Texts render equally in every dialect; other values (a list, a boolean, a
+missing one) follow the rules of each dialect.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def translate(text: str, source: str, target: str) -> str:
         target: The dialect wanted.
 
     Raises:
-        TemplateError: It cannot be read, or it says what the other dialect cannot; the place or the part is named.
+        TemplateError: It cannot be parsed, or the other dialect does not support it; the position or the part is named.
 
     Example:
         >>> translate("{{#each turns}}{{@index}}: {{role}} {{/each}}", "handlebars", "jinja2")
@@ -50,14 +50,14 @@ def translate(text: str, source: str, target: str) -> str:
     translated = _WRITERS[target](parts)
     if READERS[target](translated) != parts:
         raise TemplateError(
-            f"{target} cannot say this template as it is", found=translated[:80],
-            hint="text that looks like a tag, or a tag alone on its line, would read differently there",
+            f"{target} does not support this template unchanged", found=translated[:80],
+            hint="text that looks like a tag, or a tag alone on its line, would have another meaning there",
         )  # fmt: skip
     return translated
 
 
 def _refuse(construct: str, target: str, hint: str = "") -> TemplateError:
-    return TemplateError(f"{construct} cannot be said in {target}", hint=hint)
+    return TemplateError(f"{construct} is not supported in {target}", hint=hint)
 
 
 def _dotted(name: Name) -> str:
@@ -188,7 +188,7 @@ def _openai(parts: Parts) -> str:
             return part.text
         first, *rest = part.name.steps
         if first not in {"item", "sample"}:
-            raise _refuse(f"the variable {first!r}", "openai", "its names begin with item or sample")
+            raise _refuse(f"the variable {first!r}", "openai", "its names start with item or sample")
         steps = (f"[{step}]" if step.isdigit() else f".{step}" for step in rest)
         return f"{{{{ {first}{''.join(steps)} }}}}"
 

@@ -1,4 +1,4 @@
-"""Each dialect's templates as neutral parts; what only that dialect can say is refused."""
+"""Parses each dialect's templates into neutral parts; features that only that dialect supports are rejected."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _handlebars(text: str) -> Parts:
 
 
 class _Handlebars:
-    """Walks the tree with what `this` and each `../` mean."""
+    """Walks the tree with the meanings of `this` and each `../`."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -45,8 +45,8 @@ class _Handlebars:
             return self.parts(block.program, contexts, block_names)
         word, position = block.call.head.original, block.call.position
         if word not in {"if", "unless", "each", "with"} or block.call.options:
-            raise at(self.text, position, "this block has no counterpart: by its value it tests, enters or repeats",
-                     hint="say which: #if, #with or #each")  # fmt: skip
+            raise at(self.text, position, "this block has no counterpart: its value decides whether it tests, enters or repeats",
+                     hint="use #if, #with or #each")  # fmt: skip
         name = self.name(block.call.params[0], contexts, block_names)
         other = self.parts(block.inverse, contexts, block_names)
         if word in {"if", "unless"}:
@@ -108,15 +108,15 @@ def _mustache_parts(text: str, tags: Any) -> Parts:
             parts.append(Text(tag.text))
             continue
         if tag.kind == "#" or tag.text == ".":
-            raise at(text, tag.position, "a section has no counterpart: by its value it tests, enters or repeats",
-                     hint="in handlebars say which: #if, #with or #each")  # fmt: skip
+            raise at(text, tag.position, "a section has no counterpart: its value decides whether it tests, enters or repeats",
+                     hint="in handlebars use #if, #with or #each")  # fmt: skip
         name = Name(0, tuple(tag.text.split(".")) if tag.text.find(".") > 0 else (tag.text,))
         parts.append(Put(name) if tag.kind == "put" else Branch(name, (), _mustache_parts(text, tag.body)))
     return joined(parts)
 
 
 def _braces(text: str) -> Parts:
-    # Every name in braces, as the later release takes them.
+    # Every name in braces, as the later release parses them.
     pattern = Braces(text, release="0.17").pattern
     parts: list[Part] = []
     start = 0
@@ -174,7 +174,7 @@ class _Jinja:
             return Text(node.data)
         if kind == "Const" and isinstance(node.value, str):
             return Text(node.value)
-        # What our own writer adds for a name without a value.
+        # Added by the workbench's own writer for a name without a value.
         plain = (
             kind == "Filter"
             and node.name == "default"
@@ -213,7 +213,7 @@ class _Jinja:
             steps.insert(0, str(step))
             node = node.node
         if type(node).__name__ != "Name":
-            raise self.refuse(node, "anything but a name")
+            raise self.refuse(node, "an expression other than a name")
         if node.name == "loop" and "loop" in levels:
             word = next(
                 (neutral_name for neutral_name, spelling in LOOP_NAMES.items() if steps == [spelling]), None

@@ -1,6 +1,6 @@
-"""What templates are filled with: plain data, and how it reads as text.
+"""The values of templates: plain data, and their text form.
 
-Handlebars and mustache are JavaScript's, so there a value reads as `String(value)` says: a list's items
+Handlebars and mustache are JavaScript's, so there a value is written as by `String(value)`: a list's items
 joined by commas, a dict "[object Object]", 1.0 as "1".
 """
 
@@ -50,7 +50,7 @@ def plain_values(values: Mapping[str, Any]) -> dict[str, Any]:
     """The variables as plain data that shares nothing with the caller's.
 
     Raises:
-        TemplateRunError: A value that is no data; the variable is named.
+        TemplateRunError: A value that is not data; the variable is named.
     """
     return {name: _plain(name, value) for name, value in values.items()}
 
@@ -116,7 +116,7 @@ def falsy(value: Any) -> bool:
 
 
 def member(value: Any, name: str) -> Any:
-    """The member of a value by its name: a dict's key, a list's or text's place or `length`; else None."""
+    """The member of a value by its name: a dict's key, a list's or text's index or `length`; else None."""
     if isinstance(value, Mapping):
         return value.get(name)
     if isinstance(value, str):
@@ -145,7 +145,7 @@ def _in_text(value: str, name: str) -> Any:
 
 
 def index(name: str) -> int | None:
-    """A name as a place in a list, if it is written as JavaScript writes one."""
+    """A name as an index of a list, if it is written as JavaScript writes one."""
     return int(name) if re.fullmatch(r"0|[1-9][0-9]{0,8}", name) else None
 
 
@@ -164,7 +164,7 @@ def _number(value: Any) -> float:
     if not isinstance(value, str):
         return float(value)
     stripped = value.strip(JS_SPACE)
-    # No number of 400 characters is equal to one that a context holds, and the pattern backtracks.
+    # No number of 400 characters is equal to one in a context, and the pattern backtracks.
     if len(stripped) > 400 or not re.fullmatch(r"|[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", stripped, re.ASCII):
         return math.nan
     return float(stripped or 0)

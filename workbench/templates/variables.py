@@ -25,12 +25,12 @@ def thread_variables(
     Args:
         sample: The row, or its thread alone.
         platform: adaptive, vllora or openai.
-        completion: The text under judgement, where it is not the thread's last turn (an extractor's).
-        custom: More variables, at top level; for Adaptive criteria, examples, output_schema.
+        completion: The judged text, if it is not the thread's last turn (an extractor's).
+        custom: Further variables, at top level; for Adaptive criteria, examples, output_schema.
 
     Returns:
-        Names to plain data. vLLora's lists read as JSON where they are put and as lists in sections, and as ""
-        when they are empty.
+        Names to plain data. vLLora's lists are written as JSON in an output, are lists in sections, and are "" if
+        they are empty.
 
     Raises:
         TemplateError: Another platform.
@@ -87,25 +87,25 @@ def _openai(sample: Sample, completion: str | None) -> dict[str, Any]:
     calls = _plain_calls(thread.tool_calls())
     message = {"role": "assistant", "content": text, **({"tool_calls": calls} if calls else {})}
     answer = {"output_text": text, "output_tools": calls, "choices": [{"index": 0, "message": message}]}
-    # The namespace has output_json only where the text is JSON, so that asking for it elsewhere fails.
+    # The namespace has output_json only if the text is JSON, so that its use elsewhere fails.
     with suppress(ValueError, RecursionError):
         answer["output_json"] = json.loads(text, parse_constant=_no_constant)
     return {"item": _item(sample), "sample": answer}
 
 
 def _no_constant(name: str) -> None:
-    raise ValueError(f"{name} is no JSON")
+    raise ValueError(f"{name} is not JSON")
 
 
 def _item(sample: Sample) -> dict[str, Any]:
-    """The row's columns, and its reference where no column is called so."""
+    """The row's columns, and its reference if no column has that name."""
     metadata = sample.thread.metadata
     item = dict(metadata) if isinstance(metadata, Mapping) else {}
     return item if sample.reference is None else {"reference": sample.reference, **item}
 
 
 def chat_messages(thread: StringThread) -> Turns:
-    """All turns as OpenAI chat messages, with their tool calls and what they answer."""
+    """All turns as OpenAI chat messages, with their tool calls and the ids that tool turns refer to."""
     messages: Turns = []
     for at, turn in enumerate(thread.get_turns()):
         message: dict[str, Any] = {"role": turn.role, "content": turn.content}
@@ -118,7 +118,7 @@ def chat_messages(thread: StringThread) -> Turns:
 
 
 def last_calls(thread: StringThread) -> list[dict[str, Any]]:
-    """The tool calls made since the user last spoke: those of the response."""
+    """The tool calls since the last user turn: those of the response."""
     roles = [turn.role for turn in thread.get_turns()]
     start = max((at for at, role in enumerate(roles) if role == "user"), default=-1)
     return _plain_calls([call for at in range(start + 1, len(roles)) for call in thread.turn_calls(at)])
@@ -133,4 +133,4 @@ PLATFORMS: dict[str, Callable[[Sample, str | None], dict[str, Any]]] = {
     "openai": _openai,
     "vllora": _vllora,
 }
-"""What each platform's prompts can use."""
+"""The variables that each platform's prompts can use."""

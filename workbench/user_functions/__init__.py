@@ -1,7 +1,7 @@
-"""Run functions that users wrote where they may block without holding up the workbench.
+"""Run users' functions where they may block without blocking the workbench.
 
-Coroutines share a loop, functions a few threads, all of them daemons. What does not end in time cannot be stopped: it
-is left running, and a fresh loop or thread takes its place, until too many are left. In a process of its own a function can be
+Coroutines share a loop, functions a few threads, all of them daemons. A call that does not end in time cannot be stopped: it
+is left running, and a new loop or thread replaces its own, until too many are left. A function in a separate process can be
 ended, and has the main thread. Nothing starts at import.
 """
 

@@ -6,10 +6,10 @@ __all__ = ["LateError", "as_held", "refuse_beyond"]
 
 
 class LateError(TimeoutError):
-    """What one waited for did not end in time.
+    """A call did not end in time.
 
     Attributes:
-        blocked: Whether its loop was blocked, by it or by what ran beside it.
+        blocked: Whether its loop was blocked, by it or by another call on it.
     """
 
     def __init__(self, *, blocked: bool) -> None:
@@ -18,20 +18,20 @@ class LateError(TimeoutError):
 
 
 def refuse_beyond(most: int, left: int) -> None:
-    """Refuse to begin another function where too many that were late still run.
+    """Refuse to start another function if too many timed-out ones still run.
 
     Raises:
-        TimeoutError: There are as many as there may be.
+        TimeoutError: The maximum number still run.
     """
     if left >= most:
         raise TimeoutError(
-            f"not begun: {left} functions that were late still run, and nothing can stop them; "
-            "give what they wait for a limit of its own, then restart the process (the kernel, in a notebook)"
+            f"not started: {left} timed-out calls are still running and cannot be stopped; "
+            "set a time limit on the operation they wait for, then restart the process (the kernel, in a notebook)"
         )
 
 
 def as_held(error: BaseException) -> BaseException:
-    """An error as a `Future` can hold it, and a coroutine raise it without meaning its own end."""
+    """An error in a form that a `Future` accepts, and that a coroutine can raise without ending itself."""
     if isinstance(error, StopIteration | GeneratorExit):
         return RuntimeError(f"the function raised {type(error).__name__}")
     return error

@@ -1,4 +1,4 @@
-"""Somebody else's coroutines: all on one loop in a thread of its own, and on a fresh one where that is blocked."""
+"""Users' coroutines: all on one loop in a separate thread, and on a new one if that is blocked."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ __all__ = ["awaited"]
 T = TypeVar("T")
 
 _PATIENCE = 0.5
-"""Seconds within which a loop answers that nobody blocks."""
+"""Seconds within which a loop responds that is not blocked."""
 _GRACE = 2.0
-"""Seconds that a coroutine has to end once it was cancelled; then it is left to itself."""
+"""Seconds that a coroutine has to end after it was cancelled; then it is abandoned."""
 _LEFT = 64
 """Loops left to coroutines that still run; beyond them no fresh one is made. Each holds three open files."""
 
@@ -33,7 +33,7 @@ _waiting_calls: deque[_Call[Any]] = deque()
 
 
 def _after_fork() -> None:
-    """A fork has our module and not our threads; a lock some other thread held stays locked for ever."""
+    """A fork has this module but not its threads; a lock that another thread had stays locked for ever."""
     global _lock, _loop_thread
     _lock, _loop_thread = threading.RLock(), None
     _left.clear()
@@ -45,28 +45,28 @@ if hasattr(os, "register_at_fork"):
 
 
 async def awaited(work: Callable[[], Awaitable[T]], seconds: float | None = None) -> T:
-    """Await somebody else's coroutine on a loop where it may block without holding up the workbench.
+    """Await a user's coroutine on a loop that it may block without blocking the workbench.
 
-    All share one loop in a daemon thread, so that what is bound to a loop (clients, semaphores) serves every call.
-    A loop that does not answer when a call is late or cancelled gets no more calls: a fresh one serves those that
-    have not begun. The old one ends when the last coroutine on it does.
+    All share one loop in a daemon thread, so that objects bound to a loop (clients, semaphores) serve every call.
+    A loop that does not respond when a call is late or cancelled gets no more calls: a new one runs those that have not
+    started. The old one ends when its last coroutine does.
 
     Args:
         work: Makes the coroutine, on that loop and in the caller's context.
-        seconds: The most it may take from its beginning; None for no limit. Then it is cancelled.
+        seconds: Maximum time from its start; None for no limit. Then it is cancelled.
 
     Raises:
         LateError: It took longer.
-        TimeoutError: It was not begun: too many loops are left to coroutines that were late.
-        OSError: It was not begun: the machine has no loop for it (too many open files).
-        RuntimeError: It was not begun: the machine has no thread for a loop. Or its loop was stopped under it.
+        TimeoutError: It was not started: too many loops are occupied by timed-out coroutines.
+        OSError: It was not started: the machine has no loop for it (too many open files).
+        RuntimeError: It was not started: the machine has no thread for a loop. Or its loop was stopped meanwhile.
     """
     call = _Call(work)
     ended = asyncio.wrap_future(call.ended)
     _queue(call)
     try:
         await _wait_for_start(call, ended, seconds)
-        # Not wait_for, which cancels what it waits for and would hide a TimeoutError of the coroutine's own.
+        # Not wait_for, which cancels the awaited future and would hide a TimeoutError raised by the coroutine.
         await asyncio.wait({ended}, timeout=seconds)
     except asyncio.CancelledError:
         await _cut(call, ended)
@@ -83,7 +83,7 @@ class _Call(Generic[T]):
         self.work, self.context = work, copy_context()
         self.started: Future[None] = Future()
         self.ended: Future[T] = Future()
-        self.ended.set_running_or_notify_cancel()  # who stops waiting does not end it
+        self.ended.set_running_or_notify_cancel()  # cancelling the wait does not end it
         self.loop_thread: _LoopThread | None = None
         self.task: asyncio.Task[None] | None = None
 
@@ -92,17 +92,17 @@ class _Call(Generic[T]):
         asyncio.get_running_loop().call_soon(begin_next)
         try:
             self.ended.set_result(await self.work())
-        except BaseException as error:  # noqa: BLE001 (a SystemExit would end the loop, and with it the rows beside)
+        except BaseException as error:  # noqa: BLE001 (a SystemExit would end the loop, and with it the other rows)
             self.fail(error)
 
     def fail(self, error: BaseException) -> None:
-        """Give an error to whoever waits, unless the call has ended before."""
+        """Set an error for the waiting caller, unless the call has ended before."""
         if not self.ended.done():
             self.ended.set_exception(as_held(error))
 
 
 class _LoopThread:
-    """A loop in a thread of its own that takes calls one after the other until it is given up.
+    """A loop in a separate thread that runs calls one after the other until it is abandoned.
 
     Raises:
         OSError: No loop can be made: too many open files.
@@ -122,14 +122,14 @@ class _LoopThread:
 
     def _run(self) -> None:
         background.refuse_waiting()
-        with contextlib.suppress(BaseException), self._runner:  # its end cancels the tasks left
+        with contextlib.suppress(BaseException), self._runner:  # its end cancels the remaining tasks
             try:
                 self.loop.run_forever()
-            finally:  # by us, or by a function: loop.stop(), a SystemExit in a callback
+            finally:  # stopped by the workbench, or by a function: loop.stop(), a SystemExit in a callback
                 self._close()
 
     def _close(self) -> None:
-        """Take no more calls, and fail those under way: none, unless a function ended the loop."""
+        """Accept no more calls, and fail the running ones: none, unless a function ended the loop."""
         _give_up(self)
         self._over = True
         with _lock:
@@ -143,13 +143,13 @@ class _LoopThread:
             self.loop.call_soon_threadsafe(function)
 
     def wake(self) -> None:
-        """There are calls to begin."""
+        """There are calls to start."""
         if not self._beginning:
             self._beginning = True
             self._begin()
 
     def _begin(self) -> None:
-        """Start one call, whose first step starts the next: behind a call that blocks nothing is begun."""
+        """Start one call, whose first step starts the next: after a call that blocks nothing is started."""
         with _lock:
             self._beginning = bool(_waiting_calls) and not self.given_up
             if not self._beginning:
@@ -170,12 +170,12 @@ class _LoopThread:
         self.end_if_done()
 
     def end_if_done(self) -> None:
-        """End a loop that was given up and has nothing left to do."""
+        """End a loop that was abandoned and has nothing left to do."""
         if self.given_up and not self._calls and not self._over:
             self.loop.stop()
 
     async def answers(self) -> bool:
-        """Whether the loop answers soon: nothing blocks it."""
+        """Whether the loop responds soon: nothing blocks it."""
         answer: Future[None] = Future()
         self.call_soon(lambda: answer.set_result(None))
         answered, _ = await asyncio.wait({asyncio.wrap_future(answer)}, timeout=_PATIENCE)
@@ -189,7 +189,7 @@ def _queue(call: _Call[Any]) -> None:
 
 
 def _serve() -> None:
-    """See to it that somebody begins the next call; where nobody can, those that wait fail."""
+    """Make a loop start the next call; if none can, the waiting calls fail."""
     global _loop_thread  # noqa: PLW0603 (one at a time is the point)
     with _lock:
         if _loop_thread is None and _waiting_calls:
@@ -217,7 +217,7 @@ def _give_up(loop_thread: _LoopThread) -> None:
 
 
 async def _wait_for_start(call: _Call[Any], ended: asyncio.Future[Any], seconds: float | None) -> None:
-    """Wait for a call's turn; a loop that is blocked meanwhile is given up."""
+    """Wait for a call's turn; a loop that is blocked meanwhile is abandoned."""
     started = asyncio.wrap_future(call.started)
     while not (await asyncio.wait({started, ended}, timeout=seconds, return_when=asyncio.FIRST_COMPLETED))[0]:
         loop_thread = _loop_thread
@@ -226,19 +226,19 @@ async def _wait_for_start(call: _Call[Any], ended: asyncio.Future[Any], seconds:
 
 
 async def _cut(call: _Call[Any], ended: asyncio.Future[Any]) -> bool:
-    """Cancel a call and wait for its end, or give up its loop; whether that was blocked."""
+    """Cancel a call and wait for its end, or abandon its loop; returns whether that was blocked."""
     with _lock:
         if call in _waiting_calls:
             _waiting_calls.remove(call)
         loop_thread = call.loop_thread
     responsive = loop_thread is None or await _cancelled(loop_thread, call, ended)
     if not ended.cancel():
-        ended.exception()  # nobody reads it any more
+        ended.exception()  # mark as retrieved: no caller reads it any more
     return not responsive
 
 
 async def _cancelled(loop_thread: _LoopThread, call: _Call[Any], ended: asyncio.Future[Any]) -> bool:
-    """Cancel a call that has begun; whether its loop answers. One that does not is given up."""
+    """Cancel a call that has started; returns whether its loop responds. One that does not is abandoned."""
     loop_thread.call_soon(lambda: call.task and call.task.cancel())
     responsive = await loop_thread.answers()
     if responsive:

@@ -1,4 +1,4 @@
-"""What runs in a process of `ProcessPool`: it calls one function in its main thread, and sends back what comes of it."""
+"""Code that runs in a process of `ProcessPool`: it calls one function in its main thread, and sends back the results."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["main", "read_message", "write_message"]
 
 _LENGTH = struct.Struct("<Q")
 _READ_BYTES = 1 << 20
-"""Bytes asked of a pipe at a time, which gives at most 64 KiB on Linux."""
+"""Bytes per read from a pipe, which returns at most 64 KiB on Linux."""
 _PARENT_SECONDS = 1.0
 """Time between two checks whether the parent is still there."""
 
@@ -29,7 +29,7 @@ def read_message(stream: IO[bytes]) -> bytes | None:
 
 
 def _read(stream: IO[bytes], count: int) -> bytes:
-    """So many bytes, fewer at the end of the stream; a stream without a buffer returns what there is."""
+    """This number of bytes, fewer at the end of the stream; a stream without a buffer returns what is available."""
     parts = []
     while count and (part := stream.read(min(count, _READ_BYTES))):
         parts.append(part)
@@ -61,13 +61,13 @@ def main() -> None:
             value = pickle.loads(request)  # noqa: S301 (of the parent, which this process serves)
             function, result = (value, None) if function is None else (function, function(value))
             reply = pickle.dumps(("returned", result))
-        except BaseException as error:  # noqa: BLE001 (it is the parent's to say what it means)
+        except BaseException as error:  # noqa: BLE001 (the parent decides what it means)
             reply = _raised(error)
         write_message(replies, reply)
 
 
 def _keep_from_forks(nothing: int, *pipes: int) -> None:
-    """A fork of the function's neither holds the pipes open nor replies, should it return from the function."""
+    """A fork made by the function neither keeps the pipes open nor replies if it returns from the function."""
 
     def leave() -> None:
         for pipe in pipes:
@@ -83,7 +83,7 @@ def _raised(error: BaseException) -> bytes:
     try:
         data = pickle.dumps(("raised", error))
         pickle.loads(data)  # noqa: S301 (some errors can be written and not read)
-    except Exception:  # noqa: BLE001 (an error of the user's own, which may refuse anything)
+    except Exception:  # noqa: BLE001 (a user's error class, which may reject anything)
         data = pickle.dumps(("raised", RuntimeError(f"{type(error).__name__}: {error}")))
     return data
 

@@ -1,7 +1,7 @@
-"""Processes of their own for functions that users wrote: whatever such a function does, it can be ended in time.
+"""Separate processes for users' functions: any function there can be ended in time.
 
 Each process calls the function in its main thread, where signals work, one argument at a time. It has the user's rights: this
-is no sandbox. Messages are pickled both ways; the function is pickled by value where no module has it.
+is not a sandbox. Messages are pickled both ways; the function is pickled by value if no module has it.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class ProcessPool:
     They start when they are needed, and end with the last run that uses them, with the pool or with this process.
 
     Args:
-        function: Called with one argument; it must be picklable, by cloudpickle where it is in no module.
+        function: Called with one argument; it must be picklable, by cloudpickle if it is in no module.
 
     Raises:
         CaptureError: The function cannot be pickled.
@@ -73,7 +73,7 @@ class ProcessPool:
         _pools.add(self)
 
     def _start_empty(self) -> None:
-        """Begin without processes: those of a parent are the parent's, and its locks may be held for ever."""
+        """Start without processes: those of a parent are the parent's, and its locks may be locked for ever."""
         self._lock = threading.Lock()
         self._turns = _Turns(os.cpu_count() or 1)
         self._idle: list[_Process] = []
@@ -93,7 +93,7 @@ class ProcessPool:
 
         Args:
             argument: Anything that can be pickled.
-            seconds: The most that the call may take once the function is loaded; None for no limit. Then the process is ended.
+            seconds: Maximum time of the call after the function is loaded; None for no limit. Then the process is ended.
 
         Raises:
             LateError: It took longer.
@@ -110,10 +110,10 @@ class ProcessPool:
             raise
         try:
             message: bytes = await asyncio.wrap_future(reply)
-        except BaseException:  # a cancellation too: the thread goes on, and ends with its process
+        except BaseException:  # a cancellation too: the thread continues, and ends with its process
             self._give_up(call, reply)
             raise
-        outcome, value = pickle.loads(message)  # noqa: S301 (of a function of the user's own, with the same rights)
+        outcome, value = pickle.loads(message)  # noqa: S301 (of a user's function, with the same rights)
         if outcome == "raised":
             raise value
         return value
@@ -135,7 +135,7 @@ class ProcessPool:
             await asyncio.wrap_future(_in_thread(self._end, idle))
 
     def close(self) -> None:
-        """End all processes, whoever uses them; the next call starts new ones."""
+        """End all processes, including those in use; the next call starts new ones."""
         with self._lock:
             processes = list(self._all)
             self._idle.clear()
@@ -148,7 +148,7 @@ class ProcessPool:
         return self._pid == os.getpid()
 
     def _end(self, processes: list[_Process]) -> None:
-        """End processes, and wait for those that calls given up leave behind."""
+        """End processes, and wait for those of abandoned calls."""
         _end_processes(processes)
         wait_for_futures(list(self._given_up), timeout=_END_SECONDS)
 
@@ -162,7 +162,7 @@ class ProcessPool:
         """The reply to one call: what its thread does."""
         try:
             if (process := self._take_idle()) is not None:
-                # It may have ended while it was idle: the function was not called, and can be elsewhere.
+                # It may have ended while it was idle: the function was not called, and can be called elsewhere.
                 with contextlib.suppress(_UnreadError):
                     return self._asked(process, call, data, seconds)
             return self._asked(self._started(call), call, data, seconds)
@@ -183,7 +183,7 @@ class ProcessPool:
         try:
             call.hold(process)
             reply = process.ask(data, seconds)
-            call.hold(None)  # raises if it was given up: a process that is killed never becomes idle
+            call.hold(None)  # raises if it was abandoned: a process that is killed never becomes idle
         except BaseException:
             self._drop(process)
             raise
@@ -206,7 +206,7 @@ class ProcessPool:
         except LateError:
             self._drop(process)
             raise TimeoutError(
-                f"not begun: the function was not loaded within {_SETUP_SECONDS:g} s; look at what its module does at import"
+                f"not started: the function was not loaded within {_SETUP_SECONDS:g} s; check what its module does at import"
             ) from None
         except BaseException:
             self._drop(process)
@@ -220,7 +220,7 @@ class ProcessPool:
 
 
 class _Turns:
-    """So many calls at once, from any event loop; the others wait in the order in which they came."""
+    """Limits concurrent calls, from any event loop; the others wait in the order in which they arrived."""
 
     def __init__(self, count: int) -> None:
         self._free, self._lock = count, threading.Lock()
@@ -288,8 +288,8 @@ class _Process:
             [sys.executable, "-c", _CODE.format(path=sys.path)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            bufsize=0,  # a fork of this process would write what is in a buffer once more
-            start_new_session=True,  # what it starts is ended with it, and Ctrl-C in a terminal is ours alone
+            bufsize=0,  # a fork of this process would write the content of a buffer again
+            start_new_session=True,  # its children are ended with it, and Ctrl-C in a terminal reaches only the parent
         )
 
     def is_alive(self) -> bool:
@@ -299,7 +299,7 @@ class _Process:
     def ask(self, data: bytes, seconds: float | None) -> bytes:
         """Send a pickled message and wait for the reply.
 
-        The messages go through a thread of their own, which is left alone if the pipe does not end with the process. Only
+        The messages go through a separate thread, which is abandoned if the pipe does not end with the process. Only
         this method decides whether the reply or the limit came first.
 
         Raises:
@@ -317,7 +317,7 @@ class _Process:
         while is_alive and not exchange.done() and (left := until - time.monotonic()) > 0:
             is_alive = self.is_alive()
             wait_for_futures([exchange], timeout=min(left, _CHECK_SECONDS))
-        is_done = exchange.done()  # asked once: a reply from here on is late
+        is_done = exchange.done()  # read once: a reply from here on is late
         is_read, reply = exchange.result() if is_done else (True, None)
         if reply is not None:
             return reply
@@ -348,7 +348,7 @@ class _Process:
     def kill(self) -> None:
         """Kill the process and what it started, without waiting for the end."""
         with self._lock:
-            if self._is_killed:  # its number may be another's by now
+            if self._is_killed:  # its number may be reused already
                 return
             self._is_killed = True
             with contextlib.suppress(OSError):
@@ -413,7 +413,7 @@ if hasattr(os, "register_at_fork"):
 def _in_thread(work: Callable[..., T], *arguments: Any) -> Future[T]:
     """Start work in a daemon thread: asyncio's few threads may all be in use, and an exit would wait for them."""
     result: Future[T] = Future()
-    result.set_running_or_notify_cancel()  # who stops waiting does not end it
+    result.set_running_or_notify_cancel()  # cancelling the wait does not end it
 
     def run() -> None:
         try:
@@ -437,9 +437,9 @@ def _pickled(function: Callable[[Any], Any]) -> bytes:
 
     try:
         return bytes(cloudpickle.dumps(function))
-    except Exception as error:  # noqa: BLE001 (whatever a user's object raises while it is pickled)
+    except Exception as error:  # noqa: BLE001 (a user's object may raise anything while it is pickled)
         raise CaptureError(
-            "the function cannot be sent to a process of its own",
+            "the function cannot be sent to a separate process",
             found=f"{type(error).__name__}: {error}"[:200],
             expected="a function that pickle or cloudpickle can write",
             hint="put it into a .py file and import it from there; open files, locks and clients inside the function",

@@ -1,4 +1,4 @@
-"""Somebody else's functions: each in a daemon thread of its own, a few at a time.
+"""Users' functions: each in a separate daemon thread, a few at a time.
 
 Neither asyncio's executor nor anyio's worker threads will do: a function that never ends would keep its thread among
 the few there are, and the process from ending. So each call starts a thread, which takes a twentieth of a millisecond,
@@ -24,15 +24,15 @@ __all__ = ["threaded"]
 T = TypeVar("T")
 
 _THREADS = min(32, (os.cpu_count() or 1) + 4)
-"""Functions of one level under way at once, as in asyncio's own executor."""
+"""Maximum number of concurrent functions of one level, as in asyncio's executor."""
 _LATE = 256
-"""Threads whose functions were late and still run; beyond them no further one is started."""
+"""Maximum number of threads whose functions timed out and still run; beyond it no further one is started."""
 _LEVELS = 8
-"""How deep functions may call each other through the workbench."""
+"""Maximum depth to which functions may call each other through the workbench."""
 
 
 class _Turns:
-    """Functions of one level under way on one event loop, and how many may be."""
+    """Running functions of one level on one event loop, and their maximum number."""
 
     def __init__(self) -> None:
         self.limit = asyncio.Semaphore(_THREADS)
@@ -47,18 +47,18 @@ _late: set[threading.Thread] = set()
 async def threaded(work: Callable[[], T], seconds: float | None = None) -> T:
     """Await a function that runs in a thread, in the caller's context.
 
-    A function that is late, or no longer awaited, goes on in its thread and gives up its turn. A coroutine that it
-    returns then is closed. Functions that such a function calls through the workbench, and waits for, take turns of
-    their own: none waits for itself.
+    A function that is late, or no longer awaited, continues in its thread and gives up its turn. A coroutine that it
+    returns then is closed. Functions that such a function calls through the workbench, and waits for, take separate
+    turns: none waits for itself.
 
     Args:
         work: The function.
-        seconds: The most it may take from its beginning; None for no limit.
+        seconds: Maximum time from its start; None for no limit.
 
     Raises:
-        LateError: It took longer. It goes on.
-        TimeoutError: It was not begun: too many functions that were late still run.
-        RuntimeError: It was not begun: the machine has no thread for it, or functions call each other too deep.
+        LateError: It took longer. It continues.
+        TimeoutError: It was not started: too many timed-out functions still run.
+        RuntimeError: It was not started: the machine has no thread for it, or functions call each other too deep.
     """
     level = _level.get()
     if level >= _LEVELS:
@@ -81,12 +81,12 @@ async def threaded(work: Callable[[], T], seconds: float | None = None) -> T:
 
 
 def _turns_of(level: int) -> _Turns:
-    """The functions of one level that this event loop has under way."""
+    """The running functions of one level on this event loop."""
     return _levels.setdefault(asyncio.get_running_loop(), [_Turns() for _ in range(_LEVELS)])[level]
 
 
 async def _started(work: Callable[[], T], level: int, turns: _Turns) -> tuple[Future[T], threading.Thread]:
-    """A function under way in a thread of its own; where the machine has none, once another function has ended.
+    """A function running in a separate thread; if the machine has none, after another function has ended.
 
     Raises:
         RuntimeError: There is no thread, and none to wait for.
@@ -94,7 +94,7 @@ async def _started(work: Callable[[], T], level: int, turns: _Turns) -> tuple[Fu
     context, result = copy_context(), Future[T]()
     # In the function's own context: what it calls through the workbench takes turns one level deeper.
     context.run(_level.set, level + 1)
-    result.set_running_or_notify_cancel()  # who stops waiting does not end it
+    result.set_running_or_notify_cancel()  # cancelling the wait does not end it
 
     def run() -> None:
         try:
@@ -131,4 +131,4 @@ def _close(result: Future[Any]) -> None:
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_late.clear)  # a fork has none of our threads
+    os.register_at_fork(after_in_child=_late.clear)  # a fork has none of these threads

@@ -1,1 +1,1 @@
-"""Signatures of trainers, one a file: to add one, write a file with a class under `@trainer(name)`."""
+"""Signatures of trainers, one per file: to add one, write a file with a class under `@trainer(name)`."""

@@ -19,9 +19,9 @@ __all__ = ["OpenRlhfReward"]
 class OpenRlhfReward(TrainerFunction):
     """`reward_func(queries, prompts, labels) -> {"rewards", "scores", "extra_logs"}`.
 
-    A query is the prompt and the completion behind it, with special tokens; what stands behind the prompt is graded,
-    without the special tokens at its end. The reference stands in the metadata under every usual name. Where torch is
-    installed, rewards are tensors. OpenRLHF has no word for "no score": see `on_error` of `wb.reward`.
+    A query is the prompt followed by the completion, with special tokens; the text after the prompt is graded, without
+    the special tokens at its end. The reference is in the metadata under every usual name. If torch is installed,
+    rewards are tensors. OpenRLHF cannot represent a missing score: see `on_error` of `wb.reward`.
 
     Source: OpenRLHF 0.11.2, `--reward.remote_url file.py`.
     """
@@ -46,18 +46,18 @@ class OpenRlhfReward(TrainerFunction):
 
 
 def _completion(query: Any, prompt: Any) -> str | None:
-    """What stands behind the prompt; None, which is no answer, where either is no text."""
+    """The text after the prompt; None, a missing completion, if either is not a text."""
     return completion_of(query, prompt) if isinstance(query, str) and isinstance(prompt, str) else None
 
 
 def _logs(graded: Graded) -> dict[str, list[float]]:
-    """Each grader's scores, NaN where it gave none, and 1.0 where it failed or skipped: a value a row."""
+    """Each grader's scores, NaN for rows without one, and 1.0 if it failed or skipped: one value per row."""
     logs: dict[str, list[float]] = {}
     for name, grades in graded.parts.items():
         failed = [float(row in grades.errors) for row in range(len(grades))]
         logs[f"{name}_failed"] = failed
         logs[f"{name}_skipped"] = (np.isnan(grades.scores) - np.array(failed)).tolist()
-    # The scores last: a grader may be called as another one's failures are.
+    # The scores last: a grader may have the same name as another one's failures.
     return logs | {name: grades.scores.tolist() for name, grades in graded.parts.items()}
 
 

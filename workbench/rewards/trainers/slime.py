@@ -12,10 +12,10 @@ __all__ = ["SlimeReward"]
 
 @trainer("slime")
 class SlimeReward(TrainerFunction):
-    """`async custom_rm(args, sample) -> float`; with `--group-rm`, where a list of samples comes, a list.
+    """`async custom_rm(args, sample) -> float`; with `--group-rm`, which passes a list of samples, a list.
 
-    The reference is the sample's label, in the metadata under every usual name. slime has no word for "no score": see
-    `on_error` of `wb.reward`.
+    The reference is the sample's label, in the metadata under every usual name. slime cannot represent a missing score:
+    see `on_error` of `wb.reward`.
 
     Source: slime 624b824, `--custom-rm-path`.
     """

@@ -14,7 +14,7 @@ __all__ = ["TrlReward"]
 _NO_COLUMNS = frozenset(
     ["trainer_state", "log_extra", "log_metric", "environments", "completion_ids", "prompt_ids"]
 )
-"""What TRL passes beside the data set's columns."""
+"""Arguments that TRL passes in addition to the data set's columns."""
 
 
 @trainer("trl")

@@ -32,7 +32,7 @@ def _row(task: Any, trace: Any, column: str) -> Row:
     fields = _fields(task)
     name = f"task {fields.get('idx') if fields.get('idx') is not None else ''}".rstrip()
     messages = [_message(message) for message in _last_branch(trace)]
-    # A reply of the root agent stands in no branch of its own.
+    # A reply of the root agent is in no separate branch.
     if getattr(trace, "root_reply", None) is None and messages and messages[-1]["role"] == "assistant":
         return row_of(name, messages[:-1], messages[-1], fields, column=column)
     return row_of(name, getattr(task, "prompt_text", None), trace.last_reply, fields, column=column)
@@ -44,7 +44,7 @@ def _last_branch(trace: Any) -> Any:
 
 
 def _message(message: Any) -> dict[str, Any]:
-    """A message in OpenAI's shape, whose tool calls are flat there."""
+    """A message in OpenAI's format, whose tool calls are flat there."""
     plain = _fields(message)
     calls = [
         {"id": call.get("id"), "type": "function", "function": {"name": call.get("name"), "arguments": call.get("arguments")}}

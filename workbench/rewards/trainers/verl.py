@@ -13,11 +13,11 @@ __all__ = ["VerlReward"]
 
 @trainer("verl")
 class VerlReward(TrainerFunction):
-    """`compute_score(data_source, solution_str, ground_truth, extra_info=None) -> float`, one row a call.
+    """`compute_score(data_source, solution_str, ground_truth, extra_info=None) -> float`, one row per call.
 
     Calls of several threads at the same time are graded together. The prompt is `extra_info`'s `prompt` or `question`,
-    where there is one; the rest of it is metadata, and the reference stands there under every usual name. Verl has no
-    word for "no score": see `on_error` of `wb.reward`.
+    if there is one; the rest of it is metadata, with the reference under every usual name. Verl cannot represent a
+    missing score: see `on_error` of `wb.reward`.
 
     Source: verl 0.9.1, `reward.custom_reward_function`.
     """
@@ -30,7 +30,7 @@ class VerlReward(TrainerFunction):
         given = extra_info or {}
         extra = given if isinstance(given, Mapping) else {}
         prompt = extra.get("prompt", extra.get("question"))
-        # What is no dict costs its row, which `labelled_row` says.
+        # A value that is not a dict fails its row; `labelled_row` gives the reason.
         metadata = {"data_source": data_source, **extra} if extra is given else given
         name, column = f"data source {data_source}", self._reward.reference
         return self._one(labelled_row(name, prompt, solution_str, ground_truth, metadata, column=column))
