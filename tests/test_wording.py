@@ -88,11 +88,12 @@ WORDS = {
         "a number with its unit; n",
     ),
     "answer": Word(
-        r"(?<!final )\banswer(?:s|ed|ing)?\b(?! relevancy)",
+        # Not the name in regression files, nor what a judge is sent.
+        r"(?<!final )(?<!\Aright )\banswer(?:s|ed|ing)?\b(?! relevancy)(?! again, with the JSON object)",
         "completion (of a row), reply (of a model), response",
     ),
     "question": Word(r"\bquestions?\b", "prompt (of a row), request (to a model)"),
-    "ask": Word(r"\bask(?:s|ed|ing)?\b", "request, send, call, require"),
+    "ask": Word(r"(?<!\.)\bask(?:s|ed|ing)?\b", "request, send, call, require"),
     "kept": Word(r"\bkept\b", "saved, cached, stored, unchanged"),
     "lost worker": Word(
         r"\blost workers?\b|\bworkers? (?:that )?(?:is|are|was|were) lost\b",
@@ -114,6 +115,10 @@ WORDS = {
 DATA = (
     "workbench/demo/",
     "workbench/probes/variants/",
+    "workbench/probes/filler.py",  # texts of rows
+    "workbench/probes/shapes.py",
+    "workbench/judges/kinds/binary.py",  # what judges are sent
+    "workbench/judges/kinds/pairwise.py",
 )
 
 PYTHON = ("workbench", "benchmarks")
@@ -157,6 +162,10 @@ def prose(path: Path) -> Iterator[Prose]:
         yield from _of_script(text)
 
 
+#: The name of a field or parameter in a docstring.
+_FIELD = re.compile(r"^ {8,}\w+:(?= )", re.MULTILINE)
+
+
 def _of_python(text: str) -> Iterator[Prose]:
     tree = ast.parse(text)
     docstrings = {
@@ -176,7 +185,7 @@ def _of_python(text: str) -> Iterator[Prose]:
         else:
             continue
         if id(node) in docstrings:
-            yield Prose(node.lineno, _without_code(words), "docstring")
+            yield Prose(node.lineno, _without_code(_FIELD.sub("", words)), "docstring")
         elif " " in words.strip():
             yield Prose(node.lineno, _without_code(words), "string")
     yield from _comments(text)
@@ -195,7 +204,7 @@ def _comments(text: str) -> Iterator[Prose]:
 def _of_script(text: str) -> Iterator[Prose]:
     """Comments, strings with blanks, and text between tags of a TypeScript file."""
     for found in re.finditer(
-        r"//[^\n]*|/\*.*?\*/|\"[^\"\n]* [^\"\n]*\"|'[^'\n]* [^'\n]*'|>[^<>{}=;]* [^<>{}=;]*<", text, re.S
+        r"//[^\n]*|/\*.*?\*/|\"[^\"\n]* [^\"\n]*\"|'[^'\n]* [^'\n]*'|>[^<>{}=;]* [^<>{}=;]*<", text, re.DOTALL
     ):
         yield Prose(text.count("\n", 0, found.start()) + 1, _without_code(found.group()), "string")
 
@@ -203,12 +212,17 @@ def _of_script(text: str) -> Iterator[Prose]:
 def _without_code(text: str) -> str:
     """A text without code: blocks between fences, examples at a prompt, what stands in backticks, addresses."""
     text = re.sub(
-        r"^( *)(```|~~~).*?^ *\2", lambda found: "\n" * found.group().count("\n"), text, flags=re.S | re.M
+        r"^( *)(```|~~~).*?^ *\2",
+        lambda found: "\n" * found.group().count("\n"),
+        text,
+        flags=re.DOTALL | re.MULTILINE,
     )
     text = re.sub(
-        r"^ *>>> .*(?:\n(?! *$).*)*", lambda found: "\n" * found.group().count("\n"), text, flags=re.M
+        r"^ *>>> .*(?:\n(?! *$).*)*", lambda found: "\n" * found.group().count("\n"), text, flags=re.MULTILINE
     )
-    text = re.sub(r"`[^`]*`|https?://\S+|\]\([^)]*\)", lambda found: "\n" * found.group().count("\n"), text)
+    text = re.sub(
+        r"`[^`]*`|\{\w+\}|https?://\S+|\]\([^)]*\)", lambda found: "\n" * found.group().count("\n"), text
+    )
     return re.sub(r"\n[ #]*", "\n", text)
 
 

@@ -222,5 +222,7 @@ def test_what_latest_returns_names_samples(store):
 def test_what_is_no_digest_is_refused(store, odd):
     """Nobody's mapping of ids to something else is taken for digests."""
     for use in (store.labels.get, store.labels.latest, lambda of: store.labels.put(of, True)):
-        with pytest.raises(StoreError, match="must contain the digest of each text\n  found: .*\n  expected: 16 hex"):
+        with pytest.raises(
+            StoreError, match="must contain the digest of each text\n  found: .*\n  expected: 16 hex"
+        ):
             use({"a": odd})

@@ -37,7 +37,8 @@ def check_template_names(template: Template, values: Mapping[str, Any], platform
     unknown = sorted(template.variables - set(values)) if not platform else []
     if unknown:
         raise TemplateRunError(
-            f"the prompt uses the variable {unknown[0]!r}, which has no value", expected=", ".join(sorted(values))
+            f"the prompt uses the variable {unknown[0]!r}, which has no value",
+            expected=", ".join(sorted(values)),
         )
 
 

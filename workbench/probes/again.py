@@ -12,6 +12,7 @@ from workbench.errors import SamplesError
 from workbench.judges.asking.budget import as_budget
 from workbench.probes.accepting import Rule, rule_of
 from workbench.probes.board import Board, Outcome, as_suite
+from workbench.probes.kept import RIGHT
 from workbench.samples import as_samples
 
 __all__ = ["Again", "again"]
@@ -127,6 +128,6 @@ def _rule(frame: pd.DataFrame, outcomes: list[Outcome], pass_threshold: float | 
     best = {
         row: outcome.score
         for row, (name, outcome) in enumerate(zip(frame["probe"], outcomes, strict=True))
-        if name == "right answer" and outcome.score == outcome.score
+        if name == RIGHT and outcome.score == outcome.score
     }
     return rule_of(outcomes, best, pass_threshold=pass_threshold)

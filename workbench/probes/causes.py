@@ -30,7 +30,7 @@ _ANY_ANSWER = _BESIDE | {
     "key-missing", "entry-twice", "entry-missing", "entry-added", "entry-changed", "code-sign", "off-by-one", "order", "expression", "pattern-of-reference", "keyword-heap",
     "case-that-matters",
 }  # fmt: skip
-"""Consequences of accepting any completion, whatever its content."""
+"""Consequences of accepting any completion, regardless of its content."""
 _LEAST = 0.9
 """Share of a consequence's rows that its cause has to reach."""
 _FEW_FAILURES = 3
@@ -61,7 +61,9 @@ def _unsteady(case: ProbeCase) -> Iterator[Finding]:
         return
     count = f"{len(case.changed):,} of {case.regraded:,} texts"
     message = f"gives the same text another score when it is graded again in another order: {count}"
-    advice = "remove randomness, the clock and module-level state; until then the other results are unreliable"
+    advice = (
+        "remove randomness, the clock and module-level state; until then the other results are unreliable"
+    )
     pairs = {*case.changed}
     texts = [text for family in case.found for text in family.texts if (text.row, text.text) in pairs]
     yield case.count("inconsistent", Severity.ERROR, message, advice, texts, max(case.regraded, len(texts)))
@@ -80,7 +82,12 @@ def _accepts_anything(case: ProbeCase) -> Iterator[Finding]:
     total = sum(len(family.texts) for family in families)
     message = f"accepts any text, even texts without content: {len(texts):,} of {total:,}"
     yield case.count(
-        "accepts-anything", Severity.ERROR, message, "check what a correct completion must contain", texts, total
+        "accepts-anything",
+        Severity.ERROR,
+        message,
+        "check what a correct completion must contain",
+        texts,
+        total,
     )
 
 
@@ -118,7 +125,9 @@ def _mention(case: ProbeCase, proven: Sequence[Family]) -> Iterator[Finding]:
     ways = "; ".join(
         f"{one.variant.says} ({len(one.wrong_rows):,} of {len(one.rows):,} rows)" for one in families
     )
-    message = f"the reference anywhere in the text{inside} is enough: it accepts {ways}{case.example(families[0])}"
+    message = (
+        f"the reference anywhere in the text{inside} is enough: it accepts {ways}{case.example(families[0])}"
+    )
     texts = [text for family in families for text in family.fooled]
     yield case.about("mention", Severity.ERROR, message, families[0].variant.advice, families[0], texts)
 

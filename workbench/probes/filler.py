@@ -17,7 +17,7 @@ _CONSONANTS, _VOWELS = "bdfgklmnprstvz", "eou"
 
 
 def gibberish(length: int, random: Random) -> str:
-    """Pronounceable, meaningless words of at least four letters; `length` characters in total."""
+    """Pronounceable words without meaning, at least four letters each; `length` characters in total."""
     words: list[str] = []
     size = 0
     while size < length:

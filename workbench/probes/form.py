@@ -37,7 +37,7 @@ def is_form_check(board: Board) -> bool:
     """Whether the graders are checks of the form by design, and their scores are those of a check.
 
     A rule of the workbench is one: its settings define in full what it accepts. Any other grader is one if its name or
-    docstrings describe the form and its text requires no word and no reference: a search for "because" may be all that
+    docstrings describe the form and its text requires no specific word and no reference: a search for "because" may be all that
     its author has to separate correct from wrong.
 
     Args:

@@ -89,7 +89,9 @@ class Probe:
             {name} if name is not None else {finding.kind for finding in self.findings}, self._families
         )
         if name is not None and not wanted & {*names}:
-            raise ReportError("no such transformation was graded", found=repr(name), expected=", ".join(names))
+            raise ReportError(
+                "no such transformation was graded", found=repr(name), expected=", ".join(names)
+            )
         return self._fooled(wanted)
 
     def _fooled(self, names: AbstractSet[str]) -> pd.DataFrame:

@@ -85,7 +85,7 @@ class Row:
 
     @property
     def words(self) -> Sequence[str]:
-        """The words of a reference in plain language; none for a number, a letter, JSON and code."""
+        """A plain-language reference's words; none for a number, a letter, JSON and code."""
         if self.value is not None or self.is_letter or self.is_code or self.json is not None:
             return ()
         return self.reference.split()

@@ -96,7 +96,7 @@ def _both(patterns: Sequence[Shape]) -> Iterator[Shape]:
     for at, shape in enumerate(patterns[:3]):
         rest = [other for other in patterns[:3] if other is not patterns[at]]
         yield Shape(
-            f"{shape.name} beside others",
+            f"{shape.name} next to other forms",
             "".join(f"{other.before}some text{other.after}\n" for other in rest) + shape.before,
             shape.after,
         )
@@ -111,6 +111,6 @@ def learned(examples: Iterable[tuple[str, str]], most: int = 6) -> list[Shape]:
             continue
         before, after = completion[:at], completion[at + len(reference) :]
         if before[-1:].isalnum() or after[:1].isalnum():
-            continue  # a part of another word or number
+            continue  # a part of a longer word or number
         found.setdefault((before[-20:], after[:20]), Shape("as in a row's own completion", before, after))
     return list(found.values())[:most]

@@ -65,9 +65,7 @@ class RowWarnings:
         """Warn about these rows, and about the graders that have seen enough of them."""
         for sentence in sorted({one for row in graded.rows for one in row.left_out} - self._left_out):
             self._left_out.add(sentence)
-            warnings.warn(
-                f"{sentence}: graders do not get it", RuntimeWarning, stacklevel=4
-            )
+            warnings.warn(f"{sentence}: graders do not get it", RuntimeWarning, stacklevel=4)
         names = graded.parts.keys() & self._waiting.keys()
         if not names or not graded.rows:
             return

@@ -109,7 +109,11 @@ def _check_page(scope: Scope) -> None:
     """
     origin, host = header(scope, b"origin"), header(scope, b"host") or ""
     if origin is not None and origin.partition("://")[2] != host:
-        raise RequestError(403, "foreign_page", "web pages of other origins may not send requests to this server")
+        raise RequestError(
+            403, "foreign_page", "web pages of other origins may not send requests to this server"
+        )
     server = (scope.get("server") or ("", 0))[0]
     if is_loopback(server) and not is_loopback(_PORT.sub("", host)):
-        raise RequestError(403, "foreign_host", "a server on loopback accepts only the hosts localhost and 127.0.0.1")
+        raise RequestError(
+            403, "foreign_host", "a server on loopback accepts only the hosts localhost and 127.0.0.1"
+        )

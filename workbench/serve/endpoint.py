@@ -108,9 +108,7 @@ class Endpoint:
         rows = self._form.read(value)
         seen["rows"] = len(rows)
         if len(rows) > self._limits.max_rows:
-            message = (
-                f"{len(rows):,} rows, and one request may have {self._limits.max_rows:,}; send fewer per request"
-            )
+            message = f"{len(rows):,} rows, and one request may have {self._limits.max_rows:,}; send fewer per request"
             raise RequestError(413, "too_many_rows", message, max_rows=self._limits.max_rows)
         if len(body) + _VALUE_BYTES * weight(body) > self._limits.max_row_bytes:
             _check_sizes(rows, self._limits.max_row_bytes)

@@ -107,9 +107,7 @@ class Examples:
         first = 0
         for form, rows in read:
             part = outcomes.part(first, len(rows))
-            with contextlib.suppress(
-                Exception
-            ):  # a user's form that cannot write it uses its own example
+            with contextlib.suppress(Exception):  # a user's form that cannot write it uses its own example
                 self._asked[form.path, only] = _answer(form, rows, part, graded=True)
             first += len(rows)
 

@@ -90,7 +90,9 @@ class Metrics:
         workers: list[Sample] = [("", {}, residents().started)]
         yield _family("workbench_workers_started_total", "counter", "Sandbox workers started.", workers)
         refused: list[Sample] = [("", {}, held.refused)]
-        yield _family("workbench_refused_total", "counter", "Requests rejected with a time to retry.", refused)
+        yield _family(
+            "workbench_refused_total", "counter", "Requests rejected with a time to retry.", refused
+        )
 
     def _grades(self) -> Iterator[Sample]:
         for name, stats in self._stats.graders.items():

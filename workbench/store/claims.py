@@ -173,7 +173,9 @@ class Claims:
     def _is_over(self, name: str, beat: int) -> bool:
         now = self._clock()
         last_beat, since = self._seen.get(name, (None, now))
-        if last_beat != beat or now < since:  # without the second, a clock that was set back would extend the wait
+        if (
+            last_beat != beat or now < since
+        ):  # without the second, a clock that was set back would extend the wait
             self._seen[name] = (beat, now)
             return False
         return now - since > LEASE_SECONDS

@@ -73,7 +73,10 @@ _SERVER = (
 )  # fmt: skip
 """Fragments of a server's message, what they mean here, and the next step."""
 
-_GONE = ("the connection to the database server was lost", "check that it runs, then repeat the call: the store reconnects")
+_GONE = (
+    "the connection to the database server was lost",
+    "check that it runs, then repeat the call: the store reconnects",
+)
 
 
 @contextlib.contextmanager
@@ -119,7 +122,7 @@ def _meaning(cause: BaseException, address: Address, *, disconnected: bool) -> t
 
 
 def place_problem(path: Path) -> tuple[str, str] | None:
-    """Why there can be no database file at a path, and the next step; None if there can."""
+    """Why a path cannot be a database file, and the next step; None if it can."""
     if path.exists() and not path.is_file() and not path.is_dir():
         return "this is a pipe, a socket or a device, not a database file", "name a regular file"
     if path.is_dir():

@@ -1,6 +1,6 @@
 """Forks wait for transactions: SQLite keeps its locks in the memory of the process, which the child inherits unchanged.
 
-A child forked during another thread's transaction would take the lock for that of one of its own connections, and would
+A child forked during another thread's transaction would take the lock for one of its connections' locks, and would
 always find the database locked.
 """
 

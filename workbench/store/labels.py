@@ -241,7 +241,7 @@ def _insert(connection: Connection, row: Mapping[str, Any]) -> int:
 
 
 def _rounds(ids: Sequence[str], entries: Sequence[dict[str, str]]) -> Iterable[list[int]]:
-    """Groups of entries to label in one statement: of a repeated text, the label goes on top of the one before."""
+    """Groups of entries to label in one statement: for a repeated text, each label follows the one before."""
     counts: Counter[tuple[str, str]] = Counter()
     rounds: dict[int, list[int]] = {}
     for at, (name, entry) in enumerate(zip(ids, entries, strict=True)):

@@ -73,7 +73,7 @@ def path_parts(text: str, path: str, position: int) -> tuple[str | int, ...]:
             text,
             position,
             "this is not a path",
-            expected="such as {{ item.question }} or {{ sample.choices[0] }}",
+            expected="such as {{ item.prompt }} or {{ sample.choices[0] }}",
         )
     if (root := re.split(r"[.\[]", path)[0]) not in NAMESPACES:
         raise at(text, position, f"there is no {root!r} here", expected=", ".join(NAMESPACES))

@@ -24,7 +24,7 @@ _PATIENCE = 0.5
 _GRACE = 2.0
 """Seconds that a coroutine has to end after it was cancelled; then it is abandoned."""
 _LEFT = 64
-"""Loops left to coroutines that still run; beyond them no fresh one is made. Each holds three open files."""
+"""Maximum number of loops occupied by coroutines that still run. Each has three open files."""
 
 _lock = threading.RLock()
 _loop_thread: _LoopThread | None = None
@@ -138,7 +138,7 @@ class _LoopThread:
             call.fail(RuntimeError("the event loop that async functions share was stopped by one of them"))
 
     def call_soon(self, function: Callable[[], object]) -> None:
-        """Call something on the loop, as soon as it is free."""
+        """Call a function on the loop when it is free."""
         with contextlib.suppress(RuntimeError):  # it has ended
             self.loop.call_soon_threadsafe(function)
 

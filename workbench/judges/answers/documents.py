@@ -18,7 +18,7 @@ _ABBREVIATION_END = re.compile(
 )
 _UNSPACED_SCRIPTS = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 """Characters of Thai, Lao, Burmese, Khmer, Japanese and Chinese, which put no spaces between words: in these scripts each
-character counts as one word."""
+character counts as a separate word."""
 _WORD = re.compile(rf"[{_UNSPACED_SCRIPTS}]|[^\W_{_UNSPACED_SCRIPTS}]+")
 _TEXT_KEYS = ("content", "text", "page_content")
 """Keys of a document's text. The last one is LangChain's."""

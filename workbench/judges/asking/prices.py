@@ -10,7 +10,7 @@ from datetime import date, timedelta
 __all__ = ["PRICES", "Price", "old_prices_note", "price_of"]
 
 _MAX_AGE = timedelta(days=180)
-"""Age above which a run reports that its prices are old: providers changed theirs about twice a year in 2026."""
+"""Age above which a run reports that its prices are old: providers changed their prices about twice a year in 2026."""
 _today = date.today  # replaced by tests
 
 

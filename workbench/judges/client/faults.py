@@ -192,9 +192,7 @@ def _broken_answer_fault(error: Exception, causes: list[BaseException], target: 
     root_cause = causes[-1]
     found = target.clean(f"{type(root_cause).__name__}: {root_cause}")
     message = (
-        "the connection to the judge's server broke"
-        if lost
-        else "the judge's server sent a broken response"
+        "the connection to the judge's server broke" if lost else "the judge's server sent a broken response"
     )
     return Fault(
         JudgeServerError(message, where=target.address, found=found),

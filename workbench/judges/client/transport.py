@@ -34,7 +34,9 @@ async def _limit_size(response: Any) -> None:
     """Read at most `MAX_ANSWER_BYTES` bytes of a response; its headers are not trusted."""
     encoding = response.headers.get("content-encoding", "identity").strip().lower()
     if encoding not in {"", "identity"}:
-        raise PackedAnswerError(f"compressed as {encoding[:40]}, which was not requested and may have any size")
+        raise PackedAnswerError(
+            f"compressed as {encoding[:40]}, which was not requested and may have any size"
+        )
     response.stream = _counting_stream(response.stream.__class__)(response.stream)
 
 

@@ -97,11 +97,11 @@ class BinaryJudge(Judge):
 
     @property
     def shows_question(self) -> bool:
-        """See `Judge.shows_question`."""
+        """Whether the request contains the row's prompt."""
         return self.user_template is None
 
     def preview(self, sample: Sample | StringThread) -> Messages:
-        """See `Judge.preview`."""
+        """The messages that would be sent."""
         sample = as_sample(sample)
         self._check_turns(sample.thread)
         has_template = self.system_template is not None or self.user_template is not None

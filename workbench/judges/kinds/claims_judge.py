@@ -34,7 +34,7 @@ class ClaimsJudge(Judge):
         return self.platform == "adaptive"
 
     def preview(self, sample: Sample | StringThread) -> Messages:
-        """See `Judge.preview`."""
+        """The messages that would be sent."""
         sample = as_sample(sample)
         completion = self.judged_text(sample)
         if not completion.strip():
@@ -46,7 +46,7 @@ class ClaimsJudge(Judge):
 
     @property
     def shows_question(self) -> bool:
-        """See `Judge.shows_question`."""
+        """Whether the request contains the row's prompt."""
         return True
 
     def material(self, sample: Sample) -> dict[str, Any]:

@@ -43,7 +43,7 @@ class ContextRelevancyJudge(Judge):
 
     @property
     def shows_question(self) -> bool:
-        """See `Judge.shows_question`."""
+        """Whether the request contains the row's prompt."""
         return True
 
     def preview(self, sample: Sample | StringThread) -> Messages:

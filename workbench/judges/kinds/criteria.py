@@ -66,11 +66,11 @@ class CriteriaJudge(Judge):
 
     @property
     def shows_question(self) -> bool:
-        """See `Judge.shows_question`."""
+        """Whether the request contains the row's prompt."""
         return True
 
     def preview(self, sample: Sample | StringThread) -> Messages:
-        """See `Judge.preview`."""
+        """The messages that would be sent."""
         sample = as_sample(sample)
         material = {"question": question(sample.thread), "completion": self.judged_text(sample)}
         text = prompt("criteria_user", material, criteria=self.criteria)

@@ -56,7 +56,7 @@ class GuardrailJudge(Judge):
         check_number("safety_threshold", self.safety_threshold)
 
     def preview(self, sample: Sample | StringThread) -> Messages:
-        """See `Judge.preview`."""
+        """The messages that would be sent."""
         material = {"completion": self.judged_text(as_sample(sample))}
         text = prompt("guardrail_user", material, criteria=self.criteria)
         return [{"role": "system", "content": prompt("guardrail_system")}, {"role": "user", "content": text}]

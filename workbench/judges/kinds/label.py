@@ -48,7 +48,7 @@ class LabelJudge(TemplatedJudge):
         return steps_format({"type": "string", "enum": list(self.labels)})
 
     def system_prompt(self) -> str:
-        """See `TemplatedJudge.system_prompt`."""
+        """The required format of the reply; precedes the author's messages."""
         return prompt("label_system", labels=json_text(list(self.labels)))
 
     def read(self, text: str) -> Grade:

@@ -86,7 +86,9 @@ class PairwiseJudge(Judge):
             template = compile_template(self.user_template)
             missing = {"answer_a", "answer_b"} - template.variables
             expected = "{{ answer_a }} and {{ answer_b }}"
-            refuse_unless(not missing, "user_template must contain both completions", sorted(missing), expected)
+            refuse_unless(
+                not missing, "user_template must contain both completions", sorted(missing), expected
+            )
 
     def preview(self, sample: Sample | StringThread) -> Messages:
         """The request with the completion as A; see `questions`."""
@@ -94,7 +96,7 @@ class PairwiseJudge(Judge):
 
     @property
     def shows_question(self) -> bool:
-        """See `Judge.shows_question`."""
+        """Whether the request contains the row's prompt."""
         return self.user_template is None
 
     def questions(self, sample: Sample | StringThread) -> list[Messages]:
@@ -117,7 +119,9 @@ class PairwiseJudge(Judge):
 
     def _completion(self, sample: Sample) -> str:
         if self.extractor.name == "last_assistant" and sample.thread.completion() is None:
-            raise SampleError("a pairwise judge needs a completion: the thread does not end with an assistant turn")
+            raise SampleError(
+                "a pairwise judge needs a completion: the thread does not end with an assistant turn"
+            )
         return self.judged_text(sample)
 
     def _other_answer(self, sample: Sample) -> str:

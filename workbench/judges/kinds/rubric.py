@@ -152,7 +152,7 @@ class RubricPrompt(Judge):
 
     @property
     def shows_question(self) -> bool:
-        """See `Judge.shows_question`."""
+        """Whether the request contains the row's prompt."""
         return self._has_sections or bool(_QUESTIONS & set(self._template.variables))
 
     def user_message(self, sample: Sample, *, low: float, high: float, tool: str = "") -> str:
@@ -304,7 +304,7 @@ class RubricJudge(RubricPrompt):
         )
 
     def preview(self, sample: Sample | StringThread) -> Messages:
-        """See `Judge.preview`."""
+        """The messages that would be sent."""
         low, high = self.scale
         text = self.user_message(as_sample(sample), low=low, high=high)
         return [{"role": "system", "content": self._system_prompt}, {"role": "user", "content": text}]
@@ -314,7 +314,7 @@ class RubricJudge(RubricPrompt):
         return prompt("rubric_system", low=self.scale[0], high=self.scale[1])
 
     async def ask(self, sample: Sample, replies: list[Reply]) -> Grade:
-        """See `Judge.ask`."""
+        """The grade of the reply, or of several."""
         if self.platform == "letta" and self.release == "0.17" and not self.judged_text(sample):
             return Grade(self.scale[0], passed=False, reasoning=_EMPTY_SUBMISSION)
         return await super().ask(sample, replies)

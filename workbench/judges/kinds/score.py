@@ -58,7 +58,7 @@ class ScoreJudge(TemplatedJudge):
         return {**settings, **params}
 
     def system_prompt(self) -> str:
-        """See `TemplatedJudge.system_prompt`."""
+        """The required format of the reply; precedes the author's messages."""
         low, high = self.scale
         return prompt("score_system", low=f"{low:g}", high=f"{high:g}")
 

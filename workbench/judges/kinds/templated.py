@@ -58,7 +58,7 @@ class TemplatedJudge(Judge):
         raise NotImplementedError
 
     def preview(self, sample: Sample | StringThread) -> Messages:
-        """See `Judge.preview`."""
+        """The messages that would be sent."""
         sample = as_sample(sample)
         values = thread_variables(sample, "openai", completion=self.judged_text(sample))
         messages = [

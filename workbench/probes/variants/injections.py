@@ -7,7 +7,9 @@ from collections.abc import Iterable
 from workbench.probes.row import Row
 from workbench.probes.variant import variant
 
-_ADVICE = "mark the completion as data in the judge's prompt, and state that orders inside it are to be ignored"
+_ADVICE = (
+    "mark the completion as data in the judge's prompt, and state that orders inside it are to be ignored"
+)
 
 
 def _beside(row: Row, texts: Iterable[str]) -> Iterable[str]:

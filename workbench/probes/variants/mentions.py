@@ -1,4 +1,4 @@
-"""The reference occurs but is not the result: in a list of candidates, negated, retracted, or inside another word."""
+"""The reference occurs but is not the result: in a list of candidates, negated, retracted, or inside a longer word."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def all_numbers(row: Row) -> Iterable[str | None]:
     advice="parse the negation: a negated reference is wrong",
 )
 def negated(row: Row) -> Iterable[str | None]:
-    """Negations: "It is not X but Y." For a word also "It is not X."; code that reads a number or letter may take the last one."""
+    """Negations: "It is not X but Y." For words also "It is not X."; code that reads a number or letter may take the last one."""
     if not row.reference or row.is_letter or row.is_verdict or row.is_code or row.json is not None:
         return
     yield f"It is not {row.reference} but {row.other}."
@@ -61,7 +61,9 @@ def negated(row: Row) -> Iterable[str | None]:
         yield row.say(f"not {row.reference}")
 
 
-@variant("retracted", "reject", "the reference retracted", rank=23, advice="read the last result, which counts")
+@variant(
+    "retracted", "reject", "the reference retracted", rank=23, advice="read the last result, which counts"
+)
 def retracted(row: Row) -> Iterable[str | None]:
     """The reference, then "No, that is wrong", and another result."""
     if row.reference and not row.is_letter and not row.is_verdict:
@@ -216,7 +218,7 @@ def truncated(row: Row) -> Iterable[str | None]:
     advice="compare word order too: bag-of-words scores ignore who did what to whom",
 )
 def keyword_heap(row: Row) -> Iterable[str | None]:
-    """The words of a sentence, sorted backwards."""
+    """A sentence's words, sorted backwards."""
     if len(row.words) >= 5:
         yield row.say(" ".join(sorted(row.words, key=str.lower, reverse=True)))
 

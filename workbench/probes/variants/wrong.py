@@ -84,7 +84,7 @@ def code_sign(row: Row) -> Iterable[str | None]:
     advice="do not accept similar short words: one letter makes another word",
 )
 def one_letter(row: Row) -> Iterable[str | None]:
-    """A letter in the middle of a word of four to seven letters."""
+    """A middle letter of a short word (four to seven letters) replaced."""
     if len(row.words) == 1 and 4 <= len(row.reference) <= 7 and row.reference.isalpha():
         half = len(row.reference) // 2
         yield row.say(
@@ -104,7 +104,7 @@ def one_letter(row: Row) -> Iterable[str | None]:
     advice="compare the words as well as the number",
 )
 def other_entity(row: Row) -> Iterable[str | None]:
-    """Every word of at least three letters replaced, digits unchanged, if the reference has both."""
+    """Every word with at least three letters replaced, digits unchanged, if the reference has both."""
     if row.json is None and not row.is_code and row.value is None and re.search(r"\d", row.reference):
         words = re.findall(r"[^\W\d_]{3,}", row.reference)
         if len("".join(words)) >= 4:
@@ -136,7 +136,7 @@ def other_number(row: Row) -> Iterable[str | None]:
     advice="compare more than word overlap, which misses the decisive word",
 )
 def one_word(row: Row) -> Iterable[str | None]:
-    """The longest word of a sentence replaced by one without meaning."""
+    """A sentence's longest word replaced by one without meaning."""
     if len(row.words) >= 4:
         longest = max(row.words, key=len)
         if len(longest) >= 4:

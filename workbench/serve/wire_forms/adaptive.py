@@ -61,11 +61,11 @@ class AdaptiveScore(WireForm):
     request, response, example, answer = _REQUEST, _RESPONSE, _EXAMPLE, _ANSWER
 
     def read(self, body: Any) -> list[Row]:
-        """See `WireForm`."""
+        """The rows of a request."""
         return [_row("the thread", an_object(body))]
 
     def write(self, body: Any, rows: Sequence[Row], outcomes: Outcomes) -> Any:  # noqa: ARG002 (see `WireForm`)
-        """See `WireForm`."""
+        """The response as JSON values."""
         return _answer(body, outcomes, 0, outcomes.number(0))
 
 
@@ -95,12 +95,12 @@ class AdaptiveBatchScore(WireForm):
     answer: ClassVar[Any] = {"responses": [_ANSWER]}
 
     def read(self, body: Any) -> list[Row]:
-        """See `WireForm`."""
+        """The rows of a request."""
         requests = a_list(field(an_object(body), "requests"), "requests")
         return [_row(f"requests[{at}]", request) for at, request in enumerate(requests)]
 
     def write(self, body: Any, rows: Sequence[Row], outcomes: Outcomes) -> Any:  # noqa: ARG002 (see `WireForm`)
-        """See `WireForm`."""
+        """The response as JSON values."""
         fallback = outcomes.on_error
         responses = [
             _answer(request, outcomes, at, fallback if score is None else score)

@@ -31,7 +31,9 @@ class Gemini(WireForm):
         "the reference is the one with a usual name, or the only one. Google clips rewards to -1 to 1."
     )
     recipe = '{"rewardName": "mine", "cloudRunRewardScorer": {"cloudRunUri": "HOST/gemini"}}'
-    no_score = "Status 422 with the reason, which the job reports as an error; `--on-error` sets a fixed score."
+    no_score = (
+        "Status 422 with the reason, which the job reports as an error; `--on-error` sets a fixed score."
+    )
     source = "Agent Platform REST reference v1beta1, ReinforcementTuningCloudRunRewardScorer"
     request: ClassVar[Any] = {
         "type": "object",
@@ -53,7 +55,7 @@ class Gemini(WireForm):
     answer: ClassVar[Any] = {"reward": 1.0}
 
     def read(self, body: Any) -> list[Row]:
-        """See `WireForm`."""
+        """The rows of a request."""
         sent = an_object(body)
         example = a_mapping(field(sent, "example"), "example")
         references = a_mapping(example.get("references"), "example.references")
@@ -69,7 +71,7 @@ class Gemini(WireForm):
         ]
 
     def write(self, body: Any, rows: Sequence[Row], outcomes: Outcomes) -> Any:  # noqa: ARG002 (see `WireForm`)
-        """See `WireForm`."""
+        """The response as JSON values."""
         reward, reasoning = outcomes.number(0), outcomes.reasoning(0)
         return {"reward": reward, **({} if reasoning is None else {"user_requested_aux_info": reasoning})}
 

@@ -96,7 +96,7 @@ class NemoGymVerify(WireForm):
     }
 
     def read(self, body: Any) -> list[Row]:
-        """See `WireForm`."""
+        """The rows of a request."""
         sent = an_object(body)
         params = a_mapping(field(sent, _PARAMS), _PARAMS)
         response = a_mapping(field(sent, _RESPONSE), _RESPONSE)
@@ -106,7 +106,7 @@ class NemoGymVerify(WireForm):
         return [row_of("the response", _prompt(params), answer, _metadata(sent))]
 
     def write(self, body: Any, rows: Sequence[Row], outcomes: Outcomes) -> Any:  # noqa: ARG002 (see `WireForm`)
-        """See `WireForm`."""
+        """The response as JSON values."""
         parts = {name: score for name, score in outcomes.parts(0).items() if score is not None}
         components = {"reward_components": parts} if parts else {}
         return {**body, **_verdict(outcomes), **components}
@@ -128,12 +128,12 @@ class NemoGymSeedSession(WireForm):
     answer: ClassVar[Any] = {}
 
     def read(self, body: Any) -> list[Row]:
-        """See `WireForm`."""
+        """The rows of a request."""
         an_object(body)
         return []
 
     def write(self, body: Any, rows: Sequence[Row], outcomes: Outcomes) -> Any:  # noqa: ARG002 (see `WireForm`)
-        """See `WireForm`."""
+        """The response as JSON values."""
         return {}
 
 

@@ -48,7 +48,7 @@ class OpenAi(WireForm):
     answer: ClassVar[Any] = {"score": 1.0}
 
     def read(self, body: Any) -> list[Row]:
-        """See `WireForm`."""
+        """The rows of a request."""
         sent = an_object(body)
         item = a_mapping(field(sent, "item"), "item")
         sample = a_mapping(field(sent, "sample"), "sample")
@@ -59,7 +59,7 @@ class OpenAi(WireForm):
         return [row_of("the sample", prompt, _message(sample), metadata)]
 
     def write(self, body: Any, rows: Sequence[Row], outcomes: Outcomes) -> Any:  # noqa: ARG002 (see `WireForm`)
-        """See `WireForm`."""
+        """The response as JSON values."""
         return {"score": outcomes.number(0)}
 
 

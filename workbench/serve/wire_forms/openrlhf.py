@@ -52,7 +52,7 @@ class OpenRlhf(WireForm):
     }
 
     def read(self, body: Any) -> list[Row]:
-        """See `WireForm`."""
+        """The rows of a request."""
         sent = an_object(body)
         queries, prompts = (texts(field(sent, name), name) for name in ("query", "prompts"))
         labels = a_list(sent.get("labels") or [None] * len(queries), "labels")
@@ -64,7 +64,7 @@ class OpenRlhf(WireForm):
         ]
 
     def write(self, body: Any, rows: Sequence[Row], outcomes: Outcomes) -> Any:  # noqa: ARG002 (see `WireForm`)
-        """See `WireForm`."""
+        """The response as JSON values."""
         numbers = outcomes.numbers()
         # For one query OpenRLHF makes a tensor of the number itself, and would take a list for a row of them.
         logs = [outcomes.without_score(row) for row in range(len(numbers))]

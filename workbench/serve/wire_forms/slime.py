@@ -43,11 +43,11 @@ class Slime(WireForm):
     answer: ClassVar[Any] = 1.0
 
     def read(self, body: Any) -> list[Row]:
-        """See `WireForm`."""
+        """The rows of a request."""
         sample = an_object(body)
         metadata = with_reference(None, sample.get("label"))
         return [row_of("the sample", field(sample, "prompt"), field(sample, "response"), metadata)]
 
     def write(self, body: Any, rows: Sequence[Row], outcomes: Outcomes) -> float:  # noqa: ARG002 (see `WireForm`)
-        """See `WireForm`."""
+        """The response as JSON values."""
         return outcomes.number(0)

@@ -185,7 +185,7 @@ class AgentJudge(RubricPrompt):
 
     @property
     def needs_answer(self) -> str:
-        """See `Grader.needs_answer`."""
+        """Whether the thread must end with a completion."""
         return "turn"
 
     def check_ready(self) -> None:

@@ -318,7 +318,10 @@ def check_url(url: Any) -> None:
         "https://host/path",
     )
     refuse_unless(
-        not has_login, "url may not contain a name or password", "", "headers, with values from the environment"
+        not has_login,
+        "url may not contain a name or password",
+        "",
+        "headers, with values from the environment",
     )
     refuse_unless(
         not parts.query and not parts.fragment, "url may not have a query: the routes are appended to it", url
@@ -332,7 +335,9 @@ def check_header(name: Any, value: Any) -> None:
         FormatError: It explains how to give a secret.
     """
     refuse_unless(isinstance(name, str) and isinstance(value, str), "headers must be texts", name)
-    refuse_unless(re.fullmatch(r"[\w!#$%&'*+.^`|~-]+", name, re.ASCII), "this is not a valid header name", name)
+    refuse_unless(
+        re.fullmatch(r"[\w!#$%&'*+.^`|~-]+", name, re.ASCII), "this is not a valid header name", name
+    )
     refuse_unless(value.isprintable() and value.isascii(), f"header {name!r} must be one line of ASCII")
     if SECRET_NAME.search(name) and not value.startswith("$"):
         raise FormatError(

@@ -281,7 +281,9 @@ class Endpoint(Grader):
         if not isinstance(answers, list) or len(answers) != len(samples):
             found = f"{len(answers)} responses" if isinstance(answers, list) else type(answers).__name__
             raise EndpointError(
-                "the endpoint's response has the wrong shape", found=found, expected=f"{len(samples)} responses"
+                "the endpoint's response has the wrong shape",
+                found=found,
+                expected=f"{len(samples)} responses",
             )
         return answers
 
