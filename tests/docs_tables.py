@@ -66,9 +66,9 @@ def _rules(functions: Mapping[str, Callable[..., object]]) -> str:
 
 def transformations_table() -> str:
     """One line a transformation of a probe: its name, what has to become of its texts, and what they are."""
-    lines = ["| transformation | has to be | what its texts are |", "| --- | --- | --- |"]
+    lines = ["| transformation | must be | texts |", "| --- | --- | --- |"]
     for name, variant in VARIANTS.items():
-        told = " (told, never a finding)" if variant.alarm == "never" and not variant.names else ""
+        told = " (a note, never a finding)" if variant.alarm == "never" and not variant.names else ""
         summary = " ".join((inspect.getdoc(variant.make) or "").split("\n\n")[0].split()).replace("|", "\\|")
         lines.append(f"| {name} | {variant.expects}ed{told} | {summary} |")
     return "\n".join(lines)

@@ -136,7 +136,7 @@ class OpenAIClient:
         )
 
     async def complete(self, messages: Messages, **settings: Any) -> Reply:
-        """See `ChatClient.complete`."""
+        """Request the next message from the model. See `ChatClient.complete`."""
         request = self._request(messages, settings)
         limits = {name: request.pop(name, None) for name in ("timeout", "max_retries")}
         timeout = self.timeout if limits["timeout"] is None else limits["timeout"]
