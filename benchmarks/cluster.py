@@ -1,9 +1,9 @@
-"""What many rows take: a file larger than the memory allowed, in one process and on a cluster, and the forecast of it.
+"""The cost of many rows: a file larger than the memory limit, in one process and on a cluster, and its forecast.
 
 Run it with `python benchmarks/cluster.py [--rows 2000000] [--limit 300]`; it needs the extra `scale`.
 
-Rows of 700 bytes that do not compress go to a folder of Parquet files. Each way to grade them runs in a process of its own,
-whose most memory is measured; the *forecast* is made from the first hundredth of the rows, graded before by one core.
+Rows of 700 bytes that do not compress are written to a folder of Parquet files. Each way to grade them runs in a separate
+process, whose peak memory is measured; the *forecast* is made from the first hundredth of the rows, graded before by one core.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ CODE = "async def grade(thread):\n    return float(len(thread.completion()) % 2)
 
 
 def write(folder: Path, rows: int) -> int:
-    """A folder of files; how many bytes it takes."""
+    """A folder of files; returns its bytes."""
     for start in range(0, rows, FILE_ROWS):
         numbers = np.arange(start, min(start + FILE_ROWS, rows))
         columns = {
-            "prompt": [f"question {number // 4} {os.urandom(100).hex()}" for number in numbers],
-            "completion": [f"answer {number % 7} {os.urandom(240).hex()}" for number in numbers],
-            "answer": [f"answer {number % 5}" for number in numbers],
+            "prompt": [f"prompt {number // 4} {os.urandom(100).hex()}" for number in numbers],
+            "completion": [f"output {number % 7} {os.urandom(240).hex()}" for number in numbers],
+            "answer": [f"output {number % 5}" for number in numbers],
         }
         table = pa.table({name: pa.array(column) for name, column in columns.items()})
         pq.write_table(table, folder / f"{start:012}.parquet", row_group_size=20_000, compression="none")
@@ -48,7 +48,7 @@ def suite() -> wb.Suite:
 
 
 def peak() -> float:
-    """Most memory of this process so far, in MB; `getrusage` would count what its parent had when it began."""
+    """Peak memory of this process so far, in MB; `getrusage` would include its parent's at the fork."""
     status = Path("/proc/self/status").read_text()
     return int(status.split("VmHWM:")[1].split()[0]) / 1024
 
@@ -63,7 +63,7 @@ def lazily(folder: Path) -> dict[str, float]:
 
 
 def measured(report: Any, before: float, begun: float) -> dict[str, float]:
-    """Seconds of the run and of findings, memory beside what the process had, rows with a score."""
+    """Seconds of the run and of findings, memory less that before the run, rows with a score."""
     ran = time.perf_counter()
     findings = len(report.findings)
     return {
@@ -76,7 +76,7 @@ def measured(report: Any, before: float, begun: float) -> dict[str, float]:
 
 
 def overview(folder: Path) -> dict[str, float]:
-    """In one process, part by part: of the grades only sums and a sample come back."""
+    """In one process, part by part: only sums and a sample of the grades are returned."""
     samples = wb.read_samples(folder, lazy=True)
     wb.Suite(wb.ExactMatch()).overview(samples.head(1000), progress=False)
     before, begun = peak(), time.perf_counter()
@@ -115,7 +115,7 @@ def forecast(folder: Path) -> dict[str, float]:
 
 
 def in_process(name: str, folder: Path, limit: str) -> dict[str, float]:
-    """One of the ways in a process of its own."""
+    """One of the ways in a separate process."""
     command = [sys.executable, __file__, "--way", name, "--folder", str(folder), "--limit", limit]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
     found: dict[str, float] = json.loads(done.stdout.splitlines()[-1])

@@ -1,9 +1,9 @@
-"""What a diagnosis costs, against one sort of the same scores in the same run.
+"""The cost of a diagnosis, against one sort of the same scores in the same run.
 
 Run it with `python benchmarks/diagnosing.py [--rounds 5]`.
 
-Read the ratios: machines differ and are shared. *flat* are scores that nobody groups; *clustered* are eight rows a
-prompt on a continuous scale, which is the slowest case; *labelled* has a human label a row on top. The median of the
+Compare the ratios: machines differ and are shared. *flat* are scores without groups; *clustered* are eight rows per
+prompt on a continuous scale, which is the slowest case; *labelled* has a human label per row in addition. The median of the
 round ratios is shown, and how a case grows with its rows.
 """
 
@@ -46,7 +46,7 @@ def seconds(action: Callable[[], object]) -> float:
 
 
 def main() -> None:
-    """Time every case, and print it beside its baseline."""
+    """Time every case, and print it with its baseline."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--rounds", type=int, default=5)
     rounds = parser.parse_args().rounds
@@ -55,7 +55,7 @@ def main() -> None:
         before = 0.0
         for rows in ROWS:
             action, scores = case_of(name, rows), grades_of(rows).scores
-            action()  # warm
+            action()  # warm-up
             taken = [(seconds(action), seconds(lambda held=scores: np.sort(held))) for _ in range(rounds)]
             ratio = statistics.median(one / base for one, base in taken)
             median = statistics.median(one for one, _ in taken)

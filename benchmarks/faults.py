@@ -1,9 +1,9 @@
-"""Nothing is lost under faults: what was injected, what came of it, what is allowed.
+"""Nothing is lost under faults: the injected faults, the results, and what is allowed.
 
     python benchmarks/faults.py [--seed 0] [--small] [part ...]
 
-Each part runs the public API in real processes, against a real local server where a judge is asked. The same seed
-injects the same faults; the moment at which the machine reaches them differs. It exits with 1 where a promise is broken.
+Each part runs the public API in real processes, against a real local server for judges. The same seed injects the same
+faults; the moment at which the machine reaches them differs. It exits with 1 if a guarantee is violated.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ SMALL: dict[str, dict[str, Any]] = {
     "served": {"rows": 500},
     "soak": {"rows": 20_000, "runs": 20},
 }
-"""Sizes that take some seconds, to try the program out."""
+"""Sizes that take some seconds, to test the program."""
 
 
 def main() -> int:
@@ -69,7 +69,7 @@ def main() -> int:
         for line in run_part(name, settings.seed, SMALL[name] if settings.small else {})
     ]
     broken = sum(not line.kept for line in lines)
-    print(f"\n{len(lines) - broken} promises kept, {broken} broken (seed {settings.seed})")
+    print(f"\n{len(lines) - broken} guarantees met, {broken} violated (seed {settings.seed})")
     return 1 if broken else 0
 
 

@@ -1,10 +1,10 @@
-"""What grading costs, against baselines in the same run.
+"""The cost of grading, against baselines in the same run.
 
 Run it with `python benchmarks/grading.py [--rounds 7]`.
 
-Read the ratios: machines differ and are shared. Rounds are interleaved (base, candidate, base, ...) and the
-median of the round ratios is shown. The *base* is an in-process loop over ready thread objects; the *floor*
-is a child process that takes the same bytes over a pipe, decodes them, and answers one float a row.
+Compare the ratios: machines differ and are shared. Rounds are interleaved (base, candidate, base, ...) and the
+median of the round ratios is shown. The *base* is an in-process loop over prepared thread objects; the *floor*
+is a child process that reads the same bytes from a pipe, decodes them, and returns one float per row.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ while head := read(4):
 
 def make_samples(rows: int, *, shape: bool) -> wb.Samples:
     """Threads of about 500 bytes: system, user and assistant turn, reference and two metadata columns."""
-    system, text = "You are a careful assistant. " * 4, "Some words of the question that was asked. " * 5
+    system, text = "You are a careful assistant. " * 4, "Filler text that makes this prompt longer. " * 5
     answer = '{"name": "Ann", "email": "a@example.com", "age": %d}' if shape else "%d"
     return wb.Samples(
         [
@@ -71,7 +71,7 @@ def make_samples(rows: int, *, shape: bool) -> wb.Samples:
 
 
 def bare_loop(text: str, threads: list[wb.StringThread]) -> Callable[[], float]:
-    """Seconds of `await grade(thread)` in this process, over ready objects."""
+    """Seconds of `await grade(thread)` in this process, over prepared objects."""
     namespace: dict[str, object] = {"StringThread": wb.StringThread}
     exec(text, namespace)
     grade = namespace["grade"]
@@ -89,7 +89,7 @@ def timed(work: Callable[[], object]) -> float:
 
 
 def sandboxed(grader: wb.FunctionGrader, samples: wb.Samples, workers: int) -> Callable[[], float]:
-    """Seconds of grading every row in warm workers that hold their rows."""
+    """Seconds of grading every row in warm workers that have their rows."""
     packed = samples.packed()
 
     def once() -> float:
@@ -136,7 +136,7 @@ def throughput(rounds: int) -> list[tuple[str, ...]]:
         for _ in range(rounds):
             for key, body in bodies.items():
                 before, taken = base(), body()
-                around = (before + base()) / 2  # the base on both sides, since the machine drifts
+                around = (before + base()) / 2  # the base before and after, since the machine drifts
                 times["bare loop"].append(around)
                 times[key].append(taken)
                 ratios[key].append(around / taken)
@@ -215,7 +215,7 @@ async def grade(thread: StringThread) -> float:
 
 
 def crashes(rounds: int) -> list[tuple[str, ...]]:
-    """What a lost worker costs, with few rows waiting and with many: the slope between 10 and 30 of them."""
+    """The cost of a crashed worker, with few rows waiting and with many: the slope between 10 and 30 crashes."""
 
     def each(rows: int) -> float:
         samples = make_samples(rows, shape=False)
@@ -255,7 +255,7 @@ def memory() -> list[tuple[str, ...]]:
     return [
         ("peak memory of the host, 10,000 rows", f"{small:.0f} MB", ""),
         ("peak memory of the host, 60,000 rows", f"{large:.0f} MB", ""),
-        ("growth a 10,000 rows", f"{(large - small) / 5:.1f} MB", ""),
+        ("growth per 10,000 rows", f"{(large - small) / 5:.1f} MB", ""),
     ]
 
 

@@ -1,4 +1,4 @@
-"""A client that sends bodies of 1 to 31 MB that are deep, wide, long or no JSON at all; `serving.py` starts it.
+"""A client that sends bodies of 1 to 31 MB that are deep, wide, long or not JSON at all; `serving.py` starts it.
 
 python benchmarks/hostile_bodies.py PORT CONNECTIONS [body ...]
 """
@@ -14,7 +14,7 @@ import threading
 from collections.abc import Iterator
 
 VALUES = 240_000
-"""A little less than a server takes."""
+"""A little less than the maximum size."""
 
 
 def answer(inner: bytes) -> bytes:
@@ -56,13 +56,13 @@ BODIES = {
     "space": ("/score", column(b" " * 30_000_000 + b"0")),
     "digits": ("/score", column(b"1" * 31_000_000)),
     "numbers": ("/score", column(many(b"1" * 399, 75_000))),
-    "no JSON": ("/score", b'"' * 31_000_000),
+    "not JSON": ("/score", b'"' * 31_000_000),
     "an echo": ("/verify", echo(many(b'{"a":0}', VALUES // 2))),
 }
 
 
 def ask(port: int, order: Iterator[tuple[str, bytes]]) -> None:
-    """Send one body after the other, each on a connection of its own."""
+    """Send one body after the other, each on a separate connection."""
     while True:
         path, body = next(order)
         head = f"POST {path} HTTP/1.1\r\nhost: 127.0.0.1\r\nconnection: close\r\ncontent-length: {len(body)}\r\n\r\n"

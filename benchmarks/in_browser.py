@@ -1,9 +1,9 @@
-"""What a person waits for in the app: from the key or the click until the page shows the answer, in JupyterLab and Chromium.
+"""Latency of the app: from the key or the click until the page shows the result, in JupyterLab and Chromium.
 
 Run it from the repository's folder, as `python -m benchmarks.in_browser [--rows 1000 10000 100000] [--rounds 5]`, with what the
-browser tests need. A time ends with the second frame after the answer is in the page. Of an edit and a search it leaves out the
-pause after the last key that the app waits for (0.3 s and 0.15 s); everything else is counted: the page, the way to the kernel and
-back, grading, and drawing. The base of an edit is what grading the same text alone takes in that kernel.
+browser tests need. A time ends with the second frame after the result is in the page. For an edit and a search it excludes the
+pause after the last key that the app waits for (0.3 s and 0.15 s); everything else is counted: the page, the transfer to the
+kernel and back, grading, and drawing. The base of an edit is the time for grading the same text alone in that kernel.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ app"""
 FUNCTIONS = """() => {
 window.app = () => document.querySelector('.gwb');
 window.one = selector => app().querySelector(selector);
-window.said = selector => one(selector)?.innerText ?? '';
+window.shown = selector => one(selector)?.innerText ?? '';
 window.full = () => app() !== null && one('.grid .tr') !== null && one('.grid :is(.coming, .tr.old)') === null;
 window.still = () => full() && one('.working') === null && one(':is(.answer, .outcome).old') === null;
 window.bars = () => one('.g.chosen .bar')?.ariaLabel ?? '';
@@ -98,45 +98,45 @@ SHOWN = ".part-rows .head .small"
 
 @dataclass(frozen=True)
 class Step:
-    """One thing a person does.
+    """One action of a user.
 
     Attributes:
         name: In the table.
         act: JavaScript that does it.
-        done: JavaScript that says whether the answer is there; `before` is what the line above the rows said.
+        done: JavaScript that returns whether the result is there; `before` is the earlier text of the line above the rows.
         pause: Milliseconds that the app waits after the last key, which do not count.
-        before: JavaScript for what `before` is.
+        before: JavaScript for the value of `before`.
     """
 
     name: str
     act: str
     done: str
     pause: int = 0
-    before: str = f"said('{SHOWN}')"
+    before: str = f"shown('{SHOWN}')"
 
 
 SORT = "one('.th [aria-sort]')?.ariaSort ?? ''"
 SORTED = f"full() && ({SORT}) !== before"
-CHANGED = f"full() && said('{SHOWN}') !== before"
+CHANGED = f"full() && shown('{SHOWN}') !== before"
 STEPS = [
     Step("click a finding", "one('.answer .finding .link').click()", CHANGED),
     Step("click a bar", "one('.two-val .bar button').click()", CHANGED),
-    Step("open a row", "[...app().querySelectorAll('.grid .tr[aria-selected=false]')][4].click()", "said('.reader .place') !== before", before="said('.reader .place')"),
+    Step("open a row", "[...app().querySelectorAll('.grid .tr[aria-selected=false]')][4].click()", "shown('.reader .place') !== before", before="shown('.reader .place')"),
     Step("search words", "type(one('.part-rows input[type=search]'), 'euros')", CHANGED, pause=150),
     Step("end the search", "type(one('.part-rows input[type=search]'), '')", CHANGED, pause=150),
     Step("all rows", "one('.chip .remove').click()", CHANGED),
-    Step("sort by the answer", "one('.th button').click()", SORTED, before=SORT),
+    Step("sort by the completion", "one('.th button').click()", SORTED, before=SORT),
     Step("sort it downwards", "one('.th button').click()", SORTED, before=SORT),
     Step("their own order", "one('.th button').click()", SORTED, before=SORT),
     Step("scroll to the middle", "one('.grid').scrollTop = one('.grid').scrollHeight / 2", "full() && +one('.grid .tr').ariaRowIndex > 20"),
     Step("scroll back", "one('.grid').scrollTop = 0", "full() && one('.grid .tr').ariaRowIndex === '2'"),
-    Step("another grader", "app().querySelectorAll('.g .choose')[1].click()", "still() && said('.mid h2.name') === 'exact'"),
-    Step("and back", "app().querySelectorAll('.g .choose')[0].click()", "still() && said('.mid h2.name') === 'contains'"),
+    Step("another grader", "app().querySelectorAll('.g .choose')[1].click()", "still() && shown('.mid h2.name') === 'exact'"),
+    Step("and back", "app().querySelectorAll('.g .choose')[0].click()", "still() && shown('.mid h2.name') === 'contains'"),
 ]  # fmt: skip
 
 
 def timed(notebook: Notebook, step: Step) -> float:
-    """Milliseconds from the action to the painted answer."""
+    """Milliseconds from the action to the painted result."""
     script = (
         f"() => {{ const before = {step.before}; return took(() => {{ {step.act} }}, () => {step.done}); }}"
     )
@@ -144,7 +144,7 @@ def timed(notebook: Notebook, step: Step) -> float:
 
 
 def edited(walk: Walk, limit: int) -> float:
-    """Milliseconds from a changed text to the bars it comes to, without the pause."""
+    """Milliseconds from a changed text to its bars, without the pause."""
     page, text = walk.view.page, TEXT.replace("LIMIT", str(limit))
     walk.at(".mid .cm-content").focus()
     walk.press("Control+a")
@@ -158,7 +158,7 @@ RUN = "window.jupyterapp.commands.execute('notebook:run-cell-and-select-next')"
 
 
 def run_cell(notebook: Notebook, done: str) -> float:
-    """Milliseconds from running the next cell, whose rows are in memory, to what it shows."""
+    """Milliseconds from running the next cell, whose rows are in memory, to its output."""
     return float(notebook.page.evaluate(f"() => took(() => {{ {RUN}; }}, () => {done})"))
 
 
@@ -169,7 +169,7 @@ def open_app(notebook: Notebook) -> tuple[float, float]:
 
 
 def stopped(walk: Walk) -> float:
-    """Milliseconds from Stop to a page that is at rest, while a text that loops is graded."""
+    """Milliseconds from Stop to an idle page, while a text that loops is graded."""
     slow = "import time\n\n\nasync def grade(thread):\n    for n in range(2_000_000):\n        pass\n    return 1.0\n"
     page = walk.view.page
     walk.at(".mid .cm-content").focus()
@@ -189,14 +189,14 @@ def measure(notebook: Notebook, rows: int, rounds: int) -> None:
     page = notebook.page
     page.evaluate(FUNCTIONS)
     notebook.command("notebook:run-cell-and-select-next")
-    ask(notebook, "rows")  # answered when the first cell has ended
+    ask(notebook, "rows")  # completes when the first cell has ended
     report("(smallest anywidget)", run_cell(notebook, "document.querySelector('.tiny')"))
     first, whole = open_app(notebook)
-    report("open", first, f"with all that is imported for it; the editor too {whole:.0f}")
+    report("open", first, f"with all imports for it; the editor too {whole:.0f}")
     walk = Walk(notebook, "benchmark")
-    ask(notebook, "app.session.rows.change(n=0)")  # an app begins with 500 rows: all of them from here on
+    ask(notebook, "app.session.rows.change(n=0)")  # an app starts with 500 rows: all of them from here on
     page.wait_for_function(
-        f"() => still() && bars() && said('.state') === 'up to date' && /{rows:,}/.test(said('.drawn'))"
+        f"() => still() && bars() && shown('.state') === 'up to date' && /{rows:,}/.test(shown('.drawn'))"
     )
     ask(notebook, "read_words()")
     alone = 1000 * float(ask(notebook, "alone()"))
@@ -214,7 +214,7 @@ def measure(notebook: Notebook, rows: int, rounds: int) -> None:
     page.evaluate("() => { window.app = () => document.querySelectorAll('.gwb')[1] ?? null; }")
     notebook.rest()  # the last cell is the active one
     first, whole = open_app(notebook)
-    report("open once more", first, f"the editor too {whole:.0f}")
+    report("open again", first, f"the editor too {whole:.0f}")
 
 
 def main() -> None:

@@ -1,9 +1,9 @@
-"""A local server that speaks OpenAI's chat protocol: a fixed time an answer, and room for so many at once.
+"""A local server that implements OpenAI's chat protocol: a fixed time per reply, and a limit on concurrent requests.
 
     python benchmarks/judge_server.py [--seconds 0.05] [--capacity 200] [--refuse 0.3]
 
-It prints its address on one line. `GET /count` tells how many questions it answered and refused, and the most it had
-at once. Written on asyncio streams, so that it costs little beside the clients that are measured.
+It prints its address on one line. `GET /count` returns how many requests it completed and rejected, and the maximum of
+concurrent ones. Written on asyncio streams, so that it costs little compared with the clients that are measured.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ ANSWER = json.dumps(
                 "finish_reason": "stop",
                 "message": {
                     "role": "assistant",
-                    "content": '{"reasoning": "It does what the criterion asks, and says so plainly.", "score": "PASS"}',
+                    "content": '{"reasoning": "It does all that the criterion needs, in clear English.", "score": "PASS"}',
                 },
             }
         ],
@@ -38,7 +38,7 @@ FULL = json.dumps({"error": {"message": "no room", "type": "rate_limit", "code":
 
 @dataclass
 class Server:
-    """Counts what it does."""
+    """Counts its requests."""
 
     seconds: float
     capacity: int

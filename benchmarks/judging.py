@@ -1,10 +1,10 @@
-"""What a judge costs beside the bare client it is built on, in one run.
+"""The cost of a judge compared with the bare client it is built on, in one run.
 
     python benchmarks/judging.py [--rows 2000] [--concurrency 50 200] [--rounds 3]
 
-Against a local server (50 ms an answer, room for 200): the `openai` client as it comes, the same on aiohttp, our
-judge (prompt, request, verdict, grade), our judge with a cold and a warm store, and our judge where 30 % of the
-questions are refused with 429. CPU is this process's, so the server's share is left out; compare columns, not machines.
+Against a local server (50 ms per reply, at most 200 concurrent requests): the `openai` client by default, the same on
+aiohttp, the workbench's judge (prompt, request, verdict, grade), the same with a cold and a warm store, and with 30 % of the
+requests rejected with 429. CPU is this process's, without the server's share; compare columns, not machines.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def judge(address: str, concurrency: int) -> wb.Grader:
 
 
 def bare(address: str, questions: list[Any], concurrency: int, http: Callable[[], Any] | None) -> None:
-    """The client with a semaphore, and its typed answers: what one writes in an afternoon."""
+    """The client with a semaphore, and its typed replies: a minimal implementation."""
 
     async def all_of_them() -> None:
         client = openai.AsyncOpenAI(base_url=address, http_client=http() if http else None, max_retries=5)
@@ -109,16 +109,16 @@ def measure(
         "openai client on aiohttp": timed(
             lambda: bare(address, questions, concurrency, openai.DefaultAioHttpClient)
         ),
-        "our judge": timed(lambda: run(grader, data)),
-        "our judge, cold store": timed(lambda: run(grader, data, store=url)),
-        "our judge, warm store": timed(lambda: run(grader, data, store=url)),
-        "our judge, 30 % refused": timed(lambda: run(judge(crowded, concurrency), data)),
+        "workbench judge": timed(lambda: run(grader, data)),
+        "workbench, cold store": timed(lambda: run(grader, data, store=url)),
+        "workbench, warm store": timed(lambda: run(grader, data, store=url)),
+        "workbench, 30 % rejected": timed(lambda: run(judge(crowded, concurrency), data)),
     }
 
 
 def memory(address: str) -> None:
-    """Memory a run holds at most, beyond what its report keeps, for many and for few rows."""
-    print("\nmemory: most held during a run, less what its report keeps")
+    """Peak memory of a run, without its report, for many and for few rows."""
+    print("\nmemory: peak during a run, less that of its report")
     for rows in (1_000, 4_000):
         data = samples(rows)
         grader = judge(address, 50)
@@ -128,12 +128,12 @@ def memory(address: str) -> None:
         kept, most = tracemalloc.get_traced_memory()
         tracemalloc.stop()
         print(
-            f"  {rows:>6,} rows: {(most - kept) / 2**20:5.1f} MB, kept {kept / 2**20:5.1f} MB ({len(report):,} rows)"
+            f"  {rows:>6,} rows: {(most - kept) / 2**20:5.1f} MB, report {kept / 2**20:5.1f} MB ({len(report):,} rows)"
         )
 
 
 def warm(address: str, rows: int) -> None:
-    """A large run again, out of the store."""
+    """A large run again, from the store."""
     data, grader = samples(rows), judge(address, 200)
     with tempfile.TemporaryDirectory() as folder, wb.open_store(f"sqlite:///{folder}/warm.db") as store:
         run(grader, data, store=store)
@@ -159,13 +159,13 @@ def main() -> None:
             ]
             table(rounds, settings.rows, concurrency)
         told = counts(crowded)
-        print(f"\nthe crowded server answered {told['answered']:,} and refused {told['refused']:,}")
+        print(f"\nthe crowded server completed {told['answered']:,} and rejected {told['refused']:,}")
         warm(address, 5 * settings.rows)
         memory(address)
 
 
 def table(rounds: list[dict[str, tuple[float, float]]], rows: int, concurrency: int) -> None:
-    print(f"\n{rows:,} rows, {concurrency} at once, median of {len(rounds)} rounds")
+    print(f"\n{rows:,} rows, {concurrency} concurrent requests, median of {len(rounds)} rounds")
     print(f"{'what':<26}{'s':>8}{'rows/s':>10}{'CPU ms/row':>12}{'times aiohttp client':>22}")
     base = statistics.median(one["openai client on aiohttp"][1] for one in rounds)
     for name in rounds[0]:

@@ -1,6 +1,6 @@
-"""What each kind of code grader costs a row, against the same rule as a bare loop in the same run.
+"""The cost per row of each kind of code grader, against the same rule as a bare loop in the same run.
 
-Run it with `python benchmarks/kinds.py [--rounds 5] [--rows 20000]`. Read the ratios: machines differ.
+Run it with `python benchmarks/kinds.py [--rounds 5] [--rows 20000]`. Compare the ratios: machines differ.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def main() -> None:
     options = parser.parse_args()
     rows = [
         {
-            "prompt": f"{i} question",
+            "prompt": f"{i} prompt",
             "completion": f'{{"name": "n", "age": {i % 97}}}',
             "expected": str(i % 89),
         }

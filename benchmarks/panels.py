@@ -1,8 +1,8 @@
-"""What the app takes from a click, or a changed text, to the message that shows it: few rows, many, and a great many.
+"""Latency of the app's kernel from a click, or a changed text, to the message that shows the result, by number of rows.
 
 Run it with `python benchmarks/panels.py [--rows 1000 10000 100000] [--rounds 3]`. Time is what the kernel takes between a page's
-message and the state that answers it; what a browser takes to draw is on top, and does not grow with the rows, since a page is
-sent a window. The base of an edit is what grading the same text alone takes, in the same run.
+message and the resulting state; drawing in a browser is added to it, and does not grow with the rows, since a page gets a
+window of rows. The base of an edit is the time for grading the same text alone, in the same run.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ async def grade(thread):
 
 
 def samples(n: int) -> wb.Samples:
-    """The bundled word problems, as often as it takes, each time with prompts of its own."""
+    """The bundled word problems, repeated as needed, each time with different prompts."""
     frame = wb.demo_samples("arithmetic").frame
     rows = pd.concat([frame] * (n // len(frame) + 1), ignore_index=True).head(n)
     groups = [f"{group} {at // len(frame)}" for at, group in enumerate(rows["group"])]
@@ -86,7 +86,7 @@ class Page:
         self.wait(lambda: self.session.live.idle and self.view.actions.idle)
 
     def open(self) -> None:
-        """All rows drawn and graded, and the words of all rows read, as some seconds after a page opened."""
+        """All rows drawn and graded, and the words in all rows read, as some seconds after a page opened."""
         self.tell(do="draw", draw={"n": 0})
         self.tell(do="open")
         self.settle()
@@ -117,7 +117,7 @@ class Page:
             "all rows": lambda: self.tell(do="look", where=[]),
             "search words": lambda: self.tell(do="search", text="euros"),
             "end the search": lambda: self.tell(do="search", text=""),
-            "sort by the answer": lambda: self.tell(do="sort", key="answer", descending=False),
+            "sort by completion": lambda: self.tell(do="sort", key="answer", descending=False),
             "sort by the score": lambda: self.tell(do="sort", key="score", descending=True),
             "scroll to the middle": self.window,
             "read a row": self.read,

@@ -1,7 +1,7 @@
-"""What a probe finds: planted holes that are named, alarms on sound graders, and seconds for all of them.
+"""Results of probes: planted holes that are found, findings about sound graders, and seconds for all of them.
 
 Run it with `python benchmarks/probing.py [--rows 40] [--tries 400]`. The graders are those of `tests/probes`; a hole
-counts as found where a finding (not a note) of one of the kinds that name it stands among the findings.
+counts as found if a finding (not a note) of one of the kinds that name it is among the findings.
 """
 
 from __future__ import annotations
@@ -32,19 +32,19 @@ def main() -> None:
         texts, found = texts + probe.tries, found + bool({*kinds} & {*planted.kinds})
         first += bool(kinds and kinds[0] in planted.kinds)
         if not {*kinds} & {*planted.kinds}:
-            print(f"missed: {planted.name}; told: {', '.join(kinds) or 'nothing'}")
+            print(f"missed: {planted.name}; reported: {', '.join(kinds) or 'nothing'}")
     middle, alarms = time.perf_counter(), 0
     for name in ALL_HEALTHY:
         probe = probe_healthy(name, **settings)
         texts, alarms = texts + probe.tries, alarms + bool(probe.findings)
         if probe.findings:
-            print(f"alarm: {name}; told: {', '.join(finding.kind for finding in probe.findings)}")
+            print(f"alarm: {name}; reported: {', '.join(finding.kind for finding in probe.findings)}")
     end = time.perf_counter()
     print(
         f"planted holes named    {found} of {len(PLANTED)}, {first} of them by the leading finding, in {middle - start:.1f} s"
     )
     print(f"alarms, sound graders  {alarms} of {len(ALL_HEALTHY)}, in {end - middle:.1f} s")
-    print(f"texts graded           {texts:,}, {texts / (end - start):,.0f} a second")
+    print(f"texts graded           {texts:,}, {texts / (end - start):,.0f} per second")
 
 
 if __name__ == "__main__":

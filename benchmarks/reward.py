@@ -1,10 +1,10 @@
-"""What `wb.reward` costs a trainer, against the same rules in a bare loop of the same run.
+"""The cost of `wb.reward` in a trainer, against the same rules in a bare loop of the same run.
 
 Run it with `python benchmarks/reward.py [--rounds 15] [--workers 1]`.
 
-Read the ratios: machines differ and are shared. A base and a candidate are interleaved, and medians of the rounds are
+Compare the ratios: machines differ and are shared. A base and a candidate are interleaved, and medians of the rounds are
 shown. The *bare loop* awaits the grade function in this process over thread objects that are made in the loop, as a
-reward function of one's own would.
+hand-written reward function would.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import workbench as wb
 TEXT = """
 async def grade(thread: StringThread) -> float:
     last = (thread.completion() or " ").rsplit(None, 1)[-1].strip(".")
-    return 1.0 if last == (thread.metadata or {}).get("answer") else 0.0
+    return 1.0 if last == (thread.metadata or {}).get("expected") else 0.0
 """
 FAULTS = """
 import os
@@ -36,21 +36,21 @@ async def grade(thread: StringThread) -> float:
     if kind == "crash":
         os._exit(3)
     if kind == "bomb":
-        kept = []
+        blocks = []
         while True:
-            kept.append(bytearray(1_000_000))
+            blocks.append(bytearray(1_000_000))
     return float(len(thread.completion() or ""))
 """
 TIMEOUT = 1.0
 LIMITS = {64: 15.0, 512: 40.0}
-"""Milliseconds that a warm call may take, by completions."""
+"""Maximum milliseconds of a warm call, by completions."""
 
 
 def columns(count: int) -> dict[str, list[str]]:
     """A batch as a trainer passes it: prompts of 40 words, completions of 60."""
-    prompts = [f"Problem {at}. " + "Some words of the question that was asked. " * 5 for at in range(count)]
-    completions = [f"{'Let me think about this one. ' * 10}The answer is {at}." for at in range(count)]
-    return {"prompts": prompts, "completions": completions, "answer": [str(at) for at in range(count)]}
+    prompts = [f"Problem {at}. " + "Filler text that makes this prompt longer. " * 5 for at in range(count)]
+    completions = [f"{'Let me think about this one. ' * 10}The result is {at}." for at in range(count)]
+    return {"prompts": prompts, "completions": completions, "expected": [str(at) for at in range(count)]}
 
 
 def timed(work: Callable[[], object]) -> float:
@@ -69,7 +69,7 @@ def bare_loop(batch: dict[str, list[str]]) -> list[float]:
     async def loop() -> list[float]:
         rows = zip(*batch.values(), strict=True)
         return [
-            await grade(wb.StringThread([("user", prompt), ("assistant", completion)], {"answer": answer}))
+            await grade(wb.StringThread([("user", prompt), ("assistant", completion)], {"expected": answer}))
             for prompt, completion, answer in rows
         ]
 
@@ -83,7 +83,7 @@ def proven(text: str, **settings: object) -> wb.FunctionGrader:
 
 
 def batches(rounds: int, workers: int) -> list[tuple[str, ...]]:
-    """A warm call of a reward against the bare loop, and against a run of the suite, which starts fresh workers."""
+    """A warm call of a reward against the bare loop, and against a run of the suite, which starts new workers."""
     grader, lines = proven(TEXT), []
     with wb.reward(grader, workers=workers) as reward:
         for count, limit in LIMITS.items():
@@ -100,7 +100,7 @@ def batches(rounds: int, workers: int) -> list[tuple[str, ...]]:
                 )
             )
         rows = [
-            dict(zip(("prompt", "completion", "answer"), row, strict=True))
+            dict(zip(("prompt", "completion", "expected"), row, strict=True))
             for row in zip(*batch.values(), strict=True)
         ]
         run = statistics.median(timed(lambda: grader.run(rows, progress=False)) for _ in range(5))
@@ -118,7 +118,7 @@ def _bar(measured: float, limit: float) -> str:
 
 
 def faults(rounds: int, workers: int) -> list[tuple[str, ...]]:
-    """512 rows of which 1 % loop, crash or eat memory in turn; every honest row must have its score."""
+    """512 rows of which 1 % loop, crash or exhaust memory in turn; every honest row must have its score."""
     kinds = ["fine"] * 512
     for at in range(5):
         kinds[50 + 100 * at] = ("loop", "crash", "bomb")[at % 3]
@@ -127,7 +127,7 @@ def faults(rounds: int, workers: int) -> list[tuple[str, ...]]:
         each[20 + 32 * at] = ("loop", "crash", "bomb")[at % 3]
     return [
         _with_faults("1 % of these in turn", kinds, rounds, workers),
-        _with_faults("1 % of each at once", each, rounds, workers),
+        _with_faults("1 % of each together", each, rounds, workers),
         *_each_kind(rounds, workers),
     ]
 
@@ -156,10 +156,10 @@ def _with_faults(what: str, kinds: list[str], rounds: int, workers: int) -> tupl
 
 
 def single_calls(rounds: int) -> list[tuple[str, ...]]:
-    """One sample at a time, and 64 at once: awaited together, and from 64 threads as verl calls."""
+    """One sample at a time, and 64 concurrently: awaited together, and from 64 threads as verl calls."""
     grader, batch = proven(TEXT), columns(64)
     rows = list(zip(*batch.values(), strict=True))
-    threads = [wb.StringThread([("user", p), ("assistant", c)], {"answer": a}) for p, c, a in rows]
+    threads = [wb.StringThread([("user", p), ("assistant", c)], {"expected": a}) for p, c, a in rows]
 
     async def awaited() -> list[wb.Grade]:
         return await asyncio.gather(*map(grader.grade, threads))

@@ -1,13 +1,13 @@
-"""What each layer of the sandbox costs: in the start of a worker, in a row, and beside a single call, a load and a crash.
+"""The cost of each layer of the sandbox: in the start of a worker, in a row, in a single call, a load and a crash.
 
 Run it with `python benchmarks/sandboxing.py [--rounds 15] [--rows 50000]`.
 
-Read the ratios: machines differ and are shared. Rounds are interleaved (base, candidate, base, ...) and medians are
-shown. The base of a start, a row, a load and a crash is a worker with no layer on; that of a process is
+Compare the ratios: machines differ and are shared. Rounds are interleaved (base, candidate, base, ...) and medians are
+shown. The base of a start, a row, a load and a crash is a worker without layers; that of a process is
 `python -c pass`; that of a call is the same rule awaited in this process. No layer uses namespaces, so none is measured.
 
-Every worker tries its locks, also where none is on. There the trials get through, and one of them is a fork: a start
-without locks takes longer for it. What a lock takes by itself is said in the lines of the steps.
+Every worker runs the self-tests of its locks, also if it has none. Without locks the self-tests succeed, and one of them is a
+fork, so that such a start takes longer. The time of each lock alone is in the lines of the steps.
 """
 
 from __future__ import annotations
@@ -58,13 +58,13 @@ from workbench.sandbox.child import confine, privileges, probes
 libc = confine._libc()
 probes.note_processes()
 confine.note_address_space()
-read, answer = os.pipe()
+read, reply = os.pipe()
 STEPS = {
     "change of user": privileges.give_up,
     "no_new_privs, dumpable, death signal": lambda: [libc.prctl(n, v, 0, 0, 0) for n, v in ((38, 1), (4, 0), (1, 9))],
     "Landlock": confine._restrict_files,
     "resource limits": lambda: confine._limit_resources(512 << 20),
-    "seccomp filter": lambda: confine._filter_calls(read, answer),
+    "seccomp filter": lambda: confine._filter_calls(read, reply),
     "the trials of it all": probes.self_test,
 }
 for _ in range(int(sys.argv[1])):
@@ -74,7 +74,7 @@ for _ in range(int(sys.argv[1])):
             start = time.perf_counter()
             step()
             taken[name] = time.perf_counter() - start
-        os.write(answer, json.dumps(taken).encode() + b"\\n")
+        os.write(reply, json.dumps(taken).encode() + b"\\n")
         os._exit(0)
     os.wait()
     print(os.read(read, 4096).decode(), end="")
@@ -88,7 +88,7 @@ def timed(work: Callable[[], object]) -> float:
 
 
 def rounds_of(works: Mapping[str, Callable[[], float]], rounds: int) -> dict[str, list[float]]:
-    """What each work says it took, all of them in turn, so often; each round begins with another one."""
+    """The seconds that each work returns, all of them in turn, repeatedly; each round starts with another one."""
     taken: dict[str, list[float]] = {name: [] for name in works}
     names = list(works)
     for number in range(rounds):
@@ -128,7 +128,7 @@ def processes(rounds: int) -> Iterable[Line]:
 
 
 def steps(rounds: int) -> Iterable[Line]:
-    """Each lock put on, in the order of a worker's."""
+    """Each lock, applied in the order of a worker's."""
     done = subprocess.run(
         [sys.executable, "-c", STEPS, str(rounds)], check=True, capture_output=True, text=True
     )
@@ -138,7 +138,7 @@ def steps(rounds: int) -> Iterable[Line]:
 
 
 def starts(pools: Mapping[str, Pool], rounds: int) -> Iterable[Line]:
-    """A worker from the request to the answer that it is locked and has tried its locks."""
+    """A worker from the request to the report that it is locked and has tested its locks."""
 
     def start(pool: Pool) -> float:
         made: list[object] = []
@@ -151,7 +151,7 @@ def starts(pools: Mapping[str, Pool], rounds: int) -> Iterable[Line]:
 
 
 def per_row(pools: Mapping[str, Pool], rows: int, rounds: int) -> Iterable[Line]:
-    """A row of a run, in one warm worker that holds its rows."""
+    """A row of a run, in one warm worker that has its rows."""
     packed, program = dataset(rows), Program(EXACT)
 
     def grade(pool: Pool) -> float:
@@ -164,7 +164,7 @@ def per_row(pools: Mapping[str, Pool], rows: int, rounds: int) -> Iterable[Line]
 
 def dataset(rows: int) -> Packed:
     """Threads of about 300 bytes."""
-    text = "Some words of the question that was asked. " * 5
+    text = "Filler text that makes this prompt longer. " * 5
     return pack(
         wb.StringThread(
             [("user", f"{i} {text}"), ("assistant", str(i % 97))], {"expected": str(i % 89), "row": i}
@@ -189,7 +189,7 @@ def calls(rounds: int) -> Iterable[Line]:
 
 
 def loads_and_crashes(pools: Mapping[str, Pool], rounds: int) -> Iterable[Line]:
-    """A module loaded in a ready worker; a worker lost in a run, from the slope between 10 and 30 of them."""
+    """A module loaded in a ready worker; a worker crash in a run, from the slope between 10 and 30 of them."""
     packed = dataset(5000)
 
     def load(pool: Pool) -> float:

@@ -1,11 +1,11 @@
-"""What a million rows cost: encoding them, grading by whole columns, findings, and the whole job.
+"""The cost of a million rows: encoding them, grading by whole columns, findings, and the whole job.
 
 Run it with `python benchmarks/scale.py [--rows 1000000] [--rounds 3]`.
 
-Read the ratios: machines differ and are shared. The *bare loop* awaits the same grade function over ready threads in this
-process, the *bare rule* is the rule over ready pairs of texts; both are timed in the same rounds as what is held against them.
-Rows are 500 bytes of prompt and completion, in a frame as pandas reads them from Parquet. Each part runs in a process of its
-own. Memory is the highest resident size of the process during the job, less its size with the frame before it.
+Compare the ratios: machines differ and are shared. The *bare loop* awaits the same grade function over prepared threads in this
+process, the *bare rule* is the rule over prepared pairs of texts; both are timed in the same rounds as the candidates. Rows
+are 500 bytes of prompt and completion, in a frame as pandas reads them from Parquet. Each part runs in a separate process.
+Memory is the peak RSS of the process during the job, less its RSS with the frame before it.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from workbench.packed import Packed
 from workbench.row_columns import loaded
 from workbench.samples import Samples
 
-QUESTION = "Some words of the question that was asked. " * 5
-ANSWER = "And some words of the answer that came back. " * 5
+QUESTION = "Filler text that makes this prompt longer. " * 5
+ANSWER = "And filler text for a completion of its row. " * 5
 EXACT = """
 async def grade(thread):
     return 1.0 if (thread.completion() or "").strip() == thread.metadata["expected"].strip() else 0.0
@@ -44,7 +44,7 @@ RULES: dict[str, tuple[wb.Grader, Callable[[str, str], object]]] = {
 
 
 def texts_frame(rows: int) -> pd.DataFrame:
-    """Prompt, completion, reference and a topic; eight answers a prompt."""
+    """Prompt, completion, reference and a topic; eight completions per prompt."""
     return pd.DataFrame(
         {
             "prompt": [f"{row // 8} {QUESTION}" for row in range(rows)],
@@ -76,7 +76,7 @@ def timed(work: Callable[[], object]) -> float:
 
 
 def encoding(rows: int, rounds: int) -> Iterator[tuple[str, ...]]:
-    """What the host does for a row, and what a worker does before a grader sees it."""
+    """The work of the host for a row, and of a worker before a grader sees it."""
     rows = min(rows, 100_000)
     for name, frame in (("prompt and completion", texts_frame(rows)), ("messages", messages_frame(rows))):
         yield f"encode, {name}", _per_row(_median(_encoded, frame, rounds), rows), ""
@@ -131,21 +131,21 @@ def job(rows: int, _: int) -> Iterator[tuple[str, ...]]:
     parts["findings and summary"] = timed(lambda: (report.findings, report.summary))
     parts["page"] = timed(lambda: report.to_html("/tmp/benchmark-page.html"))
     peak = _memory("VmHWM")
-    # After the job: what it leaves free would hide some of the job's memory.
+    # After the job: memory that it frees would hide some of the job's memory.
     base = _bare_seconds(frame, rows)
     for name, seconds in parts.items():
         yield f"{rows:,} rows: {name}", f"{seconds:.2f} s", f"{seconds / base:.1f} x the bare loop"
     total = sum(parts.values())
     yield f"{rows:,} rows: the whole job", f"{total:.2f} s", f"{total / base:.1f} x the bare loop"
     yield (
-        f"{rows:,} rows: memory beside the frame",
+        f"{rows:,} rows: memory without the frame",
         f"{(peak - before) / 1024:.0f} MB",
         f"frame {before / 1024:.0f} MB",
     )
 
 
 def _bare_seconds(frame: pd.DataFrame, rows: int) -> float:
-    """Seconds that a bare await loop takes for so many rows, measured over some of them."""
+    """Seconds that a bare await loop takes for this number of rows, measured over some of them."""
     namespace: dict[str, object] = {}
     exec(EXACT, namespace)
     grade, some = namespace["grade"], min(rows, 50_000)
@@ -165,7 +165,7 @@ def _memory(name: str) -> int:
 
 
 def _per_row(seconds: float, rows: int) -> str:
-    return f"{1e6 * seconds / rows:.2f} us a row"
+    return f"{1e6 * seconds / rows:.2f} us per row"
 
 
 PARTS = {"encoding": encoding, "rules": rules, "job": job}

@@ -1,10 +1,10 @@
-"""What a score over HTTP costs, against a bare Starlette route with the same rule in its own process.
+"""The cost of a score over HTTP, against a bare Starlette route with the same rule in its own process.
 
 Run it with `python benchmarks/serving.py [--rounds 5]`.
 
-Both servers run for the whole time, each in a process of its own, and are asked in turn (base, ours, base, ...) by one
-client over connections that stay open. Read the ratios: machines differ and are shared, and the client takes its part of
-them. The base has no sandbox: one endless loop stops it for good.
+Both servers run for the whole time, each in a separate process, and get requests in turn (base, workbench, base, ...) from one
+client over connections that stay open. Compare the ratios: machines differ and are shared, and the client takes its part of
+them. The base has no sandbox: one endless loop blocks it for ever.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ MEMORY_ROWS = 200_000
 
 def row(number: int) -> dict[str, object]:
     """A request of about 500 bytes: three turns, two metadata."""
-    system, text = "You are a careful assistant. " * 4, "Some words of the question that was asked. " * 5
+    system, text = "You are a careful assistant. " * 4, "Filler text that makes this prompt longer. " * 5
     turns = [
         {"role": "system", "content": system},
         {"role": "user", "content": f"{number} {text}"},
@@ -96,7 +96,7 @@ def serving(command: Sequence[str], log: Path) -> Iterator[tuple[int, psutil.Pro
 async def ask(
     port: int, path: str, bodies: Sequence[bytes], connections: int, hanging: bytes = b""
 ) -> tuple[list[float], float]:
-    """Seconds of each request, and of all, over so many connections that each wait for their answers.
+    """Seconds of each request, and of all, over a number of connections that each wait for their responses.
 
     Requests that are `hanging` get status 422, and their seconds are left out.
     """
@@ -121,14 +121,14 @@ async def ask(
 
 
 def batches(port: int, count: int = 40) -> float:
-    """Rows a second, in batches over two connections."""
+    """Rows per second, in batches over two connections."""
     body = json.dumps({"requests": [row(number) for number in range(BATCH)]}).encode()
     _, seconds = asyncio.run(ask(port, "/batch_score", [body] * count, 2))
     return count * BATCH / seconds
 
 
 def singles(port: int, at_once: int, count: int) -> tuple[float, float, float]:
-    """Requests a second, median and 99th percentile in ms, of single rows."""
+    """Requests per second, median and 99th percentile in ms, of single rows."""
     taken, seconds = asyncio.run(
         ask(port, "/score", [json.dumps(row(number)).encode() for number in range(count)], at_once)
     )
@@ -137,7 +137,7 @@ def singles(port: int, at_once: int, count: int) -> tuple[float, float, float]:
 
 
 def beside_hanging(port: int, rounds: int) -> Iterator[str]:
-    """What honest single rows take while others hang for a second."""
+    """Latency of honest single rows while others hang for a second."""
     hanging = json.dumps({**row(0), "turns": [{"role": "assistant", "content": "loop"}]}).encode()
     bodies = [json.dumps(row(number)).encode() for number in range(1000)]
     for at in range(100, 100 + 50 * HANGING, 50):
@@ -145,13 +145,13 @@ def beside_hanging(port: int, rounds: int) -> Iterator[str]:
     values = [sorted(asyncio.run(ask(port, "/score", bodies, AT_ONCE, hanging))[0]) for _ in range(rounds)]
     p50, p99, most = (1000 * statistics.median(one[at] for one in values) for at in (500, 985, -1))
     yield (
-        f"single rows, {AT_ONCE} at once, beside {HANGING} that hang, ours: p50 {p50:.1f} ms, p99 {p99:.1f} ms, "
+        f"single rows, {AT_ONCE} concurrent requests, with {HANGING} that hang, workbench: p50 {p50:.1f} ms, p99 {p99:.1f} ms, "
         f"longest {most:.1f} ms"
     )
 
 
 def beside_hostile(port: int, rounds: int, *, at_once: int = 4, names: Sequence[str] = ()) -> Iterator[str]:
-    """What honest single rows take while bodies of 1 to 31 MB arrive that are deep, wide, long or no JSON at all."""
+    """Latency of honest single rows while bodies of 1 to 31 MB arrive that are deep, wide, long or not JSON at all."""
     script = Path(__file__).with_name("hostile_bodies.py")
     words = [sys.executable, str(script), str(port), str(at_once), *names]
     with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as hostile:
@@ -162,13 +162,13 @@ def beside_hostile(port: int, rounds: int, *, at_once: int = 4, names: Sequence[
         hostile.stdin.close()
     p50, p99, most = (1000 * statistics.median(one[at] for one in values) for at in (500, 989, -1))
     yield (
-        f"single rows, one every 10 ms, while {at_once} hostile clients send bodies, ours: p50 {p50:.1f} ms, "
+        f"single rows, one every 10 ms, while {at_once} hostile clients send bodies, workbench: p50 {p50:.1f} ms, "
         f"p99 {p99:.1f} ms, longest {most:.1f} ms"
     )
 
 
 async def paced(port: int, count: int = 1000) -> list[float]:
-    """Seconds of each of so many requests, of which one begins every 10 ms."""
+    """Seconds of each request, of which one starts every 10 ms."""
     bodies = [json.dumps(row(number)).encode() for number in range(count)]
 
     async def one(number: int) -> float:
@@ -179,7 +179,7 @@ async def paced(port: int, count: int = 1000) -> list[float]:
 
 
 def megabytes(process: psutil.Process) -> float:
-    """Memory of a process and of those below it that is not shared."""
+    """Memory of a process and of its children that is not shared."""
     family = [process, *process.children(recursive=True)]
     return float(sum(one.memory_full_info().uss for one in family)) / 2**20
 
@@ -190,8 +190,9 @@ def throughput(base: int, ours: int, rounds: int) -> Iterator[str]:
         found["base"].append(batches(base))
         found["ours"].append(batches(ours))
     rates = {name: statistics.median(values) for name, values in found.items()}
-    yield f"batches of {BATCH}: base {rates['base']:,.0f} rows/s, ours {rates['ours']:,.0f} rows/s, " + ratio(
-        found
+    yield (
+        f"batches of {BATCH}: base {rates['base']:,.0f} rows/s, workbench {rates['ours']:,.0f} rows/s, "
+        + ratio(found)
     )
 
 
@@ -208,7 +209,7 @@ def latency(base: int, ours: int, rounds: int) -> Iterator[str]:
             found["ours"].append(singles(ours, at_once, count))
         for name, values in found.items():
             rate, p50, p99 = (statistics.median(part) for part in zip(*values, strict=True))
-            yield f"single rows, {at_once} at once, {name}: {rate:,.0f} requests/s, p50 {p50:.1f} ms, p99 {p99:.1f} ms"
+            yield f"single rows, {at_once} concurrent requests, {name}: {rate:,.0f} requests/s, p50 {p50:.1f} ms, p99 {p99:.1f} ms"
         yield "  " + ratio({name: [one[0] for one in values] for name, values in found.items()})
 
 
@@ -226,7 +227,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument(
-        "--hostile", nargs="*", metavar="BODY", help="only beside hostile bodies, by default all"
+        "--hostile", nargs="*", metavar="BODY", help="only with hostile bodies, by default all"
     )
     settings = parser.parse_args()
     rounds = settings.rounds

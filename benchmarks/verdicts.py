@@ -2,15 +2,15 @@
 
 Run it with `python benchmarks/verdicts.py [--runs 200] [--processes 2]`. Four tables:
 
-* false verdicts: healthy graders in reports of one and of ten; a verdict (error or warning) is false where the grader
-  has no such fault. Wanted: at most 5 % of reports.
+* false verdicts: healthy graders in reports of one and of ten; a verdict (error or warning) is false if the grader
+  has no such fault. Target: at most 5 % of reports.
 * coverage: 95 % intervals of means, of paired differences, of standard deviations, of shares, and of kappas of several
-  people. Wanted: 94 %.
-* power: where "k more rows would settle it" is said of a grader with a fault, how often the verdict comes with so many
-  rows. Wanted: 90 %.
-* causes: graders with one planted fault each, and which finding leads. Wanted: the fault.
+  annotators. Target: 94 %.
+* power: if the report requests k more rows for a grader with a fault, how often the verdict is reached with that number of
+  rows. Target: 90 %.
+* causes: graders with one planted fault each, and which finding leads. Target: the fault.
 
-A cell misses where its figure is past what is wanted by more than two standard errors of the simulation.
+A cell misses if its figure is past the target by more than two standard errors of the simulation.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from workbench.statistics.raters import among_raters, ceiling_gap
 Floats = NDArray[np.float64]
 RUBRIC = (0.0, 0.25, 0.5, 0.75, 1.0)
 SIZES = (5, 10, 20, 50, 100, 300, 1_000)
-ANSWERS = 8  # rows a prompt, where rows share prompts
+ANSWERS = 8  # rows per prompt, if rows share prompts
 LABELLED = {0: "", 1: ", labelled", 3: ", labelled by three"}
 VERDICTS = {Severity.ERROR, Severity.WARNING}
 
@@ -52,7 +52,7 @@ class Draw:
     groups: NDArray[np.intp] | None
     failed: NDArray[np.bool_] | None = None
     people: NDArray[np.int8] | None = None
-    """What each of several people says of each row, (n, m), in the place of `labels`."""
+    """The labels of each of several annotators for each row, (n, m), instead of `labels`."""
 
 
 # --- graders: quality of a row (0 to 1, uniform) to its score ---------------------------------------------------------
@@ -101,7 +101,7 @@ def healthy(name: str, n: int, rng: np.random.Generator, *, clustered: bool, peo
 def labels_of(
     good: NDArray[np.bool_], errors: tuple[float, ...], rng: np.random.Generator
 ) -> NDArray[np.int8]:
-    """What people with these shares of wrong labels say of each row, (n, m)."""
+    """The labels of annotators with these shares of wrong labels for each row, (n, m)."""
     return np.column_stack([good ^ (rng.random(len(good)) < error) for error in errors]).astype(np.int8)
 
 
@@ -113,7 +113,7 @@ def grades_of(draw: Draw) -> Grades:
     grades.put_scores(0, draw.scores, seconds=0.001)
     failed = np.zeros(len(draw.scores), bool) if draw.failed is None else draw.failed
     for row in np.flatnonzero(failed):
-        grades.put(int(row), Grade.failed(ErrorKind.RUNTIME, "ValueError: no number"))
+        grades.put(int(row), Grade.failed(ErrorKind.RUNTIME, "ValueError: not a number"))
     return grades
 
 
@@ -146,7 +146,7 @@ def false_verdicts(cell: tuple[str, int, bool, int, int, int]) -> tuple[str, flo
         kinds.update(found)
         ours += bool(found)
         seed += any(f.severity in VERDICTS for f in findings_of([first, *others], "seed"))
-    design = f"{name}, n={n:,}{', 8 a prompt' if clustered else ''}{LABELLED[people]}, {graders} graders"
+    design = f"{name}, n={n:,}{', 8 per prompt' if clustered else ''}{LABELLED[people]}, {graders} graders"
     return (
         design,
         ours / runs,
@@ -183,7 +183,7 @@ def _sample(
 
 
 def coverage(cell: tuple[str, str, int, bool, int]) -> tuple[str, float, float]:
-    """How often the interval holds the truth, and how often there is one."""
+    """How often the interval contains the truth, and how often there is one."""
     statistic, name, n, clustered, runs = cell
     rng = np.random.default_rng([*statistic.encode(), *name.encode(), n, clustered])
     if statistic in KAPPAS:
@@ -221,7 +221,7 @@ KAPPAS: dict[str, Callable[[NDArray[np.int8], NDArray[np.intp]], Estimate]] = {
 def _coverage_of_kappa(
     cell: tuple[str, str, int, bool, int], rng: np.random.Generator
 ) -> tuple[str, float, float]:
-    """The same of kappas of people, and of a grader that errs on a fifth of the rows beside them."""
+    """The same for kappas of annotators, and of a grader that errs on a fifth of the rows in addition."""
     statistic, name, n, clustered, runs = cell
     errors, groups = (0.2, *PEOPLE[name]), np.arange(n) // (ANSWERS if clustered else 1)
 
@@ -266,11 +266,11 @@ FAULTS["reversed"] = (
     "worse-than-chance",
     lambda n, rng: _labelled(n, rng, false_accepts=0.9, false_rejects=0.9),
 )
-FAULTS["pass mark at 0.5, should be 0.2"] = (
+FAULTS["threshold at 0.5, should be 0.2"] = (
     "wrong-pass-mark",
     lambda n, rng: _labelled_scores(n, rng, good=0.3, bad=0.1),
 )
-FAULTS["dead prompts"] = (
+FAULTS["zero-variance prompts"] = (
     "dead-groups",
     lambda n, rng: Draw((np.repeat(rng.random(-(-n // 8)) < 0.5, 8)[:n]) * 1.0, None, np.arange(n) // 8),
 )
@@ -319,7 +319,7 @@ def power(cell: tuple[str, int, int]) -> tuple[str, float, float, float]:
         found = {finding.kind: finding for finding in findings_of([draw(n, rng)])}.get(kind)
         if found is None or not found.needed:
             continue
-        # Where labels of one kind are asked for, so many more of them take about as many of the other kind.
+        # If labels of one kind are required, that number of them takes about as many of the other kind.
         more = found.needed * (8 if found.unit == "prompt" else 2 if found.unit.startswith("known") else 1)
         again = {finding.kind: finding for finding in findings_of([draw(n + more, rng)])}.get(kind)
         named.append(more)
@@ -350,7 +350,7 @@ def causes(cell: tuple[str, int, int]) -> tuple[str, float, str]:
 
 
 def _error(rate: float, runs: int) -> float:
-    """Twice the standard error of a rate near what is wanted."""
+    """Twice the standard error of a rate near its target."""
     return 2 * math.sqrt(max(rate * (1 - rate), 0.01) / runs)
 
 

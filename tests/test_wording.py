@@ -115,6 +115,7 @@ WORDS = {
 DATA = (
     "workbench/demo/",
     "workbench/probes/variants/",
+    "benchmarks/in_browser.py",  # JavaScript
     "workbench/probes/filler.py",  # texts of rows
     "workbench/probes/shapes.py",
     "workbench/judges/kinds/binary.py",  # what judges are sent

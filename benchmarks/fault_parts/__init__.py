@@ -1,1 +1,1 @@
-"""The parts of `benchmarks/faults.py`, one a file."""
+"""The parts of `benchmarks/faults.py`, one per file."""

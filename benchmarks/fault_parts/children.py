@@ -1,4 +1,4 @@
-"""What the parts run in processes of their own: `python children.py NAME WORDS`."""
+"""Code that the parts run in separate processes: `python children.py NAME WORDS`."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from workbench.store import schema
 
 
 def judge_run(address: str, store: str, rows: str, concurrency: str) -> None:
-    """A judge over rows that its server can tell apart; prints how many were scored."""
+    """A judge over rows that its server can distinguish; prints how many were scored."""
     print(_scored(address, store, int(rows), int(concurrency)), flush=True)
 
 
 def jumping_judge_run(address: str, store: str, rows: str, concurrency: str) -> None:
-    """The same while the clock jumps by up to a year at every look. `time.monotonic` is what it promises to be."""
+    """The same while the clock jumps by up to a year at every call. `time.monotonic` is unchanged."""
     chance, real_time, real_now = random.Random(0), time.time, schema.now
     year = 365 * 86_400
     time.time = lambda: real_time() + chance.uniform(-year, year)
@@ -47,7 +47,7 @@ _HALF = "async def grade(thread):\n    return 0.5 if thread.completion() else 0.
 
 
 def forks(address: str, url: str, rows: str, count: str, seed: str) -> None:
-    """A judge's run on a thread, and forks beside it; prints what was scored and how many children did their work."""
+    """A judge's run on a thread, and forks meanwhile; prints what was scored and how many children did their work."""
     chance, scored = random.Random(int(seed)), []
     store = wb.open_store(url)
     wb.FunctionGrader.from_source(_HALF, name="half").run(
@@ -57,7 +57,7 @@ def forks(address: str, url: str, rows: str, count: str, seed: str) -> None:
     thread.start()
     good = 0
     for number in range(int(count)):
-        thread.join(chance.uniform(0, 0.2))  # a moment, so that forks fall into all parts of the run
+        thread.join(chance.uniform(0, 0.2))  # a moment, so that forks occur in all parts of the run
         child = os.fork()
         if child == 0:
             os._exit(_work_of_child(store, number))
@@ -67,21 +67,21 @@ def forks(address: str, url: str, rows: str, count: str, seed: str) -> None:
 
 
 def _work_of_child(store: wb.store.Store, number: int) -> int:
-    """Grade by code and store an answer; 0 where both worked."""
+    """Grade by code and store a reply; 0 if both worked."""
     try:
         rows = [{"prompt": "p", "completion": "c"}] * 20
         report = wb.FunctionGrader.from_source(_HALF, name="half").run(rows, progress=False)
         background.run(store.replies.put(f"child-{number}", wb.judges.Reply("x"), model="m"))
         stored = background.run(store.replies.get(f"child-{number}"))
         right = report.summary["scored"].iloc[0] == 20 and stored is not None
-    except BaseException:  # noqa: BLE001 (a child that goes on would be a second parent)
+    except BaseException:  # noqa: BLE001 (a child that continues would be a second parent)
         traceback.print_exc()
         return 1
     return 0 if right else 2
 
 
 def soak(rows: str, runs: str) -> None:
-    """Runs of a rule, of code and of both as a suite; prints what the process held before and after."""
+    """Runs of a rule, of code and of both as a suite; prints the process's resources before and after."""
     each = int(rows) // int(runs)
     scored, memory = 0, []
     before: dict[str, int] = {}
@@ -102,7 +102,7 @@ def soak(rows: str, runs: str) -> None:
         del report, data, graders
         gc.collect()
         memory.append(_megabytes())
-        if number == int(runs) // 10:  # by then all threads that a pool starts when it needs them are there
+        if number == int(runs) // 10:  # by then a pool has started all the threads that it needs
             before = _held()
     after = _settled(before)
     late = np.array(memory[len(memory) // 4 :])
@@ -113,13 +113,13 @@ def soak(rows: str, runs: str) -> None:
 
 
 def _megabytes() -> float:
-    """Resident memory of this process."""
+    """Memory of this process (RSS)."""
     pages = int(Path("/proc/self/statm").read_text().split()[1])
     return pages * os.sysconf("SC_PAGE_SIZE") / 2**20
 
 
 def _settled(before: dict[str, int], seconds: float = 10.0) -> dict[str, int]:
-    """What is held once the last run's workers have ended, which is not waited for by the run; a leak does not end."""
+    """Resources after the last run's workers have ended, for which the run does not wait; a leak does not end."""
     end = time.monotonic() + seconds
     while (held := _held()) and time.monotonic() < end:
         if all(held[name] <= before[name] for name in held if name != "threads"):

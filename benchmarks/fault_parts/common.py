@@ -15,13 +15,13 @@ CHILDREN = Path(__file__).with_name("children.py")
 
 @dataclass(frozen=True)
 class Line:
-    """One promise under one kind of fault.
+    """One guarantee under one kind of fault.
 
     Attributes:
-        injected: What was done to the program.
-        found: What came of it.
-        allowed: What the promise allows.
-        kept: Whether the promise was kept.
+        injected: The fault.
+        found: The result.
+        allowed: The results that the guarantee allows.
+        kept: Whether the guarantee was met.
     """
 
     injected: str
@@ -31,12 +31,12 @@ class Line:
 
 
 def start_child(name: str, *words: object, **settings: Any) -> subprocess.Popen[str]:
-    """Run a function of `children.py` in a process of its own, with these words."""
+    """Run a function of `children.py` in a separate process, with these arguments."""
     command = [sys.executable, str(CHILDREN), name, *map(str, words)]
     environment = {**os.environ, "OPENAI_API_KEY": "local", "PYTHONPATH": str(ROOT)}
     return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True, **settings)
 
 
 def output_of(process: subprocess.Popen[str]) -> str:
-    """What a child printed until it ended; "" of one that was killed before it printed."""
+    """The output of a child; "" of one that was killed before it printed."""
     return process.communicate()[0]

@@ -1,4 +1,4 @@
-"""Mutated documents of every format: a suite, or an error of ours that says where; never half a file."""
+"""Mutated documents of every format: the result is a suite, or a workbench error with a message; never half a file."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from workbench.formats import FORMATS
 __all__ = ["documents", "spoil", "whole_documents"]
 
 _EXPORTS = 10
-"""Every so manieth document that could be read is written to another format, too."""
+"""Every n-th document that could be read is written to another format, too."""
 
 
 def documents(*, seed: int, count: int = 10_000) -> list[Line]:
@@ -47,7 +47,7 @@ def _line(name: str, count: int, found: Counter[str]) -> Line:
 
 
 def spoil(name: str, count: int, chance: random.Random, folder: Path, found: Counter[str]) -> None:
-    """Read so many mutated documents of a format, and count what came of it."""
+    """Read a number of mutated documents of a format, and count the outcomes."""
     companions(folder)
     originals = whole_documents(name)
     suffix = FORMATS[name].suffix
@@ -69,20 +69,20 @@ def _mutated(originals: list[Any], chance: random.Random) -> str:
 
 
 def _read(data: str, name: str, path: Path, *, by_file: bool) -> tuple[str, wb.Suite | None]:
-    """What came of a document, and what was read."""
+    """The outcome of a document, and the suite."""
     try:
         if by_file:
             path.write_bytes(data.encode("utf-8", "surrogatepass"))
             return "read", wb.load(path, name)
         return "read", wb.loads(data, name)
     except wb.errors.WorkbenchError as error:
-        return ("refused" if str(error).strip() else "refused without a word"), None
+        return ("refused" if str(error).strip() else "refused without a message"), None
     except Exception as error:  # noqa: BLE001 (what this looks for)
         return f"raised {type(error).__name__}: {str(error)[:100]!r} by {data[:3000]!r}", None
 
 
 def _written(suite: wb.Suite, name: str, folder: Path) -> str:
-    """What came of writing a suite to another format: a whole file, or none."""
+    """The outcome of writing a suite to another format: a whole file, or none."""
     out = folder / "out"
     out.mkdir()
     target = out / f"written{FORMATS[name].suffix}"
@@ -100,7 +100,7 @@ def _written(suite: wb.Suite, name: str, folder: Path) -> str:
 
 
 def whole_documents(name: str) -> list[Any]:
-    """Documents of a format that can be read: those of the tests, its example, and what it writes of every grader."""
+    """Documents of a format that can be read: those of the tests, its example, and its export of every grader."""
     kept: list[Any] = [document for platform, document in DOCUMENTS.values() if platform == name]
     kept += [text_of(name, document) for platform, document in DOCUMENTS.values() if platform == name]
     if FORMATS[name].example:
@@ -119,5 +119,5 @@ def _exports(name: str) -> Iterator[str]:
             try:
                 wb.export(suite, path, name, allow_unvalidated=True, on_loss="report")
             except wb.errors.FormatError:
-                continue  # what this format cannot say
+                continue  # this format does not support it
             yield path.read_text("utf-8")

@@ -1,4 +1,4 @@
-"""A process forks while its threads run judges and graders; each child grades and stores for itself."""
+"""A process forks while its threads run judges and graders; each child grades and stores independently."""
 
 from __future__ import annotations
 
@@ -24,6 +24,6 @@ def fork(*, seed: int, rows: int = 1_000, forks: int = 20) -> list[Line]:
         told = output_of(start_child("forks", server.address, store, rows, forks, seed)).split()
     scored, good = (int(told[0]), int(told[1])) if len(told) == 2 else (0, 0)
     twice = sum(len(asked) - 1 for row, asked in server.asked.items() if row >= 0)
-    found = f"{rows - scored} rows of the parent lost, {twice} asked twice, {good} children graded and stored"
+    found = f"{rows - scored} rows of the parent lost, {twice} sent twice, {good} children graded and stored"
     kept = scored == rows and twice == 0 and good == forks
     return [Line(f"{forks} forks in a run of {rows:,} rows", found, f"0, 0, {forks}", kept)]

@@ -1,4 +1,4 @@
-"""The kernel is killed in the middle of a judge's run, again and again, and the run goes on."""
+"""The kernel is killed during a judge's run, repeatedly, and the run resumes."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from benchmarks.fault_parts.common import Line, output_of, start_child
 from benchmarks.fault_parts.question_server import QuestionServer, serve
 
 SLOWEST = 0.08
-"""Seconds an answer takes at most: some tens of milliseconds, so that 3,000 rows take some seconds."""
+"""Maximum seconds of a reply: some tens of milliseconds, so that 3,000 rows take some seconds."""
 
 
 @dataclass
 class Kill:
-    """What was under way when a process was killed.
+    """The requests in flight when a process was killed.
 
     Attributes:
         at: When, by `time.monotonic`.
-        under_way: Questions without an answer.
-        ages: Seconds since their answers were sent, of the rows that were asked again.
-        unanswered: How many of the rows under way were asked again.
+        under_way: Requests without a reply.
+        ages: Seconds since their replies were sent, of the rows that were sent again.
+        unanswered: Number of rows in flight that were sent again.
     """
 
     at: float
@@ -38,7 +38,7 @@ class Kill:
 
 @dataclass
 class Killer:
-    """Kills a process a little after so many answers."""
+    """Kills a process shortly after a number of replies."""
 
     server: QuestionServer
     after: int
@@ -64,7 +64,7 @@ def kernel(*, seed: int, rows: int = 3_000, kills: int = 20, at_once: int = 32) 
         seed: Decides the points.
         rows: Rows of the run.
         kills: How often it is killed.
-        at_once: Questions under way together.
+        at_once: Concurrent requests.
     """
     chance = random.Random(seed)
     points = sorted(chance.sample(range(at_once, rows - 4 * at_once), kills))
@@ -93,7 +93,7 @@ def _run_and_kill(server: QuestionServer, words: tuple[object, ...], after: int,
 
 
 def _asked_again(server: QuestionServer, kill: Kill, start: float) -> None:
-    """Sort the rows that the killed process asked about, and that were asked again in any later one."""
+    """Sort the rows that the killed process had sent, and that a later one sent again."""
     for row, asked in server.asked.items():
         mine = [at for at in asked if start < at <= kill.at]
         if not mine or asked[-1] <= kill.at:
@@ -106,16 +106,16 @@ def _asked_again(server: QuestionServer, kill: Kill, start: float) -> None:
 
 
 def _lines(server: QuestionServer, done: list[Kill], rows: int, scored: str, at_once: int) -> list[Line]:
-    injected = f"{len(done)} kills of a run of {rows:,} rows, {at_once} under way"
+    injected = f"{len(done)} kills of a run of {rows:,} rows, {at_once} requests in flight"
     lost = rows - int(scored or 0)
     again = [len(kill.ages) + kill.unanswered for kill in done]
     ages = [age * 1e3 for kill in done for age in kill.ages]
     twice = sum(len(asked) - 1 for asked in server.asked.values())
     mean, oldest = statistics.mean(again), max(ages, default=0.0)
-    paid = f"{twice} questions twice: {mean:.1f} a kill, {max(again)} at most"
+    paid = f"{twice} requests twice: {mean:.1f} per kill, at most {max(again)}"
     arrived = f"{len(ages)} in {len(done)} kills, the oldest {oldest:.0f} ms old"
     return [
         Line(injected, f"{lost} rows lost", "0", lost == 0),
         Line("the same", paid, f"{at_once} a kill", max(again) <= at_once),
-        Line("the same: answers sent and asked again", arrived, "told", kept=True),
+        Line("the same: replies sent and requested again", arrived, "reported", kept=True),
     ]

@@ -1,4 +1,4 @@
-"""Documents and values spoiled at random: the same from the same seed."""
+"""Documents and values with random errors: the same from the same seed."""
 
 from __future__ import annotations
 
@@ -58,12 +58,12 @@ _ODD_VALUES: tuple[Any, ...] = (
 
 
 def odd_value(chance: random.Random) -> Any:
-    """A JSON value of any type, such as no document should hold in most places."""
+    """A JSON value of any type, which is invalid in most places of a document."""
     return copy.deepcopy(chance.choice(_ODD_VALUES))
 
 
 def mutated_text(text: str, chance: random.Random, other: str = "") -> str:
-    """A text after one to four changes: cut, doubled, moved, filled with odd texts or with a piece of another one."""
+    """A text after one to four changes: truncated, doubled, moved, filled with odd texts or with a part of another one."""
     for _ in range(chance.choice((1, 1, 2, 4))):
         start, end = sorted(chance.randint(0, len(text)) for _ in range(2))
         end = min(end, start + chance.choice((1, 8, 80, 8_000)))
@@ -101,7 +101,7 @@ def mutated_json(value: Any, chance: random.Random) -> Any:
 
 
 def _places(value: Any) -> Any:
-    """Each part of a value, as what holds it and where."""
+    """Each part of a value, as its container and its key."""
     keys = list(value) if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ()
     for key in keys:
         yield value, key

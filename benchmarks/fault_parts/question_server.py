@@ -1,4 +1,4 @@
-"""A judge's server that knows which row was asked when, and when its answer left."""
+"""A judge's server that records when each row was requested, and when its reply was sent."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _ROW = re.compile(rb"<row (\d+)>")
 
 @dataclass
 class QuestionServer:
-    """Counts questions by row.
+    """Counts requests by row.
 
     Attributes:
-        slowest: Seconds an answer takes at most; each takes a share of it, a fifth at least, drawn by `chance`.
-        asked: Times at which each row was asked, by `time.monotonic`.
-        answered: Times at which its answers were sent, in the order of `asked`.
-        under_way: Questions that have no answer yet.
-        on_answer: Called with the number of answers sent so far.
+        slowest: Maximum seconds of a reply; each takes a random share of it, at least a fifth, drawn by `chance`.
+        asked: Times at which each row was requested, by `time.monotonic`.
+        answered: Times at which its replies were sent, in the order of `asked`.
+        under_way: Requests that have no reply yet.
+        on_answer: Called with the number of replies sent so far.
     """
 
     slowest: float
@@ -57,7 +57,7 @@ class QuestionServer:
         finally:
             self.under_way -= 1
         if reader.at_eof() or writer.is_closing():
-            return  # its process was killed: no answer was sent
+            return  # its process was killed: no reply was sent
         writer.write(
             b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n%b"
             % (len(ANSWER), ANSWER)
@@ -69,7 +69,7 @@ class QuestionServer:
 
 @contextlib.contextmanager
 def serve(slowest: float, seed: int) -> Iterator[QuestionServer]:
-    """The server on a thread of its own, for the block."""
+    """The server on a separate thread, for the block."""
     server, loop = QuestionServer(slowest, random.Random(seed)), asyncio.new_event_loop()
     running = loop.run_until_complete(asyncio.start_server(server._talk, "127.0.0.1", 0, backlog=1024))
     server.address = f"http://127.0.0.1:{running.sockets[0].getsockname()[1]}/v1"

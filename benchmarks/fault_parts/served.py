@@ -1,4 +1,4 @@
-"""The workers of a server are killed, ended and stopped at random: a fault of ours is never the client's."""
+"""The workers of a server are killed, ended and stopped at random: a fault of the server is never the client's."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _AT_ONCE = 16
 
 
 def served(*, seed: int, rows: int = 10_000, pause: float = 0.15) -> list[Line]:
-    """Ask for honest rows, one a request, while a random worker is lost every `pause` seconds on average.
+    """Send honest rows, one per request, while a random worker is killed every `pause` seconds on average.
 
     Args:
         seed: Decides which workers, how, and when.
@@ -87,7 +87,7 @@ def _lose(
 
 
 async def _ask(port: int, rows: int) -> tuple[Counter[int], int]:
-    """Statuses, and how many scores were not the row's own; what is told to come again does not."""
+    """Statuses, and how many scores were wrong; requests with status 503 do not count."""
     left, statuses, wrong = iter(range(rows)), Counter[int](), 0
 
     async def one() -> None:

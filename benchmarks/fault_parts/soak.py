@@ -1,4 +1,4 @@
-"""Many runs in one process: what it holds at the end beside what it held at the start."""
+"""Many runs in one process: its resources at the end compared with those at the start."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from benchmarks.fault_parts.common import Line, output_of, start_child
 __all__ = ["soak"]
 
 _MOST_GROWTH = 10.0
-"""MB that all runs together may add, by the slope over those after the first quarter. Ours."""
+"""MB that all runs together may add, by the slope over those after the first quarter. Own limit."""
 _POOL = min(32, (os.cpu_count() or 1) + 4)
-"""Threads that the event loop's pool starts as it needs them, and keeps."""
+"""Threads that the event loop's pool starts when needed, and keeps running."""
 
 
 def soak(*, seed: int, rows: int = 1_000_000, runs: int = 200) -> list[Line]:
-    """Grade so many rows in so many runs.
+    """Grade a number of rows in a number of runs.
 
     Args:
         seed: Decides nothing here; the rows are the same.
@@ -27,7 +27,7 @@ def soak(*, seed: int, rows: int = 1_000_000, runs: int = 200) -> list[Line]:
     told = json.loads(output_of(start_child("soak", rows, runs)) or "{}")
     injected = f"{rows:,} rows in {runs} runs"
     growth = told["slope"] * runs
-    slope = f"{1e3 * told['slope']:.1f} kB a run, {growth:.2f} MB in all ({told['first']:.0f} to {told['last']:.0f} MB)"
+    slope = f"{1e3 * told['slope']:.1f} kB per run, {growth:.2f} MB in all ({told['first']:.0f} to {told['last']:.0f} MB)"
     lines = [Line(injected, f"memory {slope}", f"{_MOST_GROWTH:g} MB", growth <= _MOST_GROWTH)]
     for what, (before, after) in told["counts"].items():
         more = _POOL if what == "threads" else 0

@@ -1,4 +1,4 @@
-"""The store fails in the middle of a judge's run; afterwards the run goes on."""
+"""The store fails during a judge's run; afterwards the run resumes."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ __all__ = ["store"]
 
 _SLOWEST = 0.02
 _Fault = tuple[Callable[[], object], Callable[[], object]]
-"""What injects the fault, and what mends it."""
+"""The functions that inject the fault and fix it."""
 
 
 def store(*, seed: int, rows: int = 600, at_once: int = 32) -> list[Line]:
-    """Break the store in every way, and run again once it is mended.
+    """Break the store in every way, and run again after the fault is fixed.
 
     Args:
         seed: Decides when it breaks.
         rows: Rows of the run.
-        at_once: Questions under way together.
+        at_once: Concurrent requests.
     """
     faults: dict[str, Callable[[Path], AbstractContextManager[tuple[str, _Fault]]]] = {
         "a full disk": _full_disk,
@@ -60,7 +60,7 @@ def _line(
                 name, server, address, inject, mend, chance.randrange(rows // 4, rows // 2), rows, at_once
             )
     except _MissingError as error:
-        return Line(name, f"left out: {error}", "told", kept=True)
+        return Line(name, f"left out: {error}", "reported", kept=True)
 
 
 class _MissingError(Exception):
@@ -86,14 +86,14 @@ def _broken_and_mended(  # noqa: PLR0913 (one fault: its name, where it is, what
     twice = sum(len(times) - 1 for times in server.asked.values())
     damage = name in {"a damaged file", "a file that was replaced"}
     most = asked if damage else at_once
-    found = f"{first} scored, told {told!r}; {asked} asked; then {second} scored, {twice} asked twice"
-    allowed = f"told; then all, {'what is gone' if damage else f'at most {at_once}'} twice"
+    found = f"{first} scored, reported {told!r}; {asked} sent; then {second} scored, {twice} sent twice"
+    allowed = f"reported; then all, {'lost rows' if damage else f'at most {at_once}'} twice"
     kept = second == rows and twice <= most and (bool(told) or first == rows)
-    return Line(f"{name} after {after} answers of {rows}", found, allowed, kept)
+    return Line(f"{name} after {after} replies of {rows}", found, allowed, kept)
 
 
 def _run(server: QuestionServer, address: str, rows: int, at_once: int) -> tuple[int, str]:
-    """How many rows were scored, and the first sentence of what the report or the error says of the store."""
+    """How many rows were scored, and the first sentence about the store in the report or the error."""
     client = wb.judges.OpenAIClient(base_url=server.address, concurrency=at_once)
     judge = wb.BinaryJudge(criteria="The completion is polite.", model="local", client=client)
     data = [{"prompt": f"<row {row}>", "completion": "Good day."} for row in range(rows)]

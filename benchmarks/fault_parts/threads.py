@@ -1,4 +1,4 @@
-"""Mutated threads through every grader: a grade for each, or an error of ours."""
+"""Mutated threads through every grader: a grade for each, or a workbench error."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from workbench.grade import ErrorKind
 __all__ = ["fates", "mutated_rows", "threads"]
 
 _TEXTS = (
-    "The answer is 4.",
+    "The result is 4.",
     '{"a": {"b": 4}, "c": [1, 2]}',
     "```json\n{}\n```",
     "<think>so</think> 4",
@@ -47,7 +47,7 @@ def threads(*, seed: int, count: int = 10_000, piece: int = 2_500) -> list[Line]
         odd = {fate for fate in found if fate not in {"scored", "failed", "skipped"}}
         told = ", ".join(f"{n:,} {what}" for what, n in sorted(found.items()))
         kept = not odd and sum(found.values()) == count
-        lines.append(Line(f"{count:,} mutated threads, {name}", told, "a grade each", kept))
+        lines.append(Line(f"{count:,} mutated threads, {name}", told, "one grade each", kept))
     return lines
 
 
@@ -71,12 +71,12 @@ def _row(chance: random.Random) -> dict[str, Any]:
         "messages": messages,
         "topic": "sums",
         "reference": chance.choice(("4", "", None, mutated_text("4", chance))),
-        "documents": chance.choice((["The answer is 4."], None, odd_value(chance))),
+        "documents": chance.choice((["The result is 4."], None, odd_value(chance))),
     }
 
 
 def fates(grader: wb.Grader, rows: list[dict[str, Any]]) -> Counter[str]:
-    """What became of the rows: scored, failed and skipped are what may."""
+    """The outcomes of the rows: scored, failed and skipped are allowed."""
     try:
         report = grader.run(wb.Samples(rows), progress=False)
     except wb.errors.WorkbenchError as error:
@@ -87,7 +87,7 @@ def fates(grader: wb.Grader, rows: list[dict[str, Any]]) -> Counter[str]:
     found = Counter({"scored": grades.n_scored, "failed": grades.n_failed, "skipped": grades.n_skipped})
     for error in grades.errors.values():
         if not error.message.strip():
-            found[f"failed as {error.kind} without a word"] += 1
+            found[f"failed as {error.kind} without a message"] += 1
         elif error.kind in {ErrorKind.SANDBOX, ErrorKind.CRASH, ErrorKind.CANCELLED}:
             found[f"failed as {error.kind}: {error.message[:200]!r}"] += 1
     if odd := sum(map(math.isinf, grades.scores)):

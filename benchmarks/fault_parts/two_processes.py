@@ -15,16 +15,16 @@ from benchmarks.fault_parts.question_server import QuestionServer, serve
 __all__ = ["clock", "two_processes"]
 
 _SLOWEST = 0.08
-"""Seconds an answer takes at most."""
+"""Maximum seconds of a reply."""
 
 
 def two_processes(*, seed: int, rows: int = 3_000, at_once: int = 32) -> list[Line]:
-    """Run a judge in two processes at once; then in three, of which one is killed.
+    """Run a judge in two concurrent processes; then in three, of which one is killed.
 
     Args:
         seed: Decides when it is killed.
         rows: Rows of each run.
-        at_once: Questions under way together, of each process.
+        at_once: Concurrent requests of each process.
     """
     lines = []
     with serve(_SLOWEST, seed) as server:
@@ -38,12 +38,12 @@ def two_processes(*, seed: int, rows: int = 3_000, at_once: int = 32) -> list[Li
 
 
 def clock(*, seed: int, rows: int = 1_000, at_once: int = 32) -> list[Line]:
-    """Run a judge in two processes whose clocks jump by up to a year, forwards and back, at every look.
+    """Run a judge in two processes whose clocks jump by up to a year, forwards and back, at every call.
 
     Args:
         seed: Decides the jumps.
         rows: Rows of each run.
-        at_once: Questions under way together, of each process.
+        at_once: Concurrent requests of each process.
     """
     with serve(_SLOWEST, seed) as server:
         scored = _run(server, rows, at_once, ["jumping_judge_run"] * 2)
@@ -53,7 +53,7 @@ def clock(*, seed: int, rows: int = 1_000, at_once: int = 32) -> list[Line]:
 def _run(
     server: QuestionServer, rows: int, at_once: int, names: list[str], kill_after: int | None = None
 ) -> list[str]:
-    """What each process that was not killed says it scored."""
+    """The number of scored rows that each surviving process printed."""
     with tempfile.TemporaryDirectory() as folder:
         store = f"sqlite:///{Path(folder) / 'answers.db'}"
         running = [start_child(name, server.address, store, rows, at_once) for name in names]
@@ -69,5 +69,5 @@ def _run(
 def _line(injected: str, server: QuestionServer, rows: int, scored: list[str], most: int) -> Line:
     lost = sum(rows - int(number or 0) for number in scored)
     twice = sum(len(asked) - 1 for asked in server.asked.values())
-    found = f"{lost} rows lost, {twice} of {rows:,} questions asked twice"
+    found = f"{lost} rows lost, {twice} of {rows:,} requests sent twice"
     return Line(injected, found, f"0 lost, {most} twice", lost == 0 and twice <= most)

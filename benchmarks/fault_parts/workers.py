@@ -25,7 +25,7 @@ async def grade(thread):
     return (row % 1000) / 1000
 """
 _KINDS = {ErrorKind.CRASH, ErrorKind.MEMORY}
-"""What a killed worker's row fails as; of a SIGKILL from outside it is said that it was most likely for memory."""
+"""Error kinds of a killed worker's row; a SIGKILL from outside is reported as most likely for memory."""
 _WORK = 200_000
 """Numbers that a row adds up where workers are killed from outside: some milliseconds."""
 
@@ -56,7 +56,7 @@ def workers(
 
 
 class _Killer:
-    """Kills a random worker each time it is told of progress."""
+    """Kills a random worker at each progress report."""
 
     def __init__(self, chance: random.Random, most: int, rows: int) -> None:
         self._chance, self._most, self._every = chance, most, max(1, rows // (most + 1))
@@ -92,7 +92,7 @@ def _grades(rows: int, lethal: set[int], work: int, at_once: int, progress: Any)
 
 
 def _line(injected: str, grades: Any, rows: int, lethal: set[int], most: int) -> Line:
-    """`most` rows beside the lethal ones may fail: those that a worker was at when it was killed."""
+    """`most` rows in addition to the lethal ones may fail: those that a worker was grading when it was killed."""
     right = sum(row not in grades.errors and grades.scores[row] == (row % 1000) / 1000 for row in range(rows))
     kinds = Counter(str(error.kind) for error in grades.errors.values())
     clear = all(error.kind in _KINDS and error.message.strip() for error in grades.errors.values())

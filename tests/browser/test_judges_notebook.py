@@ -33,7 +33,7 @@ def test_every_cell_runs_without_errors(run):
 def test_what_is_scripted_says_so(run):
     """The label stands at the choice, at the first run and at the comparison."""
     for text in ("scripted_judge(messages)", "report = first.run(", "both.compare(", "def mistakes("):
-        run.expect(output(run, text)).to_contain_text("SCRIPTED: no model is asked")
+        run.expect(output(run, text)).to_contain_text("SCRIPTED: no model is called")
     run.picture("judges-choice", output(run, "scripted_judge(messages)"))
 
 

@@ -15,7 +15,7 @@ from workbench.demo.scripted_judge import scripted_judge
 
 NOTEBOOK = Path(__file__).resolve().parents[2] / "notebooks" / "03_judges.ipynb"
 KEY = "sk-notebook-0123456789abcdef"
-LABEL = "SCRIPTED: no model is asked"
+LABEL = "SCRIPTED: no model is called"
 MODEL = "gpt-4.1-nano"
 
 
@@ -43,7 +43,7 @@ def cell_output(cells, source):
 
 def without_prices(text):
     """The lines that hold no price, no time and no word on who is asked."""
-    return [line for line in text.splitlines() if not re.search(r"cost:| tokens |asked$|SCRIPTED", line)]
+    return [line for line in text.splitlines() if not re.search(r"cost:| tokens |called$|SCRIPTED", line)]
 
 
 def answer(path, body, headers):
@@ -82,8 +82,8 @@ def test_the_first_prompt_is_too_lenient_and_the_second_mends_it(scripted):
     assert "too lenient, accepts 56 of 112 known-bad rows" in cell_output(scripted, "report.diagnose(")
     assert "second scores 0.270 lower than first" in cell_output(scripted, ".compare(")
     table = cell_output(scripted, "def mistakes(")
-    assert re.search(r"bad answers accepted +56 of 112 +2 of 112\n", table)
-    assert re.search(r"good answers refused +0 of 88 +0 of 88\n", table)
+    assert re.search(r"bad completions accepted +56 of 112 +2 of 112\n", table)
+    assert re.search(r"good completions rejected +0 of 88 +0 of 88\n", table)
     costs = re.search(r"US dollars +([\d.]+) +([\d.]+)", table)
     assert all(float(cost) > 0.01 for cost in costs.groups())
 
@@ -99,7 +99,7 @@ def test_with_a_key_the_same_cells_run_against_the_server(served):
     assert all(cell.execution_count for cell in cells)
     outputs = str([cell.outputs for cell in cells])
     assert LABEL not in outputs
-    assert outputs.count(f"{MODEL} is asked") == 4
+    assert outputs.count(f"{MODEL} is called") == 4
     written = [path.read_bytes() for path in folder.rglob("*") if path.is_file()]
     assert KEY not in outputs
     assert written
