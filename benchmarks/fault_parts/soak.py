@@ -10,7 +10,7 @@ from benchmarks.fault_parts.common import Line, output_of, start_child
 __all__ = ["soak"]
 
 _MOST_GROWTH = 10.0
-"""MB that all runs together may add, by the slope over those after the first quarter. Own limit."""
+"""MB that all runs together may add, by the slope over those after the first quarter. Benchmark limit."""
 _POOL = min(32, (os.cpu_count() or 1) + 4)
 """Threads that the event loop's pool starts when needed, and keeps running."""
 

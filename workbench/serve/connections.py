@@ -42,7 +42,7 @@ _OVERHEAD_BYTES = 64 * 1024
 _SLICE_BYTES = 256 * 1024
 """Bytes of a body that are parsed per step; the head of a request after it may have as many more."""
 _LINGER_SECONDS, _LINGER_BYTES, _MOST_LINGERING = 1.0, 2**20, 64
-"""Seconds for which, and number of, rejected clients that are still read from: otherwise their system drops the response unread."""
+"""Limits for reading on after a rejection (seconds, bytes, clients): otherwise the client's system drops the response unread."""
 _ANSWERS_AT_ONCE = 4
 """Responses as large as the largest body that may wait for clients to read them."""
 _SWEEP_SECONDS = 0.25
