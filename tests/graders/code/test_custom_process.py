@@ -139,7 +139,7 @@ def test_functions_of_a_notebook_and_closures():
     assert CustomGrader(lambda thread: 0.25, own_process=True)(thread).score == 0.25
     lock = threading.Lock()
     grade = CustomGrader(lambda thread: float(lock.locked()), own_process=True)(thread)
-    assert "cannot be sent to a process" in grade.error.message
+    assert "cannot be sent to a separate process" in grade.error.message
     assert "inside the function" in grade.error.message
 
 

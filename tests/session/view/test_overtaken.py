@@ -98,7 +98,7 @@ def test_a_store_that_cannot_be_read_leaves_the_view_standing(page_of, tmp_path)
     page = page_of(labels="good", store=f"sqlite:///{tmp_path / 'a.db'}")
     page.tell("open")
     page.settled()
-    assert "no SQLite database" in page.problem
+    assert "not an SQLite database" in page.problem
     assert page.table["count"] == len(ROWS)
     assert page.line("exact")
     assert page.rail["has_labels"]
