@@ -342,7 +342,7 @@ def test_a_wrong_password_is_told_and_not_repeated(server):
     error = caught.value
     assert "hunter" not in f"{error}{error!r}{error.found}"
     assert error.__suppress_context__
-    with pytest.raises(StoreError, match="wants a password"):
+    with pytest.raises(StoreError, match="requires a password"):
         open_store(careful.replace(":{}", ""))
     with open_store(careful.format("open-sesame")) as store:
         assert "open-sesame" not in f"{store!r}{store.url}{store.graders!r}{store._database.address!r}"
