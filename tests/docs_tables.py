@@ -33,7 +33,7 @@ def kinds_table() -> str:
     families = [*FAMILIES, *sorted({cls.family for cls in ours.values()} - {*FAMILIES})]
     for name in sorted(ours, key=lambda name: (families.index(ours[name].family), name)):
         summary = (KINDS[name].__doc__ or "").strip().splitlines()[0].replace("|", "\\|")
-        lines.append(f"| {KINDS[name].family} | {name} | `{_called(KINDS[name])}` | {summary} |")
+        lines.append(f"| {KINDS[name].family} | `{name}` | `{_called(KINDS[name])}` | {summary} |")
     return "\n".join(lines)
 
 
@@ -70,7 +70,7 @@ def transformations_table() -> str:
     for name, variant in VARIANTS.items():
         told = " (a note, never a finding)" if variant.alarm == "never" and not variant.names else ""
         summary = " ".join((inspect.getdoc(variant.make) or "").split("\n\n")[0].split()).replace("|", "\\|")
-        lines.append(f"| {name} | {variant.expects}ed{told} | {summary} |")
+        lines.append(f"| `{name}` | {variant.expects}ed{told} | {summary} |")
     return "\n".join(lines)
 
 

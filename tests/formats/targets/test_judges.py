@@ -349,7 +349,7 @@ def test_requests_take_turns_and_end(tmp_path):
         ended.set()
     assert late[3] == "timeout: the judge's request timed out"
     (gone,) = asked(path, [row], "http://127.0.0.1:9/v1")
-    assert gone[3].startswith("judge_unreachable: no server listens")
+    assert gone[3].startswith("judge_unreachable: nothing answers")
     (keyless,) = asked(path, [row], "https://example.invalid/v1", key="")
     assert keyless[3].startswith("judge_key: a judge needs a key")
     (odd,) = asked(path, [row], address, key=f"{KEY}\n{KEY}")
