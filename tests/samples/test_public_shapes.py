@@ -321,10 +321,10 @@ def test_what_is_no_answer_is_not_graded(row):
 def test_prompts_alone_are_refused(row, tmp_path):
     """No row has an answer: nothing is graded, from memory and from a file."""
     rows = [copy.deepcopy(row)] * 3
-    with pytest.raises(SamplesError, match="no row has an answer"):
+    with pytest.raises(SamplesError, match="no row has a completion"):
         wb.Contains(expected="x").run(wb.Samples(rows), progress=False)
     pd.DataFrame(rows).to_parquet(tmp_path / "x.parquet")
-    with pytest.raises(SamplesError, match="no row has an answer"):
+    with pytest.raises(SamplesError, match="no row has a completion"):
         wb.Contains(expected="x").run(wb.read_samples(tmp_path / "x.parquet", lazy=True), progress=False)
 
 
@@ -780,8 +780,8 @@ class TestPairs:
         samples = wb.Samples([{"prompt": Q, "response_a": A, "response_b": B, **verdict}])
         assert [sample.thread.metadata["chosen"] for sample in samples] == expected
         (note,) = [note for note in samples.notes if "pair" in note]
-        assert ("'chosen' says which side" in note) == (None not in expected)
-        assert ("for none of them" in note) == (None in expected)
+        assert ("'chosen' marks the chosen side" in note) == (None not in expected)
+        assert ("of none is known" in note) == (None in expected)
 
     @pytest.mark.parametrize(
         ("preference", "expected"), [(1, True), (2, False), (1.5, None), (0, None), (None, None)]

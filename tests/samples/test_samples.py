@@ -110,7 +110,7 @@ class TestColumns:
 
     def test_no_usable_column_is_refused(self):
         """A frame without prompt, completion or messages is refused at once."""
-        with pytest.raises(SamplesError, match="no column holds") as caught:
+        with pytest.raises(SamplesError, match="no column contains") as caught:
             wb.Samples(pd.DataFrame({"a": [1], "b": [2]}))
         assert "columns 'a', 'b'" in str(caught.value)
 
