@@ -161,7 +161,7 @@ def test_both_sides_of_a_pair_are_rows_of_one_group(row):
     assert turns(samples)[0] == ("user", Q)
     assert [sample.thread.metadata["chosen"] for sample in samples] == [True, False]
     assert len(set(samples.groups)) == 1
-    assert any("'chosen' says which" in note for note in samples.notes)
+    assert any("'chosen' marks the" in note for note in samples.notes)
 
 
 def test_sides_that_are_not_graded_are_said(tmp_path):
@@ -366,7 +366,7 @@ class TestLabels:
         assert "reference" not in samples.columns
         assert samples[0].reference is None
         assert samples[0].thread.metadata["label"] == labels[0]
-        assert any("'label' holds verdicts" in note for note in samples.notes)
+        assert any("'label' contains verdicts" in note for note in samples.notes)
         assert wb.Samples(rows, columns={"reference": "label"})[0].reference == labels[0]
 
     @pytest.mark.parametrize(

@@ -512,7 +512,7 @@ class TestWrongKinds:
 
     def test_a_mapping_is_a_mapping(self):
         """One column name alone does not say which role it plays."""
-        with pytest.raises(SamplesError, match="which role"):
+        with pytest.raises(SamplesError, match="map each role"):
             wb.read_samples([{"prompt": "q", "completion": "a"}], columns="completion")
 
     def test_a_folder_is_not_a_file(self, tmp_path):

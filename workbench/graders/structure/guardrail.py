@@ -1,4 +1,4 @@
-"""The guardrail grader: passes where an evaluator flags the text."""
+"""The guardrail grader: passes if an evaluator flags the text."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ __all__ = ["Guardrail"]
 @kind("guardrail", family="structure")
 @dataclass(frozen=True, kw_only=True)
 class Guardrail(TextGrader):
-    """1.0 where the evaluator flags the text, else 0.0; negate its entry to demand that nothing is flagged.
+    """1.0 if the evaluator flags the text, else 0.0; negate its entry to require that nothing is flagged.
 
-    An empty pattern and one that cannot be read flag nothing. A search that takes too long flags: a text
-    that cannot be checked is not let through.
+    An empty or invalid pattern flags nothing. A search that takes too long flags: a text
+    that cannot be checked is not accepted.
 
     Attributes:
         evaluator: "contains", "regex" (patterns of .NET), or "" for none, which never passes.
@@ -34,7 +34,7 @@ class Guardrail(TextGrader):
         multiline: For regex: whether ^ and $ match at line ends inside the text.
         timeout: For regex: time limit of one search, above 0, at most 60.
 
-    Source: Umbraco (`guardrail`); its `llm-judge` evaluator is a kind of its own.
+    Source: Umbraco (`guardrail`); its `llm-judge` evaluator is a separate kind.
     """
 
     evaluator: str = field(default="", kw_only=False)

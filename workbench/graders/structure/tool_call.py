@@ -19,7 +19,7 @@ __all__ = ["ToolCallMatch"]
 @kind("tool-call", family="structure")
 @dataclass(frozen=True, kw_only=True)
 class ToolCallMatch(RuleGrader):
-    """1.0 where the thread's tool calls are the expected ones, else 0.0. Records without a name do not count.
+    """1.0 if the thread's tool calls are the expected ones, else 0.0. Records without a name do not count.
 
     | mode | passes when |
     | --- | --- |
@@ -28,16 +28,16 @@ class ToolCallMatch(RuleGrader):
     | exact | as many calls as names, and every name called (so a,a passes for calls of a and b) |
     | set | the tools called, each once, are the expected ones |
     | none | no expected tool was called |
-    | (empty) | never: what Umbraco makes of a mode it does not know |
+    | (empty) | never: Umbraco's behaviour for an unknown mode |
 
     Attributes:
         expected: Tool names.
         mode: See the table.
         order: For all and exact: the calls of expected tools must be the expected list, in order. Other tools
-            may stand between, a repeated one breaks it. Other modes ignore it.
+            may be in between, a repeated one breaks it. Other modes ignore it.
         ignore_case: Whether names match either case.
 
-    Source: Umbraco (`tool-call`, as its code counts); the mode set is ours.
+    Source: Umbraco (`tool-call`, as its code counts); the mode set is the workbench's.
     """
 
     rule: ClassVar[Rule] = Rule("tools.tool_call", "toolCall", ("expected", "mode", "order", "ignore_case"))

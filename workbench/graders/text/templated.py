@@ -1,4 +1,4 @@
-"""What graders with two OpenAI templates share."""
+"""Base class of graders with two OpenAI templates."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class TemplatedGrader(TextGrader):
 
     def _fill(self, template: str, values: Mapping[str, Any]) -> str:
         if template == OUTPUT:
-            return str(values["sample"]["output_text"])  # what nearly every grader says; no engine needed
+            return str(values["sample"]["output_text"])  # the most common template; no engine needed
         engine = _template(template)
         try:
             return str(engine.render({name: values[name] for name in engine.variables}))
@@ -81,7 +81,7 @@ class TemplatedGrader(TextGrader):
         assert self.rule is not None
         for name in ("input", "reference"):
             if not rules.is_plain_template(getattr(self, name)):
-                why = "its template holds more than paths"
+                why = "its template contains more than paths"
                 raise refusal(self, name, why, "use {{item.x}} and {{sample.x}} only")
         texts = [f"fill_template({template!r}, values)" for template in (self.input, self.reference)]
         lines = (
@@ -94,5 +94,5 @@ class TemplatedGrader(TextGrader):
         return PythonBody((*called, *(f"templates.{name}" for name in helpers)), lines)
 
     def score_in_python(self, call: str) -> str:
-        """The score out of what the rule returns: a `Verdict`, whose first part it is."""
+        """The score in the rule's return value: the first part of a `Verdict`."""
         return f"{call}[0]"

@@ -19,7 +19,7 @@ from workbench.graders.text.templated import TemplatedGrader
 __all__ = ["METRICS", "TextSimilarity"]
 
 _MOST_WORK = 10**11
-"""Length times length, about two seconds of comparing; nothing can stop it once it has begun."""
+"""Maximum product of lengths, about two seconds of comparing, which cannot be interrupted."""
 
 METRICS = (
     "fuzzy_match",
@@ -35,7 +35,7 @@ METRICS = (
 @kind("text-similarity", family="similarity")
 @dataclass(frozen=True, kw_only=True)
 class TextSimilarity(TemplatedGrader):
-    """How alike two rendered templates are, from 0 to 1. Gives no verdict: a suite's threshold does.
+    """Similarity of two rendered templates, from 0 to 1. Returns no verdict: a suite's threshold does.
 
     | metric | what it is |
     | --- | --- |
@@ -46,7 +46,7 @@ class TextSimilarity(TemplatedGrader):
     | gleu | Google's BLEU as in `nltk` |
     | meteor_without_synonyms | METEOR as in `nltk`, stems and no WordNet; "meteor" is read as this |
 
-    Words of the last three are runs of word characters and runs of other signs.
+    Tokens of the last three are runs of word characters and runs of other characters.
 
     Attributes:
         metric: See the table. "cosine" needs embeddings and is refused.
@@ -54,7 +54,7 @@ class TextSimilarity(TemplatedGrader):
     Error kinds: template, sample (`item.reference` where the sample has none), timeout (texts whose common
     subsequence would take seconds: two different ones of more than 300,000 characters).
 
-    Source: OpenAI (`text_similarity`); which packages it runs is public for fuzzy_match alone.
+    Source: OpenAI (`text_similarity`); which packages it runs is public only for fuzzy_match.
     """
 
     gives_verdict: ClassVar[bool] = False
