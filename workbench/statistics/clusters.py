@@ -1,4 +1,4 @@
-"""Rows that come in clusters: several answers to one prompt carry less information than as many independent rows."""
+"""Clustered rows: several completions of one prompt carry less information than as many independent rows."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def effective_n(values: NDArray[np.float64], groups: NDArray[np.intp] | None = N
     values, _ = rescaled(values)
     residuals = values - values.mean()
     plain = float(residuals @ residuals) / (n - 1) / n
-    if len(sizes) < 2 or plain <= 1e-24:  # the variance of a constant, but for rounding
+    if len(sizes) < 2 or plain <= 1e-24:  # the variance of a constant, up to rounding
         return floor
     totals = np.bincount(groups, weights=residuals)
     robust = len(sizes) / (len(sizes) - 1) * float(totals @ totals) / n**2
