@@ -225,7 +225,7 @@ class TestSaturation:
         place = "top" if score else "bottom"
         verdict = only(graded(ended(100, 99, score)), kind)
         assert verdict.severity == "warning"
-        assert verdict.message.startswith(f"nearly every score is at the {place}, 99 % of 100 scores are")
+        assert verdict.message.startswith(f"nearly every score is at the {place}: 99 % of 100 scores are")
         note = only(graded(ended(100, 90, score)), kind)
         assert (note.severity, note.message[:11]) == ("note", "most scores")
         assert only(graded(ended(100, 80, score)), kind) is None
