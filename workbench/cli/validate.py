@@ -46,7 +46,7 @@ def _validate(options: argparse.Namespace) -> int:
         for grader in code_graders:
             say(f"{one_line(entry.name)}\n{grader.validate(trial_samples)}\n")
         if not code_graders:
-            say(f"{one_line(entry.name)}\n  a {entry.grader.kind} grader: read, nothing to prove\n")
+            say(f"{one_line(entry.name)}\n  a {entry.grader.kind} grader: loaded, no source to validate\n")
         functions += code_graders
     failed = [grader for grader in functions if grader.validation is None or not grader.validation.ok]
     if options.out and not failed:
