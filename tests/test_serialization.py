@@ -99,7 +99,7 @@ def test_what_a_kind_of_ones_own_trips_over_is_a_format_error(error, monkeypatch
             raise error
 
     monkeypatch.setitem(KINDS, "trips", Trips)
-    with pytest.raises(FormatError, match="cannot be made from these fields"):
+    with pytest.raises(FormatError, match="cannot be created from these fields"):
         from_record({"kind": "trips"})
 
 

@@ -367,7 +367,7 @@ def ending_notes_of(run: GradedRun, judge_run: JudgeRun, *, interrupted: bool) -
     reason = "Interrupted" if interrupted else "Budget exhausted" if spent else ""
     if reason:
         kept = sum(len(grades) - len(grades.cut_off) for grades in columns)
-        yield f"{reason}: {kept:,} of {run.planned:,} grades available."
+        yield f"{reason}: {kept:,} of {run.planned:,} grades completed."
     for name, passes in run.passes.items():
         for grades in passes:
             if grades.ended:
