@@ -875,9 +875,9 @@ def test_imported_source_meets_only_confined_workers():
     """What must be confined is refused by the worker's own label, not by that of another one."""
     weak = Pool(("rlimits",))
     program = Program("async def grade(t):\n    return 1.0\n", FAST, kernel_only=True)
-    with pytest.raises(IsolationError, match="not confined"):
+    with pytest.raises(IsolationError, match="requires isolation level"):
         weak.check(program)
-    with pytest.raises(IsolationError, match="not confined"):
+    with pytest.raises(IsolationError, match="requires isolation level"):
         weak.run(program, rows(3))
     weak.close()
 
