@@ -368,22 +368,22 @@ class KeptGrades:
     apply: Callable[[Grades], Grades] = lambda grades: grades
 
     def kept(self, n: int) -> Grades:
-        """See `Checkpoint.kept`."""
+        """The grades of earlier runs; rows without one are missing."""
         grades = self.file.kept(self.part)
         if grades is None:
             return Grades.empty(n)
         return grades if self.rows is None else grades.take(self.rows)
 
     def of_rows(self, rows: NDArray[np.intp]) -> KeptGrades:
-        """See `Checkpoint.of_rows`."""
+        """The checkpoint for a run over some of the rows (m,), which it numbers from 0 on."""
         return replace(self, rows=rows if self.rows is None else self.rows[rows])
 
     def of_part(self, name: str) -> KeptGrades:
-        """See `Checkpoint.of_part`."""
+        """The checkpoint for a grader inside this one."""
         return KeptGrades(self.file, (*self.part, name), self.rows)
 
     def applied(self, apply: Callable[[Grades], Grades]) -> KeptGrades:
-        """See `Checkpoint.applied`."""
+        """The checkpoint for grades that are stored after a function was applied to them."""
         return replace(self, apply=apply)
 
     def add(
@@ -393,7 +393,7 @@ class KeptGrades:
         without: Callable[[], Mapping[int, object]] = dict,
         final: bool = False,
     ) -> None:
-        """See `Checkpoint.add`."""
+        """Store the rows graded since the last call, unless that was too recent."""
         self.file.add(self.part, self.rows, grades, self.apply, without, final=final)
 
 

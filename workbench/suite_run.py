@@ -209,7 +209,7 @@ class Run:
             stopped = True
             self._control.cancel.set()
             background.wait(future)  # for the rows in flight; a second interrupt stops the waiting
-        if not stopped:  # an interrupted run's bar stays where it was
+        if not stopped:  # the bar of an interrupted run keeps its position
             self._report_progress()
         grades = {name: reduce_repeats(passes, self._reduce) for name, passes in self._passes.items()}
         return grades, stopped or self._control.cancel.is_set()

@@ -61,7 +61,7 @@ class _Limit:
 _FILES = _Limit("RLIMIT_NOFILE", "open files", "-n", OPEN_FILES)
 _LIMITS = {
     errno.EMFILE: _FILES,
-    errno.EFBIG: _Limit("RLIMIT_FSIZE", "bytes a file", "-f", FILE_BYTES, 1024),
+    errno.EFBIG: _Limit("RLIMIT_FSIZE", "bytes per file", "-f", FILE_BYTES, 1024),
     errno.EAGAIN: _Limit("RLIMIT_NPROC", "processes and threads", "-u", _PROCESSES),
     errno.ENOMEM: _Limit("RLIMIT_AS", "bytes of address space", "-v", _ADDRESS_SPACE, 1024),
 }

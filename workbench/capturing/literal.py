@@ -17,7 +17,7 @@ _LARGEST_INT_BITS = 12_000
 
 
 def is_plain(value: Any) -> bool:
-    """Whether a value is built of plain types alone, and no object appears in it twice.
+    """Whether a value consists only of plain types, and no object occurs in it twice.
 
     A list that appears in two places is one list; two literals would make it two.
     """

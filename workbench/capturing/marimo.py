@@ -31,5 +31,5 @@ def marimo_cells(namespace: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def private_names(names: Iterator[str]) -> list[str]:
-    """Those of a function's names that marimo made private to a cell, as their author wrote them."""
+    """Names of a function that marimo made private to a cell, in their original form."""
     return [name[len("_cell_xxxx") :] for name in names if _PRIVATE.fullmatch(name)]

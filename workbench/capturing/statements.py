@@ -33,7 +33,7 @@ _PLACE_COMMENT = re.compile(r"#(!| ?%%| ?In\[|.*coding[:=])")
 # The same cells are searched for every name that a grader reads.
 @lru_cache(maxsize=512)
 def parsed(text: str) -> ast.Module | None:
-    """The tree of a text, None where it cannot be parsed."""
+    """The tree of a text, None if it cannot be parsed."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

@@ -35,7 +35,7 @@ def add(commands: Commands) -> None:
         "--allow-unvalidated", action="store_true", help="write sources that fail their checks"
     )
     convert.add_argument(
-        "--trust", action="store_true", help="run the sources even where they cannot be confined"
+        "--trust", action="store_true", help="run the sources even if they cannot be confined"
     )
     convert.set_defaults(command=_convert)
 

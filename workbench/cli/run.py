@@ -49,7 +49,7 @@ def add(commands: Commands) -> None:
         help="exit with code 1 on: gate = a failed gate only; error (default) = also findings of severity error; "
         "warning = also warnings; never = none of these",
     )
-    run.add_argument("--trust", action="store_true", help="run the source even where it cannot be confined")
+    run.add_argument("--trust", action="store_true", help="run the source even if it cannot be confined")
     add_reading(run)
     run.set_defaults(command=_run)
 

@@ -51,7 +51,7 @@ def add(commands: Commands) -> None:
     serve.add_argument(
         "--log-rows", action="store_true", help="log the request and response rows, including completions"
     )
-    serve.add_argument("--trust", action="store_true", help="run the source even where it cannot be confined")
+    serve.add_argument("--trust", action="store_true", help="run the source even if it cannot be confined")
     add_reading(serve)
     serve.set_defaults(command=_serve)
 

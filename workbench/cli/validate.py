@@ -22,9 +22,7 @@ def add(commands: Commands) -> None:
         "file", type=Path, help="a .py module with grade functions, or a grader file of any platform"
     )
     validate.add_argument("--out", type=Path, help="write the validated graders to this .json file")
-    validate.add_argument(
-        "--trust", action="store_true", help="run the source even where it cannot be confined"
-    )
+    validate.add_argument("--trust", action="store_true", help="run the source even if it cannot be confined")
     add_samples(validate)
     add_reading(validate)
     validate.set_defaults(command=_validate)

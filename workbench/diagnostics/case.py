@@ -21,7 +21,7 @@ from workbench.statistics.spread import SAME
 
 __all__ = ["Case", "RowContext"]
 
-_MIN_ROWS_FOR_HINTS = 8  # scored rows; chosen here, well below the minimum of any verdict
+_MIN_ROWS_FOR_HINTS = 8  # scored rows; this project's choice, well below the minimum of any verdict
 _SCALE_TOLERANCE = (
     1e-9  # relative to the scale's width: a sum of weights may miss the end of the scale by rounding
 )

@@ -59,7 +59,7 @@ class Unscored(Exception):  # noqa: N818 (not an error for users: it carries an 
 
     Args:
         kind: What went wrong.
-        message: A sentence for people.
+        message: A sentence for users.
     """
 
     def __init__(self, kind: ErrorKind, message: str) -> None:
@@ -116,7 +116,7 @@ class RuleGrader(Grader):
         """The verdict on one thread: score, reason, details. Raise `Unscored` for a failure, `Skip` if the rule does not apply."""
 
     def python_body(self, reference_names: tuple[str, ...]) -> PythonBody:  # noqa: ARG002
-        """See `Portable.python_body`.
+        """The body of a Python function that scores the same.
 
         Raises:
             FormatError: The kind has no form in Python.
@@ -124,7 +124,7 @@ class RuleGrader(Grader):
         raise refusal(self, "", "this kind has no Python form")
 
     def javascript_body(self, reference_names: tuple[str, ...]) -> list[str]:  # noqa: ARG002
-        """See `Portable.javascript_body`.
+        """The lines of a JavaScript function that scores the same.
 
         Raises:
             FormatError: The kind has no form in JavaScript.

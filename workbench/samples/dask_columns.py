@@ -81,7 +81,7 @@ class DaskColumns:
 
     @property
     def names(self) -> Sequence[Any]:
-        """See `ColumnData.names`."""
+        """Names of the columns, not converted to text."""
         return list(self.dask.columns)
 
     def __len__(self) -> int:
@@ -146,7 +146,7 @@ class DaskColumns:
         return rows[order], back
 
     def series(self, column: str, rows: Rows | slice | None) -> pd.Series[Any]:
-        """See `ColumnData.series`."""
+        """A column of `frame`, (m,)."""
         ordered, back = self._ordered(rows)
         pieces = [self._piece(partition).series(column, own) for partition, own in self._places(ordered)]
         series = pd.concat(pieces) if pieces else self._kinds.series(column, None)
@@ -155,7 +155,7 @@ class DaskColumns:
         return series.set_axis(np.arange(len(series)) if numbers is None else numbers)
 
     def cells(self, column: str, rows: Rows | slice | None) -> list[Any]:
-        """See `ColumnData.cells`."""
+        """The cells of some rows, (m,)."""
         ordered, back = self._ordered(rows)
         found = [
             cell
@@ -165,7 +165,7 @@ class DaskColumns:
         return found if back is None else [found[place] for place in back.tolist()]
 
     def is_text(self, column: str) -> bool:
-        """See `ColumnData.is_text`: by Dask's type of the column."""
+        """Whether a column is text, by Dask's type."""
         return pd.api.types.is_string_dtype(self._dtype(column)) and self._dtype(column) is not np.dtype(
             object
         )
@@ -174,7 +174,7 @@ class DaskColumns:
         return self._kinds.series(column, None).dtype
 
     def text(self, column: str, rows: Rows | slice | None) -> pa.ChunkedArray:
-        """See `ColumnData.text`."""
+        """The cells of some rows as Arrow's large strings, (m,)."""
         ordered, back = self._ordered(rows)
         chunks = [
             chunk
@@ -185,7 +185,7 @@ class DaskColumns:
         return found if back is None else found.take(pa.array(back))
 
     def codes(self, column: str) -> NDArray[np.intp]:
-        """See `ColumnData.codes`."""
+        """An integer for each different text of a text column, (n,); -1 for a missing cell."""
         pieces = (
             (int(first), self._piece(partition).text(column, None).combine_chunks())
             for partition, first in enumerate(self.bounds[:-1])
@@ -193,22 +193,22 @@ class DaskColumns:
         return codes_of_pieces(pieces, len(self))
 
     def is_number(self, column: str) -> bool:
-        """See `ColumnData.is_number`."""
+        """Whether a column contains only numbers or truth values of numpy's types."""
         return getattr(self._dtype(column), "kind", "O") in "iufb"
 
     def floats(self, column: str) -> Iterator[NDArray[Any]]:
-        """See `ColumnData.floats`."""
+        """A numpy float column in pieces, NaN for a missing cell."""
         if self._dtype(column) not in FLOATS:
             return
         for partition, own in self._places(None):
             yield self._piece(partition).series(column, own).to_numpy()
 
     def are_days(self, column: str) -> bool:
-        """See `ColumnData.are_days`: of columns with Dask's type for times."""
+        """Whether a column contains times without a time of day, for columns with Dask's type for times."""
         if getattr(self._dtype(column), "kind", "O") != "M":
             return False
         return all(self._piece(partition).are_days(column) for partition, _ in self._places(None))
 
     def frame(self, rows: Rows | slice | None) -> pd.DataFrame:
-        """See `ColumnData.frame`."""
+        """All columns of some rows, as a copy."""
         return pd.DataFrame({name: self.series(str(name), rows) for name in self.names})

@@ -112,7 +112,7 @@ class FrameColumns:
 
     @property
     def names(self) -> Sequence[Any]:
-        """See `ColumnData.names`."""
+        """Names of the columns, not converted to text."""
         return list(self._frame.columns)
 
     def __len__(self) -> int:
@@ -122,21 +122,21 @@ class FrameColumns:
         return self._frame.iloc[:, self._position[column]]
 
     def series(self, column: str, rows: Rows | slice | None) -> pd.Series[Any]:
-        """See `ColumnData.series`."""
+        """A column of `frame`, (m,)."""
         series = self._series(column)
         return series.copy() if rows is None else series.iloc[rows].copy()
 
     def cells(self, column: str, rows: Rows | slice | None) -> list[Any]:
-        """See `ColumnData.cells`."""
+        """The cells of some rows, (m,)."""
         series = self._series(column)
         return list((series if rows is None else series.iloc[rows]).tolist())
 
     def is_text(self, column: str) -> bool:
-        """See `ColumnData.is_text`."""
+        """Whether a column is Arrow text, so that `text` returns it."""
         return self._text(column) is not None
 
     def text(self, column: str, rows: Rows | slice | None) -> pa.ChunkedArray:
-        """See `ColumnData.text`; nothing is copied if rows are a slice."""
+        """The cells of some rows as Arrow's large strings, (m,); nothing is copied if rows are a slice."""
         text = self._text(column)
         assert text is not None
         if rows is None:
@@ -149,21 +149,21 @@ class FrameColumns:
         return self._texts[column]
 
     def codes(self, column: str) -> NDArray[np.intp]:
-        """See `ColumnData.codes`."""
+        """An integer for each different text of a text column, (n,); -1 for a missing cell."""
         return codes_of_texts(self.text(column, None))
 
     def is_number(self, column: str) -> bool:
-        """See `ColumnData.is_number`."""
+        """Whether a column contains only numbers or truth values of numpy's types."""
         return self._series(column).dtype.kind in "iufb"
 
     def floats(self, column: str) -> Iterator[NDArray[Any]]:
-        """See `ColumnData.floats`: in one piece."""
+        """A numpy float column in one piece, NaN for a missing cell."""
         series = self._series(column)
         if series.dtype in FLOATS:
             yield series.to_numpy()
 
     def are_days(self, column: str) -> bool:
-        """See `ColumnData.are_days`."""
+        """Whether a column contains times without a time of day, that is days."""
         series = self._series(column)
         if series.dtype.kind == "M":
             times = series.dropna()
@@ -173,7 +173,7 @@ class FrameColumns:
         return all(_is_day(cell) for cell in series if not is_missing(cell))
 
     def frame(self, rows: Rows | slice | None) -> pd.DataFrame:
-        """See `ColumnData.frame`; lists and dicts inside cells are shared, as pandas does."""
+        """All columns of some rows, as a copy; lists and dicts inside cells are shared, as in pandas."""
         return self._frame.copy() if rows is None else self._frame.iloc[rows].copy()
 
 

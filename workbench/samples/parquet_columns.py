@@ -132,14 +132,14 @@ class ParquetColumns:
 
     @property
     def names(self) -> Sequence[Any]:
-        """See `ColumnData.names`."""
+        """Names of the columns, not converted to text."""
         return list(self._names)
 
     def __len__(self) -> int:
         return self._rows
 
     def series(self, column: str, rows: Rows | slice | None) -> pd.Series[Any]:
-        """See `ColumnData.series`."""
+        """A column of `frame`, (m,)."""
         numbers = np.arange(self._rows)[rows] if isinstance(rows, slice) else rows
         if column in self._numbers:
             index = self._numbers[column]
@@ -153,11 +153,11 @@ class ParquetColumns:
         return series if numbers is None else series.set_axis(numbers)
 
     def cells(self, column: str, rows: Rows | slice | None) -> list[Any]:
-        """See `ColumnData.cells`."""
+        """The cells of some rows, (m,)."""
         return list(self.series(column, rows).tolist())
 
     def is_text(self, column: str) -> bool:
-        """See `ColumnData.is_text`."""
+        """Whether a column is Arrow text, so that `text` returns it."""
         kind = self._kind(column)
         return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
@@ -165,22 +165,22 @@ class ParquetColumns:
         return pa.int64() if column in self._numbers else self._fields[column].type
 
     def text(self, column: str, rows: Rows | slice | None) -> pa.ChunkedArray:
-        """See `ColumnData.text`."""
+        """The cells of some rows as Arrow's large strings, (m,)."""
         text = large_text(self._arrays(column, rows))
         assert text is not None
         return text
 
     def codes(self, column: str) -> NDArray[np.intp]:
-        """See `ColumnData.codes`."""
+        """An integer for each different text of a text column, (n,); -1 for a missing cell."""
         return codes_of_pieces(self._batches(column), self._rows)
 
     def is_number(self, column: str) -> bool:
-        """See `ColumnData.is_number`."""
+        """Whether a column contains only numbers or truth values of numpy's types."""
         kind = self._kind(column)
         return bool(pa.types.is_floating(kind) or pa.types.is_integer(kind) or pa.types.is_boolean(kind))
 
     def floats(self, column: str) -> Iterator[NDArray[Any]]:
-        """See `ColumnData.floats`."""
+        """A numpy float column in pieces, NaN for a missing cell."""
         if not pa.types.is_floating(self._kind(column)):
             return
         for _, batch in self._batches(column):
@@ -189,7 +189,7 @@ class ParquetColumns:
                 yield values
 
     def are_days(self, column: str) -> bool:
-        """See `ColumnData.are_days`."""
+        """Whether a column contains times without a time of day, that is days."""
         kind = self._kind(column)
         if not pa.types.is_timestamp(kind) or kind.tz is not None:
             return False
@@ -200,7 +200,7 @@ class ParquetColumns:
         )
 
     def frame(self, rows: Rows | slice | None) -> pd.DataFrame:
-        """See `ColumnData.frame`."""
+        """All columns of some rows, as a copy."""
         return pd.DataFrame({name: self.series(name, rows) for name in self._names})
 
     # ---- reading

@@ -100,7 +100,7 @@ class ClusterRun(PartitionQueue[_Rows]):
         self._new: dict[tuple[str, int], list[tuple[NDArray[np.intp], Grades]]] = {}
 
     def go(self, listen: OnProgress) -> tuple[dict[str, Grades], bool]:
-        """See `Run.go`."""
+        """Grades by entry name, reduced from the repeats, and whether the run was interrupted."""
         stopped = self.work_off(listen)
         with background.uninterrupted():
             self._join()

@@ -190,7 +190,7 @@ def run_overview(
     progress: bool | OnProgress,
     make_report: Callable[[Samples, dict[str, Grades]], Report],
 ) -> Overview:
-    """See `Suite.overview`.
+    """Grade part by part and return aggregates of the grades.
 
     Args:
         plan: What is to be graded, and how.

@@ -78,7 +78,7 @@ def weighted_kappa(a: Codes, b: Codes, groups: Codes | None = None, *, levels: i
     Args:
         a: Category codes in order from 0 on, (n,).
         b: Category codes in order from 0 on, (n,).
-        groups: Integer cluster codes (n,) from 0 on; None when all rows are independent.
+        groups: Integer cluster codes (n,) from 0 on; None if all rows are independent.
         levels: How many categories there are, at least 2.
     """
     steps = np.subtract.outer(np.arange(levels), np.arange(levels)) / (levels - 1)

@@ -156,7 +156,7 @@ def cluster_sums(columns: Floats, groups: Codes | None) -> Floats:
 
 
 def bundled(sums: Floats, seed: int = 0) -> Floats:
-    """Sums of clusters (g, k), where there are over 4,096 merged at random into as many bundles."""
+    """Sums of clusters (g, k); more than 4,096 clusters are merged at random into that many bundles."""
     if len(sums) <= MAX_CLUSTERS:
         return sums
     bundles = np.random.default_rng(seed).permutation(len(sums)) % MAX_CLUSTERS

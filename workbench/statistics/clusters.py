@@ -21,7 +21,7 @@ def effective_n(values: NDArray[np.float64], groups: NDArray[np.intp] | None = N
 
     Args:
         values: float64 (n,).
-        groups: Integer cluster codes (n,) from 0 on; None when all rows are independent.
+        groups: Integer cluster codes (n,) from 0 on; None if all rows are independent.
     """
     n = len(values)
     if groups is None or n == 0:
@@ -42,7 +42,7 @@ def effective_n(values: NDArray[np.float64], groups: NDArray[np.intp] | None = N
 
 
 def cluster_df(n: int, groups: NDArray[np.intp] | None) -> float:
-    """Degrees of freedom of a bound over n rows: clusters minus one, infinite where all rows are independent."""
+    """Degrees of freedom of a bound over n rows: clusters minus one, infinite if all rows are independent."""
     count = clusters(n, groups)
     return math.inf if count == n else count - 1.0
 

@@ -33,7 +33,7 @@ class Confusion:
     Attributes:
         truth: Which rows are good, bool (n,).
         verdict: Which rows are accepted, bool (n,).
-        groups: Integer cluster codes (n,) from 0 on; None when all rows are independent.
+        groups: Integer cluster codes (n,) from 0 on; None if all rows are independent.
         weights: How many rows each represents, (n,), see `Weighted`; None if all have equal weight.
     """
 

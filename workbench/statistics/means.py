@@ -122,7 +122,7 @@ def squared_spread(values: Floats, groups: Codes | None = None) -> BoundedMean:
 
     Args:
         values: float64 (n,), within 0 to 1.
-        groups: Integer cluster codes (n,) from 0 on; None when all rows are independent.
+        groups: Integer cluster codes (n,) from 0 on; None if all rows are independent.
     """
     centre = float(values.mean()) if len(values) else 0.5
     found = clusters(len(values), groups)
@@ -137,7 +137,7 @@ def sd_interval(values: Floats, groups: Codes | None = None, *, confidence: floa
 
     Args:
         values: float64 (n,), within 0 to 1.
-        groups: Integer cluster codes (n,) from 0 on; None when all rows are independent.
+        groups: Integer cluster codes (n,) from 0 on; None if all rows are independent.
         confidence: Two-sided.
     """
     lo, hi = squared_spread(values, groups).interval(confidence)

@@ -92,7 +92,7 @@ def reliability(scores: Matrix, groups: Groups | None = None) -> Reliability:
 
     Args:
         scores: float64 (n, r); rows with fewer than two scores are excluded.
-        groups: Integer prompt codes (n,); None where all rows are independent.
+        groups: Integer prompt codes (n,); None if all rows are independent.
     """
     several = (~np.isnan(scores)).sum(axis=1) >= 2
     scores, groups = scores[several], None if groups is None else compact(groups[several])

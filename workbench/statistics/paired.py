@@ -43,7 +43,7 @@ class Difference:
 
 
 def mcnemar(only_a: int, only_b: int, *, mid: bool = False) -> float:
-    """McNemar's test (1947) in its exact form: two-sided p value of "each accepts as many rows alone as the other".
+    """McNemar's test (1947) in its exact form: two-sided p value of "each accepts as many rows that the other rejects".
 
     Only rows with different verdicts count: the sign test on these, binomial with one half.
 
@@ -80,7 +80,7 @@ class Verdicts:
     Attributes:
         a: Which rows the first accepts, bool (n,).
         b: Which rows the second accepts, bool (n,).
-        groups: Integer cluster codes (n,) from 0 on; None when all rows are independent.
+        groups: Integer cluster codes (n,) from 0 on; None if all rows are independent.
     """
 
     a: Flags
@@ -154,7 +154,7 @@ def paired_difference(
 
     Args:
         gaps: Second less first, float64 (n,).
-        groups: Integer cluster codes (n,) from 0 on; None when all rows are independent.
+        groups: Integer cluster codes (n,) from 0 on; None if all rows are independent.
         span: The largest possible difference: the highest score of the scale less the lowest.
     """
     codes = None if groups is None else compact(groups)
@@ -170,6 +170,6 @@ def accuracy_difference(
         truth: Which rows are good, bool (n,).
         a: Which rows the first accepts, bool (n,).
         b: Which rows the second accepts, bool (n,).
-        groups: Integer cluster codes (n,) from 0 on; None when all rows are independent.
+        groups: Integer cluster codes (n,) from 0 on; None if all rows are independent.
     """
     return paired_difference((b == truth).astype(float) - (a == truth), groups)

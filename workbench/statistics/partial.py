@@ -30,7 +30,7 @@ def rank_correlation(
         a: float64 (n,).
         b: float64 (n,).
         given: float64 (n,), or None.
-        groups: Integer cluster codes (n,) from 0 on; None when all rows are independent.
+        groups: Integer cluster codes (n,) from 0 on; None if all rows are independent.
     """
     n = len(a)
     columns = [ranks(column) for column in (a, b)]

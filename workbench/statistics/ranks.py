@@ -52,7 +52,7 @@ def auroc(
     Args:
         scores: float64 (n,).
         truth: Which rows are good, bool (n,).
-        groups: Integer cluster codes (n,) from 0 on; None when all rows are independent.
+        groups: Integer cluster codes (n,) from 0 on; None if all rows are independent.
         confidence: Two-sided.
 
     Returns:

@@ -106,7 +106,7 @@ def bootstrap(
     Args:
         columns: float64 (n, k), one row a sample (or a cluster, with `groups` None).
         statistic: Function from column sums (..., k) to values (...).
-        groups: Integer cluster codes (n,) from 0 on; None when all rows are independent.
+        groups: Integer cluster codes (n,) from 0 on; None if all rows are independent.
         unseen: Columns of the unseen row that would raise the statistic most, (k,); None if there is none.
         draws: 2,000 by default.
         seed: Same seed, same interval.

@@ -113,7 +113,7 @@ def share(flags: NDArray[np.bool_], groups: NDArray[np.intp] | None = None) -> S
 
     Args:
         flags: bool (n,).
-        groups: Integer cluster codes (n,) from 0 on; None when all rows are independent.
+        groups: Integer cluster codes (n,) from 0 on; None if all rows are independent.
     """
     n = len(flags)
     df = cluster_df(n, groups)

@@ -105,7 +105,7 @@ def group_sums(values: NDArray[np.float64], groups: NDArray[np.intp]) -> NDArray
 def icc_of(sums: NDArray[np.float64]) -> NDArray[np.float64]:
     """ICC(1) from the column sums of `group_sums`, (..., 6) to (...).
 
-    The share of the scores' variance that lies between groups rather than within them: one-way
+    The share of the scores' variance that is between groups rather than within them: one-way
     analysis of variance, (MSB - MSW) / (MSB + (k - 1) MSW) with the usual average k for groups of
     unequal size (Shrout & Fleiss 1979). 1 means every group has one score only. NaN if nothing
     varies, or there are fewer than two groups, or no group has two rows.

@@ -49,7 +49,7 @@ def variance_share(part: Floats, total: Floats, groups: Codes | None = None, *, 
     Args:
         part: Scores times weight, (n,).
         total: The sum over all parts, (n,).
-        groups: Integer cluster codes (n,) from 0 on; None when all rows are independent.
+        groups: Integer cluster codes (n,) from 0 on; None if all rows are independent.
         seed: Same seed, same draws.
     """
     small, factor = rescaled(total)
@@ -73,7 +73,7 @@ def rank_correlation(a: Floats, b: Floats, groups: Codes | None = None, *, seed:
     Args:
         a: float64 (n,).
         b: float64 (n,).
-        groups: Integer cluster codes (n,) from 0 on; None when all rows are independent.
+        groups: Integer cluster codes (n,) from 0 on; None if all rows are independent.
         seed: Same seed, same draws.
     """
     x, y = (_centred(ranks(column)[:, None])[:, 0] / max(len(column), 1) for column in (a, b))

@@ -37,7 +37,7 @@ _CEILING, _FLOOR = 0.95, 0.05  # the outermost twentieth, one bin of the histogr
 _SATURATED, _NEARLY = 0.9, 0.8
 _LEVELS, _FEW_LEVELS = 1.5, 3.0  # effective levels of 21 (Hill 1973); 2 is an even pass/fail
 _CONTINUOUS = 6  # distinct scores: more than a pass/fail or five-point scale has
-_SD = 0.1  # sample sd: the cut-off of the `seed` and `vllora` presets, here against a bound
+_SD = 0.1  # sample sd: the threshold of the `seed` and `vllora` presets, here for a bound
 _NARROW = 0.05  # distance from the median: together a tenth of the scale
 _RANKS = 0.7  # AUROC above which scores separate good from bad, by the usual interpretation of the curve
 

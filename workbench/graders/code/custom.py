@@ -133,7 +133,7 @@ class CustomGrader(Grader):
 
     @property
     def needs_answer(self) -> str:
-        """See `Grader.needs_answer`: a function that mentions turns or tool calls needs no completion."""
+        """`"turn"` for a function that mentions turns or tool calls, else `"completion"`."""
         fn = self._fn if self._fn is not None else _loaded(self.target)
         return "turn" if _reads_turns(fn) else "completion"
 
@@ -176,7 +176,7 @@ class CustomGrader(Grader):
 
     @property
     def at_once(self) -> int:
-        """See `Grader.at_once`: with processes, the number of processors."""
+        """Number of rows graded concurrently: with processes, the number of processors."""
         return os.cpu_count() or 1 if self.own_process else super().at_once
 
     async def _awaited(self, awaitable: Awaitable[Any]) -> Any:
@@ -204,7 +204,7 @@ class CustomGrader(Grader):
         return await asyncio.to_thread(_imported, self.target)  # importing a large package is slow
 
     async def grade_all(self, samples: Samples, control: Control) -> Grades:
-        """See `Grader.grade_all`; the grades report that they were not confined."""
+        """Grade every row in this process; the grades have the isolation level `none`."""
         async with contextlib.AsyncExitStack() as stack:
             if self.own_process:
                 with contextlib.suppress(CaptureError):  # each row fails with it
@@ -242,7 +242,7 @@ class CustomGrader(Grader):
         return replace(self, trust=True)
 
     def spec(self) -> dict[str, Any]:
-        """See `Grader.spec`.
+        """The grader as a plain dict: `kind`, then every field that is not at its default.
 
         Raises:
             CaptureError: The function has no import path.

@@ -116,7 +116,7 @@ class FunctionGrader(SourceGrader):
 
     @property
     def takes_rows(self) -> bool:
-        """See `SandboxedGrader.takes_rows`."""
+        """Whether it receives the reference and the id in addition to the thread."""
         return self.signature != "thread"
 
     def _prove(self, rows: Sequence[tuple[str, Sequence[Any]]]) -> Validation:
@@ -131,7 +131,7 @@ class FunctionGrader(SourceGrader):
         return replace(proof, checks=(*proof.checks[:-1], last))
 
     async def grade_all(self, samples: Samples, control: Control) -> Grades:
-        """See `SandboxedGrader.grade_all`; refuses rewards whose scores depend on the other rows of a batch."""
+        """Grade every row in the sandbox; refuses rewards whose scores depend on the other rows of a batch."""
         first = control.looks_again or control.is_part
         if first and self.signature in BATCHED and await asyncio.to_thread(self._is_relative_on, samples):
             grades = Grades.empty(len(samples))

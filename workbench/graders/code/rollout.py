@@ -149,11 +149,11 @@ class InProcessRollout(Grader):
 
     @property
     def needs_answer(self) -> str:
-        """See `Grader.needs_answer`."""
+        """Required content of a row; a row without it fails."""
         return "turn"
 
     async def grade_all(self, samples: Samples, control: Control) -> Grades:
-        """See `Grader.grade_all`; the grades report that they were not confined."""
+        """Grade every row in this process; the grades have the isolation level `none`."""
         grades = await super().grade_all(samples, control)
         grades.isolation = "none"
         return grades

@@ -131,7 +131,7 @@ class SandboxedGrader(Grader):
 
     @property
     def needs_answer(self) -> str:
-        """See `Grader.needs_answer`: code that reads turns or tool calls itself needs no completion."""
+        """`"turn"` for code that reads turns or tool calls itself, else `"completion"`."""
         return "turn" if _READS_TURNS.search(self.source.text) else "completion"
 
     @property
@@ -357,7 +357,7 @@ class SourceGrader(SandboxedGrader):
 
     @classmethod
     def build(cls, values: dict[str, Any]) -> Self:
-        """See `Grader.build`; the source's hash must be that of its text."""
+        """Create the grader from a spec's fields; the source's hash must be that of its text."""
         if not isinstance(values.get("source"), Source):
             values = {**values, "source": read_source(values.get("source"))}
         return super().build(values)

@@ -125,11 +125,11 @@ class Combined(Grader):
 
     @property
     def needs_answer(self) -> str:
-        """See `Grader.needs_answer`."""
+        """Required content of a row; a row without it fails."""
         return ""
 
     def check_ready(self) -> None:
-        """See `Grader.check_ready`; every part must be ready."""
+        """Raise any error that would end a run before its first row; every part must be ready."""
         for entry in self.entries:
             entry.grader.check_ready()
 
@@ -170,7 +170,7 @@ class Combined(Grader):
 
     @classmethod
     def build(cls, values: dict[str, Any]) -> Self:
-        """See `Grader.build`."""
+        """Create the grader from a spec's fields, without `kind`."""
         values = dict(values)
         if isinstance(values.get("entries"), list):
             values["entries"] = tuple(

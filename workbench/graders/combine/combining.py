@@ -146,7 +146,7 @@ class Mean(CombiningRule):
     strict: bool = False
 
     def check(self, entries: Sequence[Entry]) -> None:
-        """See `CombiningRule.check`: at least one weight must be above 0."""
+        """Require at least one weight above 0."""
         if not any(entry.weight for entry in entries):
             raise ValueError("a weighted mean needs at least one weight above 0")
 
@@ -173,7 +173,7 @@ class Sum(CombiningRule):
     weights_sum_to_one: bool = False
 
     def check(self, entries: Sequence[Entry]) -> None:
-        """See `CombiningRule.check`: weights that must sum to 1."""
+        """Refuse weights that do not sum to 1, if required."""
         total = sum(entry.weight for entry in entries)
         if self.weights_sum_to_one and abs(total - 1.0) > 1e-6:
             weights = " + ".join(f"{entry.weight:g}" for entry in entries)
@@ -239,7 +239,7 @@ class Formula(CombiningRule):
         Expression.read(self.text)
 
     def check(self, entries: Sequence[Entry]) -> None:
-        """See `CombiningRule.check`: every name in the formula must be an entry's."""
+        """Require that every name in the formula is an entry's."""
         Expression.read(self.text, [entry.name for entry in entries])
 
     def _scores(self, entries: Sequence[Entry], columns: Sequence[Counted]) -> tuple[Scores, Mask]:

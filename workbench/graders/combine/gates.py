@@ -164,12 +164,12 @@ class SimpleGate(Gate):
 
     @property
     def metrics(self) -> tuple[str, ...]:
-        """See `Gate.metrics`."""
+        """Names of the entries that the gate reads."""
         return (self.metric_key,) if self.metric_key else ()
 
     @property
     def warnings(self) -> Sequence[str]:
-        """See `Gate.warnings`."""
+        """Possible surprises, known before any run."""
         return _accuracy_warning(self.aggregation, self.op, self.value)
 
     @property
@@ -231,12 +231,12 @@ class WeightedGate(Gate):
 
     @property
     def metrics(self) -> tuple[str, ...]:
-        """See `Gate.metrics`."""
+        """Names of the entries that the gate reads."""
         return tuple(self.weights)
 
     @property
     def warnings(self) -> Sequence[str]:
-        """See `Gate.warnings`."""
+        """Possible surprises, known before any run."""
         return _accuracy_warning(self.aggregation, self.op, self.value)
 
     def _evaluate(self, scores: Mapping[str, Scores]) -> tuple[float | None, bool, str]:
@@ -271,12 +271,12 @@ class LogicalGate(Gate):
 
     @property
     def metrics(self) -> tuple[str, ...]:
-        """See `Gate.metrics`."""
+        """Names of the entries that the gate reads."""
         return tuple(dict.fromkeys(name for gate in self.conditions for name in gate.metrics))
 
     @property
     def warnings(self) -> Sequence[str]:
-        """See `Gate.warnings`."""
+        """Possible surprises, known before any run."""
         return [warning for gate in self.conditions for warning in gate.warnings]
 
     def _evaluate(self, scores: Mapping[str, Scores]) -> tuple[float | None, bool, str]:

@@ -51,18 +51,18 @@ class PerTurn(Grader):
 
     @classmethod
     def build(cls, values: dict[str, Any]) -> Self:
-        """See `Grader.build`."""
+        """Create the grader from a spec's fields, without `kind`."""
         if isinstance(values.get("grader"), dict):
             values = {**values, "grader": from_spec(values["grader"])}
         return super().build(values)
 
     def check_ready(self) -> None:
-        """See `Grader.check_ready`."""
+        """Raise any error that would end a run of this grader before its first row."""
         self.grader.check_ready()
 
     @property
     def needs_answer(self) -> str:
-        """See `Grader.needs_answer`."""
+        """Required content of a row; a row without it fails."""
         return "turn"
 
     @property

@@ -25,7 +25,7 @@ def template_item(metadata: Any, reference: Any) -> dict[str, Any]:
 
 
 def template_sample(text: str, calls: Sequence[Any]) -> dict[str, Any]:
-    """The `sample` of a sample: text, JSON where the text is valid JSON, tool calls, choices."""
+    """The `sample` of a sample: text, JSON if the text is valid JSON, tool calls, choices."""
     message = {"role": "assistant", "content": text, **({"tool_calls": list(calls)} if calls else {})}
     values = {"output_text": text, "output_tools": list(calls), "choices": [{"index": 0, "message": message}]}
     try:

@@ -52,7 +52,7 @@ class Guardrail(TextGrader):
             raise FormatError("pattern must be text", found=repr(self.pattern)[:80])
 
     def grade_text(self, text: str, thread: StringThread, reference: Any) -> Verdict:  # noqa: ARG002
-        """See `rules.patterns`."""
+        """Whether the evaluator flags the text."""
         if self.evaluator == "contains":
             return guardrail_contains(text, self.pattern, ignore_case=self.ignore_case)
         if self.evaluator == "regex":
@@ -63,7 +63,7 @@ class Guardrail(TextGrader):
         return Pattern(python_spelling(pattern), self.ignore_case, self.multiline, self.timeout).search
 
     def python_rest(self, reference_names: tuple[str, ...]) -> PythonBody:  # noqa: ARG002
-        """See `TextGrader.python_rest`."""
+        """The body of the Python function once `text` is known."""
         if not self.evaluator:
             return PythonBody((), ("return 0.0",))
         if self.evaluator == "contains":
@@ -75,7 +75,7 @@ class Guardrail(TextGrader):
         return PythonBody(("patterns.guardrail_regex", "patterns.plain_search"), (f"return {call}[0]",))
 
     def javascript_rest(self, reference_names: tuple[str, ...]) -> list[str]:  # noqa: ARG002
-        """See `TextGrader.javascript_rest`."""
+        """The lines of the JavaScript function once `text` is known."""
         # An empty pattern flags nothing, though JavaScript would find it in every text.
         if not self.evaluator or not self.pattern:
             return ["return 0.0;"]

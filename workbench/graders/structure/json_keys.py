@@ -71,5 +71,5 @@ class JsonKeys(TextGrader):
         object.__setattr__(self, "keys", as_texts("keys", self.keys))
 
     def grade_text(self, text: str, thread: StringThread, reference: Any) -> Verdict:  # noqa: ARG002
-        """See `rules.structure.json_keys`."""
+        """Whether the text is JSON with the required keys."""
         return json_keys(text, keys=self.keys, require_all=self.require_all)

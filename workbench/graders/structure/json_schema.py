@@ -58,7 +58,7 @@ class JsonSchema(TextGrader):
         return 0.0, f"{path}: {message}", {"path": path, "keyword": keyword}
 
     def python_rest(self, reference_names: tuple[str, ...]) -> PythonBody:  # noqa: ARG002
-        """See `TextGrader.python_rest`: always refused."""
+        """Not supported: always raises."""
         why, way_out = (
             "JSON Schema needs a package that is not in the standard library",
             "list the required keys with a json-keys grader",

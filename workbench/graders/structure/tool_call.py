@@ -58,11 +58,11 @@ class ToolCallMatch(RuleGrader):
 
     @property
     def needs_answer(self) -> str:
-        """See `Grader.needs_answer`."""
+        """Required content of a row; a row without it fails."""
         return "turn"
 
     def grade_thread(self, thread: StringThread, reference: Any) -> Verdict:  # noqa: ARG002
-        """See `rules.tools.tool_call`."""
+        """Whether the tools called are the expected ones, in the grader's mode."""
         return tool_call(
             tool_names(thread.tool_calls()),
             expected=self.expected,
@@ -72,12 +72,12 @@ class ToolCallMatch(RuleGrader):
         )
 
     def python_body(self, reference_names: tuple[str, ...]) -> PythonBody:  # noqa: ARG002
-        """See `Portable.python_body`."""
+        """The body of a Python function that scores the same."""
         rules = ("threads.calls_of", "tools.tool_names", self.rule.python)
         return PythonBody(
             rules, (f"return {self.rule.python_call(self, 'tool_names(calls_of(thread))')}[0]",)
         )
 
     def javascript_body(self, reference_names: tuple[str, ...]) -> list[str]:  # noqa: ARG002
-        """See `Portable.javascript_body`."""
+        """The lines of a JavaScript function that scores the same."""
         return [javascript_score(self.rule.javascript_call(self, "toolNames(callsOf(input))"))]

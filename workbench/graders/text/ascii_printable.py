@@ -29,5 +29,5 @@ class AsciiPrintable(WordedGrader):
     letta_reasons: ClassVar[tuple[str, str]] = ("All characters printable ASCII (ignoring newlines)", "")
 
     def grade_text(self, text: str, thread: StringThread, reference: Any) -> Verdict:  # noqa: ARG002
-        """See `rules.text.ascii_printable`."""
+        """Whether all characters are printable ASCII or line ends."""
         return ascii_printable(text)

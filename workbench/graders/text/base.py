@@ -32,7 +32,7 @@ _LETTA_WORDS = {
 
 @dataclass(frozen=True, kw_only=True)
 class TextGrader(RuleGrader):
-    """A rule grader that looks at one text.
+    """A rule grader of one text.
 
     Attributes:
         extractor: Which part of the conversation is graded: a name, a dict, or an `Extractor`. The last
@@ -53,7 +53,7 @@ class TextGrader(RuleGrader):
 
     @property
     def needs_answer(self) -> str:
-        """See `Grader.needs_answer`: `on_empty` decides if it is set, and an extractor selects its turn itself."""
+        """Nothing if `on_empty` handles empty texts, `"turn"` for an extractor that selects its turn, else `"completion"`."""
         if self.on_empty != "grade":
             return ""
         return "completion" if self.extractor.name == "last_assistant" else "turn"
@@ -65,14 +65,14 @@ class TextGrader(RuleGrader):
         return list(value) if isinstance(value, tuple) else value
 
     def grade_thread(self, thread: StringThread, reference: Any) -> Verdict:
-        """See `RuleGrader.grade_thread`."""
+        """The verdict on one thread: score, reason, details."""
         text = self.text(thread)
         if not text and self.on_empty != "grade":
             return self._on_empty_text(thread)
         return self.grade_text(text, thread, reference)
 
     def grade_texts(self, texts: Sequence[str], references: Sequence[Any]) -> ColumnVerdicts | None:
-        """See `RuleGrader.grade_texts`: for graders of the completion, see `compare_texts`."""
+        """The verdicts of graders of the completion: see `compare_texts`."""
         if self.extractor.name != "last_assistant":
             return None
         return self.compare_texts(texts, references)
@@ -95,7 +95,7 @@ class TextGrader(RuleGrader):
         """The verdict on the extracted text."""
 
     def python_body(self, reference_names: tuple[str, ...]) -> PythonBody:
-        """See `Portable.python_body`: the extractor, then the rule."""
+        """The Python lines of the extractor, then those of the rule."""
         rest, extractor = self.python_rest(reference_names), self.extractor
         if not extractor.module:
             raise refusal(self, "extractor", f"{extractor.name!r} is a user extractor")
@@ -118,7 +118,7 @@ class TextGrader(RuleGrader):
         return PythonBody((self.rule.python,), (f"return {self.rule.python_call(self, 'text')}[0]",))
 
     def javascript_body(self, reference_names: tuple[str, ...]) -> list[str]:
-        """See `Portable.javascript_body`: the response, then the rule."""
+        """The JavaScript lines for the response, then those of the rule."""
         rest = self.javascript_rest(reference_names)
         if self.extractor.spec() != "last_assistant":
             raise refusal(self, "extractor", "a script receives the response only", 'use "last_assistant"')
@@ -165,12 +165,12 @@ class WordedGrader(TextGrader):
         check_choice("wording", self.wording, ("", "letta"))
 
     def grade_thread(self, thread: StringThread, reference: Any) -> Verdict:
-        """See `RuleGrader.grade_thread`."""
+        """The verdict on one thread: score, reason, details."""
         score, reason, details = super().grade_thread(thread, reference)
         return score, self._in_lettas_words(score, reason) if self.wording else reason, details
 
     def grade_texts(self, texts: Sequence[str], references: Sequence[Any]) -> ColumnVerdicts | None:
-        """See `RuleGrader.grade_texts`."""
+        """The verdicts on many completions, equal to those of `grade_thread`."""
         return None if self.wording and any(self.letta_reasons) else super().grade_texts(texts, references)
 
     def _in_lettas_words(self, score: float, reason: str) -> str:
@@ -202,7 +202,7 @@ class ReferenceGrader(WordedGrader):
         raise NotImplementedError
 
     def grade_text(self, text: str, thread: StringThread, reference: Any) -> Verdict:  # noqa: ARG002
-        """See `TextGrader.grade_text`."""
+        """The verdict on the extracted text."""
         expected = self.constant
         if expected is None:
             expected = None if reference is None else as_text(reference)
@@ -216,11 +216,11 @@ class ReferenceGrader(WordedGrader):
 
     @property
     def needs_reference(self) -> bool:
-        """See `RuleGrader.needs_reference`."""
+        """Whether `grade_texts` compares with the reference."""
         return self.constant is None
 
     def compare_texts(self, texts: Sequence[str], references: Sequence[Any]) -> ColumnVerdicts | None:
-        """See `TextGrader.compare_texts`."""
+        """The verdicts on the texts themselves; None if the rule has no form for columns."""
         expected = list(map(as_text, references)) if self.constant is None else [self.constant] * len(texts)
         passed = self.passes(texts, expected)
         return None if passed is None else two_reasons(passed, self.compare)
@@ -234,7 +234,7 @@ class ReferenceGrader(WordedGrader):
         """The verdict on the text and the expected text."""
 
     def python_rest(self, reference_names: tuple[str, ...]) -> PythonBody:
-        """See `TextGrader.python_rest`: the expected text, then the rule."""
+        """The Python lines for the expected text, then those of the rule."""
         if self.rule is None:
             return super().python_rest(reference_names)
         expected = self.expected_in_python(reference_names)
@@ -259,7 +259,7 @@ class ReferenceGrader(WordedGrader):
         return PythonBody(("threads.reference_of", "text.as_text"), lines)
 
     def javascript_rest(self, reference_names: tuple[str, ...]) -> list[str]:
-        """See `TextGrader.javascript_rest`: the expected text, then the rule."""
+        """The JavaScript lines for the expected text, then those of the rule."""
         if self.rule is None or not self.rule.javascript:
             return super().javascript_rest(reference_names)
         score = javascript_score(self.rule.javascript_call(self, "text", "expected"))
@@ -308,5 +308,5 @@ class ExpectedGrader(ReferenceGrader):
 
     @property
     def constant(self) -> str | None:
-        """See `ReferenceGrader.constant`."""
+        """The grader's constant; None if the sample's reference is used."""
         return self.expected

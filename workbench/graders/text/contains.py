@@ -35,11 +35,11 @@ class Contains(ExpectedGrader):
     ignore_case: bool = False
 
     def passes(self, texts: Sequence[str], expected: Sequence[str]) -> list[bool]:
-        """See `ReferenceGrader.passes`."""
+        """Whether each text passes, (m,)."""
         if self.ignore_case:
             return [other.lower() in text.lower() for text, other in zip(texts, expected, strict=True)]
         return [other in text for text, other in zip(texts, expected, strict=True)]
 
     def compare(self, text: str, expected: str) -> Verdict:
-        """See `rules.text.contains`."""
+        """Whether the expected text occurs."""
         return contains(text, expected, ignore_case=self.ignore_case)

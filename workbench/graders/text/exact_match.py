@@ -43,12 +43,12 @@ class ExactMatch(ExpectedGrader):
     trim: bool = True
 
     def passes(self, texts: Sequence[str], expected: Sequence[str]) -> list[bool]:
-        """See `ReferenceGrader.passes`."""
+        """Whether each text passes, (m,)."""
         if self.ignore_case or not self.trim:
             fold = partial(folded, ignore_case=self.ignore_case, trim=self.trim)
             return [fold(text) == fold(other) for text, other in zip(texts, expected, strict=True)]
         return [text.strip() == other.strip() for text, other in zip(texts, expected, strict=True)]
 
     def compare(self, text: str, expected: str) -> Verdict:
-        """See `rules.text.exact_match`."""
+        """Whether the text equals the expected one."""
         return exact_match(text, expected, ignore_case=self.ignore_case, trim=self.trim)

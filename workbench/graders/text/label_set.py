@@ -58,7 +58,7 @@ class LabelSet(TextGrader):
             )
 
     def grade_text(self, text: str, thread: StringThread, reference: Any) -> Verdict:  # noqa: ARG002
-        """See `rules.text.label_set`."""
+        """Whether the text is one of the labels, and one that passes."""
         return label_set(
             text,
             labels=self.labels,

@@ -54,7 +54,7 @@ class Length(TextGrader):
             )
 
     def compare_texts(self, texts: Sequence[str], references: Sequence[Any]) -> ColumnVerdicts:  # noqa: ARG002
-        """See `TextGrader.compare_texts`: the verdict depends only on the length."""
+        """The verdicts on the texts, which depend only on their lengths."""
         counts = np.array([measured(text, self.unit) for text in texts] if self.unit != "characters" else list(map(len, texts)), np.int64)  # fmt: skip
         fits = np.ones(len(counts), np.bool_)
         if self.minimum is not None:
@@ -70,5 +70,5 @@ class Length(TextGrader):
         return length_within(count, minimum=self.minimum, maximum=self.maximum, unit=self.unit)[2]
 
     def grade_text(self, text: str, thread: StringThread, reference: Any) -> Verdict:  # noqa: ARG002
-        """See `rules.text.length`."""
+        """Whether the text's length is within both bounds."""
         return length(text, minimum=self.minimum, maximum=self.maximum, unit=self.unit)

@@ -76,7 +76,7 @@ class Regex(ReferenceGrader):
 
     @property
     def constant(self) -> str | None:
-        """See `ReferenceGrader.constant`."""
+        """The grader's constant; None if the sample's reference is used."""
         return self.pattern
 
     def _in_lettas_words(self, score: float, reason: str) -> str:
@@ -92,7 +92,7 @@ class Regex(ReferenceGrader):
         return Pattern(spelled, self.ignore_case, self.multiline, self.timeout)
 
     def compare(self, text: str, expected: str) -> Verdict:
-        """See `rules.patterns.regex_match`."""
+        """Whether the pattern is found in the text."""
         if self.on_bad_pattern == "zero":
             try:
                 return regex_match(text, expected, self._pattern(expected).search)
@@ -106,7 +106,7 @@ class Regex(ReferenceGrader):
             raise Unscored(ErrorKind.SAMPLE, f"the reference is not a valid pattern: {error}") from None
 
     def python_rest(self, reference_names: tuple[str, ...]) -> PythonBody:
-        """See `TextGrader.python_rest`."""
+        """The body of the Python function once `text` is known."""
         expected = self.expected_in_python(reference_names)
         if self.flavor == "dotnet":
             if self.pattern is None:
@@ -124,7 +124,7 @@ class Regex(ReferenceGrader):
         return PythonBody(rules, (*expected.lines, f"return {rule}(text, expected, {search})[0]"))
 
     def javascript_rest(self, reference_names: tuple[str, ...]) -> list[str]:  # noqa: ARG002
-        """See `TextGrader.javascript_rest`."""
+        """The lines of the JavaScript function once `text` is known."""
         if self.pattern is None:
             why = "patterns from the samples are Python's"
             raise refusal(self, "pattern", why, "use a constant pattern")

@@ -34,7 +34,7 @@ class StringCheck(TemplatedGrader):
         operation: "eq" or "ne" (equal or not), "like" (input contains reference) or "ilike" (the same,
             ignoring case).
 
-    Error kinds: template, sample (`item.reference` where the sample has none).
+    Error kinds: template, sample (`item.reference` if the sample has none).
 
     Source: OpenAI (`string_check`).
     """
@@ -49,11 +49,11 @@ class StringCheck(TemplatedGrader):
 
     @property
     def needs_reference(self) -> bool:
-        """See `RuleGrader.needs_reference`."""
+        """Whether `grade_texts` compares with the reference."""
         return "{{" in self.reference
 
     def compare_texts(self, texts: Sequence[str], references: Sequence[Any]) -> ColumnVerdicts | None:
-        """See `TextGrader.compare_texts`: for the completion against its reference, or against a constant."""
+        """The verdicts on completions compared with their references, or with a constant."""
         if not set(map(type, references)) <= {str} or max(map(len, references), default=0) > _LONGEST:
             return None  # number formatting and length limits are up to the template
         expected = references if self.needs_reference else [self.reference] * len(texts)
@@ -62,7 +62,7 @@ class StringCheck(TemplatedGrader):
         return two_reasons(passed, self.compare)
 
     def reads_columns(self, samples: Samples) -> bool:
-        """See `RuleGrader.reads_columns`: templates with only the completion and its reference, or a constant."""
+        """Whether the templates contain only the completion and its reference, or a constant."""
         if not self.has_own_rule:
             return False
         constant = "{" not in self.reference
@@ -73,11 +73,11 @@ class StringCheck(TemplatedGrader):
         return constant or (named and "metadata" not in samples.columns)
 
     def compare(self, text: str, reference: str) -> Verdict:
-        """See `rules.text.string_check`."""
+        """Apply the operation to both rendered texts."""
         return string_check(text, reference, operation=self.operation)
 
     def javascript_rest(self, reference_names: tuple[str, ...]) -> list[str]:
-        """See `TextGrader.javascript_rest`."""
+        """The lines of the JavaScript function once `text` is known."""
         sides = [self._in_javascript(name, reference_names) for name in ("input", "reference")]
         return [javascript_score(self.rule.javascript_call(self, *sides))]
 

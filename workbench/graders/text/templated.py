@@ -33,8 +33,8 @@ def _template(text: str) -> Any:
 class TemplatedGrader(TextGrader):
     """A grader that compares two OpenAI templates, filled in from the sample.
 
-    `item` is the sample's metadata, with its reference under `reference` where no column has that name.
-    `sample` has `output_text` (the extracted text), `output_json` (where that text is valid JSON),
+    `item` is the sample's metadata, with its reference under `reference` unless a column has that name.
+    `sample` has `output_text` (the extracted text), `output_json` (if that text is valid JSON),
     `output_tools` (the thread's tool calls) and `choices`.
 
     Attributes:
@@ -56,7 +56,7 @@ class TemplatedGrader(TextGrader):
             _template(text)
 
     def grade_text(self, text: str, thread: StringThread, reference: Any) -> Verdict:
-        """See `TextGrader.grade_text`."""
+        """The verdict on the extracted text."""
         item = rules.template_item(thread.metadata, reference)
         if "reference" not in item and "item.reference" in self.input + self.reference:
             raise no_reference()
@@ -77,7 +77,7 @@ class TemplatedGrader(TextGrader):
         raise NotImplementedError
 
     def python_rest(self, reference_names: tuple[str, ...]) -> PythonBody:
-        """See `TextGrader.python_rest`: both templates filled in, then the rule."""
+        """The Python lines that fill in both templates, then those of the rule."""
         assert self.rule is not None
         for name in ("input", "reference"):
             if not rules.is_plain_template(getattr(self, name)):

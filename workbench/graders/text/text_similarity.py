@@ -51,7 +51,7 @@ class TextSimilarity(TemplatedGrader):
     Attributes:
         metric: See the table. "cosine" needs embeddings and is refused.
 
-    Error kinds: template, sample (`item.reference` where the sample has none), timeout (texts whose common
+    Error kinds: template, sample (`item.reference` if the sample has none), timeout (texts whose common
     subsequence would take seconds: two different ones of more than 300,000 characters).
 
     Source: OpenAI (`text_similarity`); which packages it runs is public only for fuzzy_match.
@@ -75,12 +75,12 @@ class TextSimilarity(TemplatedGrader):
         check_choice("metric", self.metric, METRICS)
 
     def compare(self, text: str, reference: str) -> Verdict:
-        """See `rules.similarity`."""
+        """The similarity of both rendered texts, 0 to 1."""
         score = similarity(text, reference, metric=self.metric, lcs=_fast_lcs)
         return score, f"{self.metric} {score:.4f}", {}
 
     def score_in_python(self, call: str) -> str:
-        """See `TemplatedGrader.score_in_python`: this rule returns the score alone."""
+        """The rule's return value, which is only the score."""
         return call
 
 

@@ -408,5 +408,5 @@ def pool() -> Pool:
 
 
 def fingerprint(text: str, names: Sequence[str]) -> dict[str, Any]:
-    """See `Pool.fingerprint`."""
+    """Load a module in a worker and describe some of its names as plain data."""
     return pool().fingerprint(text, names)

@@ -72,11 +72,11 @@ class Residents:
         self._not_contained: set[Key] = set()
 
     def alone(self, program: Program, rows: Sequence[bytes]) -> Batch | None:
-        """Grade rows, each as the first of a fresh worker; None where this program needs one for that.
+        """Grade rows, each as the first of a fresh worker; None if this program needs an actually fresh one.
 
         Args:
             program: The grader.
-            rows: One `marshal` text a row.
+            rows: One `marshal` text per row.
         """
         key = _key(program, None)
         if key in self._not_contained:

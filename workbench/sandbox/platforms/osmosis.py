@@ -217,7 +217,7 @@ def error_category(error: BaseException) -> str:
 
 
 def discover_grader(module: Any) -> tuple[Any, Any]:
-    """The one grader class and the one config among a module's names, each None where there is none.
+    """The one grader class and the one config among a module's names, each None if there is none.
 
     Every subclass of `Grader` counts, imported ones too; two names for one class are one class.
 

@@ -80,7 +80,7 @@ class CalledLoading(_checks.Loading):  # type: ignore[misc, name-defined]  # loa
         return Row.from_wire(wire)
 
     def mock_row(self, wire: Any) -> tuple[Any, dict[str, str]]:
-        """See `Loading.mock_row`: every column that the function requires gets the reference as its value."""
+        """The mock row, in which every column that the function requires has the reference as its value."""
         row = self.row(wire)
         metadata = row.thread.metadata
         made_up = {name: row.reference for name in self._required_columns() if name not in metadata}

@@ -2,8 +2,8 @@
 
 `(prompts, completions, **columns)` is TRL's, `(data_source, solution_str, ground_truth, extra_info)` verl's (also without
 the first),
-`(queries, prompts, labels)` OpenRLHF's, `(prediction, target)` Together's. Sync and async both work. Where a trainer
-takes a batch, it is a batch of one row.
+`(queries, prompts, labels)` OpenRLHF's, `(prediction, target)` Together's. Sync and async both work. If a trainer
+takes a batch, it gets a batch of one row.
 
 Source: TRL 1.16, verl 0.9.1, OpenRLHF 0.11.2, Together's RL cookbook.
 """
