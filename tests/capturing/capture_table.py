@@ -627,7 +627,7 @@ FUNCTIONS = [
     Case(
         "partial as the grader",
         ["from functools import partial\nasync def f(a, thread):\n    return a\ngrade = partial(f, 1)"],
-        refused="no function",
+        refused="not a function",
     ),
     Case(
         "method as the grader",
@@ -643,7 +643,7 @@ FUNCTIONS = [
     ),
     Case("class as the grader", ["class A:\n    pass"], refused="class", capture="A"),
     Case("builtin as the grader", ["x = 1"], refused="written in C", capture="len"),
-    Case("number as the grader", ["x = 1"], refused="no function", capture="x"),
+    Case("number as the grader", ["x = 1"], refused="not a function", capture="x"),
     Case("call as the grader", [G + "return 1.0", "c = grade(None)"], refused="coroutine", capture="c"),
     Case(
         "nested grader without a closure",
