@@ -213,7 +213,7 @@ PEOPLE = {
     "two people": (0.1, 0.1),
 }
 KAPPAS: dict[str, Callable[[NDArray[np.int8], NDArray[np.intp]], Estimate]] = {
-    "kappa among people": lambda votes, groups: among_raters(votes[:, 1:], groups),
+    "kappa among annotators": lambda votes, groups: among_raters(votes[:, 1:], groups),
     "below the human ceiling": lambda votes, groups: ceiling_gap(votes[:, 0], votes[:, 1:], groups),
 }
 

@@ -42,7 +42,7 @@ def test_a_cancelled_job_keeps_what_was_graded():
     report = job.report(60)
     assert report.summary["scored"].tolist()[0] == 40
     assert {error.kind for error in report.grades["waits"].errors.values()} == {wb.errors.ErrorKind.CANCELLED}
-    assert report.notes == ("Interrupted: 40 of 80 grades kept.",)
+    assert report.notes == ("Interrupted: 40 of 80 grades completed.",)
 
 
 def test_an_overview_in_the_background(tmp_path):
@@ -62,7 +62,7 @@ def test_an_overview_in_the_background(tmp_path):
 def test_an_overview_in_the_background_takes_what_an_overview_takes():
     """Settings of a report alone are refused at once, what is wrong with the rows where the overview is asked for."""
     suite = wb.Suite([wb.ExactMatch()])
-    with pytest.raises(TypeError, match="start_overview takes no 'resume'"):
+    with pytest.raises(TypeError, match="start_overview has no parameter 'resume'"):
         suite.start_overview(ROWS, resume="run.parquet")
     with pytest.raises(wb.errors.ReportError, match="a folder"):
         suite.start_overview(ROWS, "").report(60)
@@ -72,7 +72,7 @@ def test_a_listener_that_returns_false_stops_a_run(capsys):
     """The same for a run that is waited for; its note is printed."""
     report = wb.Suite([waiting(threading.Event())]).run(ROWS, progress=lambda _: False)
     assert report.summary.loc["waits", "failed"] == 40
-    assert "Interrupted: 0 of 40 grades kept." in capsys.readouterr().out
+    assert "Interrupted: 0 of 40 grades completed." in capsys.readouterr().out
 
 
 def test_what_a_run_raises_comes_out_of_the_job():
@@ -88,7 +88,7 @@ def test_a_job_that_goes_on_is_no_report_yet():
     """Waiting has a limit where one is wanted."""
     gate = threading.Event()
     job = wb.Suite([waiting(gate)]).start(ROWS)
-    with pytest.raises(TimeoutError, match="still goes on"):
+    with pytest.raises(TimeoutError, match="still continues"):
         job.report(0.01)
     gate.set()
     assert job.report(60).summary.loc["waits", "scored"] == 40

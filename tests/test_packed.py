@@ -40,7 +40,7 @@ def test_large_rows_close_a_batch_early(monkeypatch):
 
 def test_a_value_that_is_not_plain_names_its_row():
     """An object in the metadata is an error that says which row holds it."""
-    with pytest.raises(TypeError, match="row 1 holds a builtins.object"):
+    with pytest.raises(TypeError, match="row 1 contains a builtins.object"):
         packing.pack([StringThread(), StringThread(None, {"x": object()})])
 
 

@@ -63,7 +63,7 @@ def test_the_workbench_own_rules_are_graded_once():
     moments = []
     suite = wb.Suite([wb.Contains("1"), judge()], combine=wb.combine.Mean())
     report = suite.run(ROWS, repeats=3, progress=moments.append)
-    assert "contains: graded once, not 3 times: it gives a row the same grade always." in report.notes
+    assert "contains: graded once, not 3 times, because it is deterministic." in report.notes
     assert {name: len(passes) for name, passes in report.repeats.items()} == {
         "binary-judge": 3,
         "combined": 3,
@@ -218,7 +218,7 @@ def test_a_stopped_run_keeps_what_was_graded():
     assert report.grades["blocks"].n_scored == first.n_scored == 200
     assert 50 <= second.n_scored < 200
     assert {error.kind for error in second.errors.values()} == {ErrorKind.CANCELLED}
-    assert report.notes == (f"Interrupted: {200 + second.n_scored} of 800 grades kept.",)
+    assert report.notes == (f"Interrupted: {200 + second.n_scored} of 800 grades completed.",)
 
 
 def test_a_grader_that_scored_nothing_is_not_repeated():
@@ -239,7 +239,7 @@ def test_a_budget_holds_over_all_repeats():
     report = judge().run(ROWS, repeats=4, budget=wb.Budget(calls=100), progress=False)
     assert [one.n_scored for one in report.repeats["binary-judge"]] == [40, 40, 20, 0]
     assert report.grades["binary-judge"].n_scored == 40
-    assert "Budget spent: 100 of 160 grades kept." in report.notes
+    assert "Budget exhausted: 100 of 160 grades completed." in report.notes
 
 
 def test_reports_with_repeats_are_seen(tmp_path):

@@ -284,7 +284,7 @@ def test_a_report_of_to_parquet_goes_on(tmp_path):
 def test_a_report_of_to_parquet_without_ids_is_refused(tmp_path):
     """Places of rows do not tell whose they are; their contents tell it of the first and the last ones only."""
     wb.ExactMatch().run(ROWS, progress=False).to_parquet(tmp_path / "run.parquet")
-    for rows, message in ((ROWS, "does not say which rows"), (ROWS[::-1], "other contents")):
+    for rows, message in ((ROWS, "does not identify its rows"), (ROWS[::-1], "other contents")):
         with pytest.raises(ReportError, match=message):
             wb.ExactMatch().run(rows, resume=tmp_path / "run.parquet", progress=False)
     assert [path.name for path in tmp_path.iterdir()] == ["run.parquet"]
@@ -321,7 +321,7 @@ def test_metadata_that_json_cannot_hold(tmp_path):
 def test_a_folder_in_the_place_of_the_file(tmp_path):
     """A clear error."""
     (tmp_path / "run.parquet.unfinished").mkdir()
-    with pytest.raises(ReportError, match="cannot be kept or read"):
+    with pytest.raises(ReportError, match="cannot be stored or read"):
         wb.ExactMatch().run(ROWS[:3], resume=tmp_path / "run.parquet", progress=False)
 
 
@@ -387,7 +387,7 @@ def test_other_files_are_refused(tmp_path):
         suite.run(ROWS, resume=tmp_path / "none" / "run.parquet", progress=False)
     unfinished = tmp_path / "new.parquet.unfinished"
     unfinished.write_bytes(b"no database" * 100)
-    with pytest.raises(ReportError, match="cannot be kept or read"):
+    with pytest.raises(ReportError, match="cannot be stored or read"):
         suite.run(ROWS, resume=tmp_path / "new.parquet", progress=False)
     assert unfinished.read_bytes() == b"no database" * 100
 
@@ -401,7 +401,7 @@ def test_damaged_grades_are_refused(tmp_path):
         database.execute("INSERT INTO grades VALUES ('[\"code\", 0]', '{}', x'00')")
     database.close()
     path.unlink()
-    with pytest.raises(ReportError, match="cannot be kept or read"):
+    with pytest.raises(ReportError, match="cannot be stored or read"):
         suite.run(ROWS, resume=path, progress=False)
 
 
@@ -411,7 +411,7 @@ def test_two_runs_do_not_share_a_file(tmp_path):
 
     def try_another(progress):
         if not refused:
-            with pytest.raises(ReportError, match="another run keeps its grades") as error:
+            with pytest.raises(ReportError, match="locked by a running evaluation") as error:
                 wb.Suite([code(1.0)]).run(ROWS, resume=path, progress=False)
             refused.append(error)
 

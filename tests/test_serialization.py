@@ -85,7 +85,7 @@ def test_a_hostile_record_is_a_format_error(record, trust):
 
 def test_other_errors_of_ours_keep_their_words():
     """A script nobody can read says so, when its hash is to be trusted too."""
-    with pytest.raises(FormatError, match=r"\Athe script holds a null character\n  next step: "):
+    with pytest.raises(FormatError, match=r"\Athe script contains a null character\n  next step: "):
         from_record({"kind": "script", "script": "\0"}, trust=True)
 
 
@@ -99,7 +99,7 @@ def test_what_a_kind_of_ones_own_trips_over_is_a_format_error(error, monkeypatch
             raise error
 
     monkeypatch.setitem(KINDS, "trips", Trips)
-    with pytest.raises(FormatError, match="cannot be made from these fields"):
+    with pytest.raises(FormatError, match="cannot be created from these fields"):
         from_record({"kind": "trips"})
 
 

@@ -89,7 +89,7 @@ WORDS = {
     ),
     "answer": Word(
         # Not the name in regression files, nor what a judge is sent.
-        r"(?<!final )(?<!\Aright )\banswer(?:s|ed|ing)?\b(?! relevancy)(?! again, with the JSON object)",
+        r"(?<!final )(?<!ground_truth )(?<!\Aright )\banswer(?:s|ed|ing)?\b(?! relevancy)(?! again, with the JSON object)",
         "completion (of a row), reply (of a model), response",
     ),
     "question": Word(r"\bquestions?\b", "prompt (of a row), request (to a model)"),

@@ -1,6 +1,6 @@
-"""Grader workbench: write a grader in a cell, prove it, run it, diagnose it, export it.
+"""Grader workbench: write a grader in a cell, validate it, run it, diagnose it, export it.
 
-The public names stand in `__init__.pyi` and load on first use, so that `import workbench` stays light.
+The public names are listed in `__init__.pyi` and load on first use, so that `import workbench` stays fast.
 """
 
 from __future__ import annotations
@@ -20,24 +20,24 @@ _public, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
 
 
 def __getattr__(name: str) -> Any:
-    """Load a public name, or the session package: the lines that the app shows name its functions."""
+    """Load a public name, or the session package: the code that the app shows uses its functions."""
     if name == "session":
         return import_module("workbench.session")
-    # `from workbench import progress` asks here first: a module of ours is no misspelt name, and nothing may load for it.
+    # `from workbench import progress` calls this first: an existing module is not a misspelt name, and must not be loaded.
     if name not in __all__ and not name.startswith("_") and find_spec(f"{__name__}.{name}") is None:
         raise AttributeError(f"workbench has no {name!r}{_suggestion(name)}")
     return _public(name)
 
 
 def _suggestion(name: str) -> str:
-    """The public name that was perhaps meant, those in `combine`, `judges` and `errors` with them."""
+    """The closest public name, including those in `combine`, `judges` and `errors`."""
     import difflib
 
     names = {public.lower(): public for public in __all__}
     for module in ("combine", "judges", "errors"):
         names |= {public.lower(): f"{module}.{public}" for public in _public(module).__all__}
     near = difflib.get_close_matches(name.lower(), names, n=1)
-    return f"; did you mean wb.{names[near[0]]}?" if near else "; dir(workbench) lists what there is"
+    return f"; did you mean wb.{names[near[0]]}?" if near else "; dir(workbench) lists the public names"
 
 
 def load_ipython_extension(shell: InteractiveShell) -> None:

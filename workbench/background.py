@@ -24,10 +24,10 @@ __all__ = ["refuse_waiting", "run", "submit", "then", "uninterrupted", "wait"]
 T = TypeVar("T")
 
 HEARTBEAT_SECONDS = 0.05
-"""How often a waiting cell looks up: an Interrupt is noticed within this time (0.3 s measured, not 3 s)."""
+"""Seconds between checks of a waiting cell: an interrupt is noticed within this time (0.3 s measured, not 3 s)."""
 
 _REFUSED = (
-    "a synchronous workbench call inside a coroutine that the workbench runs, which would wait for itself; "
+    "synchronous workbench call inside a workbench coroutine would deadlock; "
     "await instead: await grader.grade(sample)"
 )
 
@@ -39,7 +39,7 @@ _this_thread = threading.local()
 
 
 def _running_loop() -> asyncio.AbstractEventLoop:
-    global _loop, _thread, _owner  # noqa: PLW0603 (one loop a process is the point)
+    global _loop, _thread, _owner  # noqa: PLW0603 (one loop per process is the purpose)
     with _lock:
         if _loop is None or _thread is None or not _thread.is_alive() or _owner != os.getpid():
             with limited(WorkbenchError, "the event loop of the workbench cannot start"):
@@ -55,7 +55,7 @@ def _serve(loop: asyncio.AbstractEventLoop) -> None:
 
 
 def refuse_waiting() -> None:
-    """From now on refuse to `wait` in this thread: it runs a loop that others need, which waiting would block."""
+    """Refuse `wait` in this thread from now on: it runs an event loop, which waiting would block."""
     _this_thread.refused = True
 
 
@@ -64,7 +64,7 @@ def _refused() -> bool:
 
 
 def _after_fork() -> None:
-    """A fork has our module and not our thread; a lock some other thread held stays locked for ever."""
+    """A fork copies this module but not its thread; a lock taken by another thread stays locked forever."""
     global _lock, _loop, _thread, _this_thread
     _lock, _loop, _thread, _this_thread = threading.Lock(), None, None, threading.local()
 
@@ -79,9 +79,9 @@ def submit(work: Coroutine[Any, Any, T]) -> Future[T]:
 
 
 def then(future: Future[T], callback: Callable[[Future[T]], object]) -> None:
-    """Call `callback` with a future that has ended, on a thread of its own; not with one that was cancelled.
+    """Call `callback` with a future that has ended, in a separate thread; not if it was cancelled.
 
-    A callback that takes a lock must not run on the loop's thread: the lock's holder may be waiting for the loop.
+    A callback that takes a lock must not run on the loop's thread: the lock's owner may be waiting for the loop.
     """
 
     def ended(ended_future: Future[T]) -> None:
@@ -95,10 +95,10 @@ def then(future: Future[T], callback: Callable[[Future[T]], object]) -> None:
 
 @contextlib.contextmanager
 def uninterrupted() -> Iterator[None]:
-    """Hold an Interrupt back until the end of the block: so that what it starts can be cancelled when the Interrupt arrives."""
+    """Delay an interrupt until the end of the block, so that work started in the block can be cancelled."""
     before = signal.getsignal(signal.SIGINT)
     if threading.current_thread() is not threading.main_thread() or not callable(before):
-        yield  # Interrupts come to the main thread only, or to nobody
+        yield  # only the main thread receives interrupts
         return
     pressed: list[object] = []
     signal.signal(signal.SIGINT, lambda *_: pressed.append(True))
@@ -111,21 +111,21 @@ def uninterrupted() -> Iterator[None]:
 
 
 def wait(future: Future[T], beat: Callable[[], object] | None = None) -> T:
-    """Wait in short steps, so that an Interrupt gets through.
+    """Wait in short steps, so that an interrupt is processed.
 
     Args:
-        future: What `submit` returned.
-        beat: Called between the steps, on the waiting thread: the place to draw a progress bar.
+        future: The return value of `submit`.
+        beat: Called between the steps, on the waiting thread, for example to draw a progress bar.
 
     Raises:
-        RuntimeError: Called in a coroutine that runs on a loop of the workbench, which would wait for itself. The
-            future is cancelled: nobody waits for it.
+        RuntimeError: Called in a coroutine that runs on a workbench loop, which would deadlock. The
+            future is cancelled, because its result is not awaited.
     """
     if _refused():
         future.cancel()
         raise RuntimeError(_REFUSED)
-    # Not by `result(timeout)`: a TimeoutError of the coroutine's own would look like the end of a step, and where the
-    # future ends in the moment after a step, that step's end would look like its own.
+    # Not by `result(timeout)`: a TimeoutError of the coroutine would look like the end of a step, and if the
+    # future ends just after a step, that step's end would look like its own.
     while not wait_for_futures([future], HEARTBEAT_SECONDS).done:
         if beat is not None:
             beat()
@@ -136,10 +136,10 @@ def run(work: Coroutine[Any, Any, T], beat: Callable[[], object] | None = None) 
     """Run a coroutine to its end from synchronous code; an Interrupt cancels it. See `wait` for `beat`.
 
     Raises:
-        RuntimeError: Called where `wait` is refused. Nothing of the coroutine runs.
+        RuntimeError: Called where `wait` is refused. No part of the coroutine runs.
     """
     if _refused():
-        # Else Python warns of a coroutine that was never awaited.
+        # Otherwise Python warns of a coroutine that was never awaited.
         work.close()
         raise RuntimeError(_REFUSED)
     future: Future[T] | None = None

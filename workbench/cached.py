@@ -1,4 +1,4 @@
-"""Properties computed once, without a lock that a fork could take along."""
+"""Properties computed once, without a lock that a fork could copy in the locked state."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ Value = TypeVar("Value")
 
 
 class cached_property(functools.cached_property[Value]):  # noqa: N801 (used like the one of functools)
-    """`functools.cached_property` as it is from Python 3.12 on: without a lock.
+    """`functools.cached_property` with the behaviour of Python 3.12: without a lock.
 
-    In 3.11 one lock for all objects is held while a value is computed. A process that forks at that moment, in another
-    thread, has a child in which nobody ever gives it back. Two threads may compute a value twice; the last one stays.
+    In 3.11 one lock for all objects is locked while a value is computed. If another thread forks the process at that
+    moment, the lock is never released in the child. Two threads may compute a value twice; the last one is stored.
     """
 
     @overload
@@ -24,7 +24,7 @@ class cached_property(functools.cached_property[Value]):  # noqa: N801 (used lik
     def __get__(self, instance: object, owner: type[Any] | None = None) -> Value: ...
 
     def __get__(self, instance: object, owner: type[Any] | None = None) -> Any:
-        """The value, kept in the object's own dict."""
+        """The value, stored in the object's dict."""
         if instance is None:
             return self
         values = instance.__dict__

@@ -1,4 +1,4 @@
-"""Load every module of a package: a kind of grader, a format or a figure registers itself when its file is loaded."""
+"""Import every module of a package: a grader kind, format or figure registers itself when its module is imported."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ __all__ = ["load_modules", "refuse_taken"]
 
 
 def load_modules(package: ModuleType, *, but: tuple[str, ...] = ()) -> None:
-    """Load every module of a package and of the packages in it, by name.
+    """Import every module of a package and of its subpackages, by name.
 
     Args:
-        package: Where they are.
-        but: Packages in it, by their own names, whose modules hold nothing to register.
+        package: The package.
+        but: Subpackages, by their own names, without modules to register.
     """
     left_out = {f"{package.__name__}.{name}" for name in but}
     for module in walk_packages(package.__path__, f"{package.__name__}."):
@@ -24,16 +24,16 @@ def load_modules(package: ModuleType, *, but: tuple[str, ...] = ()) -> None:
 
 
 def refuse_taken(noun: str, name: str, taken: Any, new: Any) -> None:
-    """Refuse a name that another function or class has; a cell that runs again may replace its own.
+    """Refuse a name that another function or class has; a rerun cell may replace its own definition.
 
     Args:
         noun: What is registered, such as "figure".
         name: Its name.
         taken: What is registered under it; None for nothing.
-        new: What is to be.
+        new: The new function or class.
 
     Raises:
-        ValueError: The name is taken; by what is said.
+        ValueError: The name is taken; the message names the existing definition.
     """
     if taken is not None and taken.__qualname__ != new.__qualname__:
         raise ValueError(f"{noun} {name!r} is taken by {taken.__module__}.{taken.__qualname__}")

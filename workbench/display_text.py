@@ -1,7 +1,7 @@
-"""Text from a dataset, a grader or a model, made safe to look at.
+"""Text of a dataset, a grader or a model, made safe to display.
 
 Control and direction characters can hide or reorder what a reader sees, and a lone surrogate cannot
-be written as UTF-8. All of them are shown by their code point instead. Escaping for HTML comes after.
+be encoded as UTF-8. All of them are shown by their code point instead. Escaping for HTML comes after.
 """
 
 from __future__ import annotations
@@ -36,16 +36,16 @@ word joiner to isolates; byte order mark; interlinear and tag characters; lone s
 """
 
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]|\r(?!\n)")
-"""C0 but tab and line ends, DEL, C1, and a carriage return alone, with which a line writes over itself."""
+"""C0 except tab and line ends, DEL, C1, and a single carriage return, which makes a line overwrite itself."""
 
 
 def capital(sentence: str) -> str:
-    """A sentence with a capital letter at its beginning; the others stay as they are."""
+    """A sentence with a capital first letter; the other letters are unchanged."""
     return sentence[:1].upper() + sentence[1:]
 
 
 def did_you_mean(wrong: str, names: Iterable[str]) -> str:
-    """The name that is nearest to a wrong one, as a question; "" if none is near.
+    """The closest name to a misspelt one, as a hint; "" if none is close.
 
     Example:
         >>> did_you_mean("promt", ["prompt", "completion"])
@@ -57,12 +57,12 @@ def did_you_mean(wrong: str, names: Iterable[str]) -> str:
 
 
 def counted(count: int, noun: str) -> str:
-    """A number of things in words: "1 row", "2,000 rows"."""
+    """A number of things as text: "1 row", "2,000 rows"."""
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def two_digits(count: float) -> int:
-    """A number of things to two digits, where more of them would not be known: 94,024 is 94,000."""
+    """A number rounded to two digits, if more are not significant: 94,024 is 94,000."""
     return int(float(f"{count:.2g}"))
 
 
@@ -72,7 +72,7 @@ def visible(text: str) -> str:
 
 
 def without_controls(text: str) -> str:
-    """`text` with control characters alone as code points: for data that a terminal may show. Line ends and tabs stay."""
+    """`text` with only control characters as code points: for data shown in a terminal. Line ends and tabs stay."""
     return _CONTROL.sub(_code_point, text)
 
 
@@ -99,5 +99,5 @@ def one_line(value: Any, limit: int = 200) -> str:
 
 
 def encodable(text: str) -> str:
-    r"""`text` as it is, but for lone surrogates, which become escapes such as \ud800 so that UTF-8 can hold it."""
+    r"""`text` with lone surrogates replaced by escapes such as \ud800, so that it can be encoded as UTF-8."""
     return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()

@@ -1,25 +1,25 @@
-"""Every exception the workbench raises on purpose.
+"""Exceptions that the workbench raises deliberately.
 
 ```
 WorkbenchError
-├── CaptureError         (ValueError)    a function cannot travel as source
+├── CaptureError         (ValueError)    a function cannot be captured as source
 ├── ValidationError      (ValueError)    one of the five checks failed
-├── NotValidatedError    (ValueError)    save or export of a grader that was never proved
+├── NotValidatedError    (ValueError)    save or export of a grader that was never validated
 ├── SamplesError         (ValueError)    rows or columns that cannot be read
 │   └── UnreadableRowsError              in samples: rows of a file that was changed or damaged
 ├── FormatError          (ValueError)    a file that cannot be read or written
-├── ReportError          (ValueError)    a question a report cannot answer
-├── SandboxError         (RuntimeError)  the sandbox could not do its work
-│   ├── IsolationError                   imported source where confinement is too weak
-│   └── StartError                       in sandbox: no sandbox starts on this machine
-├── JudgeServerError     (RuntimeError)  in judges: no answer; its kinds say why
-├── BudgetError          (RuntimeError)  in judges: no room for a question
+├── ReportError          (ValueError)    invalid arguments of a report
+├── SandboxError         (RuntimeError)  the sandbox could not start or work
+│   ├── IsolationError                   imported source and insufficient confinement
+│   └── StartError                       in sandbox: the sandbox does not start on this machine
+├── JudgeServerError     (RuntimeError)  in judges: no reply; its kind gives the reason
+├── BudgetError          (RuntimeError)  in judges: the budget does not cover a request
 └── StoreError           (RuntimeError)  a database that cannot be used
 ```
 
-`GradeError` and `ErrorKind` are no exceptions: they say in a `Grade` why it has no score.
+`GradeError` and `ErrorKind` are not exceptions: they record in a `Grade` why it has no score.
 
-A message says what went wrong, then, each on its own line and only where known: where, what was
+A message describes the error, followed by lines, each only if known: where, what was
 found, what was expected, and the next step.
 """
 
@@ -48,11 +48,11 @@ class WorkbenchError(Exception):
     """Base of all errors raised on purpose.
 
     Args:
-        what: One sentence saying what went wrong.
-        where: File, row, column, cell or name the sentence is about.
-        found: What was there.
-        expected: What would have been right.
-        hint: The next step for the reader.
+        what: One sentence that describes the error.
+        where: File, row, column, cell or name of the error.
+        found: The actual value.
+        expected: The valid value.
+        hint: The next step for the user.
     """
 
     def __init__(
@@ -64,11 +64,11 @@ class WorkbenchError(Exception):
         super().__init__("\n".join(lines))
 
     def _render_traceback_(self) -> list[str]:
-        """What IPython shows: the sentence, not the way through our own files."""
+        """Text for IPython: the sentence, without the package's own stack frames."""
         return [f"{type(self).__name__}: {self}"]
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Pickle by the parts, so that a copy reads the same."""
+        """Pickle the parts, so that a copy has the same text."""
         return (_rebuild, (type(self), self.what, self.where, self.found, self.expected, self.hint))
 
 
@@ -79,7 +79,7 @@ def _rebuild(
 
 
 class CaptureError(WorkbenchError, ValueError):
-    """A function, or something it reads, cannot travel as source text."""
+    """A function, or something it reads, cannot be captured as source text."""
 
 
 class ValidationError(WorkbenchError, ValueError):
@@ -87,7 +87,7 @@ class ValidationError(WorkbenchError, ValueError):
 
 
 class NotValidatedError(WorkbenchError, ValueError):
-    """A grader was to be saved or exported before it was proved."""
+    """A grader was to be saved or exported before it was validated."""
 
 
 class SamplesError(WorkbenchError, ValueError):
@@ -95,7 +95,7 @@ class SamplesError(WorkbenchError, ValueError):
 
 
 class SamplesWarning(UserWarning):
-    """Data that can be read, but are likely not what was meant."""
+    """Readable data that probably differ from what the user intended."""
 
 
 class FormatError(WorkbenchError, ValueError):
@@ -103,16 +103,16 @@ class FormatError(WorkbenchError, ValueError):
 
 
 class ReportError(WorkbenchError, ValueError):
-    """A question a report cannot answer."""
+    """Invalid arguments of a report."""
 
 
 class SandboxError(WorkbenchError, RuntimeError):
-    """The sandbox could not start or do its work."""
+    """The sandbox could not start or work."""
 
 
 class IsolationError(SandboxError):
-    """Imported source was to run where the machine cannot confine it."""
+    """Imported source was to run although the machine cannot confine it."""
 
 
 class StoreError(WorkbenchError, RuntimeError):
-    """The store could not be opened, read or written. What was committed before is still there."""
+    """The store could not be opened, read or written. Data committed before are still there."""

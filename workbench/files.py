@@ -1,4 +1,4 @@
-"""Files that are read to an end of theirs, and written whole or not at all."""
+"""Reading of regular files only, and atomic writing."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ _HINT = "choose an existing folder you may write to"
 
 
 def check_regular(path: str | os.PathLike[str], kind: type[WorkbenchError]) -> None:
-    """Refuse what is no file with an end: opening a pipe waits for a writer, and a device may never end.
+    """Refuse a path that is not a regular file: opening a pipe waits for a writer, and a device may never end.
 
-    A path that is not there, and a folder, are not refused here: whoever reads them has words for these.
+    A missing path, and a folder, are accepted here: the reader reports them.
 
     Args:
-        path: What is about to be opened.
-        kind: Of the error.
+        path: The path to be opened.
+        kind: Class of the error.
 
     Raises:
         WorkbenchError: Of the kind: a pipe, a socket or a device.
@@ -50,7 +50,7 @@ def check_regular(path: str | os.PathLike[str], kind: type[WorkbenchError]) -> N
     try:
         mode = os.stat(path).st_mode  # noqa: PTH116 (Path.stat would take a descriptor's number for a name)
     except (OSError, ValueError):
-        return  # not there, or no path: the reader says so
+        return  # missing, or not a path: the reader reports it
     _refuse_irregular(mode, path, kind)
 
 
@@ -64,14 +64,14 @@ def _refuse_irregular(mode: int, path: str | os.PathLike[str], kind: type[Workbe
 
 
 def standard_input(kind: type[WorkbenchError], most: int = -1) -> bytes:
-    """The bytes of standard input, for whoever was given `STANDARD_INPUT` by the user and by no file.
+    """The bytes of standard input, for a path `STANDARD_INPUT` that was given by the user and not by a file.
 
     Raises:
         WorkbenchError: Of the kind: there is none, as in a notebook.
     """
     stream = getattr(sys.stdin, "buffer", None)
     if stream is None:
-        raise kind("there is no standard input here", where=STANDARD_INPUT, hint="name a file")
+        raise kind("standard input is not available", where=STANDARD_INPUT, hint="name a file")
     data: bytes = stream.read(most)
     return data
 
@@ -81,16 +81,16 @@ def read_bytes(path: str | os.PathLike[str], kind: type[WorkbenchError], most: i
 
     Args:
         path: The file.
-        kind: Of the error for what is no regular file.
-        most: Bytes that are read; all of them by default.
+        kind: Class of the error for a path that is not a regular file.
+        most: Maximum number of bytes to read; all by default.
 
     Raises:
         WorkbenchError: Of the kind: a pipe, a socket or a device.
         OSError: It cannot be opened or read.
-        ValueError: No file can have that name.
+        ValueError: The name is invalid.
     """
-    check_regular(path, kind)  # before it is opened: to open some devices does something
-    # Not waiting for a writer, where a pipe has taken its place in between.
+    check_regular(path, kind)  # before it is opened: opening some devices has side effects
+    # Non-blocking, in case a pipe has replaced the file in between.
     fd = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
     with os.fdopen(fd, "rb") as file:
         _refuse_irregular(os.fstat(fd).st_mode, path, kind)
@@ -98,26 +98,26 @@ def read_bytes(path: str | os.PathLike[str], kind: type[WorkbenchError], most: i
 
 
 def check_writable(path: str | os.PathLike[str]) -> None:
-    """Refuse a path that cannot be written, before work is done that would be lost.
+    """Refuse a path that cannot be written, before work is done whose result would be lost.
 
     Raises:
         FormatError: The folder is missing or not writable.
     """
     folder = Path(path).parent
     if "\0" in os.fspath(path):
-        raise FormatError("a path cannot hold a NUL character", found=ascii(os.fspath(path))[:200])
+        raise FormatError("a path cannot contain a NUL character", found=ascii(os.fspath(path))[:200])
     if not folder.is_dir():
         raise FormatError(
             "the file cannot be written", where=str(path), found=f"no folder {str(folder)!r}", hint=_HINT
         )
     if not os.access(folder, os.W_OK):
         raise FormatError(
-            "the file cannot be written", where=str(path), found="no right to write there", hint=_HINT
+            "the file cannot be written", where=str(path), found="no permission to write there", hint=_HINT
         )
 
 
 def write_atomically(path: str | os.PathLike[str], text: str) -> Path:
-    """Write a text file so that a reader sees the old text or the new one, never half of it.
+    """Write a text file so that a reader sees the old text or the new one, never a part of it.
 
     Raises:
         FormatError: The folder is missing or cannot be written; the old file is untouched.
@@ -129,7 +129,7 @@ def write_atomically(path: str | os.PathLike[str], text: str) -> Path:
 
 @contextmanager
 def replaced(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """A path to write a file of any kind to, which takes the place of the old one when the block ends without an error.
+    """A path for writing a file of any kind, which replaces the old one if the block ends without an error.
 
     Raises:
         FormatError: The folder is missing or cannot be written; the old file is untouched.
@@ -143,7 +143,7 @@ def replaced(path: str | os.PathLike[str]) -> Iterator[Path]:
         temporary = Path(name)
         try:
             yield temporary
-            # Before the rename: a power cut could else leave the new name on a file without its content.
+            # Before the rename: after a power cut the new name could otherwise refer to a file without its content.
             with temporary.open("r+b") as file:
                 os.fsync(file.fileno())
             _keep_mode(temporary, target)

@@ -1,7 +1,7 @@
-"""One outcome of one grader on one sample: scored, failed or skipped, never two of them.
+"""Result of one grader on one sample: scored, failed or skipped, never two of them.
 
-Standard library only, and alone: the sandbox loads this file by its path, so that graders can return a `Grade` and
-raise a `Skip` there as they do here.
+Standard library only, without package imports: the sandbox loads this file by its path, so that graders can return a
+`Grade` and raise a `Skip` there in the same way.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ __all__ = ["ErrorKind", "Grade", "GradeError", "Skip", "Status"]
 
 
 class Status(StrEnum):
-    """The three things a grade can be."""
+    """The three states of a grade."""
 
     SCORED = "scored"
     FAILED = "failed"
@@ -25,7 +25,7 @@ class Status(StrEnum):
 
 
 class ErrorKind(StrEnum):
-    """Why a score is missing. One vocabulary for every kind of grader."""
+    """Why a score is missing. One set of kinds for every grader."""
 
     TIMEOUT = "timeout"
     MEMORY = "memory"
@@ -53,11 +53,11 @@ class ErrorKind(StrEnum):
     CANCELLED = "cancelled"
 
 
-class Skip(Exception):  # noqa: N818 (a statement of the grader's, not an error)
+class Skip(Exception):  # noqa: N818 (a result, not an error)
     """Raised by a grader that does not apply to a sample: the row is skipped, and counts neither as 0.0 nor as failed.
 
     Args:
-        reason: Why, in words; the row's reasoning.
+        reason: Why, as text; the row's reasoning.
 
     Example:
         >>> import workbench as wb
@@ -76,10 +76,10 @@ class GradeError:
     """Why a sample has no score.
 
     Attributes:
-        kind: One word out of `ErrorKind`.
+        kind: One of `ErrorKind`.
         message: A sentence for the author of the grader.
-        transient: Whether the same row may succeed later, as after a short outage of a server: a run grades it once
-            more at its end.
+        transient: Whether the same row may succeed later, as after a short outage of a server: a run retries it at
+            its end.
     """
 
     kind: ErrorKind
@@ -92,25 +92,25 @@ class GradeError:
 
 @dataclass(frozen=True, slots=True)
 class Grade:
-    """What one grader said of one sample.
+    """The result of one grader on one sample.
 
     Exactly one of three: *scored* (`score` is a number), *failed* (`error` is set) or *skipped*
     (neither). A failure never carries a number, and a skip is not a zero.
 
     Attributes:
         score: Any finite number; usually 0 to 1. None when failed or skipped.
-        passed: The grader's own verdict, where it has one.
-        reasoning: Why, in words: a judge's rationale, or why a sample was skipped.
+        passed: The grader's verdict, if it has one.
+        reasoning: The reason as text: a judge's rationale, or why a sample was skipped.
         error: Kind and message of a failure.
-        metadata: Whatever else the grader wants to keep, as plain JSON values.
+        metadata: Any further data of the grader, as plain JSON values.
         seconds: Time spent; for graders that run in batches the mean over the batch.
-        tokens: Tokens paid for, None where none were.
-        cost: Money in US dollars, None where unknown.
+        tokens: Billed tokens, None if there were none.
+        cost: Money in US dollars, None if unknown.
         printed: What the grader printed while it graded this one sample, its first 4,000 characters; None for nothing,
             and in the rows of a run.
 
     Raises:
-        TypeError: The score is a bool, text or another thing that is no number; the value is named.
+        TypeError: The score is a bool, text or another value that is not a number; the value is named.
         ValueError: The score is NaN or infinite, or there are both a score and an error.
 
     Example:
@@ -132,7 +132,7 @@ class Grade:
     printed: str | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
-        # By equality and not by type, so that numpy's truth values pass.
+        # By equality and not by type, so that numpy's truth values are accepted.
         if self.passed not in (True, False, None):
             raise TypeError(f"passed must be True, False or None, not {_short(self.passed)}")
         if self.reasoning is not None and not isinstance(self.reasoning, str):
@@ -149,7 +149,7 @@ class Grade:
 
     @classmethod
     def failed(cls, kind: ErrorKind | str, message: str, **rest: Any) -> Grade:
-        """A grade without a score, because something went wrong."""
+        """A grade without a score, because of an error."""
         return cls(error=GradeError(ErrorKind(kind), message), **rest)
 
     @classmethod
@@ -158,24 +158,24 @@ class Grade:
         return cls(reasoning=reasoning, **rest)
 
     def __repr__(self) -> str:
-        """The parts that say something; the time does not, and would make every repr different."""
+        """The informative parts; the time is not included, and would make every repr different."""
         shown = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "seconds"}
         parts = [f"{name}={value!r}" for name, value in shown.items() if value not in (None, {})]
         return f"Grade({', '.join(parts) or 'skipped'})"
 
     @property
     def status(self) -> Status:
-        """Which of the three this is."""
+        """The state of the grade."""
         if self.error is not None:
             return Status.FAILED
         return Status.SKIPPED if self.score is None else Status.SCORED
 
 
 def check_score(value: object) -> float:
-    """Return `value` as a float, or say why it is not a score.
+    """Return `value` as a float, or raise an error that explains why it is not a score.
 
     Raises:
-        TypeError: Not a number. A bool is refused too: `True` where 1.0 was meant hides mistakes.
+        TypeError: Not a number. A bool is refused too: `True` instead of 1.0 hides mistakes.
         ValueError: NaN or infinite.
     """
     if isinstance(value, bool) or not isinstance(value, Real):
@@ -185,7 +185,9 @@ def check_score(value: object) -> float:
     try:
         number = float(value)
     except OverflowError:
-        raise ValueError(f"a score must be finite, not {_short(value)}, which no float can hold") from None
+        raise ValueError(
+            f"a score must be finite, not {_short(value)}, which is too large for a float"
+        ) from None
     if not math.isfinite(number):
         raise ValueError(f"a score must be finite, not {number!r}")
     return number

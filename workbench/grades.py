@@ -1,4 +1,4 @@
-"""Many grades of one grader, as columns: what `grade_all` returns and a report is made of."""
+"""Many grades of one grader, as columns: the return value of `grade_all` and the basis of a report."""
 
 from __future__ import annotations
 
@@ -26,29 +26,29 @@ _STATUS_NAMES = np.array(["missing", Status.SCORED, Status.FAILED, Status.SKIPPE
 class Grades:
     """Grades of one grader over n samples, in row order.
 
-    A row starts as *missing*: it has no score until one is put there. `finish` turns rows that
-    are still missing into failures, so that a stopped run never reads as zeros.
+    A row starts as *missing*: it has no score until one is stored. `finish` turns rows that
+    are still missing into failures, so that a stopped run is never read as zeros.
 
     Attributes:
-        scores: float64 (n,), NaN where there is no score.
+        scores: float64 (n,), NaN if there is no score.
         codes: uint8 (n,), 0 missing, 1 scored, 2 failed, 3 skipped.
         passed: int8 (n,), 1 pass, 0 fail, -1 no verdict.
-        seconds: float64 (n,), NaN where unknown.
-        tokens: float64 (n,), NaN where none.
-        cost: float64 (n,), US dollars, NaN where unknown.
+        seconds: float64 (n,), NaN if unknown.
+        tokens: float64 (n,), NaN if none.
+        cost: float64 (n,), US dollars, NaN if unknown.
         errors: Row number to error, for failed rows only.
-        reasoning: Row number to text, where there is one.
-        metadata: Row number to mapping, where there is one.
-        isolation: The sandbox level the rows were run at; "" where no sandbox was used.
-        code: Whether our own deterministic code gave the grades: it is held to rules that a judge is not.
-        ungraded: Row to why it has a score by a platform's rule although nothing was graded, such as a
+        reasoning: Row number to text, for rows with one.
+        metadata: Row number to mapping, for rows with one.
+        isolation: The sandbox level of the rows; "" if no sandbox was used.
+        code: Whether a code grader gave the grades, to which stricter limits apply than to a judge.
+        ungraded: Row to why it has a score by a platform's rule without being graded, such as a
             missing reference that counts as 0.0.
-        ended: Why the grader stopped before the last row although nobody stopped it; "" where it did not.
-        repeats: Where the rows were graded several times: every pass, n rows each, the first one first; else empty.
-        reduced: Which choice of `workbench.graders.repeats.REDUCERS` made these grades out of the repeats; "" without.
-        graded_again: Of the rows that were graded once more in another order, by code that may keep state: row to
-            whether its score was another one then.
-        unstable: Why scores were others then: "state" or "chance"; "" where they were not.
+        ended: Why the grader stopped before the last row without a stop request; "" if it did not.
+        repeats: If the rows were graded several times: every pass, n rows each, the first one first; else empty.
+        reduced: Which of `workbench.graders.repeats.REDUCERS` computed these grades from the repeats; "" without.
+        graded_again: Of the rows that were graded again in another order, for code that may keep state: row to
+            whether its score was different.
+        unstable: Why scores were different: "state" or "chance"; "" if they were not.
     """
 
     scores: NDArray[np.float64]
@@ -79,7 +79,7 @@ class Grades:
         return len(self.codes)
 
     def __repr__(self) -> str:
-        """How many rows have each status; the texts of a large run would not fit a line."""
+        """Number of rows by status; the texts of a large run would not fit a line."""
         return f"Grades({len(self):,} rows: {self.n_scored:,} scored, {self.n_failed:,} failed, {self.n_skipped:,} skipped)"
 
     def __iter__(self) -> Iterator[Grade]:
@@ -103,7 +103,7 @@ class Grades:
         )
 
     def take(self, rows: NDArray[np.intp]) -> Grades:
-        """The grades of some rows, in this order and numbered anew.
+        """The grades of some rows, in this order and renumbered.
 
         Args:
             rows: Row numbers (m,), each at most once.
@@ -116,9 +116,9 @@ class Grades:
 
     @classmethod
     def joined(cls, parts: Sequence[tuple[NDArray[np.intp], Grades]]) -> Grades:
-        """The grades of parts of the rows, put together.
+        """The merged grades of parts of the rows.
 
-        What is said of all grades together, such as `ended`, is taken of the last part.
+        Information about the whole run, such as `ended`, is taken from the last part.
 
         Args:
             parts: Row numbers (m,) and their m grades, each; every row from 0 on is in one part.
@@ -161,7 +161,7 @@ class Grades:
                 column[row] = value
 
     def put_later(self, row: int, grade: Grade) -> None:
-        """Store a later grade of a row that had failed, in the place of the first; both were paid for."""
+        """Replace the grade of a failed row by a later one; both were paid for."""
         first = self[row]
         tokens = (
             None
@@ -174,9 +174,9 @@ class Grades:
             if attempt.tokens is not None or attempt.cost is not None
         ]
         costs = [cost for cost in paid if cost is not None]
-        # Known only where every attempt that was paid for has a price.
+        # Known only if every paid attempt has a price.
         cost = sum(costs) if costs and len(costs) == len(paid) else None
-        # Made first: a grade with impossible numbers raises here, before the old one is removed.
+        # Created first: a grade with impossible numbers raises here, before the old one is removed.
         later = replace(grade, tokens=tokens, cost=cost)
         for notes in (self.errors, self.reasoning, self.metadata):
             notes.pop(row, None)
@@ -190,7 +190,7 @@ class Grades:
         Args:
             start: First row.
             scores: float64 (m,).
-            seconds: Mean time a row took.
+            seconds: Mean time per row.
         """
         rows = slice(start, start + len(scores))
         self.scores[rows] = scores
@@ -198,7 +198,7 @@ class Grades:
         self.seconds[rows] = seconds
 
     def fail(self, row: int, error: GradeError) -> None:
-        """Mark one row failed; it loses any number it had."""
+        """Mark one row failed; a score is removed."""
         self.scores[row] = np.nan
         self.codes[row] = _FAILED
         self.errors[row] = error
@@ -213,12 +213,12 @@ class Grades:
 
     @property
     def statuses(self) -> NDArray[np.object_]:
-        """Status names (n,): "scored", "failed", "skipped" (or "missing" while a run goes on)."""
+        """Status names (n,): "scored", "failed", "skipped" (or "missing" during a run)."""
         return _STATUS_NAMES[self.codes]
 
     @property
     def cut_off(self) -> list[int]:
-        """Rows that were not graded as the run was stopped or its budget spent; they are failed."""
+        """Rows that were not graded because the run was stopped or its budget exhausted; they are failed."""
         return [
             row for row, error in self.errors.items() if error.kind in {ErrorKind.CANCELLED, ErrorKind.BUDGET}
         ]
@@ -235,7 +235,7 @@ class Grades:
 
     @property
     def n_skipped(self) -> int:
-        """Rows the grader declined."""
+        """Rows that the grader skipped."""
         return int((self.codes == _SKIPPED).sum())
 
 

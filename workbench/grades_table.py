@@ -1,4 +1,4 @@
-"""Grades as Arrow columns, one row a grade, and back: how files hold them."""
+"""Grades as Arrow columns, one row per grade, and back: the form used in files."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from workbench.row_notes import RowNotes
 __all__ = ["GRADE_COLUMNS", "WORDS", "fill", "grade_columns", "grades_of_record", "records"]
 
 _LONGEST = 10_000
-"""Characters of a value that is written as text since JSON cannot hold it."""
+"""Maximum characters of a value that is stored as text because JSON cannot represent it."""
 _BATCH = 65_536
-"""Rows of a record at most."""
+"""Maximum rows of a record."""
 
 _STATUSES = ("missing", "scored", "failed", "skipped")
 GRADE_COLUMNS: dict[str, pa.DataType] = {
@@ -37,13 +37,13 @@ GRADE_COLUMNS: dict[str, pa.DataType] = {
     "ungraded": pa.string(),
     "graded_again": pa.bool_(),
 }
-"""What is written of each grade; metadata as JSON."""
+"""Stored columns of each grade; metadata as JSON."""
 WORDS = ("isolation", "code", "ended", "reduced", "unstable")
-"""What is said of all grades of a grader together."""
+"""Stored information about all grades of a grader."""
 
 
 def grade_columns(grades: Grades, rows: slice) -> dict[str, pa.Array]:
-    """The grades of a stretch of rows, an array for each of `GRADE_COLUMNS`."""
+    """The grades of a range of rows, an array for each of `GRADE_COLUMNS`."""
     passed = grades.passed[rows]
     statuses = pa.array(grades.codes[rows].astype(np.int8))
     again = (
@@ -70,7 +70,7 @@ def _numbers(values: NDArray[np.float64]) -> pa.Array:
 
 
 def _texts(notes: Mapping[int, Any], rows: slice, write: Callable[[Any], str] = str) -> pa.Array:
-    """The notes of a stretch of rows as text; one that many rows share is written once."""
+    """The notes of a range of rows as text; one that many rows share is stored once."""
     count = rows.stop - rows.start
     if not notes:
         return pa.nulls(count, pa.string())
@@ -89,7 +89,7 @@ def _texts(notes: Mapping[int, Any], rows: slice, write: Callable[[Any], str] = 
 
 
 def _own_notes(notes: Mapping[int, Any], rows: slice) -> Mapping[int, Any]:
-    """Notes that rows have by themselves, by their places in the stretch."""
+    """Notes of single rows, by their indices in the range."""
     if isinstance(notes, RowNotes):
         return notes.own(np.arange(rows.start, rows.stop))
     return {row - rows.start: notes[row] for row in range(rows.start, rows.stop) if row in notes}
@@ -100,15 +100,15 @@ def _written(note: Any, write: Callable[[Any], str]) -> str | None:
 
 
 def _json(note: Mapping[str, Any]) -> str:
-    """Metadata as JSON; of what JSON cannot hold, its text."""
+    """Metadata as JSON; values that JSON cannot represent become text."""
     try:
         return json.dumps(dict(note), default=str)
-    except (TypeError, ValueError, RecursionError):  # keys of other kinds, a value that holds itself
+    except (TypeError, ValueError, RecursionError):  # keys of other kinds, a value that contains itself
         return json.dumps({str(key): repr(value)[:_LONGEST] for key, value in note.items()})
 
 
 def fill(grades: Grades, start: int, part: Mapping[str, pa.Array]) -> None:
-    """Put what `grade_columns` wrote into grades, from a row on behind which there are none yet."""
+    """Add columns of `grade_columns` to grades, from a row on after which there are none yet."""
     rows = slice(start, start + len(part["score"]))
     for name, column in (
         ("score", grades.scores),
@@ -136,7 +136,7 @@ def _present(start: int, column: pa.Array) -> dict[int, Any]:
 
 
 def _put_texts(notes: Any, start: int, column: pa.Array, read: Callable[[str], Any] = str) -> None:
-    """Texts that repeat as a stretch, so that a million of two reasons take a megabyte."""
+    """Texts that repeat, as one range, so that a million of two reasons take a megabyte."""
     encoded = column.dictionary_encode()
     texts = [read(text) for text in encoded.dictionary.to_pylist()]
     if isinstance(notes, RowNotes) and texts and len(texts) <= len(column) / 4:
@@ -148,11 +148,11 @@ def _put_texts(notes: Any, start: int, column: pa.Array, read: Callable[[str], A
 
 
 def records(rows: NDArray[np.intp], grades: Grades) -> Iterator[tuple[str, bytes]]:
-    """Grades as plain data: what is said of all of them as JSON and Arrow's bytes, of some thousand rows each.
+    """Grades as plain data: information about all of them as JSON, and Arrow's bytes, of some thousand rows each.
 
     Args:
         rows: Their row numbers (m,).
-        grades: Them (m,).
+        grades: The grades (m,).
     """
     schema = pa.schema([("row", pa.int64()), *GRADE_COLUMNS.items()])
     words = json.dumps({word: getattr(grades, word) for word in WORDS})

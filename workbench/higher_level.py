@@ -1,7 +1,7 @@
 """Methods that call upward: `grader.run(...)`, `report.plot()`, `report.to_html(...)`.
 
-Modules import from lower levels only. A method that hands its work to a higher level looks the function up by name when
-it is called, here and nowhere else, so that the list below is the whole list of exceptions.
+Modules import only from lower levels. A method that delegates to a higher level looks up the function by name when
+it is called, only through this module, so that the list below is the complete list of exceptions.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ _FUNCTIONS = {
 
 
 def higher_level(name: str) -> Callable[..., Any]:
-    """The function of a higher level behind a convenience method.
+    """The function of a higher level for a convenience method.
 
     Raises:
-        KeyError: Not one of the listed exceptions.
+        KeyError: It is not one of the listed exceptions.
     """
     module, attribute = _FUNCTIONS[name]
     function: Callable[..., Any] = getattr(importlib.import_module(module), attribute)

@@ -1,4 +1,4 @@
-"""A run in the background, during which a notebook can run other cells."""
+"""A run in the background, during which a notebook can execute other cells."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ R = TypeVar("R")
 
 
 class Job(Generic[R]):
-    """A run in a thread of its own. `Suite.start` makes it for a report, `Suite.start_overview` for an overview.
+    """A run in a separate thread. `Suite.start` creates it for a report, `Suite.start_overview` for an overview.
 
-    `await job` in a cell waits without blocking the kernel, and an Interrupt of that cell stops the run. The job
-    goes on if nobody waits for it.
+    `await job` in a cell waits without blocking the kernel, and an interrupt of that cell stops the run. The job
+    continues if it is not awaited.
 
     Args:
-        work: The run. It is called with a listener for progress, which returns False once the run is to stop.
-        listen: Called with each `Progress`, ten times a second at most, on the job's thread.
+        work: The run. It is called with a listener for progress, which returns False once the run must stop.
+        listen: Called with each `Progress`, at most ten times per second, on the job's thread.
         ended: Called with the job when it is over, on the job's thread.
 
     Attributes:
         progress: The latest progress; None before the first.
-        cancelled: Whether the run was asked to stop.
+        cancelled: Whether a stop was requested.
     """
 
     progress: Progress | None
@@ -52,13 +52,13 @@ class Job(Generic[R]):
     def _go(self) -> None:
         try:
             self._report = self._work(self._note)
-        except BaseException as error:  # noqa: BLE001 (it is raised again where somebody waits)
+        except BaseException as error:  # noqa: BLE001 (raised again for the waiting caller)
             self._error = error
         try:
             if self._ended is not None:
                 self._ended(self)
         finally:
-            self._over.set()  # last: whoever waits for the report can rely on `ended` having returned
+            self._over.set()  # last: a caller that waits for the report can rely on `ended` having returned
 
     def _note(self, moment: Progress) -> bool:
         self.progress = moment
@@ -73,26 +73,26 @@ class Job(Generic[R]):
 
     @property
     def error(self) -> BaseException | None:
-        """The error that ended it; None while it runs, and where there is a report."""
+        """The error that ended it; None while it runs, and if there is a report."""
         return self._error
 
     def cancel(self) -> None:
-        """Ask the run to stop. Rows in progress have two seconds; the report has what was graded."""
+        """Request a stop. Rows in progress have two seconds; the report contains what was graded."""
         self.cancelled = True
 
     def report(self, timeout: float | None = None) -> R:
         """Wait for the report, or the overview.
 
         Args:
-            timeout: Seconds to wait at most; as long as it takes by default.
+            timeout: Maximum seconds to wait; unlimited by default.
 
         Raises:
-            TimeoutError: The run still goes on.
-            Exception: Whatever the run raised.
+            TimeoutError: The run still continues.
+            Exception: The error of the run.
         """
         is_own_thread = threading.current_thread() is self._thread  # `ended` runs there and may call this
         if not is_own_thread and not self._over.wait(timeout):
-            raise TimeoutError(f"the run still goes on after {timeout} s")
+            raise TimeoutError(f"the run still continues after {timeout} s")
         return self._result()
 
     def _result(self) -> R:
@@ -102,7 +102,7 @@ class Job(Generic[R]):
         return self._report
 
     def __await__(self) -> Generator[Any, None, R]:
-        """Wait in short steps, so that an Interrupt gets through; it cancels the run."""
+        """Wait in short steps, so that an interrupt is processed; it cancels the run."""
         return self._wait().__await__()
 
     async def _wait(self) -> R:

@@ -1,7 +1,7 @@
-"""Rows encoded for the sandbox: `marshal` bytes, in batches that are kept, or made anew each time they are sent.
+"""Rows encoded for the sandbox: `marshal` bytes, in batches that are cached, or encoded again each time they are sent.
 
 A dataset that fits is encoded once, and every run shares the bytes (`Packed`). A larger one is encoded while it is graded,
-a few thousand rows at a time, so that it takes no memory beside its frame (`Stream`).
+a few thousand rows at a time, so that it takes no memory in addition to its frame (`Stream`).
 `marshal` is safe in this direction only: the host writes, the worker reads.
 """
 
@@ -19,12 +19,12 @@ from workbench.thread import StringThread
 __all__ = ["BATCH_BYTES", "BATCH_ROWS", "Packed", "Stream", "pack", "packed_ranges"]
 
 BATCH_ROWS = 1000
-"""Rows a batch: flat between 100 and 2,500 rows within noise; page faults cost more above 5,000."""
+"""Rows per batch: speed is constant between 100 and 2,500 rows within noise; page faults cost more above 5,000."""
 
 _PLAIN = frozenset({str, int, float, bool, bytes, NoneType})
 
 BATCH_BYTES = 8 * 1024 * 1024
-"""A batch closes early here, so that rows of 1 MB do not make one batch of 1 GB."""
+"""Bytes at which a batch is closed early, so that rows of 1 MB do not make one batch of 1 GB."""
 
 
 _serials = itertools.count()
@@ -35,10 +35,10 @@ class Packed:
     """A dataset in batches.
 
     Attributes:
-        batches: What `row_columns.loaded` reads, each.
+        batches: Input of `row_columns.loaded`, each.
         counts: Rows in each batch.
-        extras: The rows hold more than threads: the reference, its key in the metadata and the id.
-        serial: A number no other dataset of this process has or had.
+        extras: The rows contain more than threads: the reference, its key in the metadata and the id.
+        serial: A number that is unique among all datasets of this process.
     """
 
     batches: tuple[bytes, ...]
@@ -77,7 +77,7 @@ class Stream:
 def packed_ranges(
     encode: Callable[[int, int], bytes], rows: int, *, most_bytes: int, extras: bool = False
 ) -> Packed | None:
-    """Encode a dataset in batches; None where it takes more bytes than it may.
+    """Encode a dataset in batches; None if it exceeds the maximum size.
 
     Args:
         encode: As in `Stream`.
@@ -97,15 +97,15 @@ def packed_ranges(
 
 
 def _batches(encode: Callable[[int, int], bytes], rows: int, batch_rows: int) -> Iterator[tuple[bytes, int]]:
-    """All rows in batches of so many at most, with how many each holds."""
+    """All rows in batches of the maximum size, with the number of rows of each."""
     for start in range(0, rows, batch_rows):
         yield from _encoded(encode, start, min(start + batch_rows, rows))
 
 
 def _encoded(encode: Callable[[int, int], bytes], start: int, stop: int) -> Iterator[tuple[bytes, int]]:
-    """Rows in parts that take at most `BATCH_BYTES` each, or hold one row, with how many each holds.
+    """Rows in parts that take at most `BATCH_BYTES` each, or have one row, with the number of rows of each.
 
-    By halves until they fit: rows differ in size, so no number of rows would do.
+    By halving until they fit: rows differ in size, so a fixed number of rows would not work.
     """
     data = encode(start, stop)
     if len(data) <= BATCH_BYTES or stop - start == 1:
@@ -122,13 +122,13 @@ def pack(
     """Encode threads, or their wire tuples, in batches.
 
     Args:
-        threads: Threads in row order; metadata must be plain values (what JSON knows, plus bytes). Wire
-            tuples come from this side and are not looked at.
-        batch_rows: Most rows a batch.
+        threads: Threads in row order; metadata must be plain values (JSON types, plus bytes). Wire
+            tuples are from the package and are not checked.
+        batch_rows: Maximum rows per batch.
         extras: As in `Packed`.
 
     Raises:
-        TypeError: A thread holds a value that `marshal` does not know; the row is named.
+        TypeError: A thread contains a value that `marshal` does not support; the row is named.
     """
     wires = [_wire(row, index) for index, row in enumerate(threads)]
     parts = list(_batches(lambda start, stop: marshal.dumps(wires[start:stop]), len(wires), batch_rows))
@@ -145,7 +145,7 @@ def _wire(row: StringThread | Sequence[Any], index: int) -> Sequence[Any]:
 
 
 def _check_plain(value: Any, index: int) -> None:
-    """Refuse what `marshal` would refuse, and what it would quietly turn into bytes, such as numpy numbers."""
+    """Refuse what `marshal` would refuse, and what it would silently convert to bytes, such as numpy numbers."""
     kind = type(value)
     if kind in (list, tuple):
         for item in value:
@@ -156,6 +156,6 @@ def _check_plain(value: Any, index: int) -> None:
             _check_plain(item, index)
     elif kind not in _PLAIN:
         raise TypeError(
-            f"row {index} holds a {kind.__module__}.{kind.__qualname__}, which is not plain data "
+            f"row {index} contains a {kind.__module__}.{kind.__qualname__}, which is not plain data "
             "(text, number, list, dict)"
         )

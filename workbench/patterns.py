@@ -1,8 +1,8 @@
 r"""Regular expressions whose every search has a time limit.
 
-A pattern that backtracks without end makes one row fail, never the run. The engine is the `regex` package, whose
-searches can be stopped; a pattern counts as valid only if Python's own `re` reads it too, or, for
-patterns of .NET (Umbraco's), after their named groups are spelled Python's way.
+A pattern that backtracks without end fails one row, never the run. The engine is the `regex` package, whose
+searches can be stopped; a pattern counts as valid only if Python's own `re` accepts it too, or, for
+patterns of .NET (Umbraco's), after their named groups are converted to Python's syntax.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from typing import Any
 __all__ = ["SECONDS", "Pattern", "PatternError", "dotnet_spelling", "python_spelling"]
 
 SECONDS = 1.0
-"""Time for one search. Umbraco allows 5 s, the sandbox 1 s a row; one second is thousands of honest searches."""
+"""Seconds for one search. Umbraco allows 5 s, the sandbox 1 s per row; reasonable searches take milliseconds."""
 
 
 class PatternError(ValueError):
-    """A pattern that cannot be read; the message starts "Invalid regex pattern: "."""
+    """An invalid pattern; the message starts with "Invalid regex pattern: "."""
 
 
 @dataclass(frozen=True)
 class Pattern:
-    """A pattern and how to read it.
+    """A pattern and how to match it.
 
     Attributes:
         text: The pattern.
@@ -36,7 +36,7 @@ class Pattern:
         timeout: Time limit of one search.
 
     Raises:
-        PatternError: When it is first used, if it cannot be read.
+        PatternError: When it is first used, if it is invalid.
     """
 
     text: str
@@ -54,8 +54,8 @@ class Pattern:
         return self._timed("search", text)
 
     def findall(self, text: str) -> list[Any]:
-        """Every match, as `re.findall` gives them. Raises as `search`."""
-        # Where a group is repeated the engine wraps the one group of a match in a tuple; `re` does not.
+        """Every match, as `re.findall` returns them. Raises as `search`."""
+        # If a group is repeated the engine wraps the one group of a match in a tuple; `re` does not.
         matches = self._timed("findall", text)
         return [match[0] if isinstance(match, tuple) and len(match) == 1 else match for match in matches]
 
@@ -66,7 +66,7 @@ class Pattern:
     def _timed(self, method: str, text: str) -> Any:
         rule = _compiled(self.text, self.ignore_case, self.multiline)
         try:
-            # concurrent: other threads, the notebook's among them, go on meanwhile.
+            # concurrent: other threads, including the notebook's, continue meanwhile.
             return getattr(rule, method)(text, timeout=self.timeout, concurrent=True)
         except TimeoutError:
             raise TimeoutError(
@@ -75,17 +75,17 @@ class Pattern:
 
 
 def python_spelling(pattern: str) -> str:
-    r"""A .NET pattern, Python's way: `(?<name>` becomes `(?P<name>`, `\k<name>` `(?P=name)`, `\z` `\Z`."""
+    r"""A .NET pattern in Python's syntax: `(?<name>` becomes `(?P<name>`, `\k<name>` `(?P=name)`, `\z` `\Z`."""
     pattern = re.sub(r"(?<!\\)((?:\\\\)*)\\([zZ])", _ending, pattern)
     renamed = re.sub(r"(?<!\\)((?:\\\\)*)\(\?(?:<([A-Za-z_]\w*)>|'([A-Za-z_]\w*)')", _group_name, pattern)
     return re.sub(r"(?<!\\)((?:\\\\)*)\\k(?:<(\w+)>|'(\w+)')", r"\1(?P=\2\3)", renamed)
 
 
 def dotnet_spelling(pattern: str) -> str:
-    """A Python pattern as .NET writes it: the other way round from `python_spelling`.
+    """A Python pattern in .NET's syntax: the inverse of `python_spelling`.
 
     Raises:
-        PatternError: It sets a flag that .NET does not know: a, u or L.
+        PatternError: It sets a flag that .NET does not support: a, u or L.
     """
     if flags := re.search(r"(?<!\\)(?:\\\\)*\(\?([a-zA-Z]*[auL][a-zA-Z]*)(?:-[a-zA-Z]+)?[:)]", pattern):
         raise PatternError(f"Invalid regex pattern: .NET has no flags like those of (?{flags[1]})")
@@ -95,7 +95,7 @@ def dotnet_spelling(pattern: str) -> str:
 
 
 def _ending(match: re.Match[str]) -> str:
-    # .NET's \Z stands before a last line feed too; its \z is Python's \Z.
+    # .NET's \Z also matches before a last line feed; its \z is Python's \Z.
     return match[1] + (r"\Z" if match[2] == "z" else r"(?=\n?\Z)")
 
 
@@ -103,13 +103,13 @@ def _group_name(match: re.Match[str]) -> str:
     return f"{match[1]}(?P<{match[2] or match[3]}>"
 
 
-# The engine's \w, \s and \b are not those of `re`: marks are letters to it, U+001C to U+001F no spaces.
+# The engine's \w, \s and \b differ from those of `re`: it counts marks as letters, and U+001C to U+001F not as spaces.
 _WORD = r"_\p{L}\p{N}"
 _NO_WORD = r"\p{M}\p{S}\p{Z}\p{C}\p{Pd}\p{Ps}\p{Pe}\p{Pi}\p{Pf}\p{Po}\u203f\u2040\u2054\ufe33\ufe34\ufe4d-\ufe4f\uff3f"
 _SPACE = r"\x1c-\x1f\s"
 _NO_SPACE = r"\p{L}\p{M}\p{N}\p{P}\p{S}\p{Cf}\p{Co}\p{Cs}\p{Cn}\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f"
 _SETS = {r"\w": _WORD, r"\W": _NO_WORD, r"\s": _SPACE, r"\S": _NO_SPACE}
-# Before Python 3.14 `re` finds no \B in an empty text.
+# Before Python 3.14 `re` matches no \B in an empty text.
 _NOT_IN_NOTHING = r"(?!\A\Z)" if sys.version_info < (3, 14) else ""
 _EDGES = {
     r"\b": f"(?:(?<=[{_WORD}])(?![{_WORD}])|(?<![{_WORD}])(?=[{_WORD}]))",
@@ -128,16 +128,16 @@ _PART = re.compile(
     r"""|.""",
     re.DOTALL,
 )
-"""The parts of a pattern as `re` reads them; `note` is one only where the flag x holds."""
+"""The parts of a pattern as `re` reads them; `note` is one only if the flag x is set."""
 _MAX_LENGTH, _MAX_STEPS = 100_000, 200_000
 _ASCII_FLAG = re.compile(r"\(\?[a-zA-Z]*a")
 
 
 def _engine_spelling(pattern: str) -> str:
-    r"""The pattern such that the engine finds what `re` finds.
+    r"""The pattern converted such that the engine finds the same matches as `re`.
 
-    The engine reads more than `re` does: `(?:cat){e<=1}` as a search with errors, `[[:alpha:]]` as a class of letters.
-    To `re` these are plain characters, so they are escaped. \w, \s and \b are spelled out.
+    The engine's syntax is larger than that of `re`: `(?:cat){e<=1}` is a search with errors, `[[:alpha:]]` a class of letters.
+    In `re` these are plain characters, so they are escaped. \w, \s and \b are written out.
     """
     ascii_only, verbose = bool(_ASCII_FLAG.search(pattern)), [False]
     return "".join(_spelled(part, ascii_only, verbose) for part in _parts(pattern, verbose))
@@ -150,12 +150,12 @@ def _parts(pattern: str, verbose: list[bool]) -> Iterator[re.Match[str]]:
         assert part is not None  # the last alternative of _PART is any character
         at = part.end()
         if part.lastgroup == "note" and not verbose[-1]:
-            at = part.start() + 1  # outside verbose mode # starts no comment: go on right after it
+            at = part.start() + 1  # outside verbose mode # starts no comment: continue right after it
         yield part
 
 
 def _spelled(part: re.Match[str], ascii_only: bool, verbose: list[bool]) -> str:
-    """One part for the engine; `verbose` is a stack, whether the flag x holds in each open group."""
+    """One part for the engine; `verbose` is a stack, whether the flag x is set in each open group."""
     text, kind = part[0], part.lastgroup
     if kind == "note":
         return text if verbose[-1] else text[0]
@@ -195,7 +195,7 @@ def _spelled_set(text: str, ascii_only: bool) -> str:
 
 
 def _steps(pattern: str) -> int:
-    """How long a pattern is once its counts are written out, which is what the engine does with `(a{9}){9}`."""
+    """Length of a pattern after expanding its counts, which the engine does with `(a{9}){9}`."""
     sizes, last = [0], 0
     for token in _TOKEN.finditer(pattern):
         if token[0] == "(":
@@ -211,11 +211,11 @@ def _steps(pattern: str) -> int:
 
 
 def _check_size(pattern: str) -> None:
-    """Refuse what would take minutes or all memory to compile, which no time limit stops."""
+    """Refuse patterns that would take minutes or all memory to compile, which no time limit stops."""
     if len(pattern) > _MAX_LENGTH:
         raise PatternError(f"Invalid regex pattern: longer than {_MAX_LENGTH:,} characters")
     if _steps(pattern) > _MAX_STEPS:
-        raise PatternError(f"Invalid regex pattern: its counts stand for more than {_MAX_STEPS:,} steps")
+        raise PatternError(f"Invalid regex pattern: its counts expand to more than {_MAX_STEPS:,} steps")
 
 
 @lru_cache(maxsize=512)
@@ -227,7 +227,7 @@ def _compiled(text: str, ignore_case: bool, multiline: bool) -> Any:
         _check_size(text)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", FutureWarning)  # [[a] may one day be a set in a set to `re`
-            # Only to ask whether Python's own engine can read it.
+            # Only to check whether Python's own engine accepts it.
             re.compile(text, flags)
         return regex.compile(_engine_spelling(text), int(flags))
     except (re.error, regex.error, RecursionError, OverflowError) as error:

@@ -1,4 +1,4 @@
-"""The progress of a run: a value for callers, and a bar for people."""
+"""The progress of a run: a value for callers, and a progress bar for users."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ class Progress:
     """The state of a run at one moment.
 
     Attributes:
-        grader: Whose rows are being graded.
+        grader: The current grader.
         done: Rows with a verdict, over all graders.
         failed: Rows among them without a score because of an error.
         total: Rows times graders, over all repeats.
-        seconds: Since the run began.
-        money: US dollars that judges have cost so far, as far as known.
-        tokens: Tokens they have taken.
-        kept: Answers that came out of a store.
-        waiting: Questions that wait because a judge's server is full, or restarts.
-        rows: Rows with a verdict of the grader at work.
-        since: Seconds since it began.
+        seconds: Since the run started.
+        money: US dollars spent by judges so far, as far as known.
+        tokens: Tokens used by judges so far.
+        kept: Cache hits: replies read from a store.
+        waiting: Requests that wait because a judge's server is overloaded, or restarts.
+        rows: Rows with a verdict of the current grader.
+        since: Seconds since it started.
     """
 
     grader: str
@@ -45,14 +45,14 @@ class Progress:
 
     @property
     def rate(self) -> float:
-        """Rows a second of the grader at work; of the run before it has any, and 0 at the start."""
+        """Rows per second of the current grader; of the run before it has any, and 0 at the start."""
         if self.rows and self.since > 0:
             return self.rows / self.since
         return self.done / self.seconds if self.seconds > 0 else 0.0
 
     @property
     def seconds_left(self) -> float | None:
-        """At this rate, for the graders to come as well; None while nothing is known."""
+        """Remaining seconds at this rate, including the remaining graders; None while unknown."""
         return (self.total - self.done) / self.rate if self.rate > 0 else None
 
 
@@ -62,7 +62,7 @@ OnProgress = Callable[[Progress], object]
 class Bar:
     """A progress bar: text in a terminal, ipywidgets in a notebook, with rate, errors and time left.
 
-    Nothing is drawn where there is neither a notebook nor a terminal.
+    Nothing is drawn without a notebook or a terminal.
 
     Args:
         total: Rows times graders.
@@ -79,7 +79,7 @@ class Bar:
         return self
 
     def __call__(self, progress: Progress) -> None:
-        """Show a moment."""
+        """Show the current state."""
         if self._bar is not None:
             self._bar.set_description(one_line(progress.grader, 40), refresh=False)
             self._bar.set_postfix(_counts(progress), refresh=False)
@@ -93,7 +93,7 @@ class Bar:
 
 
 def _counts(progress: Progress) -> dict[str, Any]:
-    """The counts shown after the bar: errors always, money once some was spent."""
+    """The counts shown after the bar: errors always, money if any was spent."""
     spent = {"cost": f"${progress.money:.4f}"} if progress.money else {}
     from_store = {"kept": progress.kept} if progress.kept else {}
     waiting = {"waiting for the server": progress.waiting} if progress.waiting else {}
@@ -103,8 +103,8 @@ def _counts(progress: Progress) -> dict[str, Any]:
 def _new_bar(total: int) -> Any:
     from tqdm.auto import tqdm
 
-    # Rows come in batches, so only the rate over the whole run says something.
-    # None: tqdm looks whether the stream is a terminal; a kernel's stream is none, and has a better bar.
+    # Rows arrive in batches, so only the rate over the whole run is meaningful.
+    # None: tqdm checks whether the stream is a terminal; a kernel's stream is not, and has a better bar.
     hidden = False if _in_kernel() else None
     return tqdm(total=total, unit=" rows", smoothing=0, mininterval=0.1, disable=hidden, dynamic_ncols=True)
 

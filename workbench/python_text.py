@@ -1,4 +1,4 @@
-"""Trees of Python text, read where several threads read at once."""
+"""Syntax trees of Python text, safe to build in several threads concurrently."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from typing import TypeVar
 __all__ = ["parse", "parse_expression"]
 
 Tree = TypeVar("Tree")
-# Each try is undone by another thread only if that one begins or ends a tree in the same moment.
+# An attempt fails only if another thread starts or ends a tree in the same moment.
 _TRIES = 20
 
 
 def parse(text: str) -> ast.Module:
-    """The tree of a module, as `ast.parse` gives it.
+    """The tree of a module, as returned by `ast.parse`.
 
     Raises:
         SyntaxError: The text is not Python.
-        ValueError: It holds a null character.
+        ValueError: It contains a null character.
         RecursionError, MemoryError: It is nested too deeply.
     """
     return _uninterrupted(lambda: ast.parse(text))
@@ -30,11 +30,11 @@ def parse_expression(text: str) -> ast.Expression:
 
 
 def _uninterrupted(read: Callable[[], Tree]) -> Tree:
-    """Read again where Python mixed this tree up with one that was made in the meantime.
+    """Retry if Python mixed this tree up with one that was built concurrently.
 
-    Up to Python 3.11.7 and 3.12.2 all threads count the depth of their trees in one place, so that a collection of
-    garbage in the midst of one, which lets another thread or a finalizer make a tree, ends in a SystemError
-    (https://github.com/python/cpython/issues/106905). Nothing is wrong with the text then.
+    Up to Python 3.11.7 and 3.12.2 all threads share one depth counter for their trees. A garbage collection during
+    parsing, which lets another thread or a finalizer build a tree, then ends in a SystemError
+    (https://github.com/python/cpython/issues/106905), although the text is valid.
     """
     for _ in range(_TRIES - 1):
         try:

@@ -1,6 +1,6 @@
-"""Rows on their way to the sandbox: whole columns in, conversations out.
+"""Encoding of rows for the sandbox: whole columns in, conversations out.
 
-The host encodes columns, which costs a tenth of encoding rows, and the worker makes rows of them. `marshal` is safe in
+The host encodes columns, which costs a tenth of encoding rows, and the worker builds rows from them. `marshal` is safe in
 this direction only: the host writes, the worker reads. Standard library only; the worker loads this file by its path.
 """
 
@@ -45,22 +45,22 @@ REFERENCE_NAMES = (
     "answers",
     "reward_model",
 )
-"""Column names that samples take for the reference; a row's metadata holds it under its column's name."""
+"""Column names that samples recognise as the reference; a row's metadata contains it under its column's name."""
 
 _MOST_KEYS = 200
-"""Columns up to which the code that makes dicts of them is written out."""
+"""Maximum number of columns for which the code that builds dicts of them is written out."""
 
 Column = Any
-"""One column of a batch: a list of plain values, or what `text_column` makes."""
+"""One column of a batch: a list of plain values, or the result of `text_column`."""
 
 
 def text_column(data: Any, offsets: Any, missing: Sequence[int]) -> Column:
     """A column of text as UTF-8 in one piece.
 
     Args:
-        data: The bytes of all cells, one behind the other.
-        offsets: Where each cell begins, and where the last one ends: 64-bit integers (n + 1,) as bytes.
-        missing: Places of the cells that are None.
+        data: The bytes of all cells, concatenated.
+        offsets: Start of each cell, and the end of the last one: 64-bit integers (n + 1,) as bytes.
+        missing: Indices of the cells that are None.
     """
     return (data, offsets, list(missing))
 
@@ -72,7 +72,7 @@ def cells(column: Column) -> list[Any]:
     data, offsets, missing = column
     places = memoryview(offsets).cast("q").tolist()
     if data.isascii():
-        # Then a character is a byte, and cutting text is cheaper than decoding pieces.
+        # Then a character is a byte, and slicing text is cheaper than decoding pieces.
         text = data.decode("ascii")
         values: list[Any] = [text[start:stop] for start, stop in pairwise(places)]
     else:
@@ -94,25 +94,25 @@ def dumped(
     """A batch of rows as bytes.
 
     Args:
-        rows: How many.
-        turns: Pairs of a role and a column, of which each row gets a turn where its cell is not None, as a tuple; or the
+        rows: Number of rows.
+        turns: Pairs of a role and a column, as a tuple: each row gets a turn unless its cell is None; or the
             turns of each row, as a list.
-        metadata: Pairs of a key and a column, as a tuple; or a dict a row, as a list.
-        rest: Place to (tool calls, tools, answered calls), for the rows that have any.
-        empty: Places of rows that cannot be read: their conversation is empty.
+        metadata: Pairs of a key and a column, as a tuple; or one dict per row, as a list.
+        rest: Index to (tool calls, tools, tool results), for the rows that have any.
+        empty: Indices of unreadable rows: their conversation is empty.
         extras: For graders that take more than a thread: the column of the reference, the references and the ids.
     """
     return marshal.dumps((rows, turns, metadata, rest or {}, list(empty), extras))
 
 
 class Batch:
-    """Rows as columns, which are decoded, and put together to conversations or metadata, when somebody asks for one.
+    """Rows as columns, which are decoded and combined to conversations or metadata on demand.
 
     Args:
-        data: What `dumped` made.
+        data: The result of `dumped`.
 
     Attributes:
-        whole: Row to its wire tuple, for the rows that are more than turns and metadata, or nothing.
+        whole: Row to its wire tuple, for the rows that have more, or less, than turns and metadata.
     """
 
     __slots__ = ("_answers", "_metadata", "_parts", "_rows", "_turns", "whole")
@@ -143,7 +143,7 @@ class Batch:
 
     @property
     def asked(self) -> frozenset[str]:
-        """The attributes that were asked for."""
+        """The attributes that were used before."""
         return frozenset(self._parts)
 
     def part(self, row: int, name: str) -> Any:
@@ -168,7 +168,7 @@ def loaded(data: Any) -> list[tuple[Any, ...]]:
     """The rows of a batch as wire tuples, see `StringThread.to_wire`; with extras three values longer.
 
     Args:
-        data: What `dumped` made, or a list of wire tuples in `marshal`.
+        data: The result of `dumped`, or a list of wire tuples in `marshal`.
     """
     batch = marshal.loads(data)  # noqa: S302 (written by the host)
     if type(batch) is list:
@@ -184,14 +184,14 @@ def loaded(data: Any) -> list[tuple[Any, ...]]:
 
 
 def turns_of(turns: Any, rows: int) -> list[Any]:
-    """The turns of each row out of `dumped`'s `turns`."""
+    """The turns of each row from `dumped`'s `turns`."""
     if type(turns) is list:
         return turns
     roles, columns = [role for role, _ in turns], [cells(column) for _, column in turns]
     if not roles:
         return [[] for _ in range(rows)]
     if not any(None in column for column in columns):
-        if len(roles) == 2:  # nearly always, and half the time of the general way
+        if len(roles) == 2:  # the most common case, twice as fast as the general one
             first, second = roles
             return [[(first, one), (second, other)] for one, other in zip(*columns, strict=True)]
         return [list(zip(roles, row, strict=True)) for row in zip(*columns, strict=True)]
@@ -211,10 +211,10 @@ def _metadata(metadata: Any, rows: int) -> Iterable[dict[str, Any]]:
 
 
 def dicts(keys: tuple[str, ...], columns: Sequence[Sequence[Any]]) -> list[dict[str, Any]]:
-    """A dict for each row out of columns.
+    """A dict for each row from columns.
 
     Args:
-        keys: One a column, at least one.
+        keys: One per column, at least one.
         columns: Cells, (n,) each.
     """
     if len(keys) > _MOST_KEYS or len(set(keys)) < len(keys):
@@ -224,11 +224,11 @@ def dicts(keys: tuple[str, ...], columns: Sequence[Sequence[Any]]) -> list[dict[
 
 @cache
 def _dict_maker(count: int) -> Any:
-    """A function from so many keys and their columns to dicts: written out, which takes a sixth of `dict(zip(...))`."""
+    """A function from this number of keys and columns to dicts: generated code takes a sixth of `dict(zip(...))`."""
     keys, cells_of_row = ([f"{letter}{place}" for place in range(count)] for letter in "kc")
     pairs = ", ".join(f"{key}: {cell}" for key, cell in zip(keys, cells_of_row, strict=True))
     row = ", ".join(cells_of_row)
-    # Of numbered names alone: nothing of a dataset is in this text.
+    # Of numbered names only: this text contains nothing of a dataset.
     return eval(f"lambda {', '.join(keys)}, columns: [{{{pairs}}} for {row}, in zip(*columns, strict=True)]")  # noqa: S307
 
 
@@ -254,12 +254,12 @@ def row_wire(thread: Any, reference: Any, name: str, column: str = "") -> tuple[
 
 
 def metadata_key(metadata: Any, reference: Any, column: str = "") -> str:
-    """The metadata key that holds the reference, "" where none does.
+    """The metadata key of the reference, "" if there is none.
 
     Args:
         metadata: A row's metadata.
         reference: Its reference.
-        column: The column of the references; by default whichever of `REFERENCE_NAMES` holds the value.
+        column: The column of the references; by default the one of `REFERENCE_NAMES` with this value.
     """
     if not isinstance(metadata, dict):
         return ""

@@ -1,4 +1,4 @@
-"""Notes of rows, such as reasons: written out where each has its own, and by rule where many rows share one."""
+"""Notes of rows, such as reasons: stored individually, or by rule if many rows share one."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 
 class _Stretch(NamedTuple, Generic[T]):
-    """The notes of a stretch of rows, as whole numbers of which each stands for a note; negative for no note."""
+    """The notes of a range of rows, as integer codes, each of which represents a note; negative for no note."""
 
     first: int
     codes: NDArray[Any]
@@ -28,7 +28,7 @@ class _Items(ItemsView[int, T]):
     _mapping: RowNotes[T]
 
     def __iter__(self) -> Iterator[tuple[int, T]]:
-        return self._mapping._pairs()  # noqa: SLF001 (a part of it)
+        return self._mapping._pairs()  # noqa: SLF001 (a class of this module)
 
 
 class _Values(ValuesView[T]):
@@ -37,17 +37,17 @@ class _Values(ValuesView[T]):
     _mapping: RowNotes[T]
 
     def __iter__(self) -> Iterator[T]:
-        return (note for _, note in self._mapping._pairs())  # noqa: SLF001 (a part of it)
+        return (note for _, note in self._mapping._pairs())  # noqa: SLF001 (a class of this module)
 
 
 class RowNotes(MutableMapping[int, T]):
-    """Row number to note, ascending; a dict in all but its memory.
+    """Row number to note, ascending; like a dict, with less memory.
 
-    A million reasons that say one of two things take a megabyte here and eighty in a dict. A note that is put for a row
-    by itself stands in the place of its stretch's.
+    A million reasons with two different texts take a megabyte here and eighty in a dict. An individual note of a row
+    overrides that of its range.
 
     Args:
-        notes: Notes to begin with.
+        notes: Initial notes.
     """
 
     def __init__(self, notes: dict[int, T] | None = None) -> None:
@@ -55,18 +55,18 @@ class RowNotes(MutableMapping[int, T]):
         self._stretches: list[_Stretch[T]] = []
 
     def put_stretch(self, first: int, codes: NDArray[Any], note: Callable[[int], T]) -> None:
-        """Give a stretch of rows, none of which has a note, and all of which are behind those of earlier stretches, theirs.
+        """Add the notes of a range of rows, none of which has a note yet, and all of which are after earlier ranges.
 
         Args:
             first: The first row.
-            codes: Whole numbers (m,), negative for a row without a note. Kept, and changed where a row loses its note.
-            note: From a number to the note.
+            codes: Integers (m,), negative for a row without a note. Stored, and changed if a row loses its note.
+            note: From a code to the note.
         """
         if len(codes):
             self._stretches.append(_Stretch(first, codes, note))
 
     def take(self, rows: NDArray[np.intp]) -> RowNotes[T]:
-        """The notes of some rows, numbered anew in this order; notes that many rows share stay shared."""
+        """The notes of some rows, renumbered in this order; notes that many rows share stay shared."""
         taken: RowNotes[T] = RowNotes(self.own(rows))
         if self._stretches and len(rows):
             codes, note = self.shared(rows)
@@ -75,17 +75,17 @@ class RowNotes(MutableMapping[int, T]):
         return taken
 
     def own(self, rows: NDArray[np.intp]) -> dict[int, T]:
-        """The notes that were put for some rows (m,) by themselves, by their places among these."""
+        """The individual notes of some rows (m,), by their indices among these."""
         if not self._own:
             return {}
         place = {int(row): at for at, row in enumerate(rows)}
         return {place[row]: note for row, note in self._own.items() if row in place}
 
     def shared(self, rows: NDArray[np.intp]) -> tuple[NDArray[np.int64], Callable[[int], T]]:
-        """The notes that some rows (m,) share with others, as if they were one stretch.
+        """The notes that some rows (m,) share with others, as if they were one range.
 
         Returns:
-            Codes (m,), negative for a row without one, and from a code to its note; a row's own note goes before it.
+            Codes (m,), negative for a row without one, and from a code to its note; an individual note has priority.
         """
         numbers = np.searchsorted([stretch.first for stretch in self._stretches], rows, side="right") - 1
         order = np.argsort(numbers, kind="stable")
@@ -97,14 +97,14 @@ class RowNotes(MutableMapping[int, T]):
             places = order[start:stop]
             places = places[rows[places] - stretch.first < len(stretch.codes)]
             own = stretch.codes[rows[places] - stretch.first].astype(np.int64)
-            # A code of its own for each pair of a rule and a code.
+            # A separate code for each pair of a rule and a code.
             codes[places] = np.where(own < 0, -1, own * len(rules) + ranks[id(stretch.note)])
         notes = list(rules.values())
         return codes, lambda code: notes[code % len(notes)](code // len(notes))
 
     @classmethod
     def joined(cls, parts: Sequence[tuple[RowNotes[T], int]]) -> RowNotes[T]:
-        """The notes of parts that follow each other, of so many rows each, numbered through."""
+        """The notes of consecutive parts with the given numbers of rows, numbered continuously."""
         whole: RowNotes[T] = cls()
         first = 0
         for notes, count in parts:
@@ -117,7 +117,7 @@ class RowNotes(MutableMapping[int, T]):
         self._stretches += [stretch._replace(first=first + stretch.first) for stretch in notes._stretches]
 
     def copy(self) -> RowNotes[T]:
-        """The same notes, which later changes of these do not touch."""
+        """A copy of the notes, which later changes of these do not affect."""
         twin = RowNotes(self._own)
         twin._stretches = [stretch._replace(codes=stretch.codes.copy()) for stretch in list(self._stretches)]
         return twin
@@ -150,10 +150,10 @@ class RowNotes(MutableMapping[int, T]):
         return True
 
     def _found(self, row: object) -> tuple[_Stretch[T], int]:
-        """The stretch of a row, and the number of its note there.
+        """The range of a row, and the code of its note there.
 
         Raises:
-            KeyError: It has none, or is no whole number.
+            KeyError: It has none, or is not an integer.
         """
         if not isinstance(row, int | np.integer):
             raise KeyError(row)
@@ -175,11 +175,11 @@ class RowNotes(MutableMapping[int, T]):
         return iter(np.union1d(np.concatenate(shared), own).tolist())
 
     def items(self) -> ItemsView[int, T]:
-        """Row numbers and notes; a note that many rows share is made once."""
+        """Row numbers and notes; a note that many rows share is created once."""
         return _Items(self)
 
     def values(self) -> ValuesView[T]:
-        """The notes, ascending by row; a note that many rows share is made once."""
+        """The notes, ascending by row; a note that many rows share is created once."""
         return _Values(self)
 
     def _pairs(self) -> Iterator[tuple[int, T]]:
@@ -193,7 +193,7 @@ class RowNotes(MutableMapping[int, T]):
                 continue
             stretch = self._stretches[at]
             code = int(stretch.codes[row - stretch.first])
-            key = (id(stretch.note), code)  # the same rule for many stretches
+            key = (id(stretch.note), code)  # the same rule for many ranges
             if key not in known:
                 known[key] = stretch.note(code)
             yield row, known[key]
@@ -208,7 +208,7 @@ class RowNotes(MutableMapping[int, T]):
         return bool(self._own) or any((stretch.codes >= 0).any() for stretch in self._stretches)
 
     def __reduce__(self) -> tuple[type[RowNotes[T]], tuple[dict[int, T]]]:
-        """Pickled as each row's note, which takes the room of a dict: a rule can be a function that cannot be pickled."""
+        """Pickled as each row's note, which takes as much memory as a dict: a rule may be a function that cannot be pickled."""
         return RowNotes, (dict(self.items()),)
 
     def __repr__(self) -> str:

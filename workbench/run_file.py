@@ -1,4 +1,4 @@
-"""The file of a run that can go on after a kill: grades are kept there as they come, and the report at the end."""
+"""The file of a run that can be resumed after a kill: grades are stored during the run, and the report at the end."""
 
 from __future__ import annotations
 
@@ -32,32 +32,32 @@ __all__ = ["KeptGrades", "RunFile"]
 _SUFFIX = ".unfinished"
 _VERSION = 1
 _SECONDS, _SHARE = 0.25, 10.0
-"""Time between two writes: so many seconds, and so many times what a write takes, so that little of a run is writing."""
+"""Time between two writes: these seconds, or this multiple of a write's duration, so that little of a run is writing."""
 _MARK = "run"
-"""Under which name a report's file has the run that it is of."""
+"""Metadata key under which a report's file has its run."""
 _AFTER_GRADING = frozenset({"entry.weight", "entry.severity", "entry.on_error", "entry.negate_errors"})
-"""Settings of an entry that no grade hangs on."""
+"""Settings of an entry that no grade depends on."""
 _LEFT = frozenset(
     map(
         ErrorKind,
         ("cancelled", "budget", "store", "sandbox", "judge_server", "judge_unreachable", "judge_key", "judge_limit", "endpoint"),
     )
 )  # fmt: skip
-"""Kinds of failures that leave a run unfinished: the row was not sent, or whatever was to grade it was away."""
+"""Error kinds that leave a run unfinished: the row was not sent, or a required service was unavailable."""
 _GRADED_AGAIN = _LEFT | {ErrorKind.LOAD, ErrorKind.NO_COMPLETION, ErrorKind.SAMPLE}
-"""Kinds of which the next run grades the rows again: of these, too, since modules and data may have been mended."""
+"""Error kinds whose rows the next run grades again: includes these, since modules and data may have been fixed."""
 
 Part = tuple[str | int, ...]
-"""Whose grades: the grader's name, the repeat, then the names of graders inside it."""
+"""Owner of grades: the grader's name, the repeat, then the names of graders inside it."""
 _OF_WHOLE = 2
-"""Length of a part that is no grader inside another."""
+"""Length of a part that is not a grader inside another."""
 
 
 class RunFile:
     """The grades of a run in files: `run.parquet` has the report once the run has ended, `run.parquet.unfinished` has grades before.
 
-    The latter is an SQLite database, to which a thread of its own adds rows by transaction: whenever a run is killed,
-    what had been added is whole.
+    The latter is an SQLite database, to which a separate thread adds rows by transaction: whenever a run is killed,
+    the rows added before are complete.
 
     Args:
         path: Of the report.
@@ -65,7 +65,7 @@ class RunFile:
         fingerprints: Of each grader, by its name: see `workbench.certificates.digests.fingerprint`.
 
     Attributes:
-        notes: What a person should read of it at the end of the run.
+        notes: Notes for the user at the end of the run.
 
     Raises:
         FormatError: The folder is missing or cannot be written.
@@ -89,7 +89,7 @@ class RunFile:
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="workbench-run-file")
         self._writing: Future[None] | None = None
         self._next, self._lock = 0.0, threading.Lock()
-        self._is_left = False  # whether a failure inside a grader may be mended
+        self._is_left = False  # whether a failure inside a grader may have been fixed
         check_writable(self.path)
         require_own_file(self.path, samples)
         self._unfinished = self.path.with_name(self.path.name + _SUFFIX)
@@ -98,7 +98,7 @@ class RunFile:
         is_new = not self._unfinished.exists()
         self._database = self._connected()
         try:
-            # The lock first: a run that ends meanwhile would leave neither its rows nor its report to this one.
+            # The lock first: a run that ends meanwhile would leave this one neither its rows nor its report.
             found = self._mark_or_begin()
             self._read_report()
             if found is not None:
@@ -111,7 +111,7 @@ class RunFile:
             raise
 
     def _read_report(self) -> None:
-        """Take the grades of the report that an earlier run ended with, stopped or not."""
+        """Read the grades of the report of an earlier run, complete or stopped."""
         if not self.path.exists():
             return
         mark = read_marks(self.path).get(_MARK)
@@ -119,11 +119,11 @@ class RunFile:
             self._check(mark, self.path)
         fields = read_settings(self.path, self._samples)
         if mark is None:
-            # A report of `to_parquet`: its rows were compared by their ids, which are their places where they have no others.
+            # A report of `to_parquet`: its rows were compared by their ids, which are their indices if there are no others.
             if "id" not in self._samples.columns:
                 raise ReportError(
-                    "the report does not say which rows it is of", where=str(self.path), found="a file of report.to_parquet(...), and rows without ids",
-                    expected="a file of run(..., resume=...), or rows with a column of ids", hint="give resume= another name to grade all rows anew",
+                    "the report does not identify its rows", where=str(self.path), found="a file of report.to_parquet(...), and rows without ids",
+                    expected="a file of run(..., resume=...), or rows with a column of ids", hint="give resume= another name to grade all rows again",
                 )  # fmt: skip
             known = {
                 name: _of_grades(fields["fingerprints"].get(name, {}))
@@ -136,17 +136,17 @@ class RunFile:
                 self._keep((name, repeat), one)
 
     def _connected(self) -> sqlite3.Connection:
-        try:  # The writer's thread uses it, and nobody at the same time.
+        try:  # The writer's thread uses it, and no other thread at the same time.
             return sqlite3.connect(self._unfinished, timeout=0.0, check_same_thread=False)
         except sqlite3.Error as error:
             raise self._unusable(error) from error
 
     def _mark_or_begin(self) -> dict[str, Any] | None:
-        """Lock the database, and say what run it is of; a new one becomes this run's, and None is returned."""
+        """Lock the database, and return the mark of its run; a new one gets this run's mark, and None is returned."""
         try:
             with self._database as database:
                 database.execute("PRAGMA locking_mode = EXCLUSIVE")
-                database.execute("BEGIN EXCLUSIVE")  # two runs would each grade what the other has not
+                database.execute("BEGIN EXCLUSIVE")  # two runs would grade the same missing rows
                 database.execute("CREATE TABLE IF NOT EXISTS run (mark TEXT NOT NULL)")
                 database.execute(
                     "CREATE TABLE IF NOT EXISTS grades (part TEXT NOT NULL, words TEXT NOT NULL, rows BLOB NOT NULL)"
@@ -164,13 +164,13 @@ class RunFile:
     def _unusable(self, error: Exception) -> ReportError:
         if "locked" in str(error):
             return ReportError(
-                "another run keeps its grades in this file", where=str(self._unfinished), found="a run that goes on",
-                expected="one run a file", hint="wait for it, stop it, or give resume= another name",
+                "file is locked by a running evaluation", where=str(self._unfinished), found="another run",
+                expected="one run per file", hint="wait for it, stop it, or give resume= another name",
             )  # fmt: skip
         return ReportError(
-            "the grades of an unfinished run cannot be kept or read", where=str(self._unfinished),
+            "the grades of an unfinished run cannot be stored or read", where=str(self._unfinished),
             found=str(error) if isinstance(error, sqlite3.Error) else f"a record that cannot be read ({error})",
-            expected="a file of run(..., resume=...)", hint="give resume= another name, or remove the file to grade all rows anew",
+            expected="a file of run(..., resume=...)", hint="give resume= another name, or remove the file to grade all rows again",
         )  # fmt: skip
 
     def _check(self, mark: Mapping[str, Any], path: Path) -> None:
@@ -188,8 +188,8 @@ class RunFile:
         if differences:
             raise ReportError(
                 "the file is of another run", where=str(path), found="; ".join(differences),
-                expected=f"{self._mark['rows']:,} rows and graders as they are now",
-                hint="give resume= another name, or remove it and the file beside it to grade all rows anew",
+                expected=f"{self._mark['rows']:,} rows and unchanged graders",
+                hint="give resume= another name, or remove it and the file next to it to grade all rows again",
             )  # fmt: skip
 
     def _read_unfinished(self) -> None:
@@ -211,7 +211,7 @@ class RunFile:
                 self._keep(part, _without(self._kept[part], ~inside))
 
     def _keep(self, part: Part, grades: Grades) -> None:
-        """Take grades of an earlier run; rows that are to be graded again are missing."""
+        """Read grades of an earlier run; rows that must be graded again are missing."""
         again = np.zeros(len(grades), np.bool_)
         again[[row for row, error in grades.errors.items() if error.kind in _GRADED_AGAIN]] = True
         grades = _without(grades, again)
@@ -219,9 +219,9 @@ class RunFile:
         self._added[part] = grades.codes != MISSING
 
     def _inside(self, part: Part) -> NDArray[np.bool_] | None:
-        """Which rows all graders inside a grader have grades of that stand, (n,); None where there is none inside.
+        """Rows for which all graders inside a grader have final grades, (n,); None if there are none inside.
 
-        A failure that may be mended can count as a number in the whole: such a whole does not stand.
+        A failure that may have been fixed can count as a number in the whole: such a whole is not final.
         """
         inside = [
             own for other, own in self._added.items() if len(other) > len(part) and other[: len(part)] == part
@@ -229,7 +229,7 @@ class RunFile:
         return np.logical_and.reduce(inside) if inside else None
 
     def require_repeats(self, repeats: int) -> None:
-        """Refuse to go on with fewer repeats than the file has: the report at the end would not hold the others.
+        """Refuse to resume with fewer repeats than the file has: the report would lack the others.
 
         Raises:
             ReportError: With the number of repeats.
@@ -242,7 +242,7 @@ class RunFile:
             )  # fmt: skip
 
     def kept_note(self, kept: int, planned: int) -> str:
-        """What a person should know of the grades that were there: how many of all, and how far their rows were compared."""
+        """A note on the existing grades: how many of all, and how far their rows were compared."""
         said = f"{kept:,} of {planned:,} grades were in {self.path}: these rows were not graded again."
         if len(self._samples) <= COMPARED:
             return said
@@ -252,15 +252,15 @@ class RunFile:
 
     @property
     def goes_on(self) -> str:
-        """The note at the end of a run of which rows are left."""
-        return f"The same run with resume={str(self.path)!r} goes on from here."
+        """The note at the end of a run with remaining rows."""
+        return f"Rerun with resume={str(self.path)!r} to continue."
 
     def of(self, grader: str, repeat: int) -> KeptGrades:
         """The grades of one pass of a grader."""
         return KeptGrades(self, (grader, repeat))
 
     def kept(self, part: Part) -> Grades | None:
-        """The grades of earlier runs, in the samples' order; rows to be graded are missing. None where there are none."""
+        """The grades of earlier runs, in the samples' order; rows to be graded are missing. None if there are none."""
         return self._kept.get(part)
 
     def add(
@@ -273,15 +273,15 @@ class RunFile:
         *,
         final: bool,
     ) -> None:
-        """Add grades that are new, on the thread that writes; see `Checkpoint.add`.
+        """Add new grades, on the writer's thread; see `Checkpoint.add`.
 
         Args:
-            part: Whose.
+            part: Their owner.
             rows: The grades' rows among all (m,); None for all.
             grades: All so far (m,).
-            apply: What is kept of them.
-            without: Rows that are not kept.
-            final: They stay as they are: see `Checkpoint.add`.
+            apply: Converts grades before they are stored.
+            without: Rows that are not stored.
+            final: The grades will not change: see `Checkpoint.add`.
         """
         with self._lock:
             is_busy = self._writing is not None and not self._writing.done()
@@ -298,7 +298,7 @@ class RunFile:
             if final and len(part) > _OF_WHOLE:
                 self._is_left |= any(error.kind in _LEFT for error in grades.errors.values())
             new = np.flatnonzero(is_new)
-            if not len(new) and not final:  # the last call tells what is said of all grades together
+            if not len(new) and not final:  # the last call stores information about the whole run
                 return
             numbers = new if rows is None else rows[new]
             added[numbers] = True
@@ -313,16 +313,16 @@ class RunFile:
                     "INSERT INTO grades VALUES (?, ?, ?)",
                     ((json.dumps(part), *record) for record in records(rows, grades)),
                 )
-        except Exception as error:  # noqa: BLE001 (nobody waits for this thread: whatever it is has to be said)
-            if not self.notes:  # the run itself goes on: its report has all grades
-                self.notes.append(f"Grades could not be kept in {self._unfinished}: {error}.")
+        except Exception as error:  # noqa: BLE001 (reported as a note, because no caller waits for this thread)
+            if not self.notes:  # the run itself continues: its report has all grades
+                self.notes.append(f"Grades could not be stored in {self._unfinished}: {error}.")
         self._next = time.monotonic() + max(_SECONDS, _SHARE * (time.monotonic() - begun))
 
     def finish(self, report: Report) -> Report:
-        """Write the report; what is kept beside it goes once no row is left to be graded.
+        """Write the report; the unfinished file is removed once no row remains to be graded.
 
         Returns:
-            The report with notes on the file: whether rows are left, and what could not be written.
+            The report with notes on the file: whether rows remain, and what could not be written.
         """
         self._writer.shutdown(wait=True)
         columns = [one for grades in report.grades.values() for one in (grades.repeats or (grades,))]
@@ -342,7 +342,7 @@ class RunFile:
 
     def _remove(self) -> None:
         with suppress(OSError):
-            self._unfinished.unlink()  # before the lock is given up
+            self._unfinished.unlink()  # before the lock is released
         self._database.close()
 
     def close(self) -> None:
@@ -357,9 +357,9 @@ class KeptGrades:
 
     Attributes:
         file: The run's.
-        part: Whose grades.
-        rows: The rows among all that are graded (m,); None for all.
-        apply: What is kept of grades that are not final yet.
+        part: Owner of the grades.
+        rows: The graded rows among all (m,); None for all.
+        apply: Converts grades that are not final yet before they are stored.
     """
 
     file: RunFile
@@ -368,22 +368,22 @@ class KeptGrades:
     apply: Callable[[Grades], Grades] = lambda grades: grades
 
     def kept(self, n: int) -> Grades:
-        """See `Checkpoint.kept`."""
+        """The grades of earlier runs; rows without one are missing."""
         grades = self.file.kept(self.part)
         if grades is None:
             return Grades.empty(n)
         return grades if self.rows is None else grades.take(self.rows)
 
     def of_rows(self, rows: NDArray[np.intp]) -> KeptGrades:
-        """See `Checkpoint.of_rows`."""
+        """The checkpoint for a run over some of the rows (m,), which it numbers from 0 on."""
         return replace(self, rows=rows if self.rows is None else self.rows[rows])
 
     def of_part(self, name: str) -> KeptGrades:
-        """See `Checkpoint.of_part`."""
+        """The checkpoint for a grader inside this one."""
         return KeptGrades(self.file, (*self.part, name), self.rows)
 
     def applied(self, apply: Callable[[Grades], Grades]) -> KeptGrades:
-        """See `Checkpoint.applied`."""
+        """The checkpoint for grades that are stored after a function was applied to them."""
         return replace(self, apply=apply)
 
     def add(
@@ -393,7 +393,7 @@ class KeptGrades:
         without: Callable[[], Mapping[int, object]] = dict,
         final: bool = False,
     ) -> None:
-        """See `Checkpoint.add`."""
+        """Store the rows graded since the last call, unless that was too recent."""
         self.file.add(self.part, self.rows, grades, self.apply, without, final=final)
 
 

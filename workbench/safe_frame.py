@@ -1,4 +1,4 @@
-"""DataFrames whose text form is safe to print: texts of rows, graders and models reach no terminal as escape sequences."""
+"""DataFrames that are safe to print: texts of rows, graders and models never reach a terminal as escape sequences."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _written(buf: Any, text: str | None) -> str | None:
 
 
 class SafeSeries(pd.Series):
-    """A series whose text form is safe to print; its values stay as they are."""
+    """A series that is safe to print; its values are unchanged."""
 
     @property
     def _constructor(self) -> Any:
@@ -54,7 +54,7 @@ class SafeSeries(pd.Series):
 
 
 class SafeFrame(pd.DataFrame):
-    """A frame whose text form is safe to print, and so is that of every frame and series made of it."""
+    """A frame that is safe to print, like every frame and series derived from it."""
 
     @property
     def _constructor(self) -> Any:

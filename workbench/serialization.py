@@ -1,6 +1,6 @@
-"""A grader as plain data and back, for files and the store, without the fields about origin and trust.
+"""Conversion of a grader to plain data and back, for files and the store, without the fields about origin and trust.
 
-A grader that is read back counts as *imported*: whoever can write the file or the database can write any source into it.
+A grader that is read back counts as *imported*: anyone who can write the file or the database can change its source.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from workbench.sandbox.host.validation import Check, Validation
 __all__ = ["from_record", "is_data_field", "limit_imported", "parts", "record_of", "spec_of"]
 
 _TRUST_FIELDS = frozenset({"trusted_sha256", "imported", "trust"})
-"""Fields about origin and trust, which whoever reads a grader decides anew."""
+"""Fields about origin and trust, which the reader of a grader sets itself."""
 _DATA = frozenset(
     {"agent", "schema", "output_schema", "sampling_params", "examples", "template_variables", "headers"}
 )
-"""Fields that hold a user's data: what looks like a grader in there is not one."""
+"""Fields of user data: an object in there that looks like a grader is not one."""
 
 
 def parts(grader: Grader) -> Iterator[Grader]:
@@ -39,7 +39,7 @@ def parts(grader: Grader) -> Iterator[Grader]:
 
 
 def is_data_field(name: str) -> bool:
-    """Whether a field of a spec holds a user's data, in which nothing is a grader or a source."""
+    """Whether a field of a spec is user data, in which nothing is a grader or a source."""
     return name in _DATA
 
 
@@ -47,14 +47,14 @@ def spec_of(grader: Grader) -> dict[str, Any]:
     """The grader's spec without the fields about origin and trust.
 
     Raises:
-        CaptureError: It cannot be written as data, such as a function of a notebook without source.
+        CaptureError: It cannot be converted to data, such as a function of a notebook without source.
     """
     spec: dict[str, Any] = _without_trust(grader.spec())
     return spec
 
 
 def record_of(grader: Grader) -> dict[str, Any]:
-    """The spec of `spec_of`, with the validation of its source where there is one."""
+    """The spec of `spec_of`, with the validation of its source if there is one."""
     record = spec_of(grader)
     proof = getattr(grader, "validation", None)
     if isinstance(proof, Validation):
@@ -71,7 +71,7 @@ def _without_trust(value: Any) -> Any:
         return [_without_trust(item) for item in value]
     if not isinstance(value, Mapping):
         return value
-    # A source has a hash and no kind; of these fields it holds only the one that says where it came from.
+    # A source has a hash and no kind; of these fields it has only the one about its origin.
     dropped = _TRUST_FIELDS if "kind" in value else {"imported"} if "sha256" in value else set()
     return {
         key: item if key in _DATA else _without_trust(item)
@@ -81,18 +81,18 @@ def _without_trust(value: Any) -> Any:
 
 
 def from_record(record: Mapping[str, Any], *, trust: bool = False, own: bool = False) -> Grader:
-    """The grader of a record, as an imported one. None of its code runs, and its limits are cut; see `limit_imported`.
+    """The grader of a record, as an imported one. None of its code runs, and its limits are capped; see `limit_imported`.
 
     Args:
         record: As from `record_of`.
-        trust: Its sources may run even where the machine cannot confine them.
-        own: This process has just made the record, to see how it would be read: its limits are not cut.
+        trust: Its sources may run even if the machine cannot confine them.
+        own: This process has just created the record, to check how it would be read: its limits are not capped.
 
     Raises:
-        FormatError: Not a dict, a kind that is not registered here, or fields that do not fit.
+        FormatError: It is not a dict, has an unregistered kind, or invalid fields.
     """
     if not isinstance(record, Mapping):
-        raise FormatError("this is no grader", found=type(record).__name__, expected='{"kind": ..., ...}')
+        raise FormatError("this is not a grader", found=type(record).__name__, expected='{"kind": ..., ...}')
     grader = _build({key: value for key, value in record.items() if key != "validation"}, trust=trust)
     if hasattr(grader, "remember") and "validation" in record:
         _attach(grader, record["validation"])
@@ -102,13 +102,13 @@ def from_record(record: Mapping[str, Any], *, trust: bool = False, own: bool = F
 
 
 def limit_imported(grader: Grader) -> None:
-    """Cut the time and memory limits of imported code to the ceilings of its kind, and warn about each cut.
+    """Cap the time and memory limits of imported code at the maximum of its kind, and warn about each cap.
 
-    All readers of imported graders call this: records of files and stores, and all formats. What a user types is not
-    touched: `dataclasses.replace(grader, timeout=...)` raises a limit again.
+    All readers of imported graders call this: records of files and stores, and all formats. Graders that the user
+    defines are not affected: `dataclasses.replace(grader, timeout=...)` raises a limit again.
 
     Args:
-        grader: A grader that was just read. Nothing else refers to it yet, so it is changed in place.
+        grader: A grader that was just read. No other object refers to it yet, so it is changed in place.
     """
     for nested in parts(grader):
         ceilings: Mapping[str, float] = getattr(nested, "ceilings", {})
@@ -121,8 +121,8 @@ def limit_imported(grader: Grader) -> None:
         for name, ceiling in exceeded.items():
             object.__setattr__(nested, name, ceiling)
         warnings.warn(
-            f"grader {clean(nested.name)!r} was read with limits cut: {cuts}. Code that comes from elsewhere may ask for "
-            f"{IMPORTED_SECONDS:g} s and {IMPORTED_MB:,} MiB at most. Next step: where it needs more, say so yourself: "
+            f"grader {clean(nested.name)!r} was read with reduced limits: {cuts}. Imported code may request at most "
+            f"{IMPORTED_SECONDS:g} s and {IMPORTED_MB:,} MiB. Next step: if it needs more, set it explicitly: "
             f"dataclasses.replace(grader, {next(iter(exceeded))}=...)",
             stacklevel=2,
         )
@@ -134,7 +134,7 @@ def _from_elsewhere(grader: Grader) -> bool:
 
 
 def _build(spec: dict[str, Any], *, trust: bool) -> Grader:
-    """The grader of an imported spec, whose fields may have any value and raise any error in the kind's own code."""
+    """The grader of an imported spec, whose fields may have any value and raise any error in the kind's code."""
     try:
         return from_spec(_imported(spec, trust=trust))
     except FormatError:
@@ -145,11 +145,11 @@ def _build(spec: dict[str, Any], *, trust: bool) -> Grader:
         ) from error
     except (AttributeError, TypeError, ValueError, LookupError, ArithmeticError, RecursionError) as error:
         problem = f"{type(error).__name__}: {error}"[:300]
-        raise FormatError("a grader cannot be made from these fields", found=problem) from error
+        raise FormatError("a grader cannot be created from these fields", found=problem) from error
 
 
 def _imported(value: Any, *, trust: bool) -> Any:
-    """A spec in which every source is marked as imported, and trusted by its hash or not."""
+    """A spec in which every source is marked as imported, and trusted by its hash if requested."""
     if isinstance(value, list):
         return [_imported(item, trust=trust) for item in value]
     if not isinstance(value, dict):
@@ -181,11 +181,11 @@ def _service_hash(spec: dict[str, Any]) -> str:
 
 
 _HASHES = {"script": _script_hash, "agent-judge": _tools_hash, "endpoint": _service_hash}
-"""Kinds without a field `source`: how the hash that is trusted or not is computed from their spec."""
+"""Kinds without a field `source`: how the hash for trust is computed from their spec."""
 
 
 def _attach(grader: Any, record: Any) -> None:
-    """Attach a validation to its grader. One for another source text, or one that cannot be read, is dropped."""
+    """Attach a validation to its grader. One for another source text, or an unreadable one, is dropped."""
     try:
         checks = tuple(Check(**{**check, "message": clean(check["message"])}) for check in record["checks"])
         warnings = tuple(map(clean, record["warnings"]))

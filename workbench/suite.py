@@ -1,4 +1,4 @@
-"""Named graders over the same samples: one run, one report, one bar."""
+"""Named graders over the same samples: one run, one report, one progress bar."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ __all__ = ["Suite", "SuiteOutcome", "run"]
 
 
 _SETTINGS = ("combine", "gate", "name", "description")
-"""Fields of a suite beside its entries that say what it does."""
+"""Fields of a suite, in addition to its entries, that affect grading."""
 _OF_RUNS = frozenset(f.name for f in fields(RunSettings))
 """Settings of a run."""
 _OF_OVERVIEWS = _OF_RUNS - {"dataset", "resume"}
@@ -62,12 +62,12 @@ class Suite:
     """Graders that grade the same samples, and optionally a rule that combines their scores into one.
 
     Attributes:
-        entries: At least one; a grader becomes an entry with all settings at their defaults.
-        combine: Makes one grade of each row's grades; the report has it as a grader of its own.
+        entries: At least one; a grader becomes an entry with default settings.
+        combine: Combines each row's grades into one; the report has it as a separate grader.
         gate: Judges a whole run; its verdict is `report.gate`.
         name: Name of the combined column, "combined" by default.
-        description: One sentence for people.
-        certificate: What a file claims of the graders; None without. `certificate.check(suite)` says what no longer holds.
+        description: One sentence for users.
+        certificate: Claims of a file about the graders; None without. `certificate.check(suite)` lists claims that are no longer true.
 
     Raises:
         ValueError: No grader, two with the same name, or a rule or gate that does not fit the entries.
@@ -118,7 +118,7 @@ class Suite:
             (self.gate, Gate, "gate", "SimpleGate(...)"),
         ):
             if value is not None and not isinstance(value, base):
-                raise TypeError(f"a suite takes a {noun} such as {example}, not {value!r}")
+                raise TypeError(f"a suite requires a {noun} such as {example}, not {value!r}")
         if self.combine is not None:
             self.combine.check(self.entries)
             if self.column in names:
@@ -128,7 +128,7 @@ class Suite:
         for metric in self.gate.metrics if self.gate else ():
             if metric not in names:
                 raise ValueError(
-                    f"the gate reads {metric!r}, which is none of the graders {', '.join(names)}"
+                    f"the gate reads {metric!r}, which is not one of the graders {', '.join(names)}"
                 )
 
     @property
@@ -146,17 +146,17 @@ class Suite:
         """The grader of a suite that has only one, such as a suite loaded from a file of one grader.
 
         Raises:
-            AttributeError: There are several; the message says how to get each.
+            AttributeError: There are several; the message explains how to get each.
         """
         if len(self.entries) > 1:
             names = ", ".join(f"suite[{entry.name!r}]" for entry in self.entries)
             raise AttributeError(
-                f"a suite of {len(self.entries)} graders has no one grader; take suite[0], or by name: {names}"
+                f"a suite of {len(self.entries)} graders has no single grader; take suite[0], or by name: {names}"
             )
         return self.entries[0].grader
 
     def __repr__(self) -> str:
-        """The call that makes it, and how to get the grader where there is only one."""
+        """The call that creates it, and how to get the grader if there is only one."""
         items = [entry.grader if entry == Entry(entry.grader) else entry for entry in self.entries]
         changed = {name: value for name in _SETTINGS if (value := getattr(self, name))}
         parts = [repr(items), *(f"{name}={value!r}" for name, value in changed.items())]
@@ -181,8 +181,8 @@ class Suite:
         """A grader by its position or its entry's name.
 
         Raises:
-            KeyError: No such name.
-            IndexError: No such position.
+            KeyError: The name is unknown.
+            IndexError: The position is out of range.
         """
         if isinstance(index, int):
             return self.graders[index]
@@ -196,7 +196,7 @@ class Suite:
         return background.run(self.grade(as_sample(sample)))
 
     async def grade(self, sample: Sample | StringThread) -> SuiteOutcome:
-        """The same inside async code: one sample with every grader concurrently."""
+        """Grade one sample with every grader concurrently, in async code."""
         item = as_sample(sample)
         grades = await asyncio.gather(*(entry.grade(item) for entry in self.entries))
         pairs = list(zip(self.entries, grades, strict=True))
@@ -206,7 +206,7 @@ class Suite:
         columns = {entry.name: grades_of_one(grade) for entry, grade in pairs}
         return SuiteOutcome(parts, combine(self.entries, columns, self.combine)[0])
 
-    def run(  # noqa: PLR0913 (the one call that people write: every setting by its name)
+    def run(  # noqa: PLR0913 (the main call of users: every setting by its name)
         self,
         samples: Any,
         *,
@@ -223,41 +223,42 @@ class Suite:
     ) -> Report:
         """Grade every sample with every grader.
 
-        An Interrupt (Ctrl-C, or the stop button) ends the run early and returns the report of what was
-        graded; the rest is failed as *cancelled*, never zero.
+        An interrupt (Ctrl-C, or the stop button) ends the run early and returns the report of what was
+        graded; the remaining rows are failed as *cancelled*, never zero.
 
         Args:
             samples: `Samples`, a DataFrame, a list of dicts, or a path.
             progress: True for a bar, False for none, or a function that is called with a `Progress` on the calling
-                thread, ten times a second at most and at the end. Where it returns False the run stops as after an
-                Interrupt. Notes on the run are printed at its end, except with False; `report.notes` always has them.
-            workers: Sandbox processes; all cores but one by default.
+                thread, at most ten times per second and at the end. If it returns False the run stops as after an
+                interrupt. Notes on the run are printed at its end, except with False; `report.notes` always has them.
+            workers: Sandbox processes; by default all cores except one.
             preset: Preset of the report's diagnostics, see `Report`.
             labels: True (known good), False (known bad) or None for each row, or the name of a column of these. With
                 labels a *saturated* grader can be shown to be too lenient or too strict.
-            budget: The most that judges may spend: a `Budget`, or a number of US dollars. Rows that it does not
+            budget: The maximum that judges may spend: a `Budget`, or a number of US dollars. Rows that it does not
                 cover are failed as *budget*.
-            store: A `Store`, or the address of one (see `open_store`): judges' answers are saved there as they
-                arrive, and no question is asked twice. The run's summary is saved too.
-            repeats: How often every row is graded by judges, endpoints, and functions and scripts of your own, in
-                another order each time; the report then says how far they agree with themselves. A stored answer
-                is no repeat: each has its own. The workbench's own rules give the same grade always, and give it once.
-            reduce: The grade that the report has of a row: that of the "first" repeat, the "mean" or "median" of the
+            store: A `Store`, or the address of one (see `open_store`): judge replies are saved there when they
+                arrive, and no request is sent twice. The run's summary is saved too.
+            repeats: How often every row is graded by judges, endpoints, and user functions and scripts, in
+                another order each time; the report then measures how far they agree with themselves. A stored reply
+                is not reused for another repeat. The workbench's rules are deterministic and grade each row once.
+            reduce: The report's grade of a row: that of the "first" repeat, the "mean" or "median" of the
                 scores, or the "majority" of the verdicts; see `workbench.graders.repeats.reduce_repeats`.
-            dataset: What the store calls the samples, beside the run's summary.
-            resume: A file such as "run.parquet", in which the report is at the end, as `Report.to_parquet` writes it.
-                Grades are kept beside it as they come, in "run.parquet.unfinished". Where an earlier run of the same
-                graders over the same rows was stopped or killed, this one goes on: no row is graded again that has a
-                grade there. Rows that failed for a reason that may be gone (stopped, budget spent, a server out of
-                reach, a sandbox that did not start, a row that could not be read) are graded again.
+            dataset: Name of the samples in the store, saved with the run's summary.
+            resume: A file such as "run.parquet", which contains the report at the end, as written by
+                `Report.to_parquet`. During the run grades are stored next to it, in "run.parquet.unfinished". If an
+                earlier run of the same graders over the same rows was stopped or killed, this one resumes it: rows with
+                a stored grade are not graded again. Rows that failed for a possibly temporary reason (stopped, budget
+                exhausted, a server out of reach, a sandbox that did not start, a row that could not be read) are graded
+                again.
 
         Raises:
             FormatError: The folder of `resume` is missing or cannot be written.
             SamplesError: The samples cannot be read.
-            IsolationError: Imported source where the machine cannot confine it.
+            IsolationError: Imported source, and the machine cannot confine it.
             StoreError: The store cannot be opened.
             BudgetError: A budget in money, and a judge's model without a price.
-            ReportError: Fewer than one worker or repeat, or no such way to reduce; `resume` is the file of another run,
+            ReportError: Fewer than one worker or repeat, or an unknown reducer; `resume` is the file of another run,
                 of none, or in use.
         """
         settings = RunSettings(workers, preset, labels, budget, store, repeats, reduce, dataset, resume)
@@ -273,16 +274,16 @@ class Suite:
         ended: Callable[[Job[Report]], object] | None = None,
         **settings: Any,
     ) -> Job[Report]:
-        """Start a run in the background and return at once: `job.progress`, `job.cancel()`, `await job`.
+        """Start a run in the background and return immediately: `job.progress`, `job.cancel()`, `await job`.
 
         Args:
             samples: As in `run`.
-            progress: Called with each `Progress` on the job's thread; where it returns False the run stops.
+            progress: Called with each `Progress` on the job's thread; if it returns False the run stops.
             ended: Called with the job when it is over, on the job's thread.
             settings: `workers`, `preset`, `labels`, `budget`, `store`, `repeats`, `reduce`, `dataset` and `resume`, as in `run`.
 
         Raises:
-            TypeError: Another setting. Errors of `run` are raised by `job.report()`.
+            TypeError: An unknown setting. Errors of `run` are raised by `job.report()`.
         """
         _require_settings(settings, _OF_RUNS, "start", "run")
         return Job(
@@ -298,16 +299,16 @@ class Suite:
         workers: int | None = 1,
         store: str | None = None,
     ) -> BatchGrader:
-        """A plain function that adds grades to batches of rows, for engines with a cluster of their own.
+        """A plain function that adds grades to batches of rows, for engines with their own cluster.
 
-        Ray Data's `Dataset.map_batches`, Spark's `DataFrame.mapInPandas` and Dask's `map_partitions` take it; so does a loop
-        over the batches of a file. It pickles as plain data, keys apart: each process reads its own environment. What a
-        judge's client limits, such as `concurrency`, it limits in each process.
+        Ray Data's `Dataset.map_batches`, Spark's `DataFrame.mapInPandas` and Dask's `map_partitions` accept it; so does a
+        loop over the batches of a file. It pickles as plain data without keys: each process reads its environment. Limits
+        of a judge's client, such as `concurrency`, apply per process.
 
         Args:
-            columns: Role to column name, as `Samples` takes them.
-            workers: Sandbox processes of each call; 1 by default, as engines call it on each core. None: all cores but one.
-            store: The address of a store of judges' answers that each process can reach.
+            columns: Role to column name, as in `Samples`.
+            workers: Sandbox processes of each call; 1 by default, as engines call it on each core. None: all cores except one.
+            store: The address of a store of judge replies that each process can reach.
 
         Example:
             >>> import pandas as pd, workbench as wb
@@ -315,7 +316,7 @@ class Suite:
             >>> grade(pd.DataFrame({"completion": ["4", "5"], "answer": ["4", "4"]}))["exact-match.score"].tolist()
             [1.0, 0.0]
         """
-        from workbench.scale.batches import BatchGrader  # pyarrow is loaded by those who use it
+        from workbench.scale.batches import BatchGrader  # imports pyarrow, only when used
 
         return BatchGrader(
             self.entries, self.combine, self.column, columns=columns, workers=workers, store=store
@@ -336,30 +337,30 @@ class Suite:
         repeats: int = 1,
         reduce: str = "first",
     ) -> Overview:
-        """Grade every row of data of any size, and bring back what the grades come to rather than the grades.
+        """Grade a dataset of any size and return aggregates instead of per-row grades.
 
-        Data are graded part by part: a Dask frame by its partitions, in the workers of a cluster where there is one, and all
-        else some 65,536 rows at a time. Of each part come back counts, sums and histograms, which are added up, and its rows
-        of a random sample of whole prompts, on which findings rest. Memory does not grow with the rows.
+        Data are graded part by part: a Dask frame by its partitions, in the workers of a cluster if there is one, and other
+        data 65,536 rows at a time. Each part returns counts, sums and histograms, which are merged, and its rows
+        of a random sample of whole prompts, on which findings are based. Memory does not grow with the rows.
 
         Args:
             samples: As in `run`.
-            folder: Where to write the grades: "part-00000.parquet" and so on, each a file of `Report.to_parquet`. Where an
-                earlier call with the same rows and graders was stopped or killed, this one goes on, and grades no row again
-                that has a grade there. Workers of a cluster must all reach it. None: grades are not kept.
-            sample: Most rows of the sample. With as many rows as there are, findings are those of `run`.
+            folder: Where to write the grades: "part-00000.parquet" and so on, each a file of `Report.to_parquet`. If an
+                earlier call with the same rows and graders was stopped or killed, this one resumes it, and rows with
+                a stored grade are not graded again. Workers of a cluster must all reach it. None: grades are not saved.
+            sample: Maximum rows of the sample. If it covers all rows, findings are those of `run`.
             progress: As in `run`.
             workers: As in `run`; on a cluster the sandbox processes of each partition, 1 by default.
             preset: As in `run`.
             labels: The name of a column of labels.
             budget: As in `run`.
-            store: As in `run`, for judges' answers; a summary of the run is not saved.
+            store: As in `run`, for judge replies; a summary of the run is not saved.
             repeats: As in `run`.
             reduce: As in `run`.
 
         Raises:
-            ReportError: The folder has grades of other rows or graders, or labels that are no column; and as `run`.
-            FormatError: The folder cannot be made or written.
+            ReportError: The folder has grades of other rows or graders, or labels that are not a column; and as `run`.
+            FormatError: The folder cannot be created or written.
 
         Example:
             >>> import pandas as pd, workbench as wb
@@ -383,9 +384,9 @@ class Suite:
         ended: Callable[[Job[Overview]], object] | None = None,
         **settings: Any,
     ) -> Job[Overview]:
-        """Start an overview in the background and return at once, as `start` does; `await job` and `job.report()` give it.
+        """Start an overview in the background and return immediately, as `start` does; get it by `await job` or `job.report()`.
 
-        Its notes are not printed: they stand in the overview.
+        Its notes are not printed, but included in the overview.
 
         Args:
             samples: As in `run`.
@@ -396,7 +397,7 @@ class Suite:
             settings: `workers`, `preset`, `labels`, `budget`, `store`, `repeats` and `reduce`, as in `overview`.
 
         Raises:
-            TypeError: Another setting. Errors of `overview` are raised by `job.report()`.
+            TypeError: An unknown setting. Errors of `overview` are raised by `job.report()`.
         """
         _require_settings(settings, _OF_OVERVIEWS, "start_overview", "overview")
         return Job(
@@ -415,7 +416,7 @@ class Suite:
     ) -> Overview:
         from workbench.scale.overview_run import OverviewPlan, run_overview
 
-        fingerprints = fingerprints_of(self)  # of what runs, as in `run`
+        fingerprints = fingerprints_of(self)  # of the current graders, as in `run`
         plan = OverviewPlan(
             self.entries,
             as_samples(samples),
@@ -435,9 +436,11 @@ class Suite:
         data = as_samples(samples)
         data.require_answers()
         shown = {"preset": settings.preset, "labels": settings.labels}
-        check_settings(data, **shown)  # now rather than after an hour of grading
+        check_settings(data, **shown)  # now rather than after hours of grading
         spending = ready_spending(self.entries, settings.budget)
-        fingerprints = fingerprints_of(self)  # of what runs: a dict in a grader may be changed later
+        fingerprints = fingerprints_of(
+            self
+        )  # of the current graders: a dict in a grader may be changed later
         own = {entry.name: fingerprints.get(entry.name, {}) for entry in self.entries}
         with open_run_store(settings.store) as run_store, open_run_file(settings.resume, data, own) as file:
             if file is not None:
@@ -455,7 +458,7 @@ class Suite:
     def _new_run(
         self, data: Samples, settings: RunSettings, judge_run: JudgeRun, file: RunFile | None
     ) -> Run | ClusterRun:
-        """The run, on Dask's cluster where the rows are a Dask frame and there is one."""
+        """The run, on Dask's cluster if the rows are a Dask frame and there is one."""
         if data.dask_columns is not None:
             from workbench.scale.cluster import ClusterRun
             from workbench.scale.queue import cluster_of
@@ -477,11 +480,11 @@ class Suite:
     def _judge(self, grades: Mapping[str, Grades]) -> GateResult | None:
         if self.gate is None:
             return None
-        # As the entries count: a failure that is a 0.0 by `on_error` is one for the gate as well.
+        # With the entries' values: a failure that is a 0.0 by `on_error` is one for the gate as well.
         return self.gate.judge({entry.name: entry.count(grades[entry.name]).scores for entry in self.entries})
 
     def spec(self) -> dict[str, Any]:
-        """The suite as a plain dict: entries, and rule, gate and names where there are any."""
+        """The suite as a plain dict: entries, and rule, gate and names if there are any."""
         settings = {
             "combine": self.combine and self.combine.spec(),
             "gate": self.gate and self.gate.spec(),
@@ -495,10 +498,10 @@ class Suite:
 
     @classmethod
     def build(cls, spec: Mapping[str, Any]) -> Self:
-        """The suite that a spec describes.
+        """Create the suite of a spec.
 
         Raises:
-            FormatError: A field is missing or does not fit.
+            FormatError: A field is missing or invalid.
         """
         entries = spec.get("entries") if isinstance(spec, Mapping) else None
         if not isinstance(entries, list | tuple):
@@ -516,13 +519,15 @@ class Suite:
         except (TypeError, ValueError) as error:
             if isinstance(error, FormatError):
                 raise
-            raise FormatError("a suite cannot be made from these fields", found=str(error)) from error
+            raise FormatError("a suite cannot be created from these fields", found=str(error)) from error
 
 
 def _require_settings(settings: Iterable[str], known: frozenset[str], method: str, twin: str) -> None:
     if unknown := set(settings) - known:
         near = did_you_mean(min(unknown), known)
-        raise TypeError(f"{method} takes no {min(unknown)!r}; {near or f'it takes what {twin} takes'}")
+        raise TypeError(
+            f"{method} has no parameter {min(unknown)!r}; {near or f'its parameters are those of {twin}'}"
+        )
 
 
 def _print_notes(notes: Iterable[str], progress: bool | OnProgress) -> None:

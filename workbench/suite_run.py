@@ -1,4 +1,4 @@
-"""One run of a suite's entries: on the background loop, with progress, interruption and a store."""
+"""One run of a suite's entries: on the background event loop, with progress, interruption and a store."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class SuiteOutcome:
 
     @property
     def score(self) -> float | None:
-        """The combined score; without a rule that of the only entry, None where there are more."""
+        """The combined score; without a rule that of the only entry, None if there are more."""
         if self.combined is not None:
             return self.combined.score
         return next(iter(self.parts.values())).score if len(self.parts) == 1 else None
@@ -84,10 +84,10 @@ class SuiteOutcome:
 
 @dataclass(frozen=True)
 class RunSettings:
-    """The settings of a run, as `Suite.run` describes them.
+    """The settings of a run, as described in `Suite.run`.
 
     Raises:
-        ReportError: Fewer than one worker or repeat, or no such way to reduce.
+        ReportError: Fewer than one worker or repeat, or an unknown reducer.
     """
 
     workers: int | None = None
@@ -106,29 +106,29 @@ class RunSettings:
 
 
 class _RowsSoFar:
-    """Rows of the grader at work. Not the run itself, which would hold its rows in a circle until they are collected."""
+    """Rows of the current grader. Separate from the run, which would otherwise keep its rows in a reference cycle."""
 
     def __init__(self) -> None:
         self.done = self.failed = 0
 
     def __call__(self, done: int, failed: int) -> None:
-        """Take how far it is."""
+        """Update the progress."""
         self.done, self.failed = done, failed
 
 
 class Run:
-    """One run. Graders run one after the other, since each uses all workers; repeats when all have graded every row once.
+    """One run. Graders run one after another, since each uses all workers; repeats when all have graded every row once.
 
     Args:
         entries: The graders.
         samples: The rows.
         settings: How often every row is graded, and by how many sandbox processes.
-        judge_run: What the judges share.
-        file: Where grades are kept as they come, and those of earlier runs are; None without.
-        is_part: Whether the rows are a part of more: then repeats are begun although no row of these was scored.
+        judge_run: State shared by the judges.
+        file: Stores grades during the run, and has those of earlier runs; None without.
+        is_part: Whether the rows are part of a larger run: then repeats start even if no row of these was scored.
 
     Attributes:
-        planned: Grades to give when the run began.
+        planned: Number of grades at the start of the run.
     """
 
     def __init__(
@@ -151,7 +151,7 @@ class Run:
         self._repeats = repeats_of(entries, repeats)
         self.planned = self.total
         self._graded_once = [
-            f"{entry.name}: graded once, not {repeats} times: it gives a row the same grade always."
+            f"{entry.name}: graded once, not {repeats} times, because it is deterministic."
             for entry in entries
             if repeats > 1 and is_deterministic(entry.grader)
         ]
@@ -162,17 +162,17 @@ class Run:
 
     @property
     def total(self) -> int:
-        """Grades to give, over all graders and repeats; fewer than `planned` where repeats are not begun."""
+        """Number of grades, over all graders and repeats; fewer than `planned` if repeats are not started."""
         return len(self._samples) * sum(self._repeats.values())
 
     @property
     def passes(self) -> Mapping[str, list[Grades]]:
-        """Grades by entry name, one a repeat that was begun, each in the samples' order."""
+        """Grades by entry name, one per started repeat, each in the samples' order."""
         return self._passes
 
     @property
     def notes(self) -> list[str]:
-        """Sentences about the run that a person should read."""
+        """Sentences about the run for the user."""
         of_file: list[str] = []
         if self._file is not None:
             kept = [self._file.kept_note(self._kept, self.planned)] if self._kept else []
@@ -181,35 +181,35 @@ class Run:
 
     @property
     def kept(self) -> int:
-        """Grades of earlier runs that the file had, in the passes that were begun."""
+        """Number of grades of earlier runs in the file, in the started passes."""
         return self._kept
 
     @property
     def notes_on_graders(self) -> list[str]:
-        """Those of them that are about the graders."""
+        """The notes about the graders."""
         return [*dict.fromkeys(self._control.notes), *self._graded_once]
 
     def go(self, listen: OnProgress) -> tuple[dict[str, Grades], bool]:
         """Grades by entry name, reduced from the repeats, and whether the run was interrupted.
 
         Args:
-            listen: Hears of progress.
+            listen: Receives progress.
         """
         self._listen = listen
         future = None
         stopped = False
         try:
-            # An Interrupt between the start and the assignment would leave a run that nobody can stop.
+            # An interrupt between the start and the assignment would leave a run that cannot be stopped.
             with background.uninterrupted():
                 future = background.submit(self._all())
             background.wait(future, self._report_if_due)
         except KeyboardInterrupt:
             if future is None:
-                raise  # nothing had been started
+                raise  # nothing was started
             stopped = True
             self._control.cancel.set()
-            background.wait(future)  # for the rows in flight; a second Interrupt stops the waiting
-        if not stopped:  # an interrupted run's bar stays where it was
+            background.wait(future)  # for the rows in flight; a second interrupt stops the waiting
+        if not stopped:  # the bar of an interrupted run keeps its position
             self._report_progress()
         grades = {name: reduce_repeats(passes, self._reduce) for name, passes in self._passes.items()}
         return grades, stopped or self._control.cancel.is_set()
@@ -222,13 +222,13 @@ class Run:
                 await self._pass(repeat)
 
     async def _pass(self, repeat: int) -> None:
-        """Every row once, by each grader that has this repeat."""
+        """Every row once, by each grader with this repeat."""
         entries = [entry for entry in self._entries if self._has(entry.name, repeat)]
         for at, entry in enumerate(entries):
             if repeat and self._control.cancel.is_set():
-                return  # rows of a repeat that was never begun are no failures
+                return  # rows of a repeat that was never started are not failures
             self._current, self._grader_start = entry.name, time.monotonic()
-            # The budget that is left is shared by the judges still to come; code takes nothing of it.
+            # The remaining budget is shared by the remaining judges; code uses nothing of it.
             self._judge_run.spending.start_share(
                 sum(map(asks_model, entries[at:])) if asks_model(entry) else 1
             )
@@ -238,7 +238,7 @@ class Run:
             self._now(0, 0)
 
     def _open_checkpoint(self, name: str, repeat: int) -> None:
-        """Let the next pass leave out the rows that an earlier run graded, and keep those that it grades."""
+        """Make the next pass skip the rows that an earlier run graded, and store those that it grades."""
         if self._file is None:
             return
         checkpoint = self._file.of(name, repeat)
@@ -247,7 +247,7 @@ class Run:
         self._kept += self._kept_now
 
     def _has(self, name: str, repeat: int) -> bool:
-        """Whether a grader grades the rows in this repeat; none that scored no row in the first begins another."""
+        """Whether a grader grades the rows in this repeat; one that scored no row in the first does not start another."""
         if repeat == 0:
             return True
         if self._control.cancel.is_set() or not (self._control.is_part or self._passes[name][0].n_scored):
@@ -255,7 +255,7 @@ class Run:
         return repeat < self._repeats[name]
 
     async def _safely(self, entry: Entry, repeat: int) -> Grades:
-        """One pass, in which every row fails where the samples can no longer be read: what others graded is kept."""
+        """One pass, in which every row fails if the samples can no longer be read: grades of others are retained."""
         try:
             return await self._grade_all(entry, repeat)
         except UnreadableRowsError as error:
@@ -265,7 +265,7 @@ class Run:
             return grades
 
     async def _grade_all(self, entry: Entry, repeat: int) -> Grades:
-        """One pass of a grader in the repeat's order of rows; the grades are in the samples' order again."""
+        """One pass of a grader in the repeat's order of rows; the grades are returned in the samples' order."""
         if repeat == 0:
             return await entry.grade_all(self._samples, self._control)
         block = BATCH_ROWS if self._samples.is_lazy else None
@@ -300,7 +300,7 @@ class Run:
 
 
 def repeats_of(entries: Sequence[Entry], repeats: int) -> dict[str, int]:
-    """By name how often each grader grades a row: what gives the same grade always does so once."""
+    """By name how often each grader grades a row: a deterministic one only once."""
     return {entry.name: 1 if is_deterministic(entry.grader) else repeats for entry in entries}
 
 
@@ -315,7 +315,7 @@ def open_run_store(store: Any) -> Iterator[Store | None]:
     if store is None:
         yield None
         return
-    from workbench.store import Store, open_store  # SQLAlchemy takes a fifth of a second to load
+    from workbench.store import Store, open_store  # SQLAlchemy takes 0.2 s to load
 
     if isinstance(store, Store):
         yield store
@@ -332,20 +332,20 @@ def open_run_file(
     if path is None:
         yield None
         return
-    from workbench.run_file import RunFile  # SQLite is loaded by those who use it
+    from workbench.run_file import RunFile  # imports SQLite, only when used
 
     with closing(RunFile(path, samples, fingerprints)) as file:
         yield file
 
 
 def store_summary(store: Store | None, report: Report, name: str, dataset: str) -> list[str]:
-    """Save a run's summary. Where it cannot be saved the result says why; an error would lose the report."""
+    """Save a run's summary. A failure is returned as text; an exception would lose the report."""
     if store is None:
         return []
     try:
         store.runs.add(report, name=name, dataset=dataset)
     except WorkbenchError as error:
-        return [f"The run's summary could not be kept: {error}"]
+        return [f"Could not save the run summary: {error}"]
     return []
 
 
@@ -360,40 +360,40 @@ class GradedRun(Protocol):
 
 
 def ending_notes_of(run: GradedRun, judge_run: JudgeRun, *, interrupted: bool) -> Iterator[str]:
-    """Notes on why a run ended early or incomplete: an interrupt, a spent budget, a grader or judge that gave up."""
+    """Notes on why a run ended early or incomplete: an interrupt, an exhausted budget, a grader or judge that stopped."""
     columns = [grades for passes in run.passes.values() for grades in passes]
     errors = (error for grades in columns for error in grades.errors.values())
     spent = judge_run.spending.any_share_spent and any(error.kind is ErrorKind.BUDGET for error in errors)
-    reason = "Interrupted" if interrupted else "Budget spent" if spent else ""
+    reason = "Interrupted" if interrupted else "Budget exhausted" if spent else ""
     if reason:
         kept = sum(len(grades) - len(grades.cut_off) for grades in columns)
-        yield f"{reason}: {kept:,} of {run.planned:,} grades kept."
+        yield f"{reason}: {kept:,} of {run.planned:,} grades completed."
     for name, passes in run.passes.items():
         for grades in passes:
             if grades.ended:
                 yield f"{name}: {grades.ended}"
             yield from _unreachable_notes(name, grades)
     if judge_run.store_errors:
-        yield f"{len(judge_run.store_errors):,} answers could not be kept: {judge_run.store_errors[0]}"
+        yield f"{len(judge_run.store_errors):,} replies could not be stored: {judge_run.store_errors[0]}"
     yield from judge_run.notes()
 
 
 def _unreachable_notes(name: str, grades: Grades) -> Iterator[str]:
-    """Why a judge's model could not be reached. As a note of its own: in the report it would be one finding of many."""
+    """Why a judge's model could not be reached. As a separate note: in the report it would be one finding of many."""
     store_errors = [error.message for error in grades.errors.values() if error.kind is ErrorKind.STORE]
     refusals = [error.message for error in grades.errors.values() if error.kind in UNRECOVERABLE]
     if store_errors:
-        yield f"{name}: {store_errors[0]}\n{len(store_errors):,} rows were not asked."
+        yield f"{name}: {store_errors[0]}\n{len(store_errors):,} requests were not sent."
     not_asked = [message for message in refusals if message.endswith(NOT_ASKED)]
     if not refusals or (grades.n_scored and not not_asked):
         return
     yield f"{name}: {(not_asked or refusals)[0].removesuffix(NOT_ASKED)}"
     if not_asked:
-        yield f"{len(not_asked):,} rows were not asked."
+        yield f"{len(not_asked):,} requests were not sent."
 
 
 def ready_spending(entries: Iterable[Entry], budget: Budget | float | None) -> Spending:
-    """What a run spends, at its start; raises what would end the run before its first row, see `check_ready`."""
+    """The budget state of a run, at its start; raises what would end the run before its first row, see `check_ready`."""
     spending = Spending(as_budget(budget))
     for entry in entries:
         check_ready(entry, spending.budget)

@@ -1,7 +1,7 @@
-"""The conversation a grader reads.
+"""The conversation that a grader reads.
 
-`StringThread` keeps Adaptive's contract. This file imports the standard library only and stands
-alone: the sandbox loads it by its path and offers it as `adaptive_harmony` and as `workbench`.
+`StringThread` implements Adaptive's contract. This file imports only the standard library and no
+package module: the sandbox loads it by its path as `adaptive_harmony` and as `workbench`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _CALLS = ("tool_use", "server_tool_use", "mcp_tool_use")
 _RESULTS = ("tool_result", "mcp_tool_result", "web_search_tool_result", "web_fetch_tool_result")
 
 _MADE_LATER = frozenset({"_answers", "_calls", "_turns", "metadata", "tools"})
-"""Attributes of a thread out of a batch that are made when somebody asks for them."""
+"""Attributes of a thread of a batch that are computed on demand."""
 
 
 class StringThread:
@@ -35,7 +35,7 @@ class StringThread:
         metadata: Anything; a dict in practice. Stays None when not given, as upstream.
 
     Raises:
-        TypeError: `turns` is no sequence of pairs of text (an iterator is not a sequence).
+        TypeError: `turns` is not a sequence of pairs of text (an iterator is not a sequence).
         ValueError: A turn does not have exactly two parts.
 
     Example:
@@ -52,7 +52,7 @@ class StringThread:
     metadata: Any
     tools: list[Any]
     _batch: Any
-    """Where a thread of many reads what was not asked for yet: `row_columns.Batch`; None where it has everything itself."""
+    """Source of attributes that were not used yet, for a thread of a batch: `row_columns.Batch`; None for other threads."""
     _row: int
 
     def __init__(self, turns: Sequence[Sequence[str]] | None = None, metadata: Any = None) -> None:
@@ -71,23 +71,23 @@ class StringThread:
         *,
         tools: Sequence[Mapping[str, Any]] | None = None,
     ) -> StringThread:
-        """Read OpenAI chat messages: dicts with `role`, `content` and perhaps `tool_calls`.
+        """Read OpenAI chat messages: dicts with `role`, `content` and optionally `tool_calls`.
 
-        Content given in parts becomes text: text parts are joined, an image leaves the marker
-        `[image]`, reasoning is left out. An assistant turn that only calls tools reads "". Anthropic's `tool_use`
-        parts become tool calls, and each of their `tool_result` parts a turn of the role `tool`, before what else
-        the message says. `toolUse` and `toolResult` blocks (Bedrock's, as Strands agents write them) become tool
-        calls and their answers; such a call keeps its block under the key `toolUse`.
+        Content in parts becomes text: text parts are joined, an image leaves the marker
+        `[image]`, reasoning is omitted. An assistant turn that only calls tools reads "". Anthropic's `tool_use`
+        parts become tool calls, and each of their `tool_result` parts a turn of the role `tool`, before the other
+        content of the message. `toolUse` and `toolResult` blocks (Bedrock's, as Strands agents write them) become tool
+        calls and their results; such a call keeps its block under the key `toolUse`.
 
         Raises:
-            TypeError: A message is no dict, or its role or content is of the wrong type.
+            TypeError: A message is not a dict, or its role or content has the wrong type.
             ValueError: A message has no role.
         """
         thread = cls(None, metadata)
         for index, message in enumerate(messages):
             role, content, calls = _read_message(index, message)
             results = _results(message.get("content"))
-            if results and calls:  # a server's tools: called and answered in one message
+            if results and calls:  # a server's tools: called and returned in one message
                 thread._add(role, "", calls)
                 calls = []
             for result in results:
@@ -98,7 +98,7 @@ class StringThread:
         return thread
 
     def _add(self, role: str, content: str, calls: Sequence[Any] = (), answered: object = None) -> None:
-        """One turn more, in place: only while the thread is made."""
+        """Add one turn in place: only while the thread is being built."""
         at = len(self._turns)
         if calls:
             self._calls[at] = list(calls)
@@ -116,7 +116,7 @@ class StringThread:
         return content if role == "assistant" else None
 
     def messages(self) -> list[Turn]:
-        """All turns but the last one, if that is the assistant's; else all of them."""
+        """All turns except the last one, if that is the assistant's; else all."""
         turns = self._turns
         if turns and turns[-1][0] == "assistant":
             turns = turns[:-1]
@@ -127,7 +127,7 @@ class StringThread:
         return list(map(tuple.__new__, repeat(Turn), self._turns))
 
     def last_content(self) -> str:
-        """The last turn's text, whoever spoke.
+        """The last turn's text, of any role.
 
         Raises:
             ValueError: The thread has no turns.
@@ -141,27 +141,27 @@ class StringThread:
         return [call for index in sorted(self._calls) for call in self._calls[index]]
 
     def turn_calls(self, index: int) -> list[dict[str, Any]]:
-        """The tool calls made in one turn, by its place in `get_turns()`; none for most."""
+        """The tool calls made in one turn, by its index in `get_turns()`; none for most."""
         return list(self._calls.get(index, ()))
 
     def turn_answers(self, index: int) -> str | None:
-        """The id of the tool call that a turn answers, None where it answers none or the id is unknown."""
+        """The id of the tool call whose result a turn is, None if it is not one or the id is unknown."""
         return self._answers.get(index)
 
     def system(self, content: str) -> StringThread:
-        """A new thread with one system turn more."""
+        """A new thread with an additional system turn."""
         return self._with("system", content)
 
     def user(self, content: str) -> StringThread:
-        """A new thread with one user turn more."""
+        """A new thread with an additional user turn."""
         return self._with("user", content)
 
     def assistant(self, content: str) -> StringThread:
-        """A new thread with one assistant turn more."""
+        """A new thread with an additional assistant turn."""
         return self._with("assistant", content)
 
     def tool(self, content: str, call_id: str | None = None) -> StringThread:
-        """A new thread with one tool turn more, the answer to the tool call `call_id`."""
+        """A new thread with an additional tool turn, the result of the tool call `call_id`."""
         thread = self._with("tool", content)
         if call_id is not None:
             thread._answers = {**thread._answers, len(thread._turns) - 1: call_id}
@@ -175,13 +175,13 @@ class StringThread:
 
     def to_wire(self) -> tuple[Any, ...]:
         """The thread as nested plain values, ready for `marshal`."""
-        # None for what most threads lack: it is the shortest there is on the wire, and goes with every row.
+        # None for what most threads lack: it is the shortest encoding, and is sent with every row.
         return (self._turns, self.metadata, self._calls or None, self.tools or None, self._answers or None)
 
     @classmethod
     def from_wire(cls, wire: Sequence[Any]) -> StringThread:
-        """The thread out of `to_wire`'s values, unchecked: they come from this side."""
-        # Past __init__, whose checks were made when the thread was; this runs for every row of a dataset.
+        """The thread from `to_wire`'s values, unchecked: they are from this package."""
+        # Bypasses __init__, whose checks were done before; this runs for every row of a dataset.
         thread = cls.__new__(cls)
         thread._turns, thread.metadata, calls, tools, answers = wire
         thread._calls = calls or {}
@@ -192,11 +192,11 @@ class StringThread:
 
     @classmethod
     def of_batch(cls, batch: Any, asked: Iterable[str] = ()) -> list[StringThread]:
-        """The threads of a `row_columns.Batch`. What nobody asks them for is never made.
+        """The threads of a `row_columns.Batch`. Unused attributes are never computed.
 
         Args:
             batch: The rows.
-            asked: Attributes that will be asked for, so that they are made at once, which is cheaper.
+            asked: Attributes that will be used, so that they are computed together, which is cheaper.
         """
         new, threads = cls.__new__, []
         for row in range(len(batch)):
@@ -211,7 +211,7 @@ class StringThread:
         return threads
 
     def __getattr__(self, name: str) -> Any:
-        """Called where an attribute is missing: one of a thread out of a batch, which is made now."""
+        """Called for a missing attribute: one of a thread of a batch is computed now."""
         if name not in _MADE_LATER or self._batch is None:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         value = self._batch.part(self._row, name)
@@ -220,12 +220,12 @@ class StringThread:
 
     def __getstate__(self) -> tuple[Any, dict[str, Any]]:
         """What a copy needs: everything but the batch."""
-        own: Any = object.__getstate__(self)  # a subclass may have attributes of its own
+        own: Any = object.__getstate__(self)  # a subclass may have further attributes
         made = {name: getattr(self, name) for name in _MADE_LATER}
         return own[0], {**own[1], **made, "_batch": None}
 
     def __dir__(self) -> list[str]:
-        """What users need: without the form in which threads travel."""
+        """The names that users need: without the wire form."""
         return [
             name
             for name in super().__dir__()
@@ -299,7 +299,7 @@ def _result_text(part: Mapping[str, Any]) -> str:
 
 
 def _result_part_text(part: Any) -> str:
-    """A part's text; of a search's hit its title and address."""
+    """A part's text; for a search result its title and address."""
     told = [part.get(key) for key in ("title", "url")] if isinstance(part, Mapping) else []
     return _part_text(part) or "\n".join(one for one in told if isinstance(one, str))
 
@@ -314,13 +314,13 @@ def _blocks(content: Any, name: str) -> list[Any]:
 
 
 def _block_call(block: Mapping[str, Any]) -> dict[str, Any]:
-    """A `toolUse` block in OpenAI's shape; the block itself is kept beside it."""
+    """A `toolUse` block in OpenAI's shape, including the block itself."""
     function = {"name": block.get("name"), "arguments": json.dumps(block.get("input", {}), default=str)}
     return {"id": block.get("toolUseId"), "type": "function", "function": function, "toolUse": dict(block)}
 
 
 def _answered(message: Mapping[str, Any]) -> str | None:
-    """The id of the tool call a message answers."""
+    """The id of the tool call whose result a message is."""
     results = [block.get("toolUseId") for block in _blocks(message.get("content"), "toolResult")]
     ids = [message.get("tool_call_id"), *results]
     return next((found for found in ids if isinstance(found, str)), None)

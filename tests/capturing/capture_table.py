@@ -366,17 +366,17 @@ CONSTANTS = [
     Case(
         "generator object",
         ["GEN = (i for i in range(3))", G + "return next(GEN)"],
-        refused="GEN holds a live object",
+        refused="GEN contains a live object",
     ),
     Case(
         "lock",
         ["import threading\nL = threading.Lock()", G + "return float(L.locked())"],
-        refused="L holds a live object",
+        refused="L contains a live object",
     ),
     Case(
         "open connection",
         ["import sqlite3\nDB = sqlite3.connect(':memory:')", G + "return float(DB.total_changes)"],
-        refused="DB holds a live object",
+        refused="DB contains a live object",
     ),
     Case(
         "object made by a loop",
@@ -627,7 +627,7 @@ FUNCTIONS = [
     Case(
         "partial as the grader",
         ["from functools import partial\nasync def f(a, thread):\n    return a\ngrade = partial(f, 1)"],
-        refused="no function",
+        refused="not a function",
     ),
     Case(
         "method as the grader",
@@ -643,7 +643,7 @@ FUNCTIONS = [
     ),
     Case("class as the grader", ["class A:\n    pass"], refused="class", capture="A"),
     Case("builtin as the grader", ["x = 1"], refused="written in C", capture="len"),
-    Case("number as the grader", ["x = 1"], refused="no function", capture="x"),
+    Case("number as the grader", ["x = 1"], refused="not a function", capture="x"),
     Case("call as the grader", [G + "return 1.0", "c = grade(None)"], refused="coroutine", capture="c"),
     Case(
         "nested grader without a closure",
@@ -1198,7 +1198,7 @@ SCOPES = [
     Case(
         "module's own name",
         [G + "return float(__name__ == '__main__')"],
-        refused="__name__ means something else",
+        refused="__name__ has another value",
     ),
     Case("timed cell", ["%%time\nK = 2\nasync def grade(thread):\n    return K"], {"x": 2}),
     Case(
@@ -1294,7 +1294,7 @@ SCOPES += [
     Case(
         "view of a dict",
         ["W = {'a': 1}.keys()", G + "return len(W)"],
-        refused="W holds a live object",
+        refused="W contains a live object",
     ),
     Case(
         "class without any text",
@@ -1499,7 +1499,7 @@ LIBRARY = [
     Case(
         "decimal context",
         ["import decimal\ndecimal.getcontext().prec = 3", G + "return float(decimal.Decimal(1) / 3)"],
-        refused="decimal.getcontext() was set up in this session",
+        refused="decimal.getcontext() was changed in this session",
     ),
     Case(
         "decimal context put back",
@@ -1518,7 +1518,7 @@ LIBRARY = [
     Case(
         "constant of the standard library changed",
         ["import math\nold, math.tau = math.tau, 1.0", "import math as m", G + "return m.tau"],
-        refused="math.tau is another value here",
+        refused="math.tau has another value here",
     ),
     Case(
         "constant of the standard library put back",
@@ -1537,7 +1537,7 @@ LIBRARY = [
     Case(
         "changed constant imported inside the function",
         ["import string\nstring.digits = '0'", G + "import string\n    return len(string.digits)"],
-        refused="string.digits is another value here",
+        refused="string.digits has another value here",
     ),
     Case(
         "constant put back",
@@ -1547,7 +1547,7 @@ LIBRARY = [
     Case(
         "random seeded in a cell",
         ["import random\nrandom.seed(7)", G + "return random.random()"],
-        refused="random was set up in this session",
+        refused="random was changed in this session",
     ),
     Case(
         "random with a generator of its own",
@@ -1566,7 +1566,7 @@ LIBRARY = [
             "import time",
             G + "return float(time.strftime('%Y', time.gmtime(0)))",
         ],
-        refused="the locale was set up in this session",
+        refused="the locale was changed in this session",
     ),
     Case(
         "locale put back",

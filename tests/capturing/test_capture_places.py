@@ -245,7 +245,7 @@ def test_text_with_other_line_ends():
 
 def test_text_with_a_lone_surrogate():
     """A text that no file can hold is refused."""
-    with pytest.raises(CaptureError, match="no valid Unicode"):
+    with pytest.raises(CaptureError, match="not valid Unicode"):
         capture("async def grade(t):\n    return '\ud800'\n")
 
 

@@ -34,7 +34,7 @@ def test_cap_is_inclusive():
 
 def test_surrogates_are_refused():
     """A text must be able to become a file."""
-    with pytest.raises(CaptureError, match="no valid Unicode"):
+    with pytest.raises(CaptureError, match="not valid Unicode"):
         Source("'\udc80'")
 
 

@@ -251,7 +251,7 @@ def test_the_card_says_what_it_is():
     text = card(ROWS, seed=SEED)
     assert f"seed {SEED}" in text
     assert "No person labelled these rows and no language model wrote them" in text
-    assert "1,920 answers to 280 prompts" in text
+    assert "1,920 completions of 280 prompts" in text
 
 
 def test_texts_vary():

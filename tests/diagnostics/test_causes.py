@@ -49,7 +49,7 @@ def test_length_is_named(world):
     """A score that rises with the length of the answer, among rows with one label."""
     finding = leading(world.report(world.scores + (world.lengths - 150) / 400))
     assert (finding.kind, finding.is_verdict) == ("follows-length", True)
-    assert "rises with the length of the answer over rows with the same label" in str(finding)
+    assert "rises with the completion length over rows with the same label" in str(finding)
     assert len(world.frame["completion"][finding.rows[0]]) > len(world.frame["completion"][finding.rows[-1]])
 
 
@@ -59,7 +59,7 @@ def test_a_writer_is_named(world):
     findings = world.report(world.scores + 0.25 * favoured).findings
     (finding,) = (finding for finding in findings if finding.kind == "favours-a-writer")
     assert finding.is_verdict
-    assert "favours the answers of 'm1'" in str(finding)
+    assert "biased towards writer 'm1'" in str(finding)
     assert favoured[list(finding.rows)].all()
 
 
@@ -74,7 +74,7 @@ def test_a_pass_mark_in_the_wrong_place_is_named(world):
     report = world.report(world.scores / 2)
     finding = leading(report)
     assert finding.kind == "wrong-pass-mark"
-    assert "the pass mark of 0.5 is in the wrong place: at 0." in str(finding)
+    assert "pass_threshold=0.5 is suboptimal: 0." in str(finding)
     assert {f.kind for f in report.findings if f.cause == "wrong-pass-mark"} >= {
         "too-strict",
         "no-better-than-chance",
@@ -141,7 +141,7 @@ def test_a_mark_between_two_scores_is_found_and_written_between_them():
     good = np.arange(N) % 2 == 0
     finding = leading(World(3).report(np.where(good, 0.9, 0.6), good))
     assert finding.kind == "wrong-pass-mark"
-    assert "at 0.8 (0.6 to 0.9)" in str(finding)
+    assert "0.8 (0.6 to 0.9)" in str(finding)
     assert finding.advice.startswith("set pass_threshold=0.8,")
 
 

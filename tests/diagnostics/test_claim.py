@@ -31,7 +31,7 @@ class TestShares:
         (finding,) = decide([share_claim(FINDING, ws.share(flags(0, 60)), 0.05, cleared=said)])
         assert (finding.severity, finding.message) == (
             "cleared",
-            "cleared of being too lenient, at most 4.9 % are accepted",
+            "not too lenient: at most 4.9 % are accepted",
         )
         assert finding.interval.hi == pytest.approx(1 - 0.05 ** (1 / 60))
         assert str(finding).endswith("(95 % confidence).")
@@ -41,7 +41,7 @@ class TestShares:
         """Three of twenty against a limit of one in twenty: no verdict, a plan or the reason why there is none."""
         (finding,) = decide([share_claim(FINDING, ws.share(flags(3, 20)), 0.05)])
         assert (finding.severity, finding.undecided) == ("note", True)
-        assert finding.message == "perhaps too lenient"
+        assert finding.message == "possibly too lenient"
         assert finding.interval == ws.clopper_pearson(3, 20)
 
     def test_prompts_are_counted_where_rows_share_them(self):
@@ -83,4 +83,4 @@ class TestOthers:
         claim = claim_of(FINDING, 0.03, lambda _: ws.Interval(0.04, 0.2), limit=0.05, units=1_000)
         (finding,) = decide([claim])
         assert finding.needed == 0
-        assert "not settled by these rows: the limit of 5 % lies inside" in str(finding)
+        assert "inconclusive: the interval contains the limit of 5 %" in str(finding)

@@ -132,7 +132,7 @@ def test_unknown_preset_lists_what_exists(graded):
 
 def test_labels_must_fit(graded):
     """One label a row, each of them true, false, missing or a word for one of these."""
-    with pytest.raises(ValueError, match="one entry a row"):
+    with pytest.raises(ValueError, match="one entry per row"):
         wd.diagnose(graded([1.0, 1.0]), labels=[True])
     for label in ("maybe", "goodish", "2", "nan", 2, 0.5, [True], object()):
         with pytest.raises(ValueError, match="neither good, bad nor unknown"):
@@ -221,9 +221,9 @@ def test_healthy_clustered_graders_are_left_alone(graded, labelled):
 @pytest.mark.parametrize(
     ("needed", "said"),
     [
-        (1, "; 1 more row would settle it in 9 of 10 cases."),
-        (999, "; 999 more rows would settle it in 9 of 10 cases."),
-        (1_249, "; about 1,200 more rows would settle it in 9 of 10 cases."),
+        (1, "; 1 more row needed (90 % power)."),
+        (999, "; 999 more rows needed (90 % power)."),
+        (1_249, "; about 1,200 more rows needed (90 % power)."),
     ],
 )
 def test_a_plan_is_told_as_exactly_as_it_is_known(needed, said):
@@ -240,16 +240,16 @@ def test_what_is_not_settled_says_why(graded):
     assert any(finding.kind == "too-lenient" and finding.is_verdict for finding in alone)
     few = wd.diagnose(graded(np.r_[np.ones(2), np.zeros(20)]), labels=[False] * 22)
     (undecided,) = (finding for finding in few if finding.kind == "too-lenient")
-    assert str(undecided).endswith("; not settled by these rows: the limit of 5 % lies inside.")
+    assert str(undecided).endswith("; inconclusive: the interval contains the limit of 5 %.")
     together = replace(undecided, interval=Interval(0.06, 0.2), claims=12)
-    assert str(together).endswith("; not settled by these rows, since 12 claims are judged together.")
+    assert str(together).endswith("; inconclusive, because 12 claims are tested together.")
 
 
 def test_one_line_says_what_is_judged_together(graded):
     """Nothing for a single claim; else their number."""
     assert joint_line(wd.diagnose(graded(np.ones(50)))) == ""
     several = wd.diagnose({"low": graded(np.zeros(50)), "high": graded(np.ones(50))})
-    assert "verdicts allow for the 2 claims made together" in joint_line(several)
+    assert "corrected for 2 joint tests" in joint_line(several)
 
 
 def test_two_diagnostics_may_not_share_a_name():

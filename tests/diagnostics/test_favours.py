@@ -39,7 +39,7 @@ def test_answers_shown_first_that_score_higher_are_told():
         "favours-a-position"
     ]
     assert finding.severity == "warning"
-    assert "favours answers at position '1': they score 0." in str(finding)
+    assert "biased towards position '1': scores 0." in str(finding)
     assert finding.interval.lo < 0.2 < finding.interval.hi
     assert "favours-a-position" not in kinds(SCORES, position=places)
 
@@ -50,7 +50,7 @@ def test_a_favour_that_makes_the_mistakes_leads():
     scores = np.where(GOOD, 4.0, 2.0) + np.where(places == 0, 1.5, 0.0) * ~GOOD
     found = kinds(scores, scale=(1.0, 5.0), position=[int(place) for place in places])
     assert found["too-lenient"].cause == "favours-a-position"
-    assert "they score 0." in str(found["favours-a-position"])
+    assert "biased towards" in str(found["favours-a-position"])
 
 
 def pairwise(answers, rows=60, swap=True):
@@ -73,12 +73,10 @@ def test_a_judge_that_chooses_the_first_of_two_is_told_so():
     """Whichever answer comes first wins: the bias leads, and that verdicts hang on the order follows from it."""
     found = pairwise(lambda _: "A")
     assert found["position-bias"].severity == "warning"
-    assert "favours the first of two answers, whichever that is: 120 of 120 choices fell on it" in str(
-        found["position-bias"]
-    )
+    assert "prefers the first of two completions: 120 of 120 choices" in str(found["position-bias"])
     assert found["order-decides"].cause == "position-bias"
     assert found["same-score"].cause == "position-bias"  # two ties of contradicting orders
-    assert "another winner in the other order for 60 of 60 pairs" in str(found["order-decides"])
+    assert "changes the winner in 60 of 60 pairs" in str(found["order-decides"])
     assert len(found["order-decides"].rows) == 60
 
 

@@ -101,7 +101,7 @@ class TestWorseThanChance:
         finding = kinds(graded, (4, 26, 25, 5))["worse-than-chance"]
         assert finding.severity == "error"
         assert finding.interval.hi < 0
-        assert "turned round" in finding.advice
+        assert "inverted" in finding.advice
 
     def test_accepting_everything_is_not_worse(self, graded):
         """A kappa of about 0, on either side, gives no verdict, no note, and no wish for labels."""

@@ -111,7 +111,7 @@ def test_a_grader_worse_than_people_is_told_so():
     found = kinds(report(np.where(rng.random(N) < 0.3, ~good, good), votes))
     finding = found["below-human-ceiling"]
     assert finding.severity == "warning"
-    assert "agrees with people less than they do with each other" in str(finding)
+    assert "agrees with annotators less than they do with each other" in str(finding)
     assert finding.interval.hi < -0.1
     assert "labels-disagree" not in found
 
@@ -128,7 +128,7 @@ def test_one_of_three_who_labels_upside_down_is_named():
     good, votes = people(0.95, 0.95, 0.05)
     findings = report(good, votes).findings
     assert str(findings[0]).startswith(
-        "g: annotator 'c' disagrees with all others: contradicts what most of them say"
+        "g: annotator 'c' disagrees with all others: contradicts their majority"
     )
     assert "below-human-ceiling" not in {finding.kind for finding in findings}
 

@@ -37,7 +37,7 @@ def test_a_grader_that_reads_the_labels_is_told_so():
         "reads-the-label"
     ]
     assert finding.severity == "error"
-    assert "reads the column 'good', which holds the labels" in str(finding)
+    assert "reads the label column 'good'" in str(finding)
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_copies_of_an_answer_are_counted():
     answers = [f"{row // 4} {row % 4 // 2 if row % 4 < 2 else row % 4}" for row in range(N)]
     finding = kinds(report("", answers=answers, groups=4))["copied-answers"]
     assert (finding.severity, len(finding.rows)) == ("note", 10)
-    assert "10 of 40 rows repeat another answer to the same prompt word for word, 25 %" in str(finding)
+    assert "10 of 40 rows repeat another completion of the same prompt exactly, 25 %" in str(finding)
     assert "copied-answers" not in kinds(report("", answers=["same"] * N))  # each to another prompt
 
 
@@ -100,7 +100,7 @@ def test_a_column_that_gives_the_labels_away_is_told(column, source):
     """A number, or a word, that alone tells good rows from bad ones, and that the code names."""
     finding = told(column, source)["reads-a-giveaway"]
     assert finding.severity == "warning"
-    assert "reads the column 'told', which alone tells the labels of 200 of 200 rows" in str(finding)
+    assert "reads the column 'told', which by itself predicts the labels of 200 of 200 rows" in str(finding)
     assert finding.interval.lo > 0.9
     assert "reads-a-giveaway" not in told(column, "return 1.0")
 

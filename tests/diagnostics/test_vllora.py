@@ -32,7 +32,7 @@ def test_topics():
     result = dry_run([0.5, 0.6, 0.1, 0.12, 0.2, 0.22], ["a", "a", "b", "b", None, None])
     assert result.by_topic == {"a": "good", "b": "problem", "__unknown__": "warning"}
     assert result.issues == ("topic_problem:warning",)
-    with pytest.raises(ValueError, match="one topic a score"):
+    with pytest.raises(ValueError, match="one topic per score"):
         dry_run([1.0], [])
 
 
@@ -191,8 +191,8 @@ def test_balanced_topics_are_a_note():
 @pytest.mark.parametrize(
     ("topics", "said"),
     [
-        (["a"], "one topic alone, a, with 1 row: there is nothing to balance"),
-        (["a"] * 12, "one topic alone, a, with 12 rows: there is nothing to balance"),
+        (["a"], "only one topic, a, with 1 row: there is nothing to balance"),
+        (["a"] * 12, "only one topic, a, with 12 rows: there is nothing to balance"),
         (["a", "b"], "topics balanced, 2 of them with 1 row each"),
         (["a"] * 5 + ["b"] * 4, "topics balanced, the smallest of 2, b, has 80 % as many rows as the largest, a: 4 against 5"),
         (["a"] * 9 + ["b"], "topics unbalanced, the smallest of 2, b, has 11.1 % as many rows as the largest, a: 1 against 9"),

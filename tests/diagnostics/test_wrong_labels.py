@@ -32,7 +32,7 @@ def test_answers_that_are_the_reference_and_labelled_bad():
     turned = int((right & (np.arange(N) % 5 == 0)).sum())
     assert finding.severity == "warning"
     assert (
-        f"{turned} call an answer bad that is the reference; that is {turned} of {right.sum()} labels"
+        f"{turned} mark a completion bad that equals the reference; that is {turned} of {right.sum()} labels"
         in str(finding)
     )
     assert {answers[row] for row in finding.rows} == {"right"}
@@ -56,7 +56,7 @@ def test_one_answer_with_two_labels():
     finding = kinds(answers, truth ^ turned, prompts=np.arange(N) // 3, scores=truth * 1.0)["wrong-labels"]
     last = {N - 2, N - 1}  # two rows with two labels: nothing tells which is wrong
     assert set(finding.rows) - last == set(np.flatnonzero(turned)) - last
-    assert "differ from others of the same answer" in str(finding)
+    assert "differ from others of the same completion" in str(finding)
 
 
 @pytest.mark.parametrize("answer", ["right", "other"])

@@ -256,8 +256,8 @@ def test_nesting_is_read_up_to_a_limit():
     ("schema", "part"),
     [
         ({"type": "object", "properties": {"reason": {"type": "string"}}}, "has no score"),
-        ({"type": "object", "properties": ["score"]}, "no valid JSON Schema"),
-        ({"type": "object", "properties": 7}, "no valid JSON Schema"),
+        ({"type": "object", "properties": ["score"]}, "not a valid JSON Schema"),
+        ({"type": "object", "properties": 7}, "not a valid JSON Schema"),
         ({"type": "object"}, ""),
         ({"type": "object", "properties": {"score": {"type": "number"}}}, ""),
     ],

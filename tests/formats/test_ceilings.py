@@ -20,7 +20,7 @@ ROLLOUT = (
     "            ctx.set_sample_reward(one, 0.5)\n"
 )
 MUCH = {"timeout": 1e9, "memory_mb": 10**6}
-TOLD = r"limits cut: .*timeout=.*60 s and 2,048 MiB at most.*Next step"
+TOLD = r"reduced limits: .*timeout=.*60 s and 2,048 MiB.*Next step"
 
 
 def function(**limits):

@@ -27,7 +27,7 @@ POSITIONAL = [
     (lambda: wb.combine.Combined([wb.Contains()]), lambda: wb.combine.Combined(entries=[wb.Contains()])),
     (lambda: wb.Guardrail("contains", "a"), lambda: wb.Guardrail(evaluator="contains", pattern="a")),
     (lambda: wb.CustomGrader(call_form), lambda: wb.CustomGrader(target="workbench.graders.calls:call_form",
-        description="How a call of a class is written, such as `Length(minimum, maximum, *, unit, name)`.")),
+        description="The form of a call of a class, such as `Length(minimum, maximum, *, unit, name)`.")),
 ]  # fmt: skip
 
 
@@ -40,13 +40,13 @@ def test_what_is_always_given_comes_first(short, long):
 @pytest.mark.parametrize(
     ("call", "parts"),
     [
-        (lambda: wb.BinaryJudge(critera="x"), ["BinaryJudge takes no 'critera'", "mean 'criteria'", "BinaryJudge(criteria, *,"]),
+        (lambda: wb.BinaryJudge(critera="x"), ["BinaryJudge has no parameter 'critera'", "mean 'criteria'", "BinaryJudge(criteria, *,"]),
         (wb.BinaryJudge, ["BinaryJudge", "missing", "'criteria'", "BinaryJudge(criteria, *,"]),
         (lambda: wb.Length(1, 2, 3), ["Length(minimum=..., maximum=..., *, "]),
-        (lambda: wb.JsonKeys("a", requireall=True), ["takes no 'requireall'", "'require_all'"]),
-        (lambda: wb.Entry(wb.Contains(), wieght=2), ["Entry takes no 'wieght'", "'weight'", "Entry(grader, name=..., *,"]),
-        (lambda: wb.Suite([wb.Contains()], rule=None), ["Suite takes no 'rule'", "Suite(graders, *, combine"]),
-        (lambda: wb.combine.Mean(strikt=True), ["Mean takes no 'strikt'", "'strict'", "Mean(strict=...)"]),
+        (lambda: wb.JsonKeys("a", requireall=True), ["has no parameter 'requireall'", "'require_all'"]),
+        (lambda: wb.Entry(wb.Contains(), wieght=2), ["Entry has no parameter 'wieght'", "'weight'", "Entry(grader, name=..., *,"]),
+        (lambda: wb.Suite([wb.Contains()], rule=None), ["Suite has no parameter 'rule'", "Suite(graders, *, combine"]),
+        (lambda: wb.combine.Mean(strikt=True), ["Mean has no parameter 'strikt'", "'strict'", "Mean(strict=...)"]),
         (lambda: wb.StringCheck("Rome"), ["StringCheck(*, ", "reference"]),
         (lambda: wb.combine.Combined(wb.Suite(wb.Contains())), ["Combined(suite.entries, combine=suite.combine)"]),
         (lambda: wb.Grade(0.4, "why"), ["positional"]),
@@ -54,7 +54,7 @@ def test_what_is_always_given_comes_first(short, long):
         (lambda: wb.Grade(0.4, reasoning=3), ["reasoning must be text"]),
         (lambda: wb.Grade(0.4, metadata="x"), ["metadata must be a dict"]),
         (lambda: wb.grader("x"), ["a function", "from_source"]),
-        (lambda: wb.CustomGrader(len, nmae="x"), ["CustomGrader takes no 'nmae'", "'name'", "CustomGrader(fn=..., *,"]),
+        (lambda: wb.CustomGrader(len, nmae="x"), ["CustomGrader has no parameter 'nmae'", "'name'", "CustomGrader(fn=..., *,"]),
     ],
 )  # fmt: skip
 def test_a_wrong_call_says_what_is_right(call, parts):

@@ -46,7 +46,7 @@ def test_a_run_ends_where_its_budget_is_spent(budget, scored):
     report = grader.run(ROWS, budget=budget, progress=False)
     assert counts(report) == (scored, {"budget": 40 - scored})
     assert len(grader.client.calls) == scored
-    assert f"Budget spent: {scored} of 40 grades kept." in report.notes
+    assert f"Budget exhausted: {scored} of 40 grades completed." in report.notes
     assert "budget exhausted" in report.errors["error"].iloc[0]
 
 
@@ -54,8 +54,8 @@ def test_a_run_ends_where_its_budget_is_spent(budget, scored):
 def test_a_run_that_ends_early_prints_only_where_progress_is_wanted(progress, printed, capsys):
     """The notes stand in the report in every case."""
     report = judge().run(ROWS, budget=wb.Budget(calls=12), progress=progress)
-    assert report.notes == ("Budget spent: 12 of 40 grades kept.",)
-    assert capsys.readouterr().out == "Budget spent: 12 of 40 grades kept.\n" * printed
+    assert report.notes == ("Budget exhausted: 12 of 40 grades completed.",)
+    assert capsys.readouterr().out == "Budget exhausted: 12 of 40 grades completed.\n" * printed
 
 
 def test_other_graders_of_the_suite_go_on():
@@ -385,8 +385,8 @@ def test_a_store_that_cannot_write_loses_no_answer(tmp_path):
     assert scored == len(grader.client.calls) < 200
     assert kinds == {"store": 200 - scored}
     notes = "\n".join(report.notes)
-    assert f"{scored} answers could not be kept" in notes
-    assert "summary could not be kept" in notes
+    assert f"{scored} replies could not be stored" in notes
+    assert "Could not save the run summary" in notes
 
 
 def test_a_store_that_cannot_be_read_ends_the_run(tmp_path):
@@ -399,7 +399,7 @@ def test_a_store_that_cannot_be_read_ends_the_run(tmp_path):
         report = grader.run(ROWS, store=store, progress=False)
     assert counts(report) == (0, {"store": 40})
     assert not grader.client.calls
-    assert "40 rows were not asked" in "\n".join(report.notes)
+    assert "40 requests were not sent" in "\n".join(report.notes)
 
 
 def test_progress_and_report_show_the_money(tmp_path):

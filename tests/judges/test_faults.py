@@ -295,7 +295,7 @@ def test_an_unreachable_server_is_reported_at_once(address, words):
     notes = "\n".join(report.notes)
     assert words in notes
     assert "next step" in notes
-    assert "rows were not asked" in notes
+    assert "requests were not sent" in notes
 
 
 @pytest.fixture

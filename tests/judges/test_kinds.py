@@ -347,7 +347,7 @@ NO_RATIONALE = {
         (lambda: CriteriaJudge(max_tokens=0), "max_tokens"),
         (lambda: CriteriaJudge(extractor="nope"), "unknown extractor"),
         (lambda: SchemaJudge(prompt="{{#x}}", output_schema={}), "not closed"),
-        (lambda: SchemaJudge(prompt="x", output_schema={"type": 5}), "no valid JSON Schema"),
+        (lambda: SchemaJudge(prompt="x", output_schema={"type": 5}), "not a valid JSON Schema"),
         (lambda: SchemaJudge(prompt="x", output_schema={"$ref": "http://127.0.0.1/x"}), "nothing is fetched"),
         (
             lambda: SchemaJudge(prompt="x", output_schema={"$dynamicRef": "http://127.0.0.1/x"}),

@@ -79,7 +79,7 @@ def test_without_a_key_it_is_scripted_and_says_so(scripted):
 
 def test_the_first_prompt_is_too_lenient_and_the_second_mends_it(scripted):
     """The story holds: the diagnosis finds the fault, the paired comparison and the table show it gone."""
-    assert "too lenient, accepts 56 of 112 known-bad rows" in cell_output(scripted, "report.diagnose(")
+    assert "too lenient: accepts 56 of 112 known-bad rows" in cell_output(scripted, "report.diagnose(")
     assert "second scores 0.270 lower than first" in cell_output(scripted, ".compare(")
     table = cell_output(scripted, "def mistakes(")
     assert re.search(r"bad completions accepted +56 of 112 +2 of 112\n", table)

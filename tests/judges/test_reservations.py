@@ -84,7 +84,7 @@ def test_without_max_tokens_a_note_says_how_far_one_question_may_go_and_what_mak
 def test_a_budget_in_calls_needs_no_note():
     """Calls are counted, not guessed."""
     report = judge(UnevenClient()).run(rows(30), budget=wb.Budget(calls=20), progress=False)
-    assert report.notes == ("Budget spent: 20 of 30 grades kept.",)
+    assert report.notes == ("Budget exhausted: 20 of 30 grades completed.",)
 
 
 def test_far_from_the_budget_all_go_at_once():

@@ -66,7 +66,7 @@ def test_what_failed_by_a_transient_error_is_asked_once_more_at_the_end(fault):
     assert report.summary.loc["judge", "scored"] == 60
     assert [asks_by_row[row] for row in range(0, 60, 3)] == [3] * 20
     counts = re.match(
-        r"judge: (\d+) rows that failed by a transient error were graded once more at the end: (\d+) have a grade now, 0 ",
+        r"judge: retried (\d+) rows after transient errors: (\d+) graded, 0 ",
         report.notes[-1],
     )
     # A connection that is dropped before anybody else is answered looks like a restart, and is waited for at once.
@@ -84,7 +84,7 @@ def test_the_second_pass_is_the_last_one():
     assert report.summary.loc["judge", "failed"] == 20
     assert set(report.errors["error_kind"]) == {"judge_server"}
     assert {asks_by_row[row] for row in range(0, 60, 3)} == {4}
-    assert "0 have a grade now, 20 failed again" in report.notes[-1]
+    assert "0 graded, 20 failed again" in report.notes[-1]
 
 
 @pytest.mark.parametrize("fault", [http_answer(400, ERROR), http_answer(403, ERROR), chat_answer("no verdict"), http_answer(429, ERROR, **{"retry-after": "9999"})])  # fmt: skip
@@ -105,7 +105,7 @@ def test_the_second_pass_counts_against_the_budget():
         report = judge(address, max_retries=0).run(ROWS, budget=wb.Budget(calls=65), progress=False)
     assert sum(asks_by_row.values()) == 65
     assert report.errors["error_kind"].value_counts().to_dict() == {"judge_server": 15}
-    assert "5 have a grade now, 15 failed again or were not reached" in "\n".join(report.notes)
+    assert "5 graded, 15 failed again or not reached" in "\n".join(report.notes)
 
 
 def test_a_judge_inside_another_grader_is_asked_again_alone():
@@ -227,7 +227,7 @@ def test_a_server_that_never_comes_back_ends_the_run():
     assert kinds["judge_unreachable"] > 200
     assert "not sent" in report.errors["error"].iloc[-1]
     assert any(note.startswith("judge: no server listens at the judge's address") for note in report.notes)
-    assert any(note.endswith("rows were not asked.") for note in report.notes)
+    assert any(note.endswith("requests were not sent.") for note in report.notes)
 
 
 def test_a_server_that_was_given_up_is_not_waited_for_by_the_next_judge():

@@ -141,7 +141,7 @@ def test_stop_keeps_what_was_graded(page):
     start(page)
     tell(page, "stop")
     wait_for_end(page)
-    assert any("Interrupted: 200 of 400 grades kept." in note for note in view(page)["head"]["notes"])
+    assert any("Interrupted: 200 of 400 grades completed." in note for note in view(page)["head"]["notes"])
     assert page.value("int(app.report.summary.loc['has yes', 'scored'])") == 200
     assert view(page)["head"]["can_run"]
     clean(page)

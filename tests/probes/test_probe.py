@@ -137,7 +137,7 @@ def test_a_judge_is_asked_within_its_budget():
     assert len(client.calls) < 4 * 60
     few = wb.probe(judge, samples("capitals"), rows=4, progress=False, budget=wb.Budget(calls=30))
     assert few.tries <= 30
-    assert any("Budget spent" in note for note in few.run_notes)
+    assert any("Budget exhausted" in note for note in few.run_notes)
 
 
 def test_a_suite_is_probed_by_its_one_score():

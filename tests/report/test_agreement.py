@@ -212,7 +212,7 @@ class TestArguments:
 
     def test_wrong_labels_are_refused(self):
         """Not one a row, or no label at all."""
-        with pytest.raises(ReportError, match="one entry a row"):
+        with pytest.raises(ReportError, match="one entry per row"):
             against().agreement(labels=[True])
 
 

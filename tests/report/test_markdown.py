@@ -9,7 +9,7 @@ from workbench.report import Report
 def test_the_leading_sentence_stands_first():
     """In bold, with its interval and what to do; then the others, then a line a grader."""
     text = make_report()._repr_markdown_()
-    assert text.startswith("**fails: broken, 67 of 200 rows failed")
+    assert text.startswith("**fails: broken: 67 of 200 rows failed")
     assert "95 % interval" in text.partition("\n")[0]
     lines = [line for line in text.splitlines() if line.startswith("| ")]
     assert [line.split(" | ")[0] for line in lines[2:]] == [f"| {name}" for name in GRADERS]

@@ -161,7 +161,7 @@ def test_both_sides_of_a_pair_are_rows_of_one_group(row):
     assert turns(samples)[0] == ("user", Q)
     assert [sample.thread.metadata["chosen"] for sample in samples] == [True, False]
     assert len(set(samples.groups)) == 1
-    assert any("'chosen' says which" in note for note in samples.notes)
+    assert any("'chosen' marks the" in note for note in samples.notes)
 
 
 def test_sides_that_are_not_graded_are_said(tmp_path):
@@ -321,10 +321,10 @@ def test_what_is_no_answer_is_not_graded(row):
 def test_prompts_alone_are_refused(row, tmp_path):
     """No row has an answer: nothing is graded, from memory and from a file."""
     rows = [copy.deepcopy(row)] * 3
-    with pytest.raises(SamplesError, match="no row has an answer"):
+    with pytest.raises(SamplesError, match="no row has a completion"):
         wb.Contains(expected="x").run(wb.Samples(rows), progress=False)
     pd.DataFrame(rows).to_parquet(tmp_path / "x.parquet")
-    with pytest.raises(SamplesError, match="no row has an answer"):
+    with pytest.raises(SamplesError, match="no row has a completion"):
         wb.Contains(expected="x").run(wb.read_samples(tmp_path / "x.parquet", lazy=True), progress=False)
 
 
@@ -366,7 +366,7 @@ class TestLabels:
         assert "reference" not in samples.columns
         assert samples[0].reference is None
         assert samples[0].thread.metadata["label"] == labels[0]
-        assert any("'label' holds verdicts" in note for note in samples.notes)
+        assert any("'label' contains verdicts" in note for note in samples.notes)
         assert wb.Samples(rows, columns={"reference": "label"})[0].reference == labels[0]
 
     @pytest.mark.parametrize(
@@ -780,8 +780,8 @@ class TestPairs:
         samples = wb.Samples([{"prompt": Q, "response_a": A, "response_b": B, **verdict}])
         assert [sample.thread.metadata["chosen"] for sample in samples] == expected
         (note,) = [note for note in samples.notes if "pair" in note]
-        assert ("'chosen' says which side" in note) == (None not in expected)
-        assert ("for none of them" in note) == (None in expected)
+        assert ("'chosen' marks the chosen side" in note) == (None not in expected)
+        assert ("of none is known" in note) == (None in expected)
 
     @pytest.mark.parametrize(
         ("preference", "expected"), [(1, True), (2, False), (1.5, None), (0, None), (None, None)]

@@ -87,7 +87,7 @@ def test_lone_surrogates_are_kept(tmp_path):
 def test_json_list(tmp_path):
     """A JSON file holds a list of objects; anything else is refused with the reason."""
     assert len(wb.read_samples(write(tmp_path / "x.json", json.dumps([ROW, ROW])))) == 2
-    with pytest.raises(SamplesError, match="holds no list") as caught:
+    with pytest.raises(SamplesError, match="contains no list") as caught:
         wb.read_samples(write(tmp_path / "d.json", json.dumps({"rows": [ROW]})))
     assert "keys rows" in caught.value.found
     with pytest.raises(SamplesError, match="not JSON") as caught:

@@ -110,7 +110,7 @@ class TestColumns:
 
     def test_no_usable_column_is_refused(self):
         """A frame without prompt, completion or messages is refused at once."""
-        with pytest.raises(SamplesError, match="no column holds") as caught:
+        with pytest.raises(SamplesError, match="no column contains") as caught:
             wb.Samples(pd.DataFrame({"a": [1], "b": [2]}))
         assert "columns 'a', 'b'" in str(caught.value)
 
@@ -512,7 +512,7 @@ class TestWrongKinds:
 
     def test_a_mapping_is_a_mapping(self):
         """One column name alone does not say which role it plays."""
-        with pytest.raises(SamplesError, match="which role"):
+        with pytest.raises(SamplesError, match="map each role"):
             wb.read_samples([{"prompt": "q", "completion": "a"}], columns="completion")
 
     def test_a_folder_is_not_a_file(self, tmp_path):

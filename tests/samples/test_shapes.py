@@ -204,7 +204,7 @@ class TestPromptNotes:
         built = []
         build = samples._table.build
         samples._table.build = lambda rows: built.append(len(rows)) or build(rows)
-        assert samples.notes[0].startswith("2,000 rows from all over 5,000 have the same prompt")
+        assert samples.notes[0].startswith("2,000 rows spread over all 5,000 have the same prompt")
         assert sum(built) == 2_000
 
     def test_some_empty_prompts_are_counted(self):
@@ -279,7 +279,7 @@ class TestNumbers:
     def test_whole_floats_without_a_gap_are_told(self):
         """Rows that were filtered lost the gap that would have told: a note says how to cast them."""
         frame = pd.DataFrame({"completion": ["3", "4", "5"], "reference": [3, None, 5]})
-        with pytest.warns(SamplesWarning, match="whole numbers held as floats, so 3 is compared as '3.0'"):
+        with pytest.warns(SamplesWarning, match="whole numbers stored as floats, so 3 is compared as '3.0'"):
             wb.read_samples(frame[frame["reference"].notna()])
         for quiet in ([0.0, 1.0, 1.0], [3.5, 1.0, 2.0], [3, 4, 5], ["3", "4", "5"]):
             assert not wb.Samples(frame.assign(reference=quiet)).notes

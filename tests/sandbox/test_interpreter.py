@@ -183,7 +183,7 @@ async def twos(thread: wb.StringThread) -> float:
 
 def test_defining_a_grader_tells_once_that_nothing_starts(no_sandbox):
     """The first definition warns, the next ones are silent, and all of them are graders with their text."""
-    with pytest.warns(UserWarning, match="did not start .*neither checked nor run.*Rules, judges, labels"):
+    with pytest.warns(UserWarning, match="did not start .*neither validated nor run.*Rules, judges, labels"):
         first = wb.grader(ones)
     with warnings.catch_warnings():
         warnings.simplefilter("error")

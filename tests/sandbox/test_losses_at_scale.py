@@ -121,7 +121,7 @@ def test_three_lost_in_a_row_end_it(own, packed):
     """From one row on every row crashes: three workers are lost, what stands before is kept, the rest not tried."""
     outcome = run(own, CRASHES.format("i >= 60_000"), packed, workers=1)
     assert outcome.lost == 3
-    assert "3 workers in a row" in outcome.stopped
+    assert "3 consecutive worker crashes" in outcome.stopped
     assert np.array_equal(outcome.grades.scores[:60_000], np.arange(60_000.0))
     found = kinds(outcome.grades)
     assert [found[row] for row in (60_000, 60_001, 60_002)] == [ErrorKind.CRASH] * 3
@@ -132,7 +132,7 @@ def test_one_row_in_two_ends_it(own, packed):
     """With scores in between the share of lost workers ends it, after thirty and not after fifty thousand."""
     outcome = run(own, CRASHES.format("i % 2"), packed)
     assert LEAST_LOST <= outcome.lost <= LEAST_LOST + 1
-    assert "more than one on ten" in outcome.stopped
+    assert "more than one in ten" in outcome.stopped
     scored = np.flatnonzero(~np.isnan(outcome.grades.scores))
     assert np.array_equal(outcome.grades.scores[scored], scored)
     assert set(kinds(outcome.grades).values()) == {ErrorKind.CRASH, ErrorKind.CANCELLED}

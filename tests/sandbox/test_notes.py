@@ -230,7 +230,7 @@ def test_a_row_whose_answer_cannot_be_read_costs_only_itself():
     )
     found = grades(body)
     assert list(found.errors) == [5]
-    assert "broke the protocol" in found.errors[5].message
+    assert "malformed reply" in found.errors[5].message
     assert all(found.reasoning[i] == f"r{i}" for i in range(40) if i != 5)
 
 

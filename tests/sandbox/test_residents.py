@@ -645,6 +645,6 @@ def test_a_worker_that_ends_within_its_answer_has_ended():
     os.write(written, HEADER.pack(MAGIC, 7, 1000) + b"{")
     assert worker.poll(7) is None
     os.close(written)
-    with pytest.raises(Death, match="it ended"):
+    with pytest.raises(Death, match="process ended"):
         worker.poll(7)
     os.close(out)

@@ -65,7 +65,7 @@ def test_the_mock_row_has_the_columns_that_are_required(text, columns):
     assert [name for name in ("ground_truth", "answer", "level", "solution", "river", "split") if f"{name}='4'" in message] == sorted(
         columns, key=message.index
     )  # fmt: skip
-    assert ("(made up)" in message) == bool(columns)
+    assert ("(generated)" in message) == bool(columns)
 
 
 def test_a_made_up_column_is_named_where_it_does_not_fit():
@@ -74,7 +74,7 @@ def test_a_made_up_column_is_named_where_it_does_not_fit():
     grader = wb.FunctionGrader.from_source(text)
     failure = grader.validate().failure
     assert failure.name == "test_run"
-    assert "sizes='4' (made up)" in failure.message
+    assert "sizes='4' (generated)" in failure.message
     samples = wb.read_samples([{"prompt": "p", "completion": "c", "sizes": 3}])
     assert grader.validate(samples).checks[-1].message == "test thread 1 scores 4.0"
 

@@ -379,7 +379,7 @@ def test_healthy_graders_get_no_warning(name):
         (CLOSURE, "scores 1 at first and scores 2 when it is graded again, so it keeps state"),
         (CACHE_THAT_DECIDES, "scores 1 at first and scores 0.5 when it is graded again, so it keeps state"),
         (FAILS_LATER, "scores 1 at first and fails when it is graded again, so it keeps state"),
-        (ON_LOADING, "draws by chance or reads the clock"),
+        (ON_LOADING, "it is random or reads the clock"),
     ],
 )
 def test_a_second_call_shows_what_the_text_does_not(text, part):
@@ -432,7 +432,7 @@ def test_any_syntax_can_be_read(source):
         ),
         (
             "function grade(input) { return Math.random(); }",
-            "line 1: the script draws by chance (Math.random)",
+            "line 1: the script draws random values (Math.random)",
         ),
         ("function grade(input) { return Date.now() % 2; }", "reads the clock"),
     ],

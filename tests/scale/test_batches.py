@@ -142,7 +142,7 @@ def test_a_batch_in_which_no_row_can_be_read():
 
 def test_what_is_no_batch_is_refused():
     """With what is expected."""
-    with pytest.raises(SamplesError, match="no batch"):
+    with pytest.raises(SamplesError, match="not a batch"):
         SUITE.map_batches()([1, 2])
     with pytest.raises(SamplesError):
         SUITE.map_batches()(pd.DataFrame({"x": [1]}))

@@ -207,7 +207,7 @@ def test_a_budget_is_shared(client, limits):
     ((name, limit),) = limits.items()
     assert 0 < spent[name] <= limit
     assert grades.n_scored + grades.n_failed == 120
-    assert any(note.startswith("Budget spent") for note in report.notes)
+    assert any(note.startswith("Budget exhausted") for note in report.notes)
     if name == "calls":
         assert spent["calls"] == limit
 
@@ -286,7 +286,7 @@ def test_an_open_store_is_refused(client):
     """Workers need its address."""
     with wb.open_store("sqlite://") as store, pytest.raises(ReportError, match="open the store themselves"):
         wb.ExactMatch().run(frame_of_dask(), progress=False, store=store)
-    with pytest.raises(ReportError, match="must not carry its password") as error:
+    with pytest.raises(ReportError, match="must not pass its password") as error:
         wb.Suite(wb.ExactMatch()).map_batches(store="postgresql://me:secret@host/db")
     assert "secret" not in str(error.value)
 
@@ -456,7 +456,7 @@ def test_an_overview_shares_its_budget(client):
         overview = suite.overview(unlike(120), progress=False, budget=wb.Budget(calls=23))
     assert counting.asked.total() == 23
     assert overview.summary["scored"].tolist() == [23]
-    assert overview.notes[0] == "Budget spent."
+    assert overview.notes[0] == "Budget exhausted."
 
 
 def test_an_overview_that_is_stopped_goes_on(client, tmp_path):
@@ -465,7 +465,7 @@ def test_an_overview_that_is_stopped_goes_on(client, tmp_path):
     with server(counting) as (address, _):
         suite = wb.Suite(judge_of(address, 2))
         first = suite.overview(unlike(100), tmp_path, progress=lambda now: now.done < 20)
-        assert any("goes on from here" in note for note in first.notes)
+        assert any("Rerun with the folder" in note for note in first.notes)
         before = counting.asked.total()
         assert 20 <= before < 100
         second = suite.overview(unlike(100), tmp_path, progress=False)

@@ -156,7 +156,7 @@ def test_a_stopped_call_goes_on(tmp_path):
     """What was begun is kept, row by row."""
     folder = tmp_path / "graded"
     stopped = SUITE.overview(FRAME, folder, progress=lambda now: now.done < 500)
-    assert any("goes on from here" in note for note in stopped.notes)
+    assert any("Rerun with the folder" in note for note in stopped.notes)
     assert any("Interrupted" in note for note in stopped.notes)
     assert len(stopped) < ROWS
     overview = SUITE.overview(FRAME, folder, progress=False)
@@ -190,7 +190,7 @@ def test_a_budget_that_is_spent():
     assert asked == 250
     assert overview.summary["scored"].tolist() == [250]
     assert overview.graders["binary-judge"].errors.total() == 200
-    assert any("Budget spent" in note for note in overview.notes)
+    assert any("Budget exhausted" in note for note in overview.notes)
 
 
 def test_other_rows_and_other_graders_are_refused(tmp_path):
@@ -201,7 +201,7 @@ def test_other_rows_and_other_graders_are_refused(tmp_path):
         SUITE.overview(FRAME.assign(n=1), tmp_path, progress=False)
     with pytest.raises(ReportError, match="another folder"):
         wb.Suite(wb.Contains(expected="a")).overview(FRAME, tmp_path, progress=False)
-    with pytest.raises(ReportError, match="behind the last"):
+    with pytest.raises(ReportError, match="after the last"):
         SUITE.overview(FRAME.head(PART), tmp_path, progress=False)
     assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
 
@@ -220,7 +220,7 @@ def test_a_folder_among_the_data_is_refused(tmp_path):
     """Its files would be read as data."""
     FRAME.to_parquet(tmp_path / "rows.parquet")
     samples = wb.read_samples(tmp_path, lazy=True)
-    with pytest.raises(ReportError, match="where their data are"):
+    with pytest.raises(ReportError, match="to the folder of their data"):
         SUITE.overview(samples, tmp_path / "graded", progress=False)
 
 

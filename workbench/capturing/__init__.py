@@ -1,10 +1,10 @@
-"""From a live function, or a text, to one self-contained module whose function is called `grade`.
+"""Capture: from a live function, or a text, to one self-contained module whose function is called `grade`.
 
-The text is what the author wrote: slices with their comments, in an order that loads without errors. What a function
-reads is looked up live and proved by loading the built module apart; what cannot be carried exactly is
-refused with its name, the reason and the way out. Nothing is guessed.
+The text is what the author wrote: slices with their comments, in an order that loads without errors. The values that a
+function reads are looked up live and validated by loading the built module separately. What cannot be captured exactly is
+refused with its name, the reason and a hint. Nothing is guessed.
 
-A decorator captures while its cell still runs: at that moment the function's own name is not bound yet,
+A decorator captures while its cell still runs: at that moment the function's name is not bound yet,
 and helpers further down in the notebook do not exist. The refusal then names what is undefined; define
 helpers above the grader, or capture again once they exist.
 """
@@ -43,25 +43,25 @@ def capture(
     namespace: Mapping[str, Any] | None = None,
     _fingerprint: Fingerprint | None = None,
 ) -> Source:
-    r"""Turn a function or a text into a `Source`.
+    r"""Convert a function or a text to a `Source`.
 
-    An import of the workbench that only annotations read is left out, with the annotations unread, so that the
-    source loads anywhere; a text without `@wb.grader` and without a namespace keeps its own imports.
+    An import of the workbench that only annotations use is removed, and the annotations are not evaluated, so that the
+    source loads anywhere; a text without `@wb.grader` and without a namespace keeps its imports.
 
     Args:
         fn_or_text: A function from a cell, a module or any place that left its text in `linecache`; or a
-            module's text, which is carried as it is and neither compiled nor run here.
+            module's text, which is captured unchanged and neither compiled nor run here.
         name: For a text: which of its functions is the grader. By default `grade`, else its only async def.
             For a function: the name to report, by default its own.
         namespace: For a text: names it may read from outside, such as a notebook's. Default: none.
 
     Returns:
-        The source; `function` keeps the author's name, `text` says `grade`.
+        The source; `function` is the author's name, `text` uses `grade`.
 
     Raises:
-        CaptureError: Something cannot travel. The message says what, why, and what to do.
-        SandboxError: The proof could not be run. Where no sandbox starts at all, one warning says so,
-            and the source is not proved: nothing can be run there either.
+        CaptureError: A dependency cannot be captured. The message gives its name, the reason, and a hint.
+        SandboxError: The captured module could not be checked. If the sandbox does not start at all, a warning
+            reports it, and the source is not checked: it could not run on this machine either.
 
     Example:
         >>> print(capture("async def exact(thread):\n    return 1.0\n").text, end="")
@@ -117,7 +117,7 @@ def _assemble(
     main: Main, items: dict[str, Item], resolver: Resolver, labels: tuple[str, str, Fingerprint]
 ) -> Source:
     origin, name, fingerprint = labels
-    # Where a piece reads the author's name, it means the item called grade.
+    # If a piece reads the author's name, it means the item called grade.
     ordered = arranged(_named_grade(items, main.name), ["grade"])
     imports = import_lines(resolver.imports)
     source = Source(
@@ -146,7 +146,7 @@ def _named_grade(items: dict[str, Item], author: str) -> dict[str, Item]:
 
 
 def _definition(function: types.FunctionType) -> tuple[Found, types.FunctionType, str]:
-    """The definition to carry, the function it made, and the author's name for it."""
+    """The definition to capture, the function it made, and the author's name for it."""
     root = unwrapped(function)
     if isinstance(root, types.FunctionType) and not is_nested(root):
         return find_function(root), root, root.__code__.co_name
@@ -154,9 +154,9 @@ def _definition(function: types.FunctionType) -> tuple[Found, types.FunctionType
 
 
 def _decorated(function: types.FunctionType) -> tuple[Found, types.FunctionType, str]:
-    """A function put in its place by a decorator that did not say what it wraps: found by its name.
+    """A function replaced by a decorator that does not set `__wrapped__`: found by its name.
 
-    The def cannot be compared with the wrapper's code; the proof compares what decorating it gives.
+    The def cannot be compared with the wrapper's code; the check in the sandbox compares the result of decorating it.
     """
     scope = Scope(function.__globals__)
     names = [name for name, value in scope.namespace.items() if value is function]
@@ -166,7 +166,7 @@ def _decorated(function: types.FunctionType) -> tuple[Found, types.FunctionType,
             if nodes and isinstance(nodes[-1], ast.FunctionDef | ast.AsyncFunctionDef):
                 return Found(nodes[-1], statement_text(text.text, nodes[-1]), text), function, name
             if nodes:
-                # The newest statement that sets the name is another one, so an older def is not what is live.
+                # The newest statement that sets the name is another one, so an older def is not the live one.
                 break
     code = function.__code__
     if "<locals>" not in code.co_qualname and "." in code.co_qualname:

@@ -1,7 +1,7 @@
-"""Our own record of the cells that were run, with `linecache` where nothing was recorded.
+"""Record of executed cells, with `linecache` as a fallback.
 
-IPython compiles a cell under a made-up file name and keeps its text in `linecache`, transformed (magics
-have become calls). That cache forgets (`linecache.clearcache`), shares one name between cells under
+IPython compiles a cell under a generated file name and stores its text in `linecache`, transformed (magics
+have become calls). That cache can be emptied (`linecache.clearcache`), shares one name between cells under
 some settings, and has no entry for `%%time`; the event before each cell fires in every case.
 """
 
@@ -25,12 +25,12 @@ _TIMED = "<timed exec>"
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """One text that was run.
+    """One text that was executed.
 
     Attributes:
-        text: What Python compiled: magics are calls here.
-        filename: The name it was compiled under.
-        label: For a reader: "cell 3", "a cell", "graders.py".
+        text: The compiled text: magics are calls here.
+        filename: The name under which it was compiled.
+        label: For users: "cell 3", "a cell", "graders.py".
     """
 
     text: str
@@ -39,14 +39,14 @@ class Text:
 
 
 _records: dict[int, tuple[Mapping[str, Any], list[Text]]] = {}
-"""By the id of a shell's namespace, which is kept beside its texts so that the id stays its own."""
+"""By the id of a shell's namespace, which is stored with its texts so that the id remains unique."""
 
 
 def install(ip: Any = None) -> bool:
     """Start to record the cells of a shell; calling it again changes nothing.
 
     Args:
-        ip: An IPython shell; the running one when not given.
+        ip: An IPython shell; the running one by default.
 
     Returns:
         Whether cells are recorded now.
@@ -79,7 +79,7 @@ def texts_named(filename: str, namespace: Mapping[str, Any]) -> list[Text]:
 
 
 def file_text(filename: str) -> Text | None:
-    """A file's text as Python loaded it if that is still known, else as it is on disk."""
+    """A file's text as Python loaded it if that is still known, else the current text on disk."""
     return _cached(filename) or _on_disk(filename)
 
 
@@ -98,7 +98,7 @@ def _running_shell() -> Any:
 
 
 def _remember(shell: Any, info: Any) -> None:
-    """Keep one cell. An exception here would show in the user's notebook, and no cell is worth that."""
+    """Record one cell. Exceptions are suppressed, because they would appear in the user's notebook."""
     try:
         _recorded(shell.user_global_ns).extend(_texts_of_cell(shell, info.raw_cell, bool(info.store_history)))
     except Exception:  # noqa: BLE001
@@ -143,7 +143,7 @@ def _is_cell(name: str) -> bool:
 
 
 def _cached(filename: str) -> Text | None:
-    # Only what is cached: for other names getlines would read the file as it is now.
+    # Only the cached text: for other names getlines would read the current file.
     lines = linecache.getlines(filename) if filename in linecache.cache else []
     return Text("".join(lines), filename, _label(filename)) if lines else None
 

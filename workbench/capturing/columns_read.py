@@ -1,4 +1,4 @@
-"""Which columns of a row a grader's text reads: the literal keys it asks the metadata for."""
+"""Columns that a grader's text reads: the literal keys it uses on the metadata."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _NOT_COLUMNS = frozenset({
     "self", "prompts", "completions", "completion_ids", "prompt_ids", "trainer_state", "log_extra", "log_metric",
     "environments",
 })  # fmt: skip
-"""Parameters of TRL's reward functions that are no columns of the data set."""
+"""Parameters of TRL's reward functions that are not columns of the dataset."""
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -25,8 +25,8 @@ class ColumnsRead:
     """The columns that a text names.
 
     Attributes:
-        needed: Those that it raises without: `metadata["x"]`, a parameter without a default.
-        optional: Those that it asks for by `get`, or after a look whether they are there, or where it catches their want.
+        needed: Columns without which it raises: `metadata["x"]`, a parameter without a default.
+        optional: Columns read by `get`, or after a membership test, or inside a `try` that catches a missing key.
     """
 
     needed: frozenset[str] = frozenset()
@@ -34,18 +34,18 @@ class ColumnsRead:
 
     @property
     def both(self) -> frozenset[str]:
-        """All of them."""
+        """All columns."""
         return self.needed | self.optional
 
 
-# One text is written for many platforms, and each looks at it.
+# One text is exported to many platforms, each of which calls this.
 @lru_cache(maxsize=256)
 def columns_read(text: str, signature: str = "thread") -> ColumnsRead:
-    """The columns that a grader's module reads by name; keys that are computed are not seen.
+    """The columns that a grader's module reads by name; computed keys are not detected.
 
     Args:
         text: The module.
-        signature: How its function is called: "thread", or a trainer's as `FunctionGrader.signature` names it.
+        signature: How its function is called: "thread", or a trainer's as in `FunctionGrader.signature`.
     """
     tree = parsed(text)
     if tree is None:
@@ -63,7 +63,7 @@ def columns_read(text: str, signature: str = "thread") -> ColumnsRead:
 
 
 class _Metadata:
-    """Which expressions of a module are the row's columns: `thread.metadata`, and variables that hold nothing else.
+    """Detects expressions that are the row's columns: `thread.metadata`, and variables that contain nothing else.
 
     Args:
         tree: The module.
@@ -79,7 +79,7 @@ class _Metadata:
         given = [one for node in nodes for one in _assigned(node)]
         for name, value in given:
             self._names |= {name} if value is not None and value in self else set()
-        # Scopes are not told apart, so that a name which is anything else somewhere is not taken for the columns.
+        # Scopes are not distinguished, so a name with another value anywhere does not count as the columns.
         self._names -= {name for name, value in given if value is None or value not in self}
 
     def __contains__(self, node: ast.expr) -> bool:
@@ -97,7 +97,7 @@ class _Metadata:
 
 
 def _assigned(node: ast.AST) -> list[tuple[str, ast.expr | None]]:
-    """The variables that a node binds, each with its value; None where that is no expression by itself."""
+    """The variables that a node binds, each with its value; None if that is not a single expression."""
     if isinstance(node, ast.Assign):
         plain = [target.id for target in node.targets if isinstance(target, ast.Name)]
         return [(name, node.value) for name in plain]
@@ -110,7 +110,7 @@ def _assigned(node: ast.AST) -> list[tuple[str, ast.expr | None]]:
 
 
 def _spared(tree: ast.Module) -> set[ast.AST]:
-    """What the text can do without: what stands in an `or`, and what a `try` catches the want of."""
+    """Nodes of optional columns: operands of an `or`, and bodies of a `try` that catches a missing key."""
     found: set[ast.AST] = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.BoolOp) and isinstance(node.op, ast.Or):
@@ -121,7 +121,7 @@ def _spared(tree: ast.Module) -> set[ast.AST]:
 
 
 def _catches(handler: ast.ExceptHandler) -> bool:
-    """Whether a handler catches a key that is not there."""
+    """Whether a handler catches a missing key."""
     if handler.type is None:
         return True
     names = {getattr(one, "id", "") for one in ast.walk(handler.type)}
@@ -129,7 +129,7 @@ def _catches(handler: ast.ExceptHandler) -> bool:
 
 
 def _asked(node: ast.AST, metadata: _Metadata) -> list[tuple[str, bool]]:
-    """The column that one node asks for, if it does, and whether it needs it."""
+    """The column that one node reads, if any, and whether it is needed."""
     if isinstance(node, ast.Subscript) and node.value in metadata:
         return _key(node.slice, needed=isinstance(node.ctx, ast.Load))
     if isinstance(node, ast.Compare) and isinstance(node.ops[0], ast.In | ast.NotIn):
@@ -142,7 +142,7 @@ def _asked(node: ast.AST, metadata: _Metadata) -> list[tuple[str, bool]]:
 
 
 def _keys_of(node: ast.expr) -> ast.expr:
-    """What `keys()` is called of; the expression itself where it is no such call."""
+    """The object of a `keys()` call; the expression itself if it is not such a call."""
     is_call = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "keys"
     return node.func.value if is_call else node  # type: ignore[attr-defined]
 
@@ -162,7 +162,7 @@ def _parameters(tree: ast.Module) -> list[tuple[str, bool]]:
 
 
 def _grade(tree: ast.Module) -> _Function:
-    """The function that grades: `grade`, as captured sources call it, else the last one at the top."""
+    """The grade function: `grade`, as captured sources call it, else the last top-level function."""
     functions = [node for node in tree.body if isinstance(node, _Function)]
     named = [node for node in functions if node.name == "grade"]
     nothing = parse("def grade(): pass").body[0]

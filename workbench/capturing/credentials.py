@@ -1,4 +1,4 @@
-"""Keep credentials out of sources: they are recognised by name, by shape or by the environment, and never shown."""
+"""Exclude credentials from sources: they are detected by name, by shape or by the environment, and never shown."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ _SECRET_NAME = re.compile(
 _MAYBE_SECRET_NAME = re.compile(
     r"(?:^|_)(secrets?|credentials?|access_?keys?|id_?tokens?|authorization|tokens?)(?:$|_)", re.IGNORECASE
 )
-"""Names of secrets, and of words and marks of tasks ("secret_word", "pad_token"): only a run of mixed characters counts."""
+"""Names of secrets, and of words and marks of tasks ("secret_word", "pad_token"): only mixed characters count."""
 _ABOUT_SECRETS = re.compile(
     r"_(?:hash|sha\d*|md5|digest|column|field|name|header|re|regex|pattern|prompt|question|label|message|error|file|path|env"
     r"|var|variable|policy|rule|type|kind|format|length|prefix|hint|id|arn|source|status|present)s?$|^(?:pad|end|start|stop|fail|pass|eos|bos|unk|sep|mask|special)_tokens?$",
     re.IGNORECASE,
 )
-"""Names of what is said about a secret: a hash that a task asks for, the name of a column, a pattern."""
-# In grading a token is often a word or a mark such as "<eos>"; a key is one long run of mixed characters.
+"""Names of properties of a secret: a hash for a request, the name of a column, a pattern."""
+# In grading a token is often a text token or a mark such as "<eos>"; a key is one long run of mixed characters.
 _OPAQUE = re.compile(r"(?=.*\d)(?=.*[A-Za-z])[A-Za-z0-9_\-.+/=]{8,}")
 _SHAPES = re.compile(
     r"(?<![\w-])(?P<dashed>(?:sk|pk|rk|xai|tvly|pplx|nvapi)-[\w-]{16,300})|\bgh[pousr]_[A-Za-z0-9]{20,}|\bgithub_pat_\w{20,}"
@@ -42,7 +42,7 @@ _SHAPES = re.compile(
     r"|(?<![\w-])eyJ[\w-]{8,2000}\.eyJ[\w-]{8,2000}\.[\w-]+"
     r"|://[^/\s:@'\"{}<>*\\]{1,200}:(?!pass(?:word|wd)?@)[^/\s:@'\"{}<>*\\]{3,200}@"
     r"|\bauth ?= ?\( ?[\"'][^\"'\s]{1,100}[\"'], ?[\"'][^\"'\s<>{}]{4,100}[\"']"
-    # Addresses to which anybody may write who knows them.
+    # Webhook addresses: everyone who knows one can write to it.
     r"|\bhooks\.slack\.com/(?:services|workflows|triggers)/[\w/]{16,}|\bdiscord(?:app)?\.com/api/webhooks/\d+/[\w-]{16,}"
     r"|\.webhook\.office\.com/webhookb2/[\w@/-]{16,}|\bhooks\.zapier\.com/hooks/catch/\w+/\w+"
     r"|\bchat\.googleapis\.com/v1/spaces/[\w/]+\?key=[\w-]+"
@@ -54,21 +54,21 @@ _NAMED = re.compile(
     r"""(?<![\w-])(?P<name>[A-Za-z_$][\w-]{0,80})["']?\]?[ \t]{0,8}(?::[ \t]{0,8}(?:str|bytes|string)[ \t]{0,8})?[=:](?:\s|\\\n){0,8}"""
     r"""\(?\s{0,8}[bBrRuUfF]{0,2}(?P<quote>["']{3}|["'`])(?P<value>[^"'`\\\s]{4,500})(?P=quote)"""
 )
-"""A short text that is given to a name: an assignment, an argument, a key of a dict or object, in Python and JavaScript."""
+"""A short text assigned to a name: an assignment, an argument, a key of a dict or object, in Python and JavaScript."""
 _NO_VALUE = re.compile(
     r"[^A-Za-z0-9]*|.*(?:[<>{}()\[\]|^*]|%[sdr]|EXAMPLE).*|[A-Z_-]*(?:key|secret|password|passwd|token|credential|authorization)[A-Z_-]*|(?:your|my|the|some|an?|example|sample|dummy|fake|test|mock|wrong|invalid)[-_].*"
     r"|change-?me|dummy|empty|example|fake|invalid|letters|missing|mock|none|null|placeholder|required|secret|strong|string|test"
     r"|true|false|undefined|unknown|wrong|weak|x+|\*+|(?-i:\$?[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)",
     re.IGNORECASE,
 )
-"""What documentation puts where a secret goes: a placeholder, a template's field, the name of an environment variable."""
+"""Placeholders of documentation: a template's field, the name of an environment variable."""
 _LOOKS = "the value is not shown here"
 _MIN_ENVIRONMENT = 8
-"""Characters of a variable's value from which it is searched for: "test" and "1" are in many harmless texts."""
+"""Minimum characters of a variable's value to search for: "test" and "1" are in many harmless texts."""
 
 
 def refuse_credentials(name: str, value: Any) -> None:
-    """Stop if a plain value that is about to be written out looks like a credential.
+    """Refuse a plain value, about to be written out, that looks like a credential.
 
     Raises:
         CaptureError: By its name, its shape, or because the environment has it under a secret name.
@@ -79,9 +79,9 @@ def refuse_credentials(name: str, value: Any) -> None:
 
 
 def refuse_credentials_in(text: str, where: str) -> None:
-    """Stop if source text contains a credential: by shape, by the name that it is given to, or by the environment.
+    """Refuse source text that contains a credential: by shape, by the assigned name, or by the environment.
 
-    The text is searched as it is: nobody's source is parsed for it.
+    The text is searched without parsing it, because it may be untrusted.
 
     Raises:
         CaptureError: With the line number, never the text.
@@ -96,7 +96,7 @@ def refuse_credentials_in(text: str, where: str) -> None:
 
 @lru_cache(maxsize=256)
 def _position(text: str) -> int | None:
-    """Where the first text with the shape or the name of a credential begins; None if there is none."""
+    """Start of the first text with the shape or the name of a credential; None if there is none."""
     match = _shaped_like_one(text) or next(filter(_is_named_secret, _NAMED.finditer(text)), None)
     return None if match is None else match.start()
 
@@ -114,7 +114,7 @@ def _words(name: str) -> str:
 
 
 def _texts(name: str, value: Any) -> Iterator[tuple[str, str]]:
-    """Every text inside a plain value with the nearest name it has."""
+    """Every text inside a plain value with the innermost name it has."""
     if isinstance(value, bytes | bytearray):
         # latin-1 reads any bytes, and leaves a key in them readable.
         yield name, bytes(value).decode("latin-1")
@@ -130,7 +130,7 @@ def _texts(name: str, value: Any) -> Iterator[tuple[str, str]]:
 
 
 def _shaped_like_one(text: str) -> re.Match[str] | None:
-    """The first part of a text with the shape of a credential, but for those of documentation: AKIAIOSFODNN7EXAMPLE."""
+    """The first part of a text with the shape of a credential, except those of documentation: AKIAIOSFODNN7EXAMPLE."""
     return next(filter(_is_credential, _SHAPES.finditer(text)), None)
 
 
@@ -138,7 +138,7 @@ def _is_credential(match: re.Match[str]) -> bool:
     if "EXAMPLE" in match.group():
         return False
     if dashed := match["dashed"]:
-        # With a long part that has a digit, as every real one: neither "sk-learn-linear-models" nor "sk-ecdsa-sha2-nistp256".
+        # With a long part that has a digit, as in every real one: neither "sk-learn-linear-models" nor "sk-ecdsa-sha2-nistp256".
         return any(len(part) >= 10 and any(map(str.isdigit, part)) for part in dashed.split("-")[1:])
     if basic := match["basic"]:
         return _is_name_and_password(basic)
@@ -160,7 +160,7 @@ def _is_secret(name: str, text: str) -> bool:
     if _shaped_like_one(text):
         return True
     if _SECRET_NAME.search(_words(name)):
-        # With blanks it is a sentence that speaks of passwords, such as a prompt.
+        # With blanks it is a sentence about passwords, such as a prompt.
         return not any(char.isspace() for char in text)
     if _MAYBE_SECRET_NAME.search(_words(name)) and _OPAQUE.fullmatch(text):
         return True
@@ -177,7 +177,7 @@ def _environment_secrets() -> list[str]:
 
 
 def _contained(value: str, text: str) -> int | None:
-    """Where a text contains a secret, as it is or as in an address: not inside a longer word, and no plain word or number."""
+    """Where a text contains a secret, literally or URL-encoded: not inside a longer word, and not a plain word or number."""
     if re.fullmatch(r"[a-z]+|[A-Z]+|\d+", value):
         return None
     for spelled in dict.fromkeys((value, quote(value, safe=""), value.encode("unicode_escape").decode())):
@@ -193,6 +193,6 @@ def _error(name: str, found: str, where: str = "") -> CaptureError:
         f"{name} looks like a credential",
         where=where,
         found=found,
-        expected="a source that can be shown to anybody: it is saved and exported as text",
-        hint="graders have no network and need no key: remove it; if it is no credential, rename the constant or split the text",
+        expected="a source without secrets: it is saved and exported as text",
+        hint="graders have no network and need no key: remove it; if it is not a credential, rename the constant or split the text",
     )

@@ -1,4 +1,4 @@
-"""`@wb.grader` in source text: which functions carry it, with which settings, and the text without it."""
+"""`@wb.grader` in source text: the decorated functions, their settings, and the text without the decorator."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def decorated(text: str) -> dict[str, dict[str, Any]]:
-    """The top-level functions under our decorator, in order, each with the decorator's literal settings.
+    """The top-level functions with the workbench's decorator, in order, each with the decorator's literal settings.
 
-    A setting that is no literal is left out: nothing of the text is evaluated.
+    A setting that is not a literal is ignored: nothing of the text is evaluated.
     """
     tree = parsed(text)
     if tree is None:
@@ -31,11 +31,11 @@ def decorated(text: str) -> dict[str, dict[str, Any]]:
 
 
 def undecorated(text: str) -> str:
-    """The text with our decorators' lines taken out, and with them the script around the graders.
+    """The text without the workbench's decorators, and without the script around the graders.
 
-    A file with `@wb.grader` often goes on to read samples and print a report. Top-level expressions, the
-    `__main__` block, and statements that read the workbench, a grader, or what such a statement has set, are
-    no part of a grader and could not run where it runs. Everything else stays as it is.
+    A file with `@wb.grader` often continues by reading samples and printing a report. Top-level expressions, the
+    `__main__` block, and statements that read the workbench, a grader, or a variable set by such a statement, are
+    not part of a grader and could not run where it runs. The other statements are unchanged.
     """
     tree = parsed(text)
     if tree is None:
@@ -44,14 +44,14 @@ def undecorated(text: str) -> str:
     marks = [mark for node in tree.body if isinstance(node, _Function) for mark in node.decorator_list]
     removed = [mark for mark in marks if _dotted(mark) in decorators] + _script(tree, set(decorated(text)))
     lines = text.split("\n")
-    # From the bottom up: taking lines out must not move those that are still to go.
+    # From the bottom up: removing lines must not move those still to be removed.
     for node in sorted(removed, key=lambda node: node.lineno, reverse=True):
         del lines[node.lineno - 1 : node.end_lineno]
     return "\n".join(lines)
 
 
 def _script(tree: ast.Module, graders: set[str]) -> list[ast.stmt]:
-    """The statements that use the graders instead of making them."""
+    """The statements that use the graders instead of defining them."""
     tainted = graders | _names_of_workbench(tree)
     statements: list[ast.stmt] = []
     for at, node in enumerate(tree.body):
@@ -66,7 +66,7 @@ def _script(tree: ast.Module, graders: set[str]) -> list[ast.stmt]:
 
 
 def _names_of_workbench(tree: ast.Module) -> set[str]:
-    """Names this text has for the workbench and its parts, but for the classes that graders may use."""
+    """Names of the workbench and its parts in this text, except the classes that graders may use."""
     names = set()
     for node in tree.body:
         if isinstance(node, ast.Import):
@@ -77,7 +77,7 @@ def _names_of_workbench(tree: ast.Module) -> set[str]:
 
 
 def _names_of_ours(tree: ast.Module) -> set[str]:
-    """How this text spells our decorator: "wb.grader", "grader", ..."""
+    """How this text spells the workbench's decorator: "wb.grader", "grader", ..."""
     names = set()
     for node in tree.body:
         if isinstance(node, ast.Import):

@@ -1,10 +1,10 @@
 """Calls that read names only when they run: `eval` and `exec` anywhere, `vars`, `locals`, `dir` in a module.
 
-A literal text is followed like code of its own. A call with a namespace of its own reads nothing of the
-notebook. Anything else may read any name, as `globals()` may, and is refused. Inside a function `vars()`
-and `locals()` see that function's variables only, so they may stay.
+A literal text is analysed like code. A call with a separate namespace reads nothing of the
+notebook. Any other call may read any name, as `globals()` may, and is refused. Inside a function `vars()`
+and `locals()` see that function's variables only, so they are allowed.
 
-What reaches a module's names by other ways is not seen: frames, `sys.modules["__main__"]`, `builtins.eval`.
+Other ways to read a module's names are not detected: frames, `sys.modules["__main__"]`, `builtins.eval`.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def literals_read(text: str, names: Names, asker: str) -> set[str]:
             raise refusals.not_followed(_name(call), asker)
     direct = list(_calls(tree, evaluates))
     if len(direct) < sum(isinstance(node, ast.Name) and node.id in evaluates for node in ast.walk(tree)):
-        raise refusals.not_followed(min(evaluates), asker)  # handed on, as in map(eval, texts)
+        raise refusals.not_followed(min(evaluates), asker)  # passed as a value, as in map(eval, texts)
     return {name for call in direct for name in _reads(call, asker)}
 
 
@@ -65,7 +65,7 @@ def _reads(call: ast.Call, asker: str) -> set[str]:
     if not isinstance(first, ast.Constant) or not isinstance(first.value, str):
         raise refusals.not_followed(_name(call), asker)
     if parsed(first.value.strip()) is None:
-        return set()  # it fails here as it fails there
+        return set()  # invalid code fails in the same way in the notebook
     names = names_in(first.value.strip())
     read = {*names.eager, *names.late}
     if read & (EVALUATES | _SHOWS | {"globals"}):

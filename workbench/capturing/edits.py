@@ -1,4 +1,4 @@
-"""Small changes to a definition's own text, by position, so that everything else stays as written."""
+"""Small edits of a definition's text, by position, so that everything else stays as written."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ __all__ = ["renamed", "replaced", "without"]
 
 
 def renamed(text: str, new: str) -> str:
-    """Give the function defined by a text another name: the one token after `def`, nothing else."""
+    """Rename the function defined by a text: the one token after `def`, nothing else."""
     node = parse(text).body[0]
     return replaced_name(text, node, new)
 
 
 def replaced_name(text: str, node: ast.stmt, new: str) -> str:
-    """Give one function of a text another name, by the token after its `def`."""
+    """Rename one function of a text, by the token after its `def`."""
     row, column = _name_token(text, node)
     lines = text.split("\n")
     old: str = node.name  # type: ignore[attr-defined]
@@ -29,7 +29,7 @@ def replaced_name(text: str, node: ast.stmt, new: str) -> str:
 
 
 def replaced(text: str, changes: Iterable[tuple[ast.expr, str]]) -> str:
-    """Put other text in the place of expressions of `text`'s tree."""
+    """Replace expressions of `text`'s tree by other text."""
     # The tree counts columns in bytes of UTF-8, not in characters.
     data = text.encode()
     starts = _line_starts(data)
@@ -41,7 +41,7 @@ def replaced(text: str, changes: Iterable[tuple[ast.expr, str]]) -> str:
 
 
 def without(text: str, decorators: Iterable[ast.expr]) -> str:
-    """Take decorators out of a text, with the lines they stand on."""
+    """Remove decorators from a text, with their lines."""
     removed = {row for node in decorators for row in range(node.lineno, (node.end_lineno or node.lineno) + 1)}
     return "\n".join(line for row, line in enumerate(text.split("\n"), 1) if row not in removed)
 
@@ -54,7 +54,7 @@ def _line_starts(data: bytes) -> list[int]:
 
 
 def _name_token(text: str, node: ast.stmt) -> tuple[int, int]:
-    # By tokens: the tree does not say where a function's name stands.
+    # By tokens: the tree does not contain the position of a function's name.
     tokens = tokenize.generate_tokens(io.StringIO(text).readline)
     seen_def = False
     for token in tokens:

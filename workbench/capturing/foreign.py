@@ -1,10 +1,11 @@
-"""Which platform's signature a grade function has, read off its text.
+"""Detects which platform's signature a grade function has, from its text.
 
 `(sample, submission)` is Letta Evals', `(sample, item)` OpenAI's, and a function under `@osmosis_reward` or
-`@osmosis_rubric` is Osmosis' older one. Trainers' reward functions are known by theirs: TRL's `prompts` and `completions`,
-verl's `data_source` and `solution_str` (or first `solution_str, ground_truth`, as verl's own scores of its data sets have
-them: without Osmosis' decorator, which takes texts alone, the label stays what it is), OpenRLHF's `queries`, `prompts` and `labels`. Together's `prediction, target` could be anybody's, so
-that it has to be named. Everything else is taken for `(thread)`, and the checks say what is wrong with it.
+`@osmosis_rubric` is Osmosis' older one. Trainers' reward functions are detected by their parameters: TRL's `prompts` and
+`completions`, verl's `data_source` and `solution_str` (or first `solution_str, ground_truth`, as in verl's own scores of
+its datasets: without Osmosis' decorator, which accepts only texts, the label is not converted), OpenRLHF's `queries`,
+`prompts` and `labels`. Together's `prediction, target` is too generic, so its signature must be named. Everything else
+counts as `(thread)`, and the checks report what is wrong with it.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from workbench.capturing.statements import parsed, statements
 __all__ = ["COMPATIBLE", "candidates", "signature_of", "signature_of_target"]
 
 COMPATIBLE = frozenset({"letta_evals", "osmosis_ai"})
-"""Packages whose names the sandbox has classes of its own for."""
+"""Packages for which the sandbox has replacement classes."""
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 _BY_NAMES: dict[tuple[str, ...], str] = {("sample", "submission"): "letta", ("sample", "item"): "openai"}
@@ -25,7 +26,7 @@ _MARKS = _LEGACY | {"grader"}
 
 
 def signature_of(text: str, name: str = "grade") -> str:
-    """The signature of the last top-level function of that name; "thread" where there is none."""
+    """The signature of the last top-level function of that name; "thread" if there is none."""
     tree = parsed(text)
     nodes = statements(tree.body) if tree is not None else ()
     functions = [node for node in nodes if isinstance(node, _Function) and node.name == name]
@@ -33,9 +34,9 @@ def signature_of(text: str, name: str = "grade") -> str:
 
 
 def candidates(functions: list[_Function]) -> list[_Function]:
-    """The functions of a module that may be meant as the grader, where none is called `grade`.
+    """Candidates for the grade function of a module, if none is called `grade`.
 
-    Those that a platform's decorator marks; else the async ones; else those with another platform's
+    Functions with a platform's decorator; else the async ones; else those with another platform's
     parameters, which a helper might have too.
     """
     foreign = [node for node in functions if _signature(node) != "thread"]
@@ -45,7 +46,7 @@ def candidates(functions: list[_Function]) -> list[_Function]:
 
 
 def signature_of_target(node: _Function) -> str:
-    """The trainer whose reward functions have a definition's parameters: "" where none has."""
+    """The trainer whose reward functions have a definition's parameters: "" if there is none."""
     names = [arg.arg for arg in [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]]
     if (
         names[:1] in (["prompts"], ["completions"])
@@ -68,7 +69,7 @@ def _signature(node: _Function) -> str:
     if marks & _LEGACY:
         return "osmosis"
     if names[:2] == ("solution_str", "ground_truth"):
-        # Osmosis' own have its decorator; verl's functions of one data set begin with these two.
+        # Osmosis' functions have its decorator; verl's functions of one dataset begin with these two.
         return "verl"
     return _BY_NAMES.get(names, "thread")
 

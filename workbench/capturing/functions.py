@@ -1,4 +1,4 @@
-"""A live function's own text, made to load by itself: our decorators off, defaults as they were taken."""
+"""A live function's text, changed to load by itself: without the workbench's decorators, with the original defaults."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["is_nested", "ours_on", "own_text", "refuse_kind", "unwrapped"]
 
 def unwrapped(value: Any) -> Any:
     """The function under decorators that keep a reference to it (`functools.wraps`, `functools.cache`)."""
-    # A chain of wrappers may lead back to itself.
+    # A chain of wrappers may be circular.
     visited: set[int] = set()
     while id(value) not in visited and hasattr(value, "__wrapped__") and not isinstance(value, type):
         visited.add(id(value))
@@ -30,18 +30,18 @@ def unwrapped(value: Any) -> Any:
 
 
 def is_nested(function: types.FunctionType) -> bool:
-    """Whether a function was not defined at the top level of its module by a def of its own."""
+    """Whether a function was not defined at the top level of its module by a separate def."""
     name = function.__code__.co_qualname
     return "<" in name or "." in name
 
 
 def own_text(text: str, function: types.FunctionType, name: str) -> str:
-    """The text of a definition as it has to stand in a module by itself.
+    """The text of a definition in the form needed in a separate module.
 
     Args:
         text: The definition's lines.
         function: The live function made from them.
-        name: The name it shall have.
+        name: Its new name.
     """
     scope = Scope(function.__globals__)
     node = _definition(text)
@@ -51,15 +51,15 @@ def own_text(text: str, function: types.FunctionType, name: str) -> str:
 
 
 def ours_on(node: Definition, scope: Scope) -> list[ast.expr]:
-    """Those decorators of a definition that are the workbench's own."""
+    """The decorators of a definition that belong to the workbench."""
     return [part for part in node.decorator_list if _is_ours(part, scope)]
 
 
 def refuse_kind(value: Any) -> None:
-    """Stop unless `value` is a function.
+    """Require that `value` is a function.
 
     Raises:
-        CaptureError: Says what it is and what to pass instead.
+        CaptureError: With its type and a hint.
     """
     if isinstance(value, types.FunctionType):
         if value.__code__.co_name == "<lambda>":
@@ -71,7 +71,7 @@ def refuse_kind(value: Any) -> None:
         if isinstance(value, kinds):
             raise _kind(problem, hint)
     hint = "pass the function itself, or the source as text"
-    raise _kind(f"{_article(type(value).__name__)} is no function", hint)
+    raise _kind(f"{_article(type(value).__name__)} is not a function", hint)
 
 
 def _kind(problem: str, hint: str) -> CaptureError:
@@ -92,8 +92,8 @@ _KINDS: tuple[tuple[Any, str, str], ...] = (
     ),
     (
         types.CoroutineType,
-        "a coroutine is one call under way, not the function",
-        "leave out the call: pass grade, not grade(thread)",
+        "a coroutine is one running call, not the function",
+        "omit the call: pass grade, not grade(thread)",
     ),
 )
 
@@ -116,7 +116,7 @@ def _is_ours(decorator: ast.expr, scope: Scope) -> bool:
 
 
 def _live(chain: tuple[str, ...], scope: Scope) -> Any:
-    """What a dotted name gives now, following modules only; `MISSING` for anything else."""
+    """The current value of a dotted name, following modules only; `MISSING` for anything else."""
     if not chain:
         return MISSING
     value = scope.get(chain[0])
@@ -130,9 +130,9 @@ def _live(chain: tuple[str, ...], scope: Scope) -> Any:
 def _changed_defaults(
     node: ast.FunctionDef | ast.AsyncFunctionDef, function: types.FunctionType, scope: Scope
 ) -> list[tuple[ast.expr, str]]:
-    """Defaults whose names mean something else by now, with the value that was taken then.
+    """Defaults whose names have another value now, with the original value.
 
-    `def f(s, k=K)` keeps the K of its definition. Read again later the same text may give another value.
+    `def f(s, k=K)` keeps the K of its definition. Evaluated again later, the same text may give another value.
     """
     changes = []
     for argument, expression, value in _defaults(node, function):
@@ -148,7 +148,7 @@ def _defaults(
     spec, keyword = node.args, function.__kwdefaults__ or {}
     positional = [*spec.posonlyargs, *spec.args][-len(spec.defaults) :] if spec.defaults else []
     values = function.__defaults__ or ()
-    # Defaults that were replaced may be more or fewer: then no value belongs to an expression of the text.
+    # Replaced defaults may be more or fewer: then values cannot be assigned to expressions of the text.
     if len(values) == len(spec.defaults):
         for argument, expression, value in zip(positional, spec.defaults, values, strict=True):
             yield argument.arg, expression, value

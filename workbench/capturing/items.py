@@ -1,4 +1,4 @@
-"""What a capture is made of: pieces of text and the places their names are looked up."""
+"""Pieces of text from which a captured module is built, and the scopes in which their names are looked up."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from workbench.capturing.cells import Text, texts_for
 __all__ = ["MISSING", "Item", "Main", "Scope"]
 
 MISSING: Any = object()
-"""Stands for "there is no such name" where None would be a value."""
+"""Sentinel for a missing name, because None could be a value."""
 
 
 @dataclass(frozen=True)
 class Scope:
-    """One module's names, live, and the texts that filled them.
+    """One module's live names, and the texts that defined them.
 
     Attributes:
         namespace: The globals a function reads.
@@ -27,15 +27,15 @@ class Scope:
 
     @cached_property
     def texts(self) -> list[Text]:
-        """Texts that may have filled the namespace, oldest first."""
+        """Texts that may have defined names of the namespace, oldest first."""
         return texts_for(self.namespace)
 
     def get(self, name: str) -> Any:
-        """The value of a name now, or `MISSING`."""
+        """The current value of a name, or `MISSING`."""
         return self.namespace.get(name, MISSING)
 
     def __eq__(self, other: object) -> bool:
-        # By identity: equal modules are still two, and comparing their values would run the notebook's code.
+        # By identity: comparing the values of equal modules would run the notebook's code.
         return isinstance(other, Scope) and other.namespace is self.namespace
 
     __hash__ = None  # type: ignore[assignment]
@@ -43,7 +43,7 @@ class Scope:
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One piece of the module to be.
+    """One piece of the module to build.
 
     Attributes:
         name: The name it sets.
@@ -51,7 +51,7 @@ class Item:
         eager: Names it reads when it runs.
         late: Names it reads when called.
         constant: A plain value, rather than a function, class or other object.
-        definition: A def or class, which stands between blank lines.
+        definition: A def or class, which is separated by blank lines.
     """
 
     name: str
@@ -70,8 +70,8 @@ class Main:
         value: The live function.
         name: The name its author gave it.
         scope: Where its own name is looked up.
-        ours: A decorator of ours made it a grader, so that its name may hold that grader by now.
-        called: Whether anything reads the function under the author's name.
+        ours: A workbench decorator made it a grader, so that its name may refer to that grader now.
+        called: Whether any code reads the function under the author's name.
     """
 
     value: Any

@@ -1,11 +1,11 @@
-"""The state of the standard library that a grader reads, which no source of the user's carries.
+"""Changed state of the standard library that a grader reads and that cannot be captured.
 
-Seen, and refused: plain values of a module that the source names (`math.tau = 1.0`), compared with those
-in the sandbox by the proof; the decimal context; the locale's categories; `random.seed` in a cell, where the
+Detected, and refused: plain values of a module that the source names (`math.tau = 1.0`), compared with those
+in the sandbox; the decimal context; the locale's categories; `random.seed` in a cell, if the
 source draws from the shared generator.
 
-Not seen: changed containers and objects (`html.entities.html5`, `random.setstate`), what is changed by way
-of another module or later than the capture, and functions swapped for others of the standard library.
+Not detected: changed containers and objects (`html.entities.html5`, `random.setstate`), changes through
+another module or after the capture, and functions replaced by others of the standard library.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _CONTEXT = {
     "capitals": 1,
     "clamp": 0,
 }
-"""Python's documented default context, without traps: those stop a row loudly."""
+"""Python's documented default context, without traps: those raise an error in a row."""
 _TRAPS = frozenset({"InvalidOperation", "DivisionByZero", "Overflow"})
 _DATES = frozenset({"calendar", "datetime", "time"})
 _OWN_GENERATORS = frozenset({"Random", "SystemRandom", "seed"})
@@ -43,7 +43,7 @@ _OWN_GENERATORS = frozenset({"Random", "SystemRandom", "seed"})
 def library_values(text: str) -> dict[str, Any]:
     """Plain values of standard modules that a module's text names, by `module.attribute`.
 
-    `sys` is left out: its values describe the process, and a grader runs in another one by intention.
+    `sys` is excluded: its values describe the process, and a grader intentionally runs in another one.
     """
     values = {}
     for module, path in _reads(text):
@@ -59,14 +59,14 @@ def library_values(text: str) -> dict[str, Any]:
 
 
 def refuse_library_state(text: str, cells: Sequence[Text]) -> None:
-    """Stop where the standard library was set up here in a way that the source reads and does not carry.
+    """Refuse standard library settings of this session that the source reads and does not capture.
 
     Args:
         text: The built module.
-        cells: Texts that filled the namespace.
+        cells: Texts that defined the namespace.
 
     Raises:
-        CaptureError: Names the setting and the way out.
+        CaptureError: With the setting and a hint.
     """
     reads = list(_reads(text))
     modules = {module for module, _ in reads}
@@ -77,8 +77,8 @@ def refuse_library_state(text: str, cells: Sequence[Text]) -> None:
     if draws and not draws & _OWN_GENERATORS and any(_seeds(cell.text) for cell in cells):
         raise _changed_setting(
             "random",
-            "random.seed(...) in a cell: the draws of a run start elsewhere",
-            "draw inside the function from a generator of its own, such as random.Random(7)",
+            "random.seed(...) in a cell: the draws of a run start in another state",
+            "draw inside the function from a separate generator, such as random.Random(7)",
         )
 
 
@@ -111,12 +111,12 @@ def _refuse_context() -> None:
             "decimal.getcontext()",
             ", ".join(changed),
             "use a context inside the function: with decimal.localcontext(decimal.Context(prec=...)): ...; "
-            "and put this one back: decimal.setcontext(decimal.Context())",
+            "and restore this one: decimal.setcontext(decimal.Context())",
         )
 
 
 def _refuse_locale(modules: set[str]) -> None:
-    # Python sets the category for characters when it starts; the others stay "C" until somebody sets them.
+    # Python sets the category for characters when it starts; the others stay "C" until code sets them.
     names = ["LC_COLLATE", "LC_MONETARY", "LC_NUMERIC", "LC_TIME"] if "locale" in modules else []
     names = names or (["LC_TIME"] if modules & _DATES else [])
     changed = [
@@ -126,18 +126,18 @@ def _refuse_locale(modules: set[str]) -> None:
         raise _changed_setting(
             "the locale",
             ", ".join(changed),
-            'write the format out instead, and put this back: locale.setlocale(locale.LC_ALL, "C")',
+            'write the format out instead, and restore this: locale.setlocale(locale.LC_ALL, "C")',
         )
 
 
 def _category(name: str) -> str:
-    # Without a second argument it only asks.
+    # Without a second argument it only reads.
     return locale.setlocale(getattr(locale, name))
 
 
 def _seeds(text: str) -> bool:
     tree = parsed(text)
-    # Only what runs with the cell: a seed inside a function is that function's business.
+    # Only seeds that run with the cell: a seed inside a function only affects that function.
     outer = [node for node in tree.body if not isinstance(node, _DEFINITIONS)] if tree else []
     calls = [part for node in outer for part in ast.walk(node) if isinstance(part, ast.Call)]
     return any(isinstance(call.func, ast.Attribute | ast.Name) and _is_seed(call.func) for call in calls)
@@ -154,8 +154,8 @@ def _is_seed(node: ast.Attribute | ast.Name) -> bool:
 
 def _changed_setting(setting: str, found: str, hint: str) -> CaptureError:
     return CaptureError(
-        f"{setting} was set up in this session",
+        f"{setting} was changed in this session",
         found=found,
-        expected="the standard library as it is when Python starts: that is what a grader gets elsewhere",
+        expected="the standard library in its initial state, which a grader gets elsewhere",
         hint=hint,
     )

@@ -13,11 +13,11 @@ _ATOMS = (type(None), bool, int, float, complex, str, bytes, bytearray, range, t
 _CONTAINERS = (tuple, list, dict, set, frozenset)
 _MUTABLE = (list, dict, set, bytearray)
 _LARGEST_INT_BITS = 12_000
-"""Python refuses to read decimal literals above 4,300 digits, about 14,000 bits."""
+"""Maximum bits of a decimal literal: Python refuses those above 4,300 digits, about 14,000 bits."""
 
 
 def is_plain(value: Any) -> bool:
-    """Whether a value is built of plain types alone, and no object appears in it twice.
+    """Whether a value consists only of plain types, and no object occurs in it twice.
 
     A list that appears in two places is one list; two literals would make it two.
     """
@@ -28,11 +28,11 @@ def is_plain(value: Any) -> bool:
 
 
 def literal(value: Any, *, before: int = 0) -> str:
-    """The source text of a plain value, one item a line where it would be too long.
+    """The source text of a plain value, one item per line if it would be too long.
 
     Args:
-        value: A value for which `is_plain` holds.
-        before: Characters that stand before it on its first line.
+        value: A value for which `is_plain` returns True.
+        before: Characters before it on its first line.
     """
     flat = _flat(value)
     return flat if len(flat) + before <= _WIDTH else _multiline(value, "", before)
@@ -49,7 +49,7 @@ def matches(node: ast.expr, value: Any) -> bool:
 
 def _is_plain(value: Any, visited: set[int]) -> bool:
     kind = type(value)
-    # Only these: nobody can tell one text or number in two places from two equal ones.
+    # Only these: a text or number in two places is indistinguishable from two equal ones.
     if kind in _MUTABLE:
         if id(value) in visited:
             return False
@@ -73,13 +73,13 @@ def _flat(value: Any) -> str:
 
 
 def _printable(text: str) -> bool:
-    """Whether a text can stand in a source file as it is (lone surrogates and bidi marks cannot)."""
+    """Whether a text can be written to a source file literally (lone surrogates and bidi marks cannot)."""
     return all(char.isprintable() or char in "\n\t\r" for char in text)
 
 
 def _items(value: Any) -> list[str]:
     texts = [_flat(item) for item in value]
-    # Sorted, so that one set makes one source, whatever the hash seed of this process.
+    # Sorted, so that one set makes one source, for every hash seed of this process.
     return sorted(texts) if type(value) in {set, frozenset} else texts
 
 

@@ -1,6 +1,6 @@
-"""Find the text of a live function or class, and prove that it is that text.
+"""Find the text of a live function or class, and check that it is that text.
 
-`inspect.getsource` trusts a file name and a line number, and answers with another function's text when
+`inspect.getsource` trusts a file name and a line number, and returns another function's text if
 the file was edited after its import. Here a found definition is compiled again and compared with the
 live code. IPython compiles each statement of a cell by itself and a module is compiled whole, which
 gives different code for the same text, so both ways are tried before a source is called stale.
@@ -25,7 +25,7 @@ from workbench.sandbox.child.fingerprint import code_facts
 
 __all__ = ["Found", "find_class", "find_function"]
 
-# The flags that still change what a text compiles to; `annotations` is the one people use.
+# The flags that still change what a text compiles to; `annotations` is the common one.
 _FUTURE_FLAGS = __future__.annotations.compiler_flag | __future__.barry_as_FLUFL.compiler_flag
 
 
@@ -35,8 +35,8 @@ class Found:
 
     Attributes:
         node: Its tree, with the positions it has in `source`'s text.
-        text: Its own lines, decorators and comments included, at the left margin.
-        source: The text it stands in.
+        text: Its lines, including decorators and comments, at the left margin.
+        source: The text that contains it.
     """
 
     node: ast.stmt
@@ -45,7 +45,7 @@ class Found:
 
     @property
     def origin(self) -> str:
-        """Where a reader finds it: "cell 3", or "graders.py:12"."""
+        """Its location for users: "cell 3", or "graders.py:12"."""
         is_cell = self.source.label.endswith("cell") or self.source.label.startswith("cell ")
         return self.source.label if is_cell else f"{self.source.label}:{self.node.lineno}"
 
@@ -54,7 +54,7 @@ def find_function(function: types.FunctionType) -> Found:
     """The definition a live function was compiled from.
 
     Raises:
-        CaptureError: No source text exists, or none that compiles to this function.
+        CaptureError: There is no source text, or none that compiles to this function.
     """
     code = function.__code__
     texts = texts_named(code.co_filename, function.__globals__)
@@ -69,10 +69,10 @@ def find_function(function: types.FunctionType) -> Found:
 
 
 def find_class(cls: type, namespace: Mapping[str, Any]) -> Found | None:
-    """The definition a live class seems to come from, None where no class statement fits.
+    """The definition a live class seems to be from, None if no class statement matches.
 
-    A class keeps no code of its own to compare, so its methods are compared; the proof in the sandbox
-    settles the rest.
+    A class has no separate code to compare, so its methods are compared; the check in the sandbox
+    decides the rest.
     """
     for text in reversed(texts_for(namespace)):
         for node in reversed(definitions(text.text, cls.__name__)):
@@ -107,7 +107,7 @@ def _compile(unit: ast.Module, flags: int) -> types.CodeType | None:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            # Top-level await as in a cell; here it changes nothing of the functions inside.
+            # Top-level await as in a cell; here it does not change the functions inside.
             flags = (flags & _FUTURE_FLAGS) | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
             code = compile(unit, "<capture>", "exec", flags=flags, dont_inherit=True)
     except (SyntaxError, ValueError, RecursionError, MemoryError):

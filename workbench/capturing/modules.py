@@ -1,4 +1,4 @@
-"""Where modules and objects come from, and the import line that gives them."""
+"""Origin of modules and objects, and the import line that gives them."""
 
 from __future__ import annotations
 
@@ -34,23 +34,23 @@ __all__ = [
 
 _OURS = frozenset({"workbench", "adaptive_harmony"})
 GIVEN = ("StringThread", "Grade", "Skip")
-"""What of the workbench graders can import where they run."""
-# IPython and `site` put these among the builtins; they are not Python's own.
+"""Names of the workbench that graders can import where they run."""
+# IPython and `site` add these to the builtins; they are not Python's own.
 _NOT_BUILTIN = frozenset(
     {"get_ipython", "display", "exit", "quit", "copyright", "credits", "license", "help"}
 )
-# A kernel puts its own functions in the place of these two.
+# A kernel replaces these two by its own functions.
 _REPLACED = frozenset({"input", "open"})
 
 
 class ModuleOwner(Enum):
-    """Who a module belongs to."""
+    """The owner of a module."""
 
     LIBRARY = "the standard library"
     OURS = "the workbench"
-    COMPATIBLE = "a package that the sandbox stands in for"
+    COMPATIBLE = "a package that the sandbox replaces"
     THIRD_PARTY = "an installed package"
-    LOCAL = "a file of yours"
+    LOCAL = "a local file"
 
 
 _IMPORTABLE = frozenset({ModuleOwner.LIBRARY, ModuleOwner.OURS, ModuleOwner.COMPATIBLE})
@@ -77,7 +77,7 @@ class Import:
         return self.name or self.attribute or self.module.partition(".")[0]
 
     def gives(self) -> Any:
-        """What the line sets it to here; nothing is imported for this. `MISSING` where that is unknown."""
+        """The value it has here; nothing is imported for this. `MISSING` if unknown."""
         if not self.attribute:
             return sys.modules.get(self.module if self.name else self.module.partition(".")[0], MISSING)
         submodule = sys.modules.get(f"{self.module}.{self.attribute}", MISSING)
@@ -85,7 +85,7 @@ class Import:
 
 
 def owner_of(module: str | None) -> ModuleOwner:
-    """Whose module a dotted name is. `__main__` and unknown names count as the user's own."""
+    """The owner of a module by its dotted name. `__main__` and unknown names count as the user's."""
     top = (module or "__main__").partition(".")[0]
     if top in _OURS:
         return ModuleOwner.OURS
@@ -99,7 +99,7 @@ def owner_of(module: str | None) -> ModuleOwner:
 
 
 def import_of(name: str, value: Any, texts: Sequence[Text]) -> Import | None:
-    """The import line that gives `value` under `name`: the user's own where it still gives that object, else one made from its module and name.
+    """The import line for `value` under `name`: the user's line if it still gives that object, else one from its module and name.
 
     Only the standard library and the workbench's `StringThread`, `Grade` and `Skip` can be imported where graders run.
     """
@@ -115,7 +115,7 @@ def import_of(name: str, value: Any, texts: Sequence[Text]) -> Import | None:
 
 
 def submodules(name: str, module: types.ModuleType, chains: Sequence[tuple[str, ...]]) -> set[Import]:
-    """Import lines for the submodules that dotted names reach through a package."""
+    """Import lines for the submodules that dotted names access through a package."""
     imports = set()
     for chain in chains:
         path, owner = module.__name__, module
@@ -140,7 +140,7 @@ def is_replaced(module: types.ModuleType, path: Sequence[str]) -> bool:
 
 
 def is_builtin(name: str) -> bool:
-    """Whether Python itself offers a name everywhere; a notebook adds some of its own."""
+    """Whether Python itself provides a name everywhere; a notebook adds more."""
     if name in _NOT_BUILTIN or (name.startswith("__") and name not in {"__debug__", "__import__"}):
         return False
     value = getattr(builtins, name, ...)
@@ -149,10 +149,10 @@ def is_builtin(name: str) -> bool:
 
 
 def refuse_module(module: str, name: str, where: str) -> None:
-    """Stop unless graders can import a module.
+    """Require that graders can import a module.
 
     Raises:
-        CaptureError: A third-party or local module, with the way out.
+        CaptureError: A third-party or local module, with a hint.
     """
     owner = owner_of(module)
     if module.startswith(".") or module.partition(".")[0] == "__main__":
@@ -161,9 +161,9 @@ def refuse_module(module: str, name: str, where: str) -> None:
         return
     top = module.partition(".")[0] or module
     if owner is ModuleOwner.LOCAL and top not in sys.modules:
-        owner = ModuleOwner.THIRD_PARTY  # not loaded here, so nothing more can be said of it
+        owner = ModuleOwner.THIRD_PARTY  # not loaded here, so its owner is unknown
     hints = {
-        ModuleOwner.LOCAL: f"import the functions themselves (from {top} import ...), and their source travels along",
+        ModuleOwner.LOCAL: f"import the functions themselves (from {top} import ...), which captures their source",
         ModuleOwner.THIRD_PARTY: OWN_PROCESS_HINT,
     }
     raise CaptureError(
@@ -190,7 +190,7 @@ def _available(line: Import) -> bool:
 
 
 def _normal(line: Import) -> Import:
-    """A class of ours from the package itself, whichever of its modules the user took it from."""
+    """A workbench class from the package itself, whichever of its modules the user imported it from."""
     own = owner_of(line.module) is ModuleOwner.OURS and bool(line.attribute)
     return replace(line, module=line.module.partition(".")[0]) if own else line
 
@@ -223,7 +223,7 @@ def _guessed_import(name: str, value: Any) -> Import | None:
     module, attribute = getattr(value, "__module__", None), getattr(value, "__qualname__", None)
     if not isinstance(module, str) or not isinstance(attribute, str) or module == "builtins":
         return None
-    # The outermost package first, as people write it: JSONDecoder is of `json.decoder`, and taken from
+    # The outermost package first, as users write it: JSONDecoder is of `json.decoder`, and imported from
     # `json`.
     parents = [module.rsplit(".", cut)[0] for cut in range(module.count("."), -1, -1)]
     lines = [Import(parent, attribute, name) for parent in parents]
@@ -231,7 +231,7 @@ def _guessed_import(name: str, value: Any) -> Import | None:
 
 
 def _shadows(origin: str) -> bool:
-    """Whether a file of another place carries a standard library module's name."""
+    """Whether a file elsewhere has a standard library module's name."""
     paths = sysconfig.get_paths()
     roots = {paths["stdlib"], paths["platstdlib"]}
     library = not origin or any(Path(origin).is_relative_to(root) for root in roots)
@@ -243,7 +243,7 @@ def _is_installed(origin: str) -> bool:
 
 
 def namespace_of(module: str | None, default: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The names of a loaded module, or `default` where it is that namespace's own."""
+    """The names of a loaded module, or `default` if it has that namespace."""
     loaded = sys.modules.get(module or "")
     if loaded is None or default.get("__name__") == module:
         return default

@@ -1,7 +1,7 @@
-"""Source text that is a module already: find its grade function, give it its name, add what it reads.
+"""Source text that already is a module: find its grade function, rename it, add what it reads.
 
-Nothing here compiles or runs the text. It may come from anybody, and even compiling can take seconds and
-gigabytes; the sandbox does that. A text that cannot be parsed is carried as it is, so that the first
+Nothing here compiles or runs the text. It may be untrusted, and even compiling can take seconds and
+gigabytes; the sandbox does that. A text that cannot be parsed is captured unchanged, so that the first
 check of the validation reports it.
 """
 
@@ -44,13 +44,13 @@ class _Contents:
 def capture_text(
     text: str, name: str | None, namespace: Mapping[str, Any] | None, fingerprint: Fingerprint
 ) -> Source:
-    """The text as a source; with a namespace, what the text reads from it is put before it."""
+    """The text as a source; with a namespace, the values that the text reads from it are inserted before it."""
     # As Python reads a file: no byte-order mark, and line feeds only, by which positions are counted.
     text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
     text = text if text.endswith("\n") else text + "\n"
     plain = Source(
         text, name or "grade"
-    )  # refuses a text that is too large, or has a credential, before anything reads it
+    )  # refuses a text that is too large, or has a credential, before any analysis
     tree = _safely_parsed(text)
     if tree is None:
         return plain
@@ -76,7 +76,7 @@ def capture_text(
 
 
 def _without_unread(text: str, tree: ast.Module) -> str:
-    """The text without imports of ours that only annotations read; these are left unread then."""
+    """The text without workbench imports that only annotations use; annotations are then not evaluated."""
     plain, unread = without_unread(text)
     if plain == text:
         return text
@@ -86,7 +86,7 @@ def _without_unread(text: str, tree: ast.Module) -> str:
 
 def _safely_parsed(text: str) -> ast.Module | None:
     tree = parsed(text)
-    # symtable and unparse recurse in Python; a tree deeper than this is no grader.
+    # symtable and unparse recurse in Python; a grader does not have a deeper tree.
     return tree if tree is not None and _depth_at_most(tree, 150) and has_scopes(text) else None
 
 
@@ -100,7 +100,7 @@ def _depth_at_most(tree: ast.AST, limit: int) -> bool:
 
 
 def grade_function(tree: ast.Module, name: str | None) -> _Function | None:
-    """The function meant: the last of that name or of `grade`, else the only one that can be called as one."""
+    """The grade function: the last of that name or of `grade`, else the only candidate."""
     functions = [node for node in statements(tree.body) if isinstance(node, _Function)]
     for function_name in (name,) if name is not None else ("grade",):
         matches = [node for node in functions if node.name == function_name]
@@ -111,14 +111,14 @@ def grade_function(tree: ast.Module, name: str | None) -> _Function | None:
             f"no function called {name} at the top level of the text",
             found=", ".join(dict.fromkeys(node.name for node in functions)) or "no function at all",
             expected=f"async def {name}(thread): ...",
-            hint="give the name of one of these",
+            hint="pass the name of one of these",
         )
     meant = candidates(functions)
     return meant[0] if len(meant) == 1 else None
 
 
 def _as_grade(text: str, tree: ast.Module, function: _Function) -> str:
-    """Call the function grade, by its own token; keep the author's name where the text uses it."""
+    """Rename the function to grade, by its token; keep the author's name if the text uses it."""
     bound = {name for node in statements(tree.body) for name in targets(node)}
     if "grade" in bound or _reads(text, "grade"):
         raise refusals.grade_twice(function.name)
@@ -143,10 +143,10 @@ def _reads(text: str, name: str) -> bool:
 
 
 def _with_needs(text: str, tree: ast.Module, namespace: Mapping[str, Any], fingerprint: Fingerprint) -> str:
-    """The text with what it reads from a namespace put before it."""
+    """The text with the values that it reads from a namespace inserted before it."""
     bound = {name for node in statements(tree.body) for name in targets(node)}
     if "*" in bound:
-        return text  # a star import may set any of them; the sandbox finds what is missing
+        return text  # a star import may set any of them; the sandbox finds missing names
     defined = bound | _MODULE_NAMES
     names = names_in(text)
     resolver, scope = Resolver(None), Scope(namespace)
@@ -173,13 +173,13 @@ def _without(scope: Scope, defined: frozenset[str] | set[str]) -> Scope:
 
 
 def has_future(tree: ast.Module) -> bool:
-    """Whether a module leaves its annotations unread."""
+    """Whether a module's annotations are not evaluated."""
     imports = [node for node in tree.body if isinstance(node, ast.ImportFrom)]
     return any(node.module == "__future__" and "annotations" in targets(node) for node in imports)
 
 
 def _reading(name: str, text: str) -> str:
-    """A statement that reads what the text reads through a name: the dotted names that start with it."""
+    """A statement that reads the attributes that the text reads of a name: the dotted names that start with it."""
     lines = [
         dotted_name
         for dotted_name in map(".".join, chains_in(text))

@@ -1,10 +1,10 @@
 """Which names of its module a piece of text needs, and when.
 
-Three times matter. *Eager* names are read when the statement runs: decorators, defaults, base classes,
+There are three times. *Eager* names are read when the statement runs: decorators, defaults, base classes,
 class bodies, the whole of an assignment. *Late* names are read when a function is called. Names that only
-annotations read can be left unread by `from __future__ import annotations`.
+annotations read need not be evaluated with `from __future__ import annotations`.
 
-Scoping is the compiler's own (`symtable`), asked about the text without its annotations.
+Scoping is the compiler's own (`symtable`), applied to the text without its annotations.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Names:
         eager: Read when the statement runs.
         late: Read when a function in it is called.
         annotations: Read by evaluated annotations and by nothing else.
-        assigned: Set through a `global` statement, and perhaps never read.
+        assigned: Set through a `global` statement, possibly never read.
         modules: Modules imported inside functions, dotted, as written; relative ones start with a dot.
     """
 
@@ -42,7 +42,7 @@ class Names:
 
     @property
     def first(self) -> frozenset[str]:
-        """What has to stand above the statement: annotations are read when it runs, too."""
+        """Names needed before the statement: annotations are evaluated when it runs, too."""
         return self.eager | self.annotations
 
 
@@ -51,7 +51,7 @@ def names_in(text: str, *, all_eager: bool = False) -> Names:
 
     Args:
         text: The statement.
-        all_eager: Count what its lambdas read as read at once, because the statement may call them.
+        all_eager: Count the names that its lambdas read as eager, because the statement may call them.
     """
     tree = parse(text)
     table = _scopes(text)
@@ -68,7 +68,7 @@ def names_in(text: str, *, all_eager: bool = False) -> Names:
 
 
 def chains_in(text: str) -> list[tuple[str, ...]]:
-    """Dotted names in a text, each as long as it is written: `os.path.join` is `("os", "path", "join")`."""
+    """Dotted names in a text, each at full length: `os.path.join` is `("os", "path", "join")`."""
     return sorted(set(_chains(parse(text))))
 
 
@@ -92,7 +92,7 @@ def dotted(node: ast.AST) -> tuple[str, ...]:
 
 
 def has_scopes(text: str) -> bool:
-    """Whether the compiler can tell the names of a text that parses: not where two arguments have one name, for example."""
+    """Whether the compiler can determine the names of a parsed text: not if two parameters have one name, for example."""
     try:
         _scopes(text)
     except SyntaxError:
@@ -103,7 +103,7 @@ def has_scopes(text: str) -> bool:
 def _scopes(text: str) -> symtable.SymbolTable:
     """The compiler's scopes of a text without its annotations."""
     tree = _Unannotated().visit(parse(text))
-    # Through text again, since symtable takes no tree.
+    # Converted back to text, since symtable accepts no tree.
     return symtable.symtable(ast.unparse(tree), "<capture>", "exec")
 
 
@@ -120,14 +120,14 @@ def _collect(table: symtable.SymbolTable, eager: bool, into: tuple[set[str], set
             into[0 if runs_now else 1].add(symbol.get_name())
         elif symbol.is_assigned():
             into[2].add(symbol.get_name())
-    # Type parameters (3.12) put a scope of their own around a def; what they enclose keeps its time.
+    # Type parameters (3.12) add a separate scope around a def; the time of what they enclose is unchanged.
     passes = runs_now or (eager and table.get_type() not in {"class", "function"})
     for child in table.get_children():
         _collect(child, passes, into)
 
 
 def _own_class_reads(tree: ast.Module) -> set[str]:
-    """Names a class body reads before it sets them, as in `limit = limit`: those come from the module."""
+    """Names a class body reads before it sets them, as in `limit = limit`: those are the module's."""
     classes = [node for node in tree.body if isinstance(node, ast.ClassDef)]
     names: set[str] = set()
     for node in classes:
@@ -182,10 +182,10 @@ def _modules(tree: ast.Module) -> tuple[str, ...]:
 
 
 class _Unannotated(ast.NodeTransformer):
-    """Takes every annotation out of a tree, and gives every comprehension a scope of its own.
+    """Removes every annotation from a tree, and gives every comprehension a separate scope.
 
     Python 3.12 and later count the variables of list, set and dict comprehensions among the names around
-    them; those of a generator expression still have their own scope, and read the same names.
+    them; a generator expression still has a separate scope, and reads the same names.
     """
 
     def visit_ListComp(self, node: ast.ListComp | ast.SetComp) -> ast.GeneratorExp:
@@ -215,6 +215,6 @@ class _Unannotated(ast.NodeTransformer):
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.stmt:
         self.generic_visit(node)
-        # A bare annotation still makes its name a local one; the constant stands for the annotation.
+        # A bare annotation still makes its name a local one; the constant replaces the annotation.
         node.annotation = ast.copy_location(ast.Constant(None), node.annotation)
         return node

@@ -1,7 +1,7 @@
-"""The proof: the built module, loaded in a process of its own, holds the same values as the notebook does.
+"""Check of a capture: the built module, loaded in a separate process, has the same values as the notebook.
 
-A registry filled later, a default that was changed, a class patched after its definition: all of them
-load without complaint and score differently. So what was carried is described on both sides and
+A registry filled later, a changed default, a class patched after its definition: all of them
+load without an error and score differently. So the captured values are described on both sides and
 compared, part by part; the first difference is an error that names it.
 """
 
@@ -26,8 +26,8 @@ _CAPTURED = "__captured_grade__"
 _LIBRARY = "__captured_library_{}__"
 
 Fingerprint = Callable[[str, list[str]], Mapping[str, Any] | None]
-"""Loads a module's text apart and describes the values of some of its names (see `fingerprint.describe`); None where
-that cannot be done on this machine."""
+"""Loads a module's text in the sandbox and describes the values of some of its names (see `fingerprint.describe`); None if
+that is impossible on this machine."""
 
 
 def prove(
@@ -43,9 +43,9 @@ def prove(
     Args:
         text: The built module.
         live: Values by the name they have in the module.
-        fingerprint: What loads the module apart.
-        reads: Every value the module gives to a name, imports included: what functions may read.
-        library: Plain values of standard modules, by `module.attribute`, that have to be the same there.
+        fingerprint: Loads the module in the sandbox.
+        reads: Every value the module gives to a name, including imports: functions may read these.
+        library: Plain values of standard modules, by `module.attribute`, that must be the same there.
 
     Raises:
         CaptureError: A live object that cannot be copied, or the first difference found.
@@ -80,7 +80,7 @@ def _library_lines(library: Mapping[str, Any]) -> str:
     for number, name in enumerate(library):
         module, _, attribute = name.rpartition(".")
         expression = f"getattr(__import__({module!r}, None, None, ['_']), {attribute!r}, None)"
-        # A module that graders cannot import is the business of the function that imports it.
+        # If graders cannot import a module, the function that imports it handles that.
         lines.append(f"\ntry:\n    {_LIBRARY.format(number)} = {expression}\nexcept ImportError:\n    pass")
     return "".join(lines)
 
@@ -88,10 +88,10 @@ def _library_lines(library: Mapping[str, Any]) -> str:
 def _loaded(
     text: str, live: Mapping[str, Any], library: Mapping[str, Any], fingerprint: Fingerprint
 ) -> Mapping[str, Any] | None:
-    """Describe the built module's names; None where there is no sandbox to load it in.
+    """Describe the built module's names; None without a sandbox to load it in.
 
-    The sandbox loads graders only, and what is proved may be less (helpers of a cell) or something its
-    checks will refuse with better words (a sync def). So a grader is put at the end of the text, and the
+    The sandbox loads only graders, but the text may have none (helpers of a cell) or one that its
+    checks will refuse with a better message (a sync def). So a grader is appended to the text, and the
     captured function, if there is one, is described under another name.
     """
     alias = f"\n\n\n{_CAPTURED} = grade" if "grade" in live else ""
@@ -118,7 +118,7 @@ def _does_not_load(error: SandboxError) -> CaptureError:
         where=error.where,
         found=error.found,
         expected="a module that needs nothing of this notebook",
-        hint="a statement that runs while the module loads needs something that is not there yet or not "
+        hint="a statement that runs while the module loads needs something that is undefined or not "
         "allowed; move it into the function",
     )
 
@@ -128,7 +128,7 @@ _NOTHING = ["missing"]
 
 
 class _Comparison:
-    """Walks two descriptions side by side; nodes must pair up one to one, so that sharing counts."""
+    """Traverses two descriptions in parallel; nodes must pair one to one, so that shared objects count."""
 
     def __init__(self, live_nodes: Sequence[Any], module_nodes: Sequence[Any]) -> None:
         self._live_nodes, self._module_nodes = live_nodes, module_nodes
@@ -153,14 +153,14 @@ class _Comparison:
     def _nodes(self, live_part: int, module_part: int, path: tuple[str, ...]) -> Iterator[_Difference]:
         if live_part in self._forth or module_part in self._back:
             if self._forth.get(live_part) != module_part:
-                yield (*path, "which object it is"), "one object in two places", "two objects"
+                yield (*path, "object identity"), "one object in two places", "two objects"
             return
         self._forth[live_part], self._back[module_part] = module_part, live_part
         yield from self.between(self._live_nodes[live_part], self._module_nodes[module_part], path)
 
 
 def _is_list(value: Any) -> bool:
-    """Whether a description has parts of its own; a number or text is compared whole."""
+    """Whether a description has parts; a number or text is compared as a whole."""
     return isinstance(value, list) and not (
         len(value) == 2 and isinstance(value[0], str) and value[0] in _READ
     )
@@ -178,7 +178,7 @@ _PARTS = {
 
 
 def _part(parent: Sequence[Any], index: int) -> tuple[str, ...]:
-    """The name of one part, for a message; () for members, whose names are in the path already."""
+    """The name of one part, for a message; () for members, whose names are already in the path."""
     labels = _PARTS.get(parent[0]) if isinstance(parent[0], str) else None
     return (labels[index],) if labels is not None and len(parent) == len(labels) and labels[index] else ()
 
@@ -188,10 +188,10 @@ def _refuse_opaque(live_values: Mapping[str, Any], nodes: Sequence[Any]) -> None
         description = _opaque(value, nodes, set())
         if description is not None:
             raise CaptureError(
-                f"{name} holds a live object that cannot be written as source",
+                f"{name} contains a live object that cannot be written as source",
                 found=description,
-                expected="values that can be made again: numbers, text, containers, functions, classes",
-                hint=f"make what you need inside the function, or keep a plain value in {name}",
+                expected="values that can be created again: numbers, text, containers, functions, classes",
+                hint=f"create the object inside the function, or store a plain value in {name}",
             )
 
 
@@ -215,7 +215,7 @@ def _opaque(value: Any, nodes: Sequence[Any], visited: set[int]) -> str | None:
 
 
 def _refuse_other_globals(function: types.FunctionType, reads: Mapping[str, Any]) -> None:
-    """Stop if a function found inside an object reads a name that means something else in the module."""
+    """Refuse a function inside an object that reads a name with another meaning in the module."""
     for name in sorted(global_reads(function.__code__)):
         value = function.__globals__.get(name, MISSING)
         carried = reads.get(name, MISSING)
@@ -225,19 +225,19 @@ def _refuse_other_globals(function: types.FunctionType, reads: Mapping[str, Any]
             raise CaptureError(
                 f"two different things are called {name}",
                 where=function.__qualname__,
-                found="a function from another file or version reads its own value under that name",
+                found="a function from another file or version reads a different value under that name",
                 expected="one meaning for each name, because a grader is one module",
                 hint=f"rename one of the two, or run the cell that defines {name} and its users again",
             )
 
 
 def _changed(name: str, path: tuple[str, ...], live_part: Any, module_part: Any) -> CaptureError:
-    place = clean(".".join(path))  # names of members come from the module, which may be anything
+    place = clean(".".join(path))  # names of members are from the module, which is untrusted
     return CaptureError(
         f"{name} changed after it was defined" + (f": {place}" if place else ""),
         where=name,
         found=f"now {_words(live_part)}, but its source gives {_words(module_part)}",
-        expected="source that gives what the notebook holds",
+        expected="source that gives the values of the notebook",
         hint="run the cells that define it again, or write the final value in one statement",
     )
 
@@ -252,12 +252,12 @@ _READ: dict[str, Callable[[Any], str]] = {
 
 
 def _words(described: Any) -> str:
-    """A described value for a reader: small ones as they are, others by their kind. It may be forged."""
+    """A described value for users: small ones literally, others by their kind. It may be forged."""
     if isinstance(described, str):
         return _short(described)
     kind = described[0] if isinstance(described, list) and described and isinstance(described[0], str) else ""
     if kind in _READ and len(described) == 2:
-        # Forged, or an int of more digits than Python writes: then the kind has to do.
+        # Forged, or an int of more digits than Python formats: then only the kind is shown.
         with contextlib.suppress(TypeError, ValueError, OverflowError, RecursionError):
             return _short(_READ[kind](described[1]))
     if kind in {"missing", "ref"}:

@@ -1,4 +1,4 @@
-"""Why a name cannot be captured, and what to do instead: one function a reason."""
+"""Errors for names that cannot be captured, with hints: one function per reason."""
 
 from __future__ import annotations
 
@@ -55,24 +55,24 @@ _CLOCK = frozenset(
 
 
 def undefined(name: str, asker: str) -> CaptureError:
-    """A name that nothing sets now."""
+    """A name that is not set now."""
     return CaptureError(
         f"{name} is not defined",
         where=asker,
         found="no such name in the notebook or module now",
-        expected="everything the function reads is there when it is captured",
+        expected="all names that the function reads exist when it is captured",
         hint=f"run the cell that defines {name} first, then capture again",
     )
 
 
 def notebook_only(name: str, asker: str) -> CaptureError:
-    """A name that only a notebook has, magics included."""
+    """A name that exists only in a notebook, including magics."""
     return CaptureError(
         f"{name} exists only in a notebook",
         where=asker,
-        found="a magic, a shell line or a name that IPython puts there",
+        found="a magic, a shell line or a name that IPython defines",
         expected="plain Python",
-        hint="take the magic or the notebook's name out of the function and what it calls",
+        hint="remove the magic or the notebook's name from the function and from what it calls",
     )
 
 
@@ -88,9 +88,9 @@ def two_things(name: str, asker: str) -> CaptureError:
 
 
 def too_large(name: str, size: int) -> CaptureError:
-    """A value whose text alone is larger than a source may be."""
+    """A value whose text alone exceeds the maximum size of a source."""
     return CaptureError(
-        f"{name} is too large to be carried as source",
+        f"{name} is too large to be captured as source",
         found=f"a value that takes more than {size:,} characters or entries",
         expected="at most 65,536 bytes (64 KiB) for the whole source",
         hint="move it into a column of the data and read it from thread.metadata",
@@ -98,7 +98,7 @@ def too_large(name: str, size: int) -> CaptureError:
 
 
 def grade_twice(author: str) -> CaptureError:
-    """A helper called grade beside a function that will be called grade."""
+    """A helper called grade in addition to a function that will be called grade."""
     return CaptureError(
         "two things called grade",
         where=author,
@@ -112,7 +112,7 @@ def nested(name: str) -> CaptureError:
     """A function made by another function."""
     return CaptureError(
         f"{name} is nested: it was made inside another function",
-        found="a closure, or an inner def, whose variables have no text of their own",
+        found="a closure, or an inner def, whose variables have no separate text",
         expected="an async def at the top level of a cell or module",
         hint="move it to the top level and make the variables it uses constants; "
         "a decorator should use functools.wraps",
@@ -132,7 +132,7 @@ def reads_globals(asker: str) -> CaptureError:
 
 def not_followed(name: str, asker: str) -> CaptureError:
     """A call that looks names up by text when it runs."""
-    give = f'give it its names: {name}(text, {{"K": K}}); or ' if name in {"eval", "exec"} else ""
+    give = f'pass its names: {name}(text, {{"K": K}}); or ' if name in {"eval", "exec"} else ""
     return CaptureError(
         f"{name}() cannot be followed",
         where=asker,
@@ -145,19 +145,19 @@ def not_followed(name: str, asker: str) -> CaptureError:
 def library_changed(name: str, live_value: str, module_value: str) -> CaptureError:
     """A plain value of the standard library that was changed here, or depends on the machine."""
     return CaptureError(
-        f"{name} is another value here than elsewhere",
+        f"{name} has another value here than elsewhere",
         found=f"now {live_value}; where a grader runs it is {module_value}",
-        expected="the standard library as it is elsewhere",
-        hint=f"keep your value under a name of its own, and read that instead of {name}",
+        expected="the unchanged standard library",
+        hint=f"store your value under another name, and read that instead of {name}",
     )
 
 
 def ours_only(name: str, asker: str) -> CaptureError:
-    """A part of the workbench that is not there where a grader runs."""
+    """A part of the workbench that does not exist where a grader runs."""
     return CaptureError(
         f"{name} is a part of the workbench that graders cannot use",
         where=asker,
-        found=f"{name}: where a grader runs, the module workbench holds StringThread, Grade and Skip only",
+        found=f"{name}: where a grader runs, the module workbench contains only StringThread, Grade and Skip",
         expected="the standard library, StringThread, Grade and Skip",
         hint="keep shared logic in a plain function; combine graders in a Suite",
     )
@@ -169,7 +169,7 @@ def foreign_number(name: str, value: Any, asker: str) -> CaptureError:
         f"{name} is a {type(value).__module__.partition('.')[0]} number, not one of Python's",
         where=asker,
         found=f"{name} is a {type(value).__name__}",
-        expected="a value that graders have where nothing else is installed",
+        expected="a value of a built-in type: graders run without other packages",
         hint=f"write {name} = {name}.item() after it is computed",
     )
 
@@ -180,24 +180,24 @@ def replaced(name: str, asker: str) -> CaptureError:
         f"{name} was replaced by something else",
         where=asker,
         found="a function or class that does not come from the standard library",
-        expected="the standard library as it is elsewhere",
-        hint=f"give your own version a name of its own and call that instead of {name}",
+        expected="the unchanged standard library",
+        hint=f"give your version another name and call that instead of {name}",
     )
 
 
 def no_statement(name: str, value: Any, asker: str) -> CaptureError:
-    """An object without a text that makes it."""
+    """An object without a statement that creates it."""
     return CaptureError(
         f"{name} cannot be written as source",
         where=asker,
-        found=f"a live {_kind(value)}, and no statement in any known cell that makes it",
+        found=f"a live {_kind(value)}, and no statement in any known cell that creates it",
         expected="a plain value, an import, or a function, class or object made by one statement",
-        hint=f"make {name} by one assignment in a cell, or move it into the function",
+        hint=f"create {name} by one assignment in a cell, or move it into the function",
     )
 
 
 def not_one_statement(name: str, value: Any, node: ast.stmt) -> CaptureError:
-    """An object made by a loop, a with block, or by changing what was there."""
+    """An object created by a loop, a with block, or by changing an existing one."""
     return CaptureError(
         f"{name} is not made by one assignment",
         where=f"line {node.lineno} of its cell",
@@ -208,35 +208,35 @@ def not_one_statement(name: str, value: Any, node: ast.stmt) -> CaptureError:
 
 
 def in_steps(name: str) -> CaptureError:
-    """An object whose newest assignment reads its own older value."""
+    """An object whose newest assignment reads its older value."""
     return CaptureError(
         f"{name} is made in several steps",
         found=f"an assignment that reads the value {name} had before",
-        expected="one statement that makes the whole",
+        expected="one statement that creates the whole value",
         hint=f"write {name} = ... in one statement, or give the steps different names",
     )
 
 
 def refuse_dunder(name: str, asker: str) -> None:
-    """Stop at names such as `__name__` and `__file__`, which differ from module to module.
+    """Refuse names such as `__name__` and `__file__`, which differ from module to module.
 
     Raises:
         CaptureError: Always, for such a name.
     """
     if name.startswith("__") and name.endswith("__") and len(name) > 4:
         raise CaptureError(
-            f"{name} means something else in another module",
+            f"{name} has another value in another module",
             where=asker,
-            expected="values that do not depend on where the function stands",
-            hint=f"keep the value you want in a constant instead of reading {name}",
+            expected="values that do not depend on the module of the function",
+            hint=f"store the value in a constant instead of reading {name}",
         )
 
 
 def refuse_moment(name: str, node: ast.stmt) -> None:
-    """Stop at an assignment that gives another value whenever it runs: the clock, chance, files.
+    """Refuse an assignment that gives another value whenever it runs: clock, randomness, files.
 
     Raises:
-        CaptureError: Names the call.
+        CaptureError: With the call.
     """
     value = getattr(node, "value", None)
     for part in ast.walk(value) if isinstance(value, ast.AST) else ():
@@ -245,12 +245,12 @@ def refuse_moment(name: str, node: ast.stmt) -> None:
 
 
 def refuse_clock(name: str, helper_text: str) -> None:
-    """Stop at an object made by a helper that reads the clock or draws at random.
+    """Refuse an object created by a helper that reads the clock or draws at random.
 
-    The proof compares values; a date is the same until midnight, so it would not notice.
+    The check in the sandbox compares values; a date is the same until midnight, so it would not detect this.
 
     Raises:
-        CaptureError: Names the call.
+        CaptureError: With the call.
     """
     for part in ast.walk(parse(helper_text)):
         if _function_name(part) in _CLOCK:

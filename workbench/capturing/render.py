@@ -1,8 +1,8 @@
-"""Pieces put in order and written out as one module.
+"""Orders the pieces and writes them as one module.
 
-A statement that reads a name when it runs has to stand below everything that reading may touch: the
-name itself and whatever that needs when it is called. Beyond that, pieces stand where a reader expects
-them: imports, then what is needed before what needs it.
+A statement that reads a name when it runs must be below everything that reading may use: the
+name itself and all its dependencies when it is called. Beyond that, pieces are in the conventional order:
+imports, then dependencies before their users.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def _gap(text: str, before: Item | None, item: Item) -> str:
 
 
 def _reading_order(items: Mapping[str, Item], roots: Iterable[str]) -> list[str]:
-    """What is needed before what needs it, as far as circular reads allow."""
+    """Dependencies before their users, as far as circular reads allow."""
     order: dict[str, None] = {}
     entered: set[str] = set()
 
@@ -72,7 +72,7 @@ def _reading_order(items: Mapping[str, Item], roots: Iterable[str]) -> list[str]
             return
         entered.add(name)
         item = items[name]
-        # Sets have no order of their own: sorted, one function always makes the same text.
+        # Sets are unordered: sorted, one function always makes the same text.
         for needed in sorted(item.eager | item.late, key=lambda n: (not _is_constant(items, n), n)):
             visit(needed)
         order[name] = None
@@ -90,7 +90,7 @@ def _place(
     name: str, items: Mapping[str, Item], reading: list[str], state: tuple[dict[str, Item], set[str]]
 ) -> None:
     placed, open_ = state
-    # Open: functions that call each other may stand in any order.
+    # Open: functions that call each other may be in any order.
     if name in placed or name in open_:
         return
     open_.add(name)
@@ -102,7 +102,7 @@ def _place(
 
 
 def names_read_by_running(name: str, items: Mapping[str, Item]) -> set[str]:
-    """Everything that running one item may read: what it reads, and what that needs when called."""
+    """Everything that running one item may read: its names, and their dependencies when called."""
     pending, reached = list(items[name].eager), set[str]()
     while pending:
         needed = pending.pop()

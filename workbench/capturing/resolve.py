@@ -1,9 +1,9 @@
-"""Each name a function needs, looked up live in the function's own globals, and where it comes from.
+"""Resolves each name that a function needs, live in the function's globals, to its origin.
 
-A name is, in this order: a module or an imported object (the import line as the user wrote it, if it
-still gives that object); a plain value (its literal now, or the user's own text if that says the same); a
-function or class (its proven text, and whatever it needs in turn); any other object (the one statement
-that makes it). Everything else is refused by name. The proof in the sandbox has the last word.
+A name is, in this order: a module or an imported object (the user's import line, if it
+still gives that object); a plain value (its current literal, or the user's text if that is equal); a
+function or class (its checked text, and its dependencies in turn); any other object (the one statement
+that creates it). Everything else is refused by name. The check in the sandbox decides.
 """
 
 from __future__ import annotations
@@ -47,15 +47,16 @@ _FUTURE_ANNOTATIONS = 0x1000000
 
 
 class Resolver:
-    """Collects what a grade function needs.
+    """Collects the dependencies of a grade function.
 
     Attributes:
-        items: Pieces to carry, by the name they set.
+        items: Pieces to capture, by the name they set.
         imports: Import lines, by the name they set.
-        values: What each carried name holds live: what the proof compares.
-        future: Whether the module has to start with `from __future__ import annotations`.
+        values: Live value of each captured name, compared in the sandbox.
+        future: Whether the module must start with `from __future__ import annotations`.
 
-    What only annotations read of the workbench is not imported, so that the module loads without it; see `settle`.
+    Workbench names that only annotations use are not imported, so that the module loads without the workbench; see
+    `settle`.
     """
 
     def __init__(self, main: Main | None) -> None:
@@ -67,12 +68,12 @@ class Resolver:
         self._typed: list[tuple[str, Scope, str, str]] = []
 
     def needs(self, text: str, scope: Scope, asker: str, *, all_eager: bool = False) -> Names:
-        """Carry everything one statement needs, and return the names.
+        """Capture the dependencies of one statement, and return its names.
 
         Args:
             text: The statement.
             scope: Where its names are looked up.
-            asker: Who needs them, for messages.
+            asker: The user of the names, for messages.
             all_eager: See `names_in`.
         """
         names = names_in(text, all_eager=all_eager)
@@ -88,9 +89,9 @@ class Resolver:
         return self.evaluated(text, names, scope, asker)
 
     def evaluated(self, text: str, names: Names, scope: Scope, asker: str) -> Names:
-        """Carry what literal texts given to `eval` and `exec` read, and return the names with those."""
+        """Capture what literal texts given to `eval` and `exec` read, and return the names with those."""
         read = literals_read(text, names, asker)
-        # A name that is not there is a variable of the function, or fails here as it fails there.
+        # A missing name is a variable of the function, or fails in the same way in the notebook.
         present = frozenset(name for name in read if scope.get(name) is not MISSING)
         for name in sorted(present):
             self._need(name, scope, text, asker)
@@ -99,7 +100,7 @@ class Resolver:
         return replace(names, late=names.late | present)
 
     def function(self, function: types.FunctionType, text: str, asker: str) -> Names:
-        """Carry everything a live function's text needs."""
+        """Capture the dependencies of a live function's text."""
         self.future = self.future or bool(function.__code__.co_flags & _FUTURE_ANNOTATIONS)
         return self.needs(text, Scope(function.__globals__), asker)
 
@@ -111,7 +112,7 @@ class Resolver:
         if _NOTEBOOK.fullmatch(name) and (value is MISSING or "get_ipython" in scope.namespace):
             raise refusals.notebook_only(name, asker)
         if name == "open" and _is_of_ipython(value):
-            value = MISSING  # IPython puts its own in the place of Python's
+            value = MISSING  # IPython replaces Python's own
         if value is MISSING:
             self._outside(name, asker)
         elif name not in self.values:
@@ -132,17 +133,17 @@ class Resolver:
             raise refusals.undefined(name, asker)
 
     def annotation(self, name: str, scope: Scope, text: str, asker: str) -> None:
-        """Carry what only annotations read; if that cannot be, leave them unread."""
+        """Capture what only annotations read; if that is impossible, do not evaluate them."""
         if _is_ours(name, scope.get(name)):
             self._typed.append((name, scope, text, asker))
         else:
             self._annotation(name, scope, text, asker)
 
     def settle(self, text: str) -> None:
-        """Leave the annotations unread that name the workbench, unless some code may look at annotations.
+        """Disable evaluation of annotations that use the workbench, unless code may inspect annotations.
 
         Args:
-            text: The grader's own text; what was carried for it is looked at as well.
+            text: The grader's text; the captured dependencies are inspected as well.
         """
         typed = [entry for entry in self._typed if entry[0] not in self.imports]
         lines = [str(line) for imports in self.imports.values() for line in imports]
@@ -153,7 +154,7 @@ class Resolver:
             self._annotation(name, scope, read, asker)
 
     def _annotation(self, name: str, scope: Scope, text: str, asker: str) -> None:
-        # Copies to go back to: a name that fails may have carried others by then.
+        # Copies for a rollback: a name that fails may already have captured others.
         before = (dict(self.items), dict(self.imports), dict(self.values))
         value = scope.get(name)
         if self.future and import_of(name, value, scope.texts) is None and name != "StringThread":
@@ -178,7 +179,7 @@ class Resolver:
             self._object(name, value, scope, asker)
 
     def _reach(self, name: str, module: types.ModuleType, text: str, asker: str) -> None:
-        """Carry the submodules that a text reaches through a package; of ours only `GIVEN` is there."""
+        """Capture the submodules that a text accesses through a package; of the workbench only `GIVEN` is available."""
         chains = [chain for chain in chains_in(text) if chain[0] == name]
         if owner_of(module.__name__) is ModuleOwner.OURS:
             for chain in chains:
@@ -227,7 +228,7 @@ class Resolver:
         self.items[name] = Item(name, text, names.first, names.late, definition=True)
 
     def _class(self, name: str, cls: type, scope: Scope) -> bool:
-        """Carry a class by its class statement; False where there is none that fits."""
+        """Capture a class by its class statement; False if none matches."""
         class_scope = Scope(namespace_of(cls.__module__, scope.namespace))
         definition = find_class(cls, class_scope.namespace)
         if definition is None or "." in cls.__qualname__:
@@ -256,7 +257,7 @@ class Resolver:
         self.items[name] = Item(name, text, constant=True)
 
     def _statement(self, name: str, value: Any, scope: Scope, asker: str) -> None:
-        """Carry any other object by the one statement that makes it."""
+        """Capture any other object by the one statement that creates it."""
         text, node = _maker(name, scope)
         if node is None:
             raise refusals.no_statement(name, value, asker)
@@ -273,7 +274,7 @@ class Resolver:
         self.items[name] = Item(name, text, names.first, names.late, definition=definition)
 
     def unshare(self, scope: Scope) -> None:
-        """Let constants that hold one and the same list or dict share it in the module too."""
+        """Let constants that are the same list or dict share it in the module too."""
         constants = [name for name, item in self.items.items() if item.constant]
         for name in constants:
             text, node = _maker(name, scope)
@@ -286,7 +287,7 @@ class Resolver:
 
 
 def _is_ours(name: str, value: Any) -> bool:
-    """Whether an annotation's name is the workbench or something of it."""
+    """Whether an annotation's name is the workbench or a part of it."""
     if value is MISSING:
         return name == "StringThread"
     module = value.__name__ if isinstance(value, types.ModuleType) else getattr(value, "__module__", None)

@@ -1,4 +1,4 @@
-"""A grader's source text: the one thing that is run, saved and exported."""
+"""A grader's source text, which is run, saved and exported."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from workbench.errors import CaptureError
 __all__ = ["MAX_BYTES", "Source"]
 
 MAX_BYTES = 65536
-"""Largest source in UTF-8 bytes, inclusive: the limit of Adaptive's grade function contract."""
+"""Maximum source in UTF-8 bytes, inclusive: the limit of Adaptive's grade function contract."""
 
 
 @dataclass(frozen=True)
@@ -21,14 +21,14 @@ class Source:
     Attributes:
         text: The module as exported, with `\n` as line end.
         function: The name the author gave the function.
-        origin: Where it came from: "cell 3", "graders.py:12", "text".
-        imports: Import lines that were carried along.
-        helpers: Names of functions, classes and objects that were carried along.
-        constants: Names of plain values that were carried along.
-        imported: True when the text came from somebody else's file; what the user typed here is theirs.
+        origin: Its location: "cell 3", "graders.py:12", "text".
+        imports: Captured import lines.
+        helpers: Names of captured functions, classes and objects.
+        constants: Names of captured plain values.
+        imported: True if the text is from an untrusted file, False if the user wrote it in this session.
 
     Raises:
-        CaptureError: The text is larger than `MAX_BYTES`, contains a credential, or no UTF-8 text can hold it.
+        CaptureError: The text is larger than `MAX_BYTES`, contains a credential, or cannot be encoded as UTF-8.
 
     Example:
         >>> source = Source("async def grade(thread):\n    return 1.0\n")
@@ -58,7 +58,7 @@ class Source:
 
     @property
     def sha256(self) -> str:
-        """Hexadecimal SHA-256 of the text's UTF-8 bytes: what trust and validation are bound to."""
+        """Hexadecimal SHA-256 of the text's UTF-8 bytes, to which trust and validation are bound."""
         return hashlib.sha256(self.text.encode()).hexdigest()
 
     def __repr__(self) -> str:
@@ -71,7 +71,7 @@ def _encoded(text: str, origin: str) -> bytes:
         return text.encode()
     except UnicodeEncodeError as error:
         raise CaptureError(
-            "the source is no valid Unicode text",
+            "the source is not valid Unicode text",
             where=origin,
             found=f"a lone surrogate at character {error.start}",
             hint="write the character as an escape, such as '\\ud800', inside a string",

@@ -26,14 +26,14 @@ __all__ = [
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-# Comments that speak to a tool about a place in the file, not to a reader about the code below.
+# Comments that are addressed to a tool about a place in the file, not to a reader about the code below.
 _PLACE_COMMENT = re.compile(r"#(!| ?%%| ?In\[|.*coding[:=])")
 
 
 # The same cells are searched for every name that a grader reads.
 @lru_cache(maxsize=512)
 def parsed(text: str) -> ast.Module | None:
-    """The tree of a text, None where it cannot be parsed."""
+    """The tree of a text, None if it cannot be parsed."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -59,20 +59,20 @@ def _inner(node: ast.AST) -> Iterator[ast.stmt]:
 
 
 def definitions(text: str, name: str) -> list[Definition]:
-    """Functions and classes of a name that are defined at the top of a text, in order."""
+    """Functions and classes of a name that are defined at the top level of a text, in order."""
     tree = parsed(text)
     nodes = statements(tree.body) if tree else ()
     return [node for node in nodes if isinstance(node, _DEFINITIONS) and node.name == name]
 
 
 def bindings(text: str, name: str) -> list[ast.stmt]:
-    """Statements at the top of a text that give a name its value, in order."""
+    """Statements at the top level of a text that assign a name, in order."""
     tree = parsed(text)
     return [node for node in statements(tree.body) if name in targets(node)] if tree else []
 
 
 def targets(node: ast.stmt) -> set[str]:
-    """Names that a statement itself binds (not those of the statements inside it)."""
+    """Names that a statement itself binds (excluding nested statements)."""
     if isinstance(node, _DEFINITIONS):
         return {node.name}
     if isinstance(node, ast.Import | ast.ImportFrom):
@@ -83,14 +83,14 @@ def targets(node: ast.stmt) -> set[str]:
 
 
 def first_line(node: ast.stmt) -> int:
-    """The line a statement starts on, its decorators included."""
+    """The first line of a statement, including its decorators."""
     decorators = getattr(node, "decorator_list", [])
     return min([node.lineno, *(int(part.lineno) for part in decorators)])
 
 
 def statement_text(text: str, node: ast.stmt) -> str:
-    """A statement's own text with the comments right above it and behind it, moved to the left margin."""
-    # Not splitlines, which also breaks at form feeds and the like, where Python counts no new line.
+    """A statement's text with the comments right above it and after it, moved to the left margin."""
+    # Not splitlines, which also breaks at form feeds and similar, where Python counts no new line.
     lines = [line + "\n" for line in text.split("\n")]
     start, end = first_line(node) - 1, node.end_lineno or node.lineno
     if not isinstance(node, _DEFINITIONS) and not has_own_lines(lines, node):
@@ -124,7 +124,7 @@ def _comments_above(lines: list[str], start: int, indent: str) -> int:
 
 
 def dedented(text: str, indent: str) -> str:
-    """Take an indent off every line that does not start inside a string."""
+    """Remove an indent from every line that does not start inside a string."""
     if not indent:
         return text
     inside = _lines_inside_strings("if 1:\n" + text)

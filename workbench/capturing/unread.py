@@ -1,4 +1,4 @@
-"""Imports of the workbench that a module does not need: nothing reads them, or annotations alone do."""
+"""Workbench imports that a module does not need: unused, or used only by annotations."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ _LOOKS_AT_ANNOTATIONS = re.compile(
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 _BY_NAME = frozenset({"eval", "exec", "globals", "locals", "vars"})
-"""What may read a name that stands nowhere in the text."""
+"""Functions that may read a name that does not occur in the text."""
 
 
 def annotations_are_read(texts: Iterable[str]) -> bool:
-    """Whether annotations have to be what they are in the notebook: some code may look at them, or runs them itself.
+    """Whether annotations must stay as in the notebook: code may inspect them, or evaluates them itself.
 
-    A function runs the annotations of what is defined inside it, so that its code differs where they are left unread.
+    A function evaluates the annotations of nested definitions, so its code differs if they are not evaluated.
     """
     return any(_LOOKS_AT_ANNOTATIONS.search(text) or _runs_annotations(text) for text in texts)
 
@@ -38,7 +38,7 @@ def _runs_annotations(text: str) -> bool:
 
 
 def _is_annotated(node: ast.AST) -> bool:
-    """Whether a definition has annotations that are run when it is: a function's, or those of a class's attributes."""
+    """Whether a definition has annotations that are evaluated with it: a function's, or those of a class's attributes."""
     if isinstance(node, ast.ClassDef):
         return any(isinstance(statement, ast.AnnAssign) for statement in ast.walk(node))
     if not isinstance(node, _FUNCTIONS):
@@ -54,7 +54,7 @@ def _is_annotated(node: ast.AST) -> bool:
 
 
 def without_unread(text: str) -> tuple[str, bool]:
-    """The text without such imports at its top level, and whether annotations must be left unread for that."""
+    """The text without such imports at its top level, and whether annotations must not be evaluated."""
     tree = parsed(text)
     if tree is None or annotations_are_read([text]):
         return text, False
@@ -69,7 +69,7 @@ def without_unread(text: str) -> tuple[str, bool]:
         for node in tree.body
         if _is_ours(node) and not targets(node) & read and has_own_lines(spaced, node)
     ]
-    # From the bottom up, so that the line numbers of the others stay right.
+    # From the bottom up, so that the line numbers of the others stay valid.
     for node in reversed(removed):
         _delete(lines, node.lineno - 1, node.end_lineno or node.lineno)
     unread = any(targets(node) & names.annotations for node in removed)
@@ -77,7 +77,7 @@ def without_unread(text: str) -> tuple[str, bool]:
 
 
 def _delete(lines: list[str], start: int, end: int) -> None:
-    """Take lines out; of a gap above and a gap below them the lower one stays."""
+    """Remove lines; of a gap above and a gap below them the lower one stays."""
     del lines[start:end]
     while 0 < start < len(lines) and not lines[start].strip() and not lines[start - 1].strip():
         start -= 1

@@ -17,10 +17,10 @@ _ENDINGS = (".html", ".md", ".json")
 
 
 def check_place(path: Path) -> None:
-    """Refuse a file that cannot be written, before an hour of grading.
+    """Refuse a file that cannot be written, before hours of grading.
 
     Raises:
-        FormatError: Another ending, or a place that cannot be written.
+        FormatError: Another ending, or a path that cannot be written.
     """
     from workbench.formats.files import check_target
     from workbench.formats.shared.base import get_format
@@ -35,7 +35,7 @@ def check_place(path: Path) -> None:
 
 
 def prove_all(graders: wb.Suite, samples: wb.Samples) -> None:
-    """Prove the graders: on the mock row, and where that lacks a column that they read, on the first rows.
+    """Validate the graders: on the mock row, and if that lacks a column that they read, on the first rows.
 
     Raises:
         NotValidatedError: A grader does not pass its checks.

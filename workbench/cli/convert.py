@@ -1,4 +1,4 @@
-"""`workbench convert`: one platform's graders as another's."""
+"""`workbench convert`: export one platform's graders to another's format."""
 
 from __future__ import annotations
 
@@ -35,31 +35,31 @@ def add(commands: Commands) -> None:
         "--allow-unvalidated", action="store_true", help="write sources that fail their checks"
     )
     convert.add_argument(
-        "--trust", action="store_true", help="run the sources even where they cannot be confined"
+        "--trust", action="store_true", help="run the sources even if they cannot be confined"
     )
     convert.set_defaults(command=_convert)
 
 
 def _add_losses(convert: argparse.ArgumentParser) -> None:
-    """Options for what the other platform cannot say by itself."""
+    """Options for settings that the other platform needs."""
     convert.add_argument(
         "--on-loss",
         choices=("refuse", "report"),
         default="refuse",
-        help="what FORMAT cannot say: refuse, or drop it and report",
+        help="settings that FORMAT does not support: refuse, or drop and report them",
     )
     convert.add_argument(
         "--on-error",
         type=_on_error,
         default="raise",
         metavar="NUMBER",
-        help="what a row without a score becomes where FORMAT has no word for it: a number (default: raise there)",
+        help="value of a row without a score if FORMAT cannot represent it: a number (default: raise there)",
     )
     convert.add_argument(
         "--reference",
         default="",
         metavar="COLUMN",
-        help="for trainers and evaluators: the column of the references, where its name is none of the usual ones",
+        help="for trainers and evaluators: the column of the references, if it has an unusual name",
     )
 
 
@@ -67,7 +67,7 @@ def _on_error(text: str) -> str | float:
     try:
         return text if text == "raise" else float(text)
     except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number, nor the word raise") from None
+        raise argparse.ArgumentTypeError(f"{text!r} must be a number or raise") from None
 
 
 def _convert(options: argparse.Namespace) -> int:
@@ -76,7 +76,7 @@ def _convert(options: argparse.Namespace) -> int:
     if options.source.is_dir():
         read_text(options.source)  # refused, with its name
     suffix = get_format(options.to).suffix
-    # Code is imported by its file's name, which a dot in the middle would forbid.
+    # Code is imported by its file name, which must not contain a dot.
     sign = "_" if suffix == ".py" else "."
     target = options.out or options.source.with_name(f"{options.source.stem}{sign}{options.to}{suffix}")
     try:

@@ -1,4 +1,4 @@
-"""`workbench demo`: the main job on bundled data."""
+"""`workbench demo`: the main workflow on bundled data."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["add"]
 
 def add(commands: Commands) -> None:
     """Add the command to the parser."""
-    demo = commands.add_parser("demo", help="the main job on bundled data: no key, no server")
+    demo = commands.add_parser("demo", help="the main workflow on bundled data: no key, no server")
     demo.add_argument(
         "--out", type=Path, default=Path("workbench-demo"), help="folder for graders.json and report.html"
     )

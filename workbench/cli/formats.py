@@ -1,4 +1,4 @@
-"""`workbench formats`: the platforms there are."""
+"""`workbench formats`: the supported platforms."""
 
 from __future__ import annotations
 

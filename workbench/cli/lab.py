@@ -20,7 +20,7 @@ def add(commands: Commands) -> None:
     """Add the command to the parser."""
     lab = commands.add_parser("lab", help="open JupyterLab on the quickstart notebook")
     lab.add_argument("--folder", type=Path, default=None, help="copy the notebooks here first")
-    lab.add_argument("rest", nargs="*", help="passed on to jupyter lab (after --)")
+    lab.add_argument("rest", nargs="*", help="passed to jupyter lab (after --)")
     lab.set_defaults(command=_lab)
 
 
@@ -33,12 +33,12 @@ def _lab(options: argparse.Namespace) -> int:  # noqa: RET503 (execv does not re
     command = [sys.executable, "-m", "jupyter", "lab", str(notebook), *options.rest]
     if sys.platform == "win32":
         return subprocess.call(command)
-    # In this process's place, so that a signal to it reaches the server.
+    # Replaces this process, so that a signal to it reaches the server.
     os.execv(command[0], command)  # noqa: S606 (a fixed argument list)
 
 
 def _notebooks(folder: Path | None) -> Path:
-    """The folder to open: the repository's own, or a copy that the reader may change."""
+    """The folder to open: the repository's, or a copy that the user may change."""
     package = Path(__file__).resolve().parents[1]
     checkout, packaged = package.parent / "notebooks", package / "notebooks"
     if folder is None and (checkout / "01_quickstart.ipynb").exists():

@@ -1,4 +1,4 @@
-"""The command line: `workbench demo | validate | run | serve | convert | formats | lab | sandbox`, one command a module."""
+"""The command line: `workbench demo | validate | run | serve | convert | formats | lab | sandbox`, one command per module."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         arguments: Words after `workbench`; the process's own by default.
 
     Returns:
-        0 when all went well, 1 when a check, a file, a gate or a grader failed, 2 for wrong usage, 130 when
-        interrupted, 141 when nobody reads the output.
+        0 for success, 1 if a check, a file, a gate or a grader failed, 2 for wrong usage, 130 if
+        interrupted, 141 if the output pipe is closed.
     """
     options = _parser().parse_args(arguments)
     with warnings.catch_warnings():
@@ -49,15 +49,15 @@ def _run(options: argparse.Namespace) -> int:
     except KeyboardInterrupt:
         say("workbench: interrupted", error=True)
         return 130
-    except BrokenPipeError:  # the reader, such as head, has what it wanted
-        # Python flushes stdout once more when it ends, and would complain about the closed pipe.
+    except BrokenPipeError:  # the reader, such as head, has enough
+        # Python flushes stdout again when it ends, and would complain about the closed pipe.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = Parser(
-        prog="workbench", description="Write, prove, run, diagnose and export graders.", epilog=EXIT_CODES
+        prog="workbench", description="Write, validate, run, diagnose and export graders.", epilog=EXIT_CODES
     )
     parser.add_argument("--version", action="version", version=f"workbench {wb.__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")

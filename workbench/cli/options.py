@@ -1,4 +1,4 @@
-"""Options of several commands: how a grader file is read, and rows to try sources on."""
+"""Options of several commands: how a grader file is read, and rows for validating sources."""
 
 from __future__ import annotations
 
@@ -14,31 +14,31 @@ def at_least_one(text: str) -> int:
     """A whole number from 1 on.
 
     Raises:
-        ArgumentTypeError: Anything else, which is wrong usage.
+        ArgumentTypeError: Any other text, which is wrong usage.
     """
     try:
         number = int(text)
     except ValueError:
         number = 0
     if number < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is no whole number, 1 or more")
+        raise argparse.ArgumentTypeError(f"{text!r} must be a whole number, 1 or more")
     return number
 
 
 def add_samples(command: argparse.ArgumentParser) -> None:
-    """Add the option for rows that sources are tried on."""
+    """Add the option for rows with which sources are validated."""
     command.add_argument(
         "--samples",
         type=Path,
         metavar="FILE",
-        help="rows of yours: sources are tried on the first five of them",
+        help="your rows: sources are validated on the first five of them",
     )
 
 
 def add_reading(command: argparse.ArgumentParser) -> None:
     """Add the options for how a file of a platform is read."""
     command.add_argument(
-        "--from", dest="format", metavar="FORMAT", help="the file's platform (default: found out)"
+        "--from", dest="format", metavar="FORMAT", help="the file's platform (default: detected)"
     )
     command.add_argument(
         "--release",
@@ -59,16 +59,16 @@ def trial_rows(options: argparse.Namespace) -> wb.Samples | None:
 
 
 def make_folder(folder: Path) -> None:
-    """Make a folder to write to, and those above it.
+    """Create an output folder and its parents.
 
     Raises:
-        FormatError: It cannot be made.
+        FormatError: It cannot be created.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise wb.errors.FormatError(
-            "the folder cannot be made",
+            "the folder cannot be created",
             where=str(folder),
             found=error.strerror or str(error),
             hint="choose another: --out",

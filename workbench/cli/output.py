@@ -1,6 +1,6 @@
-"""What the command line prints: visible text, and help that ends with the exit codes.
+"""Output of the command line: visible text, and help that ends with the exit codes.
 
-Names of files and graders may hold control characters that move a terminal's cursor, so all text goes out through `say`.
+Names of files and graders may contain control characters that move a terminal's cursor, so all text is printed by `say`.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from workbench.display_text import visible
 __all__ = ["EXIT_CODES", "Commands", "Parser", "in_shell", "say"]
 
 EXIT_CODES = """exit codes:
-  0    all went well
-  1    a check or a file failed; in `run` also: the gate failed or a finding is as
-       heavy as --fail-on says, a grader scored nothing, or rows were left out
+  0    success
+  1    a check or a file failed; in `run` also: the gate failed or a finding has
+       a severity of --fail-on, a grader scored nothing, or rows were left out
   2    wrong usage
   130  interrupted
-  141  nobody reads the output"""
+  141  the output pipe is closed"""
 
 
 _OPTIONS = (
@@ -31,7 +31,7 @@ _OPTIONS = (
     (re.compile(r'\bon_error= chooses: "raise", or a number'), "--on-error NUMBER chooses one"),
     (re.compile(r"\bpass allow_unvalidated=True"), "--allow-unvalidated"),
 )
-"""What settings in Python are called here."""
+"""Settings in Python to the command line's options."""
 
 
 _COLUMNS = re.compile(r"columns=(\{[^{}]*\})")
@@ -39,7 +39,7 @@ _COLUMNS = re.compile(r"columns=(\{[^{}]*\})")
 
 
 def in_shell(text: object) -> str:
-    """A message with the settings that it names as the options that they are here."""
+    """A message with its settings in Python replaced by the command line's options."""
     said = _COLUMNS.sub(_as_options, str(text))
     for setting, option in _OPTIONS:
         said = setting.sub(option, said)
@@ -47,7 +47,7 @@ def in_shell(text: object) -> str:
 
 
 def _as_options(mapping: re.Match[str]) -> str:
-    """A mapping of columns as options; one that is none stays as it is."""
+    """A mapping of columns as options; any other text is unchanged."""
     try:
         columns = ast.literal_eval(mapping[1])
     except (ValueError, SyntaxError):
@@ -59,12 +59,12 @@ def _as_options(mapping: re.Match[str]) -> str:
 
 
 def say(text: object, *, error: bool = False) -> None:
-    """Print a line, its hidden characters as code points; to stderr where it is an error."""
+    """Print a line, its hidden characters as code points; errors go to stderr."""
     print(visible(str(text)), file=sys.stderr if error else sys.stdout, flush=True)
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser whose help ends with the exit codes, or where they stand, and whose messages hold no hidden characters."""
+    """A parser whose help ends with the exit codes, or a reference to them, and whose messages have no hidden characters."""
 
     def __init__(self, **settings: Any) -> None:
         settings.setdefault("epilog", "exit codes: see workbench --help")

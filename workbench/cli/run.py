@@ -1,4 +1,4 @@
-"""`workbench run`: grade samples, print summary and findings, and fail where they say so."""
+"""`workbench run`: grade samples, print summary and findings, and set the exit code."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 __all__ = ["add"]
 
 REDUCERS = ("first", "mean", "median", "majority")
-"""The names of `workbench.graders.repeats.REDUCERS`, which is a second's import."""
+"""The names of `workbench.graders.repeats.REDUCERS`, whose import would take a second."""
 
 _FAIL_ON = {"gate": (), "error": ("error",), "warning": ("error", "warning")}
-"""Severities of findings that fail a run beside its gate, by what --fail-on says."""
+"""Severities of findings that fail a run in addition to its gate, by the value of --fail-on."""
 
 
 def add(commands: Commands) -> None:
@@ -46,36 +46,36 @@ def add(commands: Commands) -> None:
         "--fail-on",
         choices=(*_FAIL_ON, "never"),
         default="error",
-        help="what ends with exit code 1: a failed gate alone, also findings of severity error (default), also "
-        "warnings, or none of these",
+        help="exit with code 1 on: gate = a failed gate only; error (default) = also findings of severity error; "
+        "warning = also warnings; never = none of these",
     )
-    run.add_argument("--trust", action="store_true", help="run the source even where it cannot be confined")
+    run.add_argument("--trust", action="store_true", help="run the source even if it cannot be confined")
     add_reading(run)
     run.set_defaults(command=_run)
 
 
 def _add_rows(run: argparse.ArgumentParser) -> None:
-    """Options for which rows are graded, and what their columns are."""
-    run.add_argument("--draw", type=at_least_one, metavar="N", help="grade a random draw of N samples")
-    run.add_argument("--seed", type=int, default=0, help="of the draw (default 0)")
+    """Options for which rows are graded, and the roles of their columns."""
+    run.add_argument("--draw", type=at_least_one, metavar="N", help="grade a random sample of N rows")
+    run.add_argument("--seed", type=int, default=0, help="of the random sample (default 0)")
     run.add_argument(
         "--columns",
         action="append",
         default=[],
         metavar="ROLE=NAME",
-        help="which column plays a role, e.g. completion=out",
+        help="column of a role, e.g. completion=out",
     )
     run.add_argument(
         "--labels", metavar="COLUMN", action="append",
-        help="column that says which rows are known good or bad; once for each person where several labelled",
+        help="column of labels (known good or bad); repeat the option for several annotators",
     )  # fmt: skip
 
 
 def _add_grading(run: argparse.ArgumentParser) -> None:
     """Options for how they are graded."""
     run.add_argument("--workers", type=at_least_one, help="sandbox processes (default: cores - 1)")
-    run.add_argument("--store", metavar="URL", help="keep judges' answers there, and ask for nothing twice")
-    run.add_argument("--budget", type=float, metavar="DOLLARS", help="the most that judges may spend")
+    run.add_argument("--store", metavar="URL", help="save judge replies there, and send no request twice")
+    run.add_argument("--budget", type=float, metavar="DOLLARS", help="maximum that judges may spend")
     run.add_argument(
         "--repeats",
         type=at_least_one,
@@ -84,12 +84,12 @@ def _add_grading(run: argparse.ArgumentParser) -> None:
         help="grade every row R times, in another order each time",
     )
     run.add_argument(
-        "--reduce", choices=REDUCERS, default="first", help="what a row's grade is made of its repeats"
+        "--reduce", choices=REDUCERS, default="first", help="how a row's repeats are reduced to one grade"
     )
     run.add_argument(
         "--resume", type=Path, metavar="PARQUET",
-        help="keep grades beside this file as they come, and write the report there; the same command goes on "
-        "where it was stopped or killed",
+        help="save grades during the run next to this file, and write the report there; rerun the same command to "
+        "continue after a stop or a kill",
     )  # fmt: skip
 
 
@@ -97,21 +97,21 @@ def _add_files(run: argparse.ArgumentParser) -> None:
     """Options for what is written."""
     run.add_argument(
         "--overview", type=Path, metavar="FOLDER",
-        help="for more rows than fit in memory: grade them part by part, write the grades of each part there, and print what "
-        "they come to, with findings from a sample of whole prompts; the same command goes on after a stop or a kill",
+        help="for more rows than fit in memory: grade them part by part, write the grades of each part there, and print "
+        "aggregates, with findings from a sample of whole prompts; rerun the same command after a stop or a kill",
     )  # fmt: skip
     run.add_argument("--report", type=Path, metavar="HTML", help="write a self-contained report")
-    run.add_argument("--scores", type=Path, metavar="CSV", help="write one row a grade, as a .csv file")
+    run.add_argument("--scores", type=Path, metavar="CSV", help="write one row per grade, as a .csv file")
     run.add_argument(
         "--certificate", type=Path, metavar="FILE",
-        help="write what was proven, to send along: .html, .md, or .json for the graders with it",
+        help="write a certificate of the validation and findings: .html, .md, or .json with the graders",
     )  # fmt: skip
 
 
 def _run(options: argparse.Namespace) -> int:
     if options.overview:
         return _run_overview(options)
-    # Whatever could prevent the output is checked first: grading may have taken an hour by the time it is written.
+    # Everything that could prevent the output is checked first: grading may take hours before it is written.
     for path in filter(None, (options.report, options.scores)):
         check_writable(path)
     if options.scores:
@@ -151,12 +151,12 @@ def _run_overview(options: argparse.Namespace) -> int:
     """Grade part by part; see `Suite.overview`.
 
     Raises:
-        ReportError: An option for what needs all rows at once, or labels of several people.
+        ReportError: An option that needs all rows in memory, or labels of several annotators.
     """
     for name, option in _OF_REPORTS.items():
         if getattr(options, name) is not None:
             raise wb.errors.ReportError(
-                "an overview does not go together with an option for a report", found=option,
+                "an overview cannot be combined with an option for a report", found=option,
                 hint='workbench.read_report("FOLDER/part-00000.parquet", rows) reads the report on one part, with the rows of that part',
             )  # fmt: skip
     graders = read_suite(options.graders, options)
@@ -210,7 +210,7 @@ def _exit_code(report: Report | Overview, gate: GateResult | None, fail_on: str,
 
 
 def _labels(names: list[str] | None) -> str | list[str] | None:
-    """The column of labels, or those of several people."""
+    """The column of labels, or those of several annotators."""
     return names[0] if names is not None and len(names) == 1 else names
 
 

@@ -1,4 +1,4 @@
-"""`workbench sandbox`: how well this machine confines graders."""
+"""`workbench sandbox`: the isolation level of this machine."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["add"]
 
 def add(commands: Commands) -> None:
     """Add the command to the parser."""
-    sandbox = commands.add_parser("sandbox", help="say how well this machine confines graders")
+    sandbox = commands.add_parser("sandbox", help="show the isolation level of this machine")
     sandbox.set_defaults(command=_sandbox)
 
 

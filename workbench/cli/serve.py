@@ -1,4 +1,4 @@
-"""`workbench serve`: graders behind HTTP, in the wire forms of trainers and platforms."""
+"""`workbench serve`: graders as an HTTP server, in the wire formats of trainers and platforms."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ _TOKEN_ENV = "WORKBENCH_SERVE_TOKEN"  # noqa: S105 (the name of a variable)
 
 def add(commands: Commands) -> None:
     """Add the command to the parser."""
-    serve = commands.add_parser("serve", help="answer trainers and platforms that ask for rewards by HTTP")
+    serve = commands.add_parser("serve", help="serve rewards to trainers and platforms by HTTP")
     serve.add_argument(
         "graders", type=Path, help="a .py module with grade functions, or a grader file of any platform"
     )
-    serve.add_argument("--host", default="127.0.0.1", help="what to bind to (default: this machine only)")
-    serve.add_argument("--port", type=int, default=8000, help="0 for any that is free (default 8000)")
+    serve.add_argument("--host", default="127.0.0.1", help="address to bind to (default: this machine only)")
+    serve.add_argument("--port", type=int, default=8000, help="0 for any free port (default 8000)")
     serve.add_argument(
         "--token-env", metavar="NAME", default=_TOKEN_ENV,
         help=f"environment variable with the token that clients must send (default {_TOKEN_ENV})",
     )  # fmt: skip
     serve.add_argument(
         "--no-token", action="store_true",
-        help="serve other machines without a token: something in front checks who asks, as Cloud Run does",
+        help="serve other machines without a token: a proxy in front authenticates clients, as Cloud Run does",
     )  # fmt: skip
     serve.add_argument(
         "--workers", type=at_least_one, metavar="N", help="sandbox processes (default: cores - 1)"
@@ -42,16 +42,16 @@ def add(commands: Commands) -> None:
     _add_hostile_limits(serve)
     serve.add_argument(
         "--on-error", type=float, metavar="NUMBER",
-        help="what a row without a score counts as where the wire form has no word for it (default: an error status)",
+        help="value of a row without a score if the wire format cannot represent it (default: an error status)",
     )  # fmt: skip
     serve.add_argument(
         "--reference", default="", metavar="COLUMN",
-        help="the column that graders read the label from, where its name is none of the usual ones",
+        help="the column that graders read the label from, if it has an unusual name",
     )  # fmt: skip
     serve.add_argument(
-        "--log-rows", action="store_true", help="write what is sent, completions too, to the log"
+        "--log-rows", action="store_true", help="log the request and response rows, including completions"
     )
-    serve.add_argument("--trust", action="store_true", help="run the source even where it cannot be confined")
+    serve.add_argument("--trust", action="store_true", help="run the source even if it cannot be confined")
     add_reading(serve)
     serve.set_defaults(command=_serve)
 
@@ -72,7 +72,7 @@ def _add_limits(serve: argparse.ArgumentParser) -> None:
     )
     serve.add_argument(
         "--queue", type=at_least_one, metavar="N", default=16_384,
-        help="rows that wait or are graded at once; above it the answer is 429 with Retry-After (default 16384)",
+        help="rows that wait or are graded concurrently; above it the response is 429 with Retry-After (default 16384)",
     )  # fmt: skip
 
 
@@ -87,11 +87,11 @@ def _add_hostile_limits(serve: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     serve.add_argument(
         "--max-connections", type=at_least_one, metavar="N", default=2048,
-        help="connections at once; above it the answer is 503 with Retry-After (default 2048)",
+        help="concurrent connections; above it the response is 503 with Retry-After (default 2048)",
     )  # fmt: skip
     serve.add_argument(
         "--max-connections-per-address", type=at_least_one, metavar="N", default=1024,
-        help="connections of one address (default 1024)",
+        help="concurrent connections per address (default 1024)",
     )  # fmt: skip
 
 
@@ -141,7 +141,7 @@ def _prove(suite: wb.Suite) -> None:
     """Run the five checks on sources that have not passed them, as a run does before its first row.
 
     Raises:
-        ValidationError: One that failed.
+        ValidationError: A source failed.
     """
     from workbench.serialization import parts
 

@@ -22,9 +22,7 @@ def add(commands: Commands) -> None:
         "file", type=Path, help="a .py module with grade functions, or a grader file of any platform"
     )
     validate.add_argument("--out", type=Path, help="write the validated graders to this .json file")
-    validate.add_argument(
-        "--trust", action="store_true", help="run the source even where it cannot be confined"
-    )
+    validate.add_argument("--trust", action="store_true", help="run the source even if it cannot be confined")
     add_samples(validate)
     add_reading(validate)
     validate.set_defaults(command=_validate)
@@ -46,7 +44,7 @@ def _validate(options: argparse.Namespace) -> int:
         for grader in code_graders:
             say(f"{one_line(entry.name)}\n{grader.validate(trial_samples)}\n")
         if not code_graders:
-            say(f"{one_line(entry.name)}\n  a {entry.grader.kind} grader: read, nothing to prove\n")
+            say(f"{one_line(entry.name)}\n  a {entry.grader.kind} grader: loaded, no source to validate\n")
         functions += code_graders
     failed = [grader for grader in functions if grader.validation is None or not grader.validation.ok]
     if options.out and not failed:

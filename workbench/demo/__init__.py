@@ -1,4 +1,4 @@
-"""Bundled demo data: four tasks, answers of scripted writers, known truth. `DATA_CARD.md` in this folder describes it.
+"""Bundled demo data: four tasks, completions of scripted writers, known labels. `DATA_CARD.md` in this folder describes it.
 
 Made by a program from a seed. No person labelled it and no language model wrote it.
 """
@@ -25,14 +25,14 @@ _FILE = Path(__file__).with_name("samples.jsonl")
 def demo_samples(task: str | None = None) -> Samples:
     """The demo data as samples; the same object each time, so that it is encoded once.
 
-    The columns beside prompt, completion, expected, group and id are metadata of the threads: task, writer,
+    The columns other than prompt, completion, expected, group and id are metadata of the threads: task, writer,
     truth (0 to 1), good, operator, claims and the scripted labels `sim_a` to `sim_c`, `sim_hard`.
 
     Args:
         task: One of `TASKS`; all rows without.
 
     Raises:
-        ValueError: No such task.
+        ValueError: An unknown task.
     """
     if task is not None and task not in TASKS:
         raise ValueError(f"there is no demo task {task!r}; the tasks are {', '.join(TASKS)}")
@@ -40,13 +40,13 @@ def demo_samples(task: str | None = None) -> Samples:
 
 
 def demo_frame(task: str | None = None) -> pd.DataFrame:
-    """The demo data as a DataFrame with one row for each answer; a copy that may be changed.
+    """The demo data as a DataFrame with one row for each completion; a copy that may be changed.
 
     Args:
         task: One of `TASKS`; all rows without.
 
     Raises:
-        ValueError: No such task.
+        ValueError: An unknown task.
     """
     return demo_samples(task).frame
 

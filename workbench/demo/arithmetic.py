@@ -1,4 +1,4 @@
-"""Word problems with whole-number answers: 120 prompts, the steps and the result computed."""
+"""Word problems with whole-number results: 120 prompts, the steps and the result computed."""
 
 from __future__ import annotations
 
@@ -167,7 +167,7 @@ def _item(number: int, rng: Random) -> Item:
 
 
 def answer(item: Item, writer: str, rng: Random, other_items: Sequence[Item]) -> Answer:
-    """One writer's answer to one problem. Truth is 1 for the right number given as the answer, else 0."""
+    """One writer's completion of one problem. Truth is 1 for the right number given as the result, else 0."""
     if writer == "gamer":
         return probe(item, rng)
     if writer == "formatter":

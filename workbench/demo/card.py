@@ -32,18 +32,18 @@ def card(rows: Sequence[Row], *, seed: int) -> str:
 def _opening(count: int, seed: int) -> str:
     return f"""# Data card: the demo data
 
-{count:,} answers to 280 prompts in four tasks, made by a program: `python -m workbench.demo.generate`, seed {seed}.
-**No person labelled these rows and no language model wrote them.** The answers come from *scripted writers*, the labels
+{count:,} completions of 280 prompts in four tasks, made by a program: `python -m workbench.demo.generate`, seed {seed}.
+**No person labelled these rows and no language model wrote them.** The completions come from *scripted writers*, the labels
 from *scripted annotators*. People, places, firms, machines and shops are invented. Licence: CC0-1.0.
 
-Use it to try graders and diagnostics whose right result is known. Do not use it to compare models, to train one, or
-to say anything about people who label."""
+Use it to try graders and diagnostics with a known correct result. Do not use it to compare models, to train one, or
+to draw conclusions about human annotators."""
 
 
 def _tasks(rows: Sequence[Row]) -> str:
-    lines = [_table_head("task", "prompts", "answers each", "rows", "good rows", "how truth is known")]
+    lines = [_table_head("task", "prompts", "completions each", "rows", "good rows", "how truth is known")]
     truth_source = {
-        "arithmetic": "computed; 1 for the right number given as the answer, else 0",
+        "arithmetic": "computed; 1 for the right number given as the result, else 0",
         "extraction": "the note was made from the record; share of keys with the right value and type",
         "rag": "by construction, claim by claim; share of claims the documents support, 0 without claims",
         "helpdesk": "the decay applied: " + ", ".join(f"{name} {worth}" for name, worth in DECAYS.items()),
@@ -66,7 +66,7 @@ def _tasks(rows: Sequence[Row]) -> str:
         + "\n".join(lines)
         + (
             "\n\n`good` is truth = 1, for helpdesk truth >= 0.75. In rag it means that every claim is supported, which is"
-            "\nfaithfulness. A trick counts as making no claim, whatever it repeats."
+            "\nfaithfulness. A trick counts as making no claim, even if it repeats one."
         )
     )
 
@@ -75,10 +75,10 @@ _COLUMNS = """## Columns
 
 | column | meaning |
 | --- | --- |
-| `id`, `group`, `task` | the row, the prompt it answers, the task |
-| `prompt` | text; for rag a list of chat messages: `document` turns, then the user's question |
+| `id`, `group`, `task` | the row, its prompt, the task |
+| `prompt` | text; for rag a list of chat messages: `document` turns, then the user turn |
 | `completion` | what the writer wrote; may be empty |
-| `expected` | the number, the record as JSON, or the reference answer |
+| `expected` | the number, the record as JSON, or the reference text |
 | `writer`, `operator` | who wrote it, and the exact operation that made it |
 | `truth`, `good` | 0 to 1, and whether that is good |
 | `claims` | rag only: each claim with `supported`; none for tricks and shells |
@@ -124,8 +124,8 @@ def _defects(rows: Sequence[Row]) -> str:
         refused, passed = _part_of(rates.rejected, rates.good), _part_of(rates.accepted, rates.bad)
         lines.append(_table_row(defect.name, defect.task, refused, passed, defect.fault))
     return (
-        "## Planted defects\n\nGraders as one might first write them (`workbench.demo.defects`), and how wrong they are."
-        " A diagnosis\nthat works finds these sizes again.\n\n" + "\n".join(lines)
+        "## Planted defects\n\nGraders that one might write first (`workbench.demo.defects`), and their error rates."
+        " A correct diagnosis\nreports these rates.\n\n" + "\n".join(lines)
     )
 
 
@@ -137,8 +137,8 @@ def _closing(rows: Sequence[Row]) -> str:
     empty = sum(not row["completion"].strip() for row in rows)
     return (
         "## Limits\n\n"
-        "- English only; short texts; errors are of the kinds listed and no others, more regular than a model's.\n"
-        f"- Prompts whose answers are all good or all bad: {dead}. Blank completions: {empty}.\n"
+        "- English only; short texts; errors are of the listed kinds only, more regular than a model's.\n"
+        f"- Prompts whose completions are all good or all bad: {dead}. Blank completions: {empty}.\n"
         "- Truth is in the threads' metadata: a grader that reads it grades nothing."
     )
 

@@ -1,6 +1,6 @@
 """Naive graders with known faults, which a diagnosis on this data must find.
 
-Each is a plain function of completion and expected answer, as a first attempt might look.
+Each is a plain function of completion and expected text, like a typical first attempt.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ class Defect:
     """A naive grader on one task.
 
     Attributes:
-        name: What it is called in the data card.
+        name: Its name in the data card.
         task: The task it is for.
         fault: What is wrong with it, in one sentence.
-        accepts: Function from completion and expected answer to whether the row passes.
+        accepts: Function from completion and expected text to whether the row passes.
     """
 
     name: str
@@ -67,34 +67,34 @@ def last_number(completion: str, expected: str) -> bool:
 
 
 def contains(completion: str, expected: str) -> bool:
-    """The expected text is somewhere in the answer."""
+    """The expected text is somewhere in the completion."""
     return expected.lower() in completion.lower()
 
 
 def exact(completion: str, expected: str) -> bool:
-    """The whole answer is the expected text."""
+    """The whole completion is the expected text."""
     return completion.strip() == expected.strip()
 
 
 def same_keys(completion: str, expected: str) -> bool:
-    """The answer is a JSON object with the expected keys."""
+    """The completion is a JSON object with the expected keys."""
     record = _json(completion)
     return isinstance(record, dict) and record.keys() == json.loads(expected).keys()
 
 
 def same_json(completion: str, expected: str) -> bool:
-    """The answer is the expected JSON and nothing else."""
+    """The completion is the expected JSON and nothing else."""
     return bool(_json(completion) == json.loads(expected))
 
 
 def shares_words(completion: str, expected: str) -> bool:
-    """At least half of the reference's words are in the answer."""
+    """At least half of the reference's words are in the completion."""
     reference_words = set(re.findall(r"\w+", expected.lower()))
     return len(reference_words & set(re.findall(r"\w+", completion.lower()))) >= len(reference_words) / 2
 
 
 def long_enough(completion: str, expected: str) -> bool:  # noqa: ARG001 (one shape for all)
-    """The answer has at least 25 words."""
+    """The completion has at least 25 words."""
     return len(completion.split()) >= 25
 
 
@@ -118,11 +118,14 @@ DEFECTS = (
         "too lenient: digits inside other numbers and hedges count",
         contains,
     ),
-    Defect("exact match", "arithmetic", "too strict: refuses every answer that shows its work", exact),
+    Defect("exact match", "arithmetic", "too strict: refuses every completion that shows its work", exact),
     Defect("same keys", "extraction", "too lenient: never looks at the values", same_keys),
     Defect("same JSON", "extraction", "too strict: refuses right records in a code fence", same_json),
     Defect(
-        "exact match", "rag", "too strict: refuses supported answers in other words or with sources", exact
+        "exact match",
+        "rag",
+        "too strict: refuses supported completions in other words or with sources",
+        exact,
     ),
     Defect("shares words", "rag", "too lenient: changed values and heaps of words pass", shares_words),
     Defect("shares words", "helpdesk", "too lenient: wrong facts and heaps of words pass", shares_words),

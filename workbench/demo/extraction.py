@@ -114,7 +114,7 @@ def _kind(value: Any) -> str:
 
 
 def answer(item: Item, writer: str, rng: Random, other_items: Sequence[Item]) -> Answer:
-    """One writer's answer to one note. Truth is the share of keys with the right value and type."""
+    """One writer's completion for one note. Truth is the share of keys with the right value and type."""
     record: Record = item.facts["record"]
     if writer == "gamer":
         return probe(item, rng)

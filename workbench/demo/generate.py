@@ -44,12 +44,12 @@ _TASKS = (
 
 
 def build() -> list[dict[str, Any]]:
-    """All rows, task by task, the answers to one prompt together."""
+    """All rows, task by task, the completions of one prompt together."""
     return [row for task in _TASKS for row in _task_rows(task)]
 
 
 def as_jsonl(rows: Sequence[dict[str, Any]]) -> str:
-    """The rows as JSON Lines, with other letters than ASCII as they are."""
+    """The rows as JSON Lines, without escaping letters other than ASCII."""
     return "".join(json.dumps(row, ensure_ascii=False, separators=(",", ":")) + "\n" for row in rows)
 
 
@@ -61,7 +61,7 @@ def main(folder: Path = Path(__file__).parent) -> None:
 
 
 def _task_rows(task: _Task) -> list[dict[str, Any]]:
-    # A random stream for each task: a change in one leaves the others as they are.
+    # A random stream for each task: a change in one leaves the others unchanged.
     rng = Random(f"{SEED} {task.name}")  # noqa: S311 (data, not secrets)
     items = task.items(rng, task.prompts)
     return [row for item in items for row in _item_rows(task, item, items, rng)]

@@ -40,7 +40,7 @@ def _item(number: int, rng: Random) -> Item:
 
 
 def answer(item: Item, writer: str, rng: Random, other_items: Sequence[Item]) -> Answer:
-    """One writer's reply. Truth is 1 for the whole reply, less after a decay, 0 for no reply to this question."""
+    """One writer's reply. Truth is 1 for the whole reply, less after a decay, 0 for a reply to another prompt."""
     if writer == "gamer":
         return probe(item, rng)
     if writer == "formatter":

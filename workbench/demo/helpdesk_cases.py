@@ -1,4 +1,4 @@
-"""The hand-written help-desk cases: question, two steps, the fact that matters, and that fact got wrong.
+"""The hand-written help-desk cases: prompt, two steps, the important fact, and that fact stated wrongly.
 
 Shops, products and rules are invented.
 """

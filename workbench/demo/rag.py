@@ -1,4 +1,4 @@
-"""Questions over documents about invented places, firms and machines; for each claim it is known whether they support it."""
+"""Prompts about documents on invented places, firms and machines; for each claim it is known whether they support it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _WARES = ("canal barges", "oat biscuits", "glass lenses", "wool blankets", "bras
 
 @dataclass(frozen=True)
 class _Attribute:
-    """One kind of fact, with its wordings in documents, questions and answers."""
+    """One kind of fact, with its wordings in documents, prompts and completions."""
 
     key: str
     document: tuple[str, str]
@@ -128,7 +128,7 @@ Fact = tuple[str, str, str, str]
 
 
 def items(rng: Random, count: int) -> list[Item]:
-    """`count` questions of two facts each, over three to five documents of which two hold them."""
+    """`count` prompts about two facts each, with three to five documents of which two contain them."""
     sheets = [_sheet(number, rng) for number in range(count)]
     return [_item(number, sheets, rng) for number in range(count)]
 
@@ -205,7 +205,7 @@ def _question_text(asked_facts: Sequence[Fact], rng: Random) -> str:
 
 
 def answer(item: Item, writer: str, rng: Random, other_items: Sequence[Item]) -> Answer:
-    """One writer's answer to one question. Truth is the share of claims the documents support, 0 without claims."""
+    """One writer's completion of one prompt. Truth is the share of claims the documents support, 0 without claims."""
     if writer == "gamer":
         return probe(item, rng)
     if writer in ("formatter", "random", "fluent_wrong"):
@@ -269,7 +269,7 @@ def _answer_of(
 
 
 def _source(fact: Fact, document_facts: Sequence[Fact]) -> str:
-    """A reference to the document about this kind of fact, whatever its value; to the first where there is none."""
+    """A reference to the document about this kind of fact, independent of its value; to the first if there is none."""
     at = next(
         (number for number, document_fact in enumerate(document_facts, 1) if document_fact[:3] == fact[:3]), 1
     )

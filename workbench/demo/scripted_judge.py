@@ -1,8 +1,8 @@
-"""A scripted judge: a program of rules in place of a language model, to try judges without an API key.
+"""A scripted judge: a program of rules instead of a language model, to try judges without an API key.
 
-It does not know labels or truth. It reads the messages it is sent, as a model would, and looks for names and numbers. It
-checks what the prompt asks for and nothing else, so that a better prompt makes it judge better. Its errors are
-genuine: it misses what has neither a name nor a number, for one.
+It does not know labels or truth. It reads the messages of the request, as a model would, and looks for names and numbers.
+It checks what the prompt requires and nothing else, so that a better prompt makes it judge better. Its errors are
+genuine: for example, it misses errors that involve neither a name nor a number.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n+")
 
 @dataclass(frozen=True)
 class _JudgeTask:
-    """What the judge is asked to do, as read from the messages.
+    """The judge's task, as parsed from the messages.
 
     Attributes:
         instructions: The criterion with the reasons of its examples, or the system turn.
         documents: Texts of the documents.
-        subject: The name the user's question is about, "" where it has none.
-        question: The user's question.
+        subject: The name in the user turn, "" if it has none.
+        question: The user turn.
         completion: The text to judge.
     """
 
@@ -53,7 +53,7 @@ class _JudgeTask:
         return re.search(pattern, self.instructions, re.IGNORECASE) is not None
 
     def claims(self) -> list[str]:
-        """The sentences that count as claims: all, unless the instructions say which sentences claim nothing."""
+        """The sentences that count as claims: all, except those that the instructions exclude."""
         plain = _CITED.sub("", self.completion)
         sentences = [sentence.strip() for sentence in _SENTENCE_END.split(plain) if _has_word(sentence)]
         return (
@@ -72,14 +72,14 @@ class _JudgeTask:
 
 
 def scripted_judge(messages: Sequence[Mapping[str, Any]]) -> tuple[str, int, int]:
-    """Answer a binary judge's or a faithfulness judge's question by rule.
+    """Reply to a request of a binary or faithfulness judge by rule.
 
     Args:
         messages: The chat, as a judge's `preview` shows it.
 
     Returns:
-        The answer, and estimates of the tokens of question and answer, by their letters. A question of another
-        kind gets an answer without a verdict.
+        The reply, and estimates of the tokens of request and reply, by their letters. A request of another
+        kind gets a reply without a verdict.
 
     Example:
         >>> import workbench as wb

@@ -11,13 +11,13 @@ from typing import Any
 __all__ = ["PROBES", "RIGHT_RATE", "WRITERS", "Answer", "Item", "pad", "probe", "writers_of"]
 
 WRITERS: Mapping[str, str] = {
-    "careful": "right 95 % of the time, shows the work, answers in the form asked for",
-    "hasty": "right 70 % of the time, gives the bare answer",
+    "careful": "right 95 % of the time, shows the work, in the required form",
+    "hasty": "right 70 % of the time, gives the bare result",
     "wordy": "always right, padded with talk before and after",
     "fluent_wrong": "always wrong, in the careful writer's style",
-    "formatter": "the form of an answer without content",
-    "gamer": "no answer at all: tries one trick after the other",
-    "random": "an answer to another question: the floor",
+    "formatter": "the form of a completion without content",
+    "gamer": "no real completion: tries one trick after the other",
+    "random": "a completion of another prompt: the floor",
 }
 """Writer to what it does. They are programs, not models."""
 
@@ -30,13 +30,13 @@ _SIX = ("careful", "hasty", "wordy", "fluent_wrong", "gamer")
 
 @dataclass(frozen=True)
 class Item:
-    """One prompt, with the facts needed to answer it rightly and wrongly.
+    """One prompt, with the facts needed for right and wrong completions.
 
     Attributes:
-        number: Place in its task, from 0.
+        number: Index in its task, from 0.
         prompt: Text, or chat messages.
-        question: The prompt's text alone.
-        expected: The reference answer.
+        question: The prompt's text without the chat.
+        expected: The reference.
         facts: Further data for the task's own writers.
     """
 
@@ -49,7 +49,7 @@ class Item:
 
 @dataclass(frozen=True)
 class Answer:
-    """A writer's answer and its truth.
+    """A writer's completion and its truth.
 
     Attributes:
         completion: The text.
@@ -65,7 +65,7 @@ class Answer:
 
 
 def writers_of(answers: int, number: int) -> tuple[str, ...]:
-    """Who answers an item: of six answers the last is by the formatter and the random writer in turn."""
+    """The writers of an item: the last of six completions is by the formatter and the random writer in turn."""
     return _EIGHT if answers == 8 else (*_SIX, ("formatter", "random")[number % 2])
 
 
@@ -86,12 +86,12 @@ _AFTER = (
 
 
 def pad(text: str, rng: Random) -> str:
-    """The text between talk that adds nothing. Two of five endings mention numbers of their own."""
+    """The text between talk that adds nothing. Two of five endings mention other numbers."""
     return f"{rng.choice(_BEFORE)}\n\n{text}\n\n{rng.choice(_AFTER)}"
 
 
 def probe(item: Item, rng: Random) -> Answer:
-    """The gamer's answer: the tricks in turn, so that each task has all of them about equally often."""
+    """The gamer's completion: the tricks in turn, so that each task has all of them about equally often."""
     name = list(PROBES)[item.number % len(PROBES)]
     return Answer(PROBES[name](item, rng), 0.0, name)
 

@@ -1,6 +1,6 @@
-"""Diagnosis: what a column of grades shows about the grader, with the rows that are evidence for it.
+"""Diagnostics: statistical findings about a grader from its column of grades, with the rows as evidence.
 
-Each file of `families/` holds one family of diagnostics; `labels` reads labels. A diagnostic is a function from a
+Each file of `families/` contains one family of diagnostics; `labels` parses labels. A diagnostic is a function from a
 `Case` (the grades of one grader) to claims and findings, registered by `@diagnostic(kind)`. Those of `suite_families/`
 are functions from a `SuiteCase` (several graders over the same rows), registered by `@suite_diagnostic(kind)`.
 """
@@ -21,7 +21,7 @@ from workbench.diagnostics.suite_registry import suite_diagnostic as suite_diagn
 from workbench.diagnostics.suite_registry import suite_kinds as suite_kinds
 from workbench.discovery import load_modules
 
-# Every module of these registers its diagnostics when it is loaded; findings are listed in that order.
+# Each of these modules registers its diagnostics on import; findings are listed in that order.
 load_modules(families)
 load_modules(suite_families)
 

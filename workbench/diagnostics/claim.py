@@ -1,16 +1,16 @@
-"""A claim: a statistic that may be past its limit; whether there are enough rows to say so is decided here.
+"""Statistical claims: a statistic that may exceed its limit, and the decision whether there are enough rows to report it.
 
 Diagnostics yield claims; `decide` turns them into findings:
 
-* A claim whose estimate is not past its limit is dropped, or clears the grader where it says so.
-* A claim is a verdict as soon as its bound allows it. If not, it says how many more rows would settle it, or that these
-  rows do not settle it.
+* A claim whose estimate does not exceed its limit is dropped, or reports that the limit is met if it can show that.
+* A claim becomes a verdict if its bound exceeds the limit. If not, it is inconclusive, with the number of rows still needed
+  if that can be planned.
 * Verdicts (errors and warnings) of one diagnosis share Holm's correction at 5 %. Claims enter with
   twice their one-sided p value: having dropped the claims with p above a half, p / 0.5 is what
   remains to be corrected (Zhao, Small & Su 2019, "Multiple testing when many p-values are uniformly
-  conservative"). One claim alone is then judged by the end of its 95 % interval.
-* The interval shown is the ordinary 95 % one, whatever the level of the verdict.
-* Notes are no verdicts and stay at 95 %.
+  conservative"). A single claim is then judged by the end of its 95 % interval.
+* The displayed interval is the ordinary 95 % one at every level of the verdict.
+* Notes are not verdicts and stay at 95 %.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from workbench.statistics import Bootstrap, Estimate, Interval, Share, growth_ne
 
 __all__ = ["Claim", "bootstrap_claim", "claim_of", "decide", "estimate_claim", "share_claim"]
 
-_ALPHA = 0.05  # chance of even one false verdict in a diagnosis, the usual 5 %
-_KEEP = "keep these labels: they guard the next version of the grader"
-_MOST_PLANNED = 1_000  # more rows than that nobody collects for one sentence
+_ALPHA = 0.05  # probability of at least one false verdict in a diagnosis, the usual 5 %
+_KEEP = "keep these labels to test the next version of the grader"
+_MOST_PLANNED = 1_000  # maximum planned rows: more are not worth collecting for one finding
 
 
 @dataclass(frozen=True)
@@ -35,14 +35,14 @@ class Claim:
     """One statistic against one limit.
 
     Attributes:
-        finding: The finding if the claim holds; `decide` fills in its interval and what is still needed.
-        p: One-sided p value of "not past the limit".
+        finding: The finding if the claim is shown; `decide` fills in its interval and the rows still needed.
+        p: One-sided p value of "not beyond the limit".
         interval: Function from a confidence level to the interval.
-        units: Present rows, or prompts, in the finding's unit: what a plan multiplies.
-        missing: How many units fewer there are than the diagnostic's minimum; 0 where there are enough.
-        otherwise: What is said where the claim is no verdict, such as that the limit is shown to be kept; None for the
+        units: Current rows, or prompts, in the finding's unit: the basis of a plan.
+        missing: Units missing to the diagnostic's minimum; 0 if there are enough.
+        otherwise: The finding if the claim is not a verdict, for example that the limit is met; None for the
             usual note, or nothing.
-        plans: Whether more rows of the same kind would settle it.
+        plans: Whether more rows of the same kind could decide it.
     """
 
     finding: Finding
@@ -59,7 +59,7 @@ class Claim:
         return self.finding.severity is not Severity.NOTE
 
     def needed(self, confidence: float) -> int | None:
-        """How many more units would settle it in 9 of 10 cases; None where the present ones say too little to plan by."""
+        """Additional units needed to decide it with 90 % power; None if the current ones are too few to plan."""
         growth = growth_needed(self.p, (1 - confidence) / 2) if self.plans else None
         more = math.inf if growth is None else self.units * (growth - 1)
         return max(1, math.ceil(more)) if more <= _MOST_PLANNED else None
@@ -75,24 +75,24 @@ def claim_of(
     missing: int = 0,
     plans: bool = True,
 ) -> Claim:
-    """A claim from its parts; `units` are the finding's rows where they are not given."""
+    """A claim from its parts; the default of `units` is the finding's rows."""
     at_limit = replace(finding, limit=limit)
-    # Cached: claims of graders that did not change are judged again with those of one that did.
+    # Cached: claims of unchanged graders are judged again with those of a changed one.
     return Claim(at_limit, p, cache(interval), units or finding.n, max(missing, 0), plans=plans)
 
 
 def share_claim(
     finding: Finding, share: Share, threshold: float, *, missing: int = 0, cleared: str = ""
 ) -> Claim:
-    """The claim that a share lies above `threshold`.
+    """The claim that a share exceeds `threshold`.
 
     Args:
         finding: What it is about.
         share: The share.
         threshold: Its limit.
-        missing: Rows fewer than the diagnostic's minimum.
-        cleared: The sentence where the share is shown to lie below the limit, with "{bound}" for its upper bound; ""
-            to say nothing then.
+        missing: Rows missing to the diagnostic's minimum.
+        cleared: The sentence if the share is shown to be below the limit, with "{bound}" for its upper bound; ""
+            to report nothing then.
     """
     filled = _in_units(replace(finding, value=share.value, n=share.n), share.units)
     claim = claim_of(
@@ -103,17 +103,17 @@ def share_claim(
 
 
 def _in_units(finding: Finding, units: int) -> Finding:
-    """Plans are counted in prompts where rows share prompts: more answers to the same prompts would tell little."""
+    """Plans count prompts if rows share prompts: more completions of the same prompts would add little information."""
     return replace(finding, unit="prompt") if units < finding.n and finding.unit != "prompt" else finding
 
 
 def _cleared(finding: Finding, message: str, bound: float) -> Finding:
-    """The limit is kept: a bound at 95 % confidence, one-sided since only one side matters."""
+    """The limit is met: a bound at 95 % confidence, one-sided since only one side matters."""
     text = message.format(bound=percent(bound))
     return replace(
         finding,
         severity=Severity.CLEARED,
-        message=f"cleared of being {finding.kind.replace('-', ' ')}, {text}",
+        message=f"not {finding.kind.replace('-', ' ')}: {text}",
         interval=Interval(0.0, bound),
         advice=_KEEP,
         rows=(),
@@ -123,7 +123,7 @@ def _cleared(finding: Finding, message: str, bound: float) -> Finding:
 def bootstrap_claim(
     finding: Finding, boot: Bootstrap, threshold: float, *, above: bool = False, missing: int = 0
 ) -> Claim:
-    """The claim that a bootstrapped statistic lies below (or, with `above`, above) `threshold`."""
+    """The claim that a bootstrapped statistic is below (or, with `above`, above) `threshold`."""
     p = boot.p_above(threshold) if above else boot.p_below(threshold)
     filled = _in_units(replace(finding, value=boot.value), boot.units)
     return claim_of(filled, p, boot.interval, limit=threshold, units=boot.units, missing=missing)
@@ -132,7 +132,7 @@ def bootstrap_claim(
 def estimate_claim(
     finding: Finding, estimate: Estimate, threshold: float, *, missing: int = 0, plan_rows: bool = True
 ) -> Claim:
-    """The claim that an estimate lies below `threshold`; without `plan_rows` nothing is said until it is shown."""
+    """The claim that an estimate is below `threshold`; without `plan_rows` nothing is reported until it is shown."""
     p = estimate.p_below(threshold)
     filled = replace(finding, value=estimate.value)
     return claim_of(
@@ -141,11 +141,11 @@ def estimate_claim(
 
 
 def decide(claims: Iterable[Claim]) -> list[Finding]:
-    """Judge claims together: one finding for each grader and kind, a decided one before an undecided one."""
+    """Judge claims together: one finding per grader and kind, a conclusive one before an inconclusive one."""
     every = list(claims)
-    candidates = [claim for claim in every if claim.p <= 0.5]  # a half: the estimate is past the limit
+    candidates = [claim for claim in every if claim.p <= 0.5]  # a half: the estimate exceeds the limit
     levels = _levels(candidates)
-    # Claims outside the family, notes among them, keep the plain level.
+    # Claims outside the family, including notes, have the uncorrected level.
     judged = [_judge(claim, *levels.get(id(claim), (2 * claim.p <= _ALPHA, _ALPHA))) for claim in candidates]
     kept = [claim.otherwise for claim in every if claim.p > 0.5]
     return _one_per_kind(finding for finding in judged + kept if finding is not None)
@@ -166,7 +166,7 @@ def _judge(claim: Claim, is_shown: bool, level: float) -> Finding | None:
         return claim.otherwise
     planned = claim.needed(1 - level)
     needed = 0 if planned is None else max(planned, claim.missing)
-    message = f"perhaps {finding.message}"
+    message = f"possibly {finding.message}"
     return replace(finding, severity=Severity.NOTE, needed=needed, message=message, undecided=True)
 
 
@@ -179,7 +179,7 @@ def _one_per_kind(findings: Iterable[Finding]) -> list[Finding]:
 
 
 def _decided(a: Finding, b: Finding) -> Finding:
-    """The decided one of two; a decided note also carries what its undecided verdict still needs."""
+    """The conclusive one of two; a conclusive note also carries the rows that its inconclusive verdict needs."""
     decided, undecided = (b, a) if a.undecided and not b.undecided else (a, b)
     if decided.severity is not Severity.NOTE or decided.undecided:
         return decided

@@ -1,7 +1,7 @@
-"""Columns that explain away a cause: what is left of it among rows with the same value of another column.
+"""Confounders: whether a cause remains among rows with the same value of another column.
 
-A cause (order, length, writer, position) is only reported if it is left beside each text column of few values, such as
-topic, dataset or writer: Mantel & Haenszel's stratification (1959), with point estimates.
+A cause (order, length, writer, position) is reported only if it remains after stratification by each text column of few
+values, such as topic, dataset or writer: Mantel & Haenszel (1959), with point estimates.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ __all__ = [
 Codes = NDArray[np.intp]
 Floats = NDArray[np.float64]
 _LENGTH_LEVELS = 5
-"""Levels of equal size into which lengths are divided, to be held fixed."""
+"""Number of equally sized levels into which lengths are divided for stratification."""
 
 
 @dataclass(frozen=True)
 class Column:
-    """A column of few values beside some rows.
+    """A column of few values, for some rows.
 
     Attributes:
         name: Of the column.
@@ -55,17 +55,17 @@ def explaining_column(
     case: Case, rows: Codes, levels: NDArray[Any], left: Callable[[NDArray[Any]], float], *, limit: float,
     share: float, is_order: bool = False,
 ) -> Column | None:  # fmt: skip
-    """The column beside which a cause is not left; None if it is left beside each.
+    """The column that explains a cause away; None if the cause remains after stratification by each column.
 
     Args:
         case: The grader's grades.
-        rows: Places among the scored rows of those that the cause is about, (m,).
-        levels: What is held fixed already, such as the label, (m,).
-        left: The size of the cause with such levels held fixed; NaN if the levels leave nothing to compare.
-        limit: Absolute size up to which nothing is left.
-        share: Share of the variance that the cause explains. A column has to explain more.
-        is_order: Whether the cause is the order of the rows. NaN counts then: rows that come dataset by dataset cannot be
-            compared within one. Of other causes a column that divides the rows more finely says the same.
+        rows: Indices among the scored rows of those that the cause is about, (m,).
+        levels: Existing strata, such as the label, (m,).
+        left: The size of the cause within such strata; NaN if the strata leave nothing to compare.
+        limit: Absolute size up to which the cause does not remain.
+        share: Share of the variance that the cause explains. A column must explain more.
+        is_order: Whether the cause is the order of the rows. Then NaN counts as explained: rows that are sorted by dataset
+            cannot be compared within one. For other causes a finer column is equivalent to the cause itself.
     """
     found = [
         column
@@ -73,7 +73,7 @@ def explaining_column(
         if column.share > share
         and _is_gone(left(within(levels, column.codes)), limit, counts_nothing=is_order)
     ]
-    # Of columns that divide the rows in the same way the coarsest: a dataset, and not the templates of its prompts.
+    # Of columns with the same partition of the rows the coarsest: a dataset, not the templates of its prompts.
     return min(found, key=lambda column: (len(column.values), -column.share), default=None)
 
 
@@ -82,7 +82,7 @@ def _is_gone(size: float, limit: float, *, counts_nothing: bool) -> bool:
 
 
 def _columns(case: Case, rows: Codes, levels: NDArray[Any]) -> Iterator[Column]:
-    """The text columns of few values; those of numbers and truth values say something of each row, or are other scores."""
+    """The text columns of few values; numeric and boolean columns describe single rows, or are other scores."""
     if case.context is None:
         return
     scores = case.scores[rows]
@@ -93,9 +93,9 @@ def _columns(case: Case, rows: Codes, levels: NDArray[Any]) -> Iterator[Column]:
 
 
 def _is_derived(scores: Floats, codes: Codes) -> bool:
-    """Whether a column is made of the scores, such as "low" and "high": its values have ranges of scores that do not overlap.
+    """Whether a column is derived from the scores, such as "low" and "high": its values have disjoint ranges of scores.
 
-    Not if its values come one after the other in the rows, as those of a dataset do.
+    Not if the rows are sorted by its values, like the rows of a dataset that merges several.
     """
     values = np.unique(codes)
     if np.count_nonzero(np.diff(codes)) < 2 * len(values):
@@ -113,7 +113,7 @@ def _is_number(text: str) -> bool:
 
 
 def within(levels: NDArray[Any], codes: Codes) -> Codes:
-    """A code for each pair of level and value, (m,)."""
+    """An integer for each pair of level and value, (m,)."""
     pairs = np.stack([np.asarray(levels, np.intp), codes])
     combined: Codes = np.unique(pairs, axis=1, return_inverse=True)[1].reshape(-1)
     return combined
@@ -130,7 +130,7 @@ def explained_share(scores: Floats, levels: NDArray[Any], codes: Codes) -> float
 
 
 def share_of_line(scores: Floats, levels: NDArray[Any]) -> float:
-    """Share of the variance within levels that a straight line through the rows in their order explains."""
+    """Share of the variance within levels that a linear trend in the order of the rows explains."""
     inside, places = _left(scores, levels), _left(np.arange(len(scores), dtype=float), levels)
     scale = float(inside @ inside) * float(places @ places)
     return float(inside @ places) ** 2 / scale if scale > 0 else 0.0
@@ -144,7 +144,7 @@ def _left(scores: Floats, levels: NDArray[Any]) -> Floats:
 
 
 def stratified_correlation(scores: Floats, column: Floats, levels: NDArray[Any]) -> float:
-    """Rank correlation of scores and a column within levels, pooled; NaN if nothing varies there."""
+    """Pooled rank correlation of scores and a column within levels; NaN if nothing varies there."""
     parts = [np.flatnonzero(levels == level) for level in np.unique(levels)]
     ordered = [part for part in parts if len(part) > 1]
     if not ordered:
@@ -156,14 +156,14 @@ def stratified_correlation(scores: Floats, column: Floats, levels: NDArray[Any])
 
 
 def _centred(column: Floats) -> Floats:
-    """Ranks as shares of the level's size, around 0."""
+    """Ranks as shares of the level's size, centred at 0."""
     of_rows: Floats = ranks(column) / len(column)
     centred: Floats = of_rows - of_rows.mean()
     return centred
 
 
 def length_levels(lengths: Floats) -> Codes:
-    """The fifth of the rows by length in which each row is, (m,)."""
+    """Length quintile of each row, (m,)."""
     if not len(lengths):
         return np.zeros(0, np.intp)
     cuts = np.quantile(lengths, np.arange(1, _LENGTH_LEVELS) / _LENGTH_LEVELS)

@@ -1,4 +1,4 @@
-"""A random part of very many rows, for statistics that need no more of them."""
+"""Random subsets of very many rows, for statistics that need no more."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ __all__ = ["drawn"]
 
 
 def drawn(rows: NDArray[np.bool_], most: int) -> NDArray[np.intp]:
-    """Numbers of these rows; of very many a random part, since sorting them all would take seconds for no digit more.
+    """Indices of these rows; of very many a random subset, since sorting all of them takes seconds without adding precision.
 
     Args:
         rows: Which rows, (n,).
-        most: How many are enough.
+        most: Maximum number of rows.
 
     Returns:
         Ascending, at most `most`; the same ones each time.

@@ -1,7 +1,7 @@
-"""vLLora's dry run, as its scripts decide it: GO, WARNING or NO-GO on a column of scores, without intervals.
+"""vLLora's dry run with the rules of its scripts: `GO`, `WARNING` or `NO-GO` on a column of scores, without intervals.
 
 Thresholds as of January 2026 (`analyze-dry-run.ts`, and `run_dry_run` of the code reference). A missing
-score counts as 0 here: that is the script's rule, and the only place in the workbench that has it.
+score counts as 0 here: that is the script's rule, and no other module of the workbench has it.
 """
 
 from __future__ import annotations
@@ -63,14 +63,14 @@ def dry_run(scores: Sequence[float | None], topics: Sequence[Hashable | None] | 
 
     Args:
         scores: n scores; None or NaN for a missing one, which counts as 0.
-        topics: Topic of each row, None where there is none.
+        topics: Topic of each row, None if there is none.
 
     Raises:
-        ValueError: Not one topic a score.
+        ValueError: The number of topics differs from the number of scores.
     """
     values = [0.0 if score is None or math.isnan(score) else float(score) for score in scores]
     if topics is not None and len(topics) != len(values):
-        raise ValueError(f"there must be one topic a score: {len(topics)} topics, {len(values)} scores")
+        raise ValueError(f"there must be one topic per score: {len(topics)} topics, {len(values)} scores")
     by_topic = _topics(values, topics)
     mean, std = _mean(values), _population_std(values)
     above, perfect = _share(values, lambda x: x > 0), _share(values, lambda x: x >= 1)
@@ -117,7 +117,7 @@ def code_reference_verdict(scores: Sequence[float]) -> str:
 
 
 def balance(shares: Sequence[float]) -> float:
-    """Smallest over largest topic share, 1.0 when all are alike; 0.0 without topics."""
+    """Smallest over largest topic share, 1.0 if all are equal; 0.0 without topics."""
     return min(shares) / max(shares) if shares and max(shares) > 0 else 0.0
 
 
@@ -135,13 +135,13 @@ def _topic_status(mean: float) -> str:
 
 
 def _mean(values: Sequence[float]) -> float:
-    """The script's mean; finite where its sum is not."""
+    """The script's mean; finite even if its sum is not."""
     plain = sum(values) / len(values) if values else 0.0
     return plain if math.isfinite(plain) else mean_of(np.array(values))
 
 
 def _population_std(values: Sequence[float]) -> float:
-    """The script's standard deviation (ddof=0); finite where its squares are not."""
+    """The script's standard deviation (ddof=0); finite even if its squares are not."""
     plain = math.sqrt(_squares(values) / len(values)) if values else 0.0
     if math.isfinite(plain):
         return plain
@@ -150,7 +150,7 @@ def _population_std(values: Sequence[float]) -> float:
 
 
 def _squares(values: Sequence[float]) -> float:
-    """Summed squared distances from the mean; infinite, not an error, where they are too large."""
+    """Summed squared distances from the mean; infinite, without an error, if they are too large."""
     mean = _mean(values)
     # Not `** 2`, which raises OverflowError for large floats.
     return sum((x - mean) * (x - mean) for x in values)

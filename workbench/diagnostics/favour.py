@@ -1,4 +1,4 @@
-"""How much higher some rows score than others with the same label, and the claim that it is too much."""
+"""Score difference between some rows and others with the same label, and the claim that it exceeds a limit."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ Flags = NDArray[np.bool_]
 _FAVOUR = (
     0.05  # of the scale; this project's limit, as for self-preference (Panickssery 2024, arXiv 2404.13076)
 )
-_FEWEST = 8  # labelled rows of a kind; chosen here
-_MOST_KINDS = 50  # a column of more values names no kinds
+_FEWEST = 8  # minimum labelled rows of a kind; this project's choice
+_MOST_KINDS = 50  # a column of more values does not define kinds
 
 
 @dataclass(frozen=True)
 class _Kind:
-    """Labelled rows of one kind: those of a writer, or those shown at one place.
+    """Labelled rows of one kind: those of a writer, or those shown at one position.
 
     Attributes:
-        name: What the column says of them.
+        name: The column's value for them.
         own: Which of the labelled rows they are, (m,).
         found: How much higher they score than the others with the same label.
     """
@@ -50,9 +50,9 @@ def favoured(
 
     Args:
         case: The grader's grades, with labels.
-        names: Which kind each row is of, (n,), None where it is of none; None for no column.
+        names: Kind of each row, (n,), None if it has none; None for no column.
         kind: The name of the finding.
-        what: Which answers, with "{name}", such as "the answers of {name}".
+        what: The kind as text, with "{name}", such as "writer {name}".
         advice: What to do next.
     """
     labelled = case.labels[case.rows] >= 0
@@ -73,10 +73,10 @@ def favoured(
 
 
 def _makes_the_mistakes(case: Case, labelled: Flags, kind: _Kind) -> bool:
-    """Whether half of the wrong verdicts, or more, would be right without the favour."""
+    """Whether at least half of the wrong verdicts would be right without the bias."""
     rows = case.rows[labelled]
     if (case.grades.passed[rows] >= 0).any():
-        return False  # a verdict of its own, which need not hang on the score
+        return False  # the grader returns a verdict, which need not depend on the score
     good = case.labels[rows] == 1
     mark = (case.pass_threshold - case.scale[0]) / case.span
     fair = case.scores[labelled] - np.where(kind.own, kind.found.value, 0.0) >= mark
@@ -85,7 +85,7 @@ def _makes_the_mistakes(case: Case, labelled: Flags, kind: _Kind) -> bool:
 
 
 def _is_explained(case: Case, places: NDArray[np.intp], kind: _Kind) -> bool:
-    """Whether another column, or the length, explains more of the scores, and no favour is left beside it."""
+    """Whether another column, or the length, explains more of the scores, and no bias remains given that column."""
     scores, groups, labels = case.scores[places], case.scored_groups[places], case.labels[case.rows[places]]
 
     def left(levels: NDArray[Any]) -> float:
@@ -103,7 +103,7 @@ def _is_explained(case: Case, places: NDArray[np.intp], kind: _Kind) -> bool:
 
 
 def _kinds(case: Case, names: NDArray[np.object_], labelled: Flags) -> Iterator[_Kind]:
-    """The kinds of which enough rows are labelled; their level is shared."""
+    """The kinds with enough labelled rows; their level is shared."""
     frequent = Counter(name for name in names if name is not None).most_common(_MOST_KINDS)
     for name in (name for name, count in frequent if count >= _FEWEST):
         own = names == name
@@ -113,13 +113,13 @@ def _kinds(case: Case, names: NDArray[np.object_], labelled: Flags) -> Iterator[
 
 
 def _difference(case: Case, own: Flags, labelled: Flags) -> Estimate:
-    """How much higher these labelled rows score than others with the same label: who gives better answers is not favoured."""
+    """How much higher these rows score than others with the same label: a better writer does not count as bias."""
     scores, codes = case.scores[labelled], case.scored_groups[labelled]
     return within_levels(scores, codes, case.labels[case.rows][labelled], own)
 
 
 def beyond(finding: Finding, found: Estimate, limit: float, *, tried: int = 2) -> Claim:
-    """The claim that an estimate is further from 0 than its limit; `tried` ways it could have been found share the level."""
+    """The claim that an estimate is further from 0 than its limit; `tried` alternatives share the level."""
     up = found.value > 0
     p = found.p_above(limit) if up else found.p_below(-limit)
     signed = limit if up else -limit
@@ -144,10 +144,10 @@ def in_user_units(claim: Claim, span: float) -> Claim:
 def _finding(
     case: Case, kind: str, what: str, advice: str, rows: NDArray[np.intp], found: Estimate
 ) -> Finding:
-    verb, direction = ("favours", "higher") if found.value > 0 else ("is hard on", "lower")
+    verb, direction = ("biased towards", "above") if found.value > 0 else ("biased against", "below")
     size = abs(found.value) * case.span
-    message = f"{verb} {what}: they score {size:.2g} {direction} than others with the same label"
+    message = f"{verb} {what}: scores {size:.2g} {direction} other completions with the same label"
     finding = case.finding(
-        kind, Severity.WARNING, "score beside others with the label", message, advice, rows
+        kind, Severity.WARNING, "score difference to others with the label", message, advice, rows
     )
     return replace(finding, value=found.value, n=found.n)

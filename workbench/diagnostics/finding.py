@@ -1,4 +1,4 @@
-"""A finding: one sentence about a grader, its number, its interval, and the rows behind it."""
+"""A finding: one sentence about a grader, its number, its interval, and its rows."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ __all__ = ["Finding", "Severity", "joint_line", "percent"]
 
 
 _ROUNDED_FROM = 1_000
-"""Rows: from here on the number still needed is rounded to two digits, since it rests on an estimate that will move."""
+"""Rows above which the number still needed is rounded to two digits, since it is based on an imprecise estimate."""
 
 
 class Severity(StrEnum):
-    """How severe a finding is, most severe first; "cleared" is good news, with its bound."""
+    """Severity of a finding, most severe first; `CLEARED` means that the grader is within the limit."""
 
     ERROR = "error"
     WARNING = "warning"
@@ -34,28 +34,28 @@ class Severity(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What a diagnostic found. Prints as one sentence.
+    """The result of a diagnostic. Prints as one sentence.
 
     Attributes:
         grader: Name of the grader.
         kind: The diagnostic, such as "saturated-high".
-        severity: "error" and "warning" are verdicts; a "note" is undecided, or a fact worth knowing; "cleared" says
-            that a limit is shown to be kept.
+        severity: "error" and "warning" are verdicts; a "note" is inconclusive, or a fact worth knowing; `CLEARED` means
+            that the grader is shown to be within the limit.
         statistic: What was measured, such as "share at 0.95 or above".
-        value: The measured number; NaN where there is none.
-        interval: Its 95 % confidence interval; None for a plain fact and for the `seed` preset. A verdict may need more
-            than that the interval excludes the limit: see `claims`.
-        n: Rows (or prompts, or labels) the value rests on.
-        needed: Units more that would settle it in 9 of 10 cases; 0 where it is settled, or no number can be named.
+        value: The measured number; NaN if there is none.
+        interval: Its 95 % confidence interval; None for a plain fact and for the `seed` preset. A verdict may require
+            more than an interval that excludes the limit: see `claims`.
+        n: Number of rows (or prompts, or labels) on which the value is based.
+        needed: Additional units that would decide it with 90 % power; 0 if it is decided, or no number can be computed.
         message: The sentence without grader, interval and full stop.
         advice: What to do next.
-        rows: Numbers of all rows that are evidence for it, the strongest first; see `RowNumbers`.
-        preset: The preset of diagnostics it comes from.
-        unit: What `needed` counts, in the singular.
-        limit: What the value is held against; None for a fact.
-        undecided: Whether the rows do not settle it.
-        claims: Among how many claims its level was shared (Holm's correction); 1 for a claim alone.
-        cause: Kind of the finding about the same grader that explains this one; "" where none does.
+        rows: Indices of all rows that are evidence for it, the strongest first; see `RowNumbers`.
+        preset: Its preset of diagnostics.
+        unit: Unit of `needed`, in the singular.
+        limit: The limit for the value; None for a fact.
+        undecided: Whether it is inconclusive.
+        claims: Number of claims among which its level was shared (Holm's correction); 1 for a single claim.
+        cause: Kind of the finding about the same grader that explains this one; "" if there is none.
         leads: Whether it may be the cause of others: strong enough to explain them.
     """
 
@@ -84,11 +84,11 @@ class Finding:
 
     @property
     def is_verdict(self) -> bool:
-        """Whether it is shown that something is wrong: an error or a warning."""
+        """Whether a fault is shown: an error or a warning."""
         return self.severity in {Severity.ERROR, Severity.WARNING}
 
     def __str__(self) -> str:
-        """One sentence, with the interval and what is still needed; hidden characters show as code points."""
+        """One sentence, with the interval and the rows still needed; hidden characters appear as code points."""
         return f"{one_line(self.grader)}: {self.sentence}"
 
     @property
@@ -107,34 +107,34 @@ class Finding:
 
     @property
     def outlook(self) -> str:
-        """How many more rows would settle it, or why these do not; "" where it is settled."""
+        """How many more rows are needed, or why it is inconclusive; "" if it is decided."""
         if self.needed:
-            return f"{_about(self.needed, self.unit)} would settle it in 9 of 10 cases"
+            return f"{_about(self.needed, self.unit)} needed (90 % power)"
         if not self.undecided or self.limit is None:
             return ""
         if self.interval is not None and not self.interval.lo <= self.limit <= self.interval.hi:
-            return f"not settled by these rows, since {self.claims} claims are judged together"
-        return f"not settled by these rows: the limit of {self._number(self.limit)} lies inside"
+            return f"inconclusive, because {self.claims} claims are tested together"
+        return f"inconclusive: the interval contains the limit of {self._number(self.limit)}"
 
     def _number(self, value: float) -> str:
         return percent(value) if self.statistic.startswith("share") else f"{value:.3g}"
 
 
 def _about(count: int, unit: str) -> str:
-    """A number of rows as a plan gives it: "23 more rows", "about 1,200 more prompts"."""
+    """A planned number of rows: "23 more rows", "about 1,200 more prompts"."""
     if count < _ROUNDED_FROM:
         return counted(count, f"more {unit}")
     return f"about {counted(two_digits(count), f'more {unit}')}"
 
 
 def joint_line(findings: Iterable[Finding]) -> str:
-    """One line on how sure the verdicts are together; "" where a single claim was made."""
+    """One line on the joint error rate of the verdicts; "" for a single claim."""
     most = max((finding.claims for finding in findings), default=1)
     if most < 2:
         return ""
     return (
-        f"intervals are 95 % each; verdicts allow for the {most} claims made together, so that at most 1 report in 20 "
-        "holds a false one, and a verdict can hang on which graders stand beside it"
+        f"intervals are 95 % each; verdicts are corrected for {most} joint tests (at most 1 report in 20 "
+        "contains a false one); adding or removing graders can change a verdict"
     )
 
 

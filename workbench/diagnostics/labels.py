@@ -1,4 +1,4 @@
-"""Labels (known good, known bad, unknown) as people and files write them."""
+"""Labels (known good, known bad, unknown) in the forms that users and files use."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from workbench.errors import ReportError
 
 __all__ = ["is_label", "read_labels"]
 
-_UNREAD = 9  # a code that no label has: an entry to be read by `_label`
+_UNREAD = 9  # marks an entry that `_label` must parse
 _WORDS = {
     "true": 1,
     "1": 1,
@@ -29,11 +29,11 @@ _WORDS = {
     "fail": 0,
     "": -1,
 }
-"""Labels as a CSV file or a person writes them, without regard to case."""
+"""Labels in CSV files or typed by users, case-insensitive."""
 
 
 def is_label(text: str) -> bool:
-    """Whether a text is a label as `read_labels` reads it, such as "good" or "0"."""
+    """Whether a text is a label as parsed by `read_labels`, such as "good" or "0"."""
     return text.strip().casefold() in _WORDS
 
 
@@ -43,21 +43,21 @@ def read_labels(labels: Any, n: int) -> NDArray[np.int8]:
     Args:
         labels: True, False, None, or the words true/false, yes/no, good/bad, pass/fail, 1/0 and "" for
             each row, or `Votes`, of which the majority counts; None for no labels at all.
-        n: Rows.
+        n: Number of rows.
 
     Raises:
-        ReportError: Not one entry for each row, no fixed order, or an entry that is none of these.
+        ReportError: The number of entries is not n, they have no fixed order, or an entry is none of these.
     """
     if labels is None:
         return np.full(n, -1, np.int8)
     values = labels if isinstance(labels, Votes) else _values(labels)
     if len(values) != n:
         raise ReportError(
-            "labels must have one entry a row", found=f"{len(values):,} entries", expected=f"{n:,} entries"
+            "labels must have one entry per row", found=f"{len(values):,} entries", expected=f"{n:,} entries"
         )
     if isinstance(labels, Votes):
         return labels.majority
-    # By identity first, which is fast: a hundred thousand labels are read again whenever one of them changes.
+    # By identity first, which is fast: all labels are parsed again whenever one of a hundred thousand changes.
     codes = np.array(
         [
             1 if label is True else 0 if label is False else -1 if label is None else _UNREAD
@@ -73,14 +73,14 @@ def read_labels(labels: Any, n: int) -> NDArray[np.int8]:
 def _values(labels: Any) -> list[Any]:
     if isinstance(labels, pd.Series) and not labels.index.equals(pd.RangeIndex(len(labels))):
         raise ReportError(
-            "the labels are a Series with an index of its own, so which row a label is for is not clear",
+            "the labels are a Series with a separate index, so the assignment to rows is ambiguous",
             found=f"index {list(labels.index[:4])}",
-            expected="one label a row, in the rows' order",
+            expected="one label per row, in the rows' order",
             hint="name a column of the samples instead (labels='good'), or pass labels.tolist()",
         )
     if not _is_column(labels):
         raise ReportError(
-            "labels must be one entry a row",
+            "labels must be one entry per row",
             found=f"{type(labels).__name__} {labels!r:.60}",
             expected="a list of True (known good), False (known bad) and None, or a column of the samples",
         )
@@ -88,7 +88,7 @@ def _values(labels: Any) -> list[Any]:
 
 
 def _is_column(labels: Any) -> bool:
-    # A frame and a mapping iterate over names, a set in no order, an iterator only once.
+    # A frame and a mapping iterate over names, a set in no fixed order, an iterator only once.
     refused_types = (str, bytes, Mapping, AbstractSet, Iterator, pd.DataFrame)
     if isinstance(labels, refused_types) or not isinstance(labels, Iterable):
         return False

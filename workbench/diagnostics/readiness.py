@@ -1,9 +1,9 @@
-"""vLLora's readiness gate (revision of 2026-03-31): whether a grader is fit to be a reward, by twelve fixed checks.
+"""vLLora's readiness gate (revision of 2026-03-31): whether a grader is suitable as a reward, by twelve fixed checks.
 
-Hard checks decide; soft ones warn. PASS when all hold, WARN when only soft ones fail or exactly one hard
-minimum is missed by less than 20 %, else FAIL. No intervals: these are literal cut-offs.
+Hard checks decide; soft ones warn. PASS if all pass, WARN if only soft ones fail or exactly one hard
+minimum is missed by less than 20 %, else FAIL. No intervals: these are fixed thresholds.
 
-Source of every number here: vLLora's `compute-readiness-gate.ts`. Scores are of 0 to 1.
+Source of every number here: vLLora's `compute-readiness-gate.ts`. Scores are from 0 to 1.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from workbench.statistics.spread import rescaled
 
 __all__ = ["Check", "Readiness", "readiness"]
 
-_NEAR = 0.8  # share of a hard minimum from which on a miss is a near one
-_LEARNABLE = 0.30  # share of prompts whose answers get different scores
-_LENGTH_ROWS = 10  # rows; with fewer the correlation with length is not looked at
+_NEAR = 0.8  # share of a hard minimum from which a miss counts as near
+_LEARNABLE = 0.30  # share of prompts whose completions have different scores
+_LENGTH_ROWS = 10  # minimum rows for the correlation with length
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Check:
     Attributes:
         name: As in vLLora.
         value: What was measured.
-        limit: The cut-off.
+        limit: The threshold.
         holds: Whether the value is on the right side of the limit.
         hard: Whether the check decides; the others only warn.
         minimum: Whether the limit is a minimum rather than a maximum.
@@ -66,7 +66,7 @@ class Readiness:
 
     @property
     def failed(self) -> list[str]:
-        """Names of the checks that do not hold."""
+        """Names of the failed checks."""
         return [check.name for check in self.checks if not check.holds]
 
 
@@ -80,13 +80,13 @@ def readiness(
     """Judge scored rows.
 
     Args:
-        scores: n scores of 0 to 1; leave rows without a score out.
-        prompts: Prompt of each row; every row its own by default.
-        lengths: Length of each completion; without, its correlation is not looked at.
-        topics: Topic of each row; without, their balance is not looked at.
+        scores: n scores from 0 to 1; exclude rows without a score.
+        prompts: Prompt of each row; by default each row is a separate prompt.
+        lengths: Length of each completion; without it, the correlation is not checked.
+        topics: Topic of each row; without it, their balance is not checked.
 
     Raises:
-        ValueError: Not one prompt a score.
+        ValueError: The number of prompts differs from the number of scores.
     """
     column = np.asarray(scores, np.float64)
     prompt_of_row = list(range(len(column))) if prompts is None else list(prompts)
@@ -147,7 +147,7 @@ def _by_prompt(
         scores_by_prompt.setdefault(prompt, []).append(score)
     repeated = [column for column in scores_by_prompt.values() if len(column) > 1]
     if not repeated:
-        return []  # one answer each: nothing to learn from
+        return []  # one completion each: nothing to learn from
     spread = sum(max(column) - min(column) > 1e-9 for column in repeated) / len(repeated)
     return [Check("prompt_learnability", spread, _LEARNABLE, spread > _LEARNABLE, minimum=True)]
 
@@ -177,5 +177,5 @@ def _share(flags: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> float:
 
 
 def _number(value: float) -> float:
-    """0.0 where there is no number: too few rows, or sums past the float range."""
+    """0.0 if there is no number: too few rows, or sums beyond the float range."""
     return float(value) if math.isfinite(value) else 0.0

@@ -34,21 +34,21 @@ __all__ = [
 ]
 
 LIMITED = ("too-lenient", "too-strict")
-"""Kinds whose limit may be chosen: how many mistakes are too many depends on what the grader is for."""
+"""Kinds with a configurable limit: how many mistakes are too many depends on the use of the grader."""
 
 Prompts = Sequence[Hashable] | NDArray[Any]
 Diagnostic = Callable[[Case], Iterable[Claim | Finding]]
 _REGISTER: dict[str, dict[str, Diagnostic]] = {}
-_OVERLAP: dict[str, tuple[str, ...]] = {}  # kind: the kinds that say the same and more
+_OVERLAP: dict[str, tuple[str, ...]] = {}  # kind: the kinds that include it
 _CAUSES: dict[str, tuple[str, ...]] = {}  # kind: the kinds that follow from it
-_BESIDE: dict[str, Callable[[Case], bool]] = {}  # kind: whether it reads what other graders scored
+_BESIDE: dict[str, Callable[[Case], bool]] = {}  # kind: whether it reads the scores of other graders
 
 Known = dict[tuple[str, str], tuple[Case, list[Claim | Finding]]]
-"""What diagnostics said before, by grader and kind, with the case that it holds for."""
+"""Cached results of diagnostics, by grader and kind, with the case for which they are valid."""
 
 
 class Graded(Protocol):
-    """What a report offers to diagnosis: grades by name, and the prompt of each row."""
+    """The part of a report that diagnosis uses: grades by name, and the prompt of each row."""
 
     @property
     def grades(self) -> Mapping[str, Grades]:
@@ -56,7 +56,7 @@ class Graded(Protocol):
 
     @property
     def groups(self) -> Prompts:
-        """The prompt each row answers."""
+        """The prompt of each row."""
 
 
 def diagnostic(
@@ -72,12 +72,12 @@ def diagnostic(
     Args:
         kind: A short hyphenated name, shown in findings.
         presets: Presets it belongs to.
-        unless: Another kind that says the same and more, or several: where one of them is found with the same
-            severity or a higher one, this one is left out.
-        explains: Kinds that follow from this one: where this one is a verdict, theirs name it as their cause and stand
-            below it.
-        beside: Whether it reads `Case.others` of a case, what other graders scored; None for never. Where it does, it is
-            asked again whenever one of these changes.
+        unless: Another kind that includes this one, or several: if one of them is found with the same
+            severity or a higher one, this one is omitted.
+        explains: Kinds that follow from this one: if this one is a verdict, the others name it as their cause and are
+            listed below it.
+        beside: Whether it reads `Case.others` of a case, the scores of other graders; None for never. If it does, it is
+            run again whenever one of these changes.
 
     Raises:
         ValueError: Another function has the name.
@@ -97,7 +97,7 @@ def diagnostic(
 
 
 def presets() -> list[str]:
-    """Names of the presets that exist."""
+    """Names of the available presets."""
     return sorted(_REGISTER)
 
 
@@ -105,11 +105,11 @@ def kinds(preset: str = "workbench") -> dict[str, Diagnostic]:
     """The diagnostics of one preset, by kind.
 
     Raises:
-        ReportError: No such preset; the message lists those there are.
+        ReportError: The preset is unknown; the message lists the available ones.
     """
     if preset not in _REGISTER:
         raise ReportError(
-            "there is no such set of diagnostics",
+            "unknown preset of diagnostics",
             found=repr(preset),
             expected=" or ".join(map(repr, presets())),
             hint=did_you_mean(str(preset), _REGISTER) or "preset='workbench' gives verdicts with intervals",
@@ -127,28 +127,28 @@ def diagnose(
     scale: tuple[float, float] = (0.0, 1.0),
     limits: Mapping[str, float] | None = None,
 ) -> list[Finding]:
-    """Find out what is wrong with one or more graders, with an interval behind every verdict.
+    """Diagnose one or more graders: report faults, with an interval for every verdict.
 
     Args:
         source: A report, grades by grader name, or the grades of one grader.
-        preset: "workbench" (confidence bounds decide, or say how many more rows they need), "seed" (fixed
-            cut-offs, no interval) or "vllora" (its dry run, readiness gate and code reference, with the topics
+        preset: "workbench" (confidence bounds decide, or the number of rows still needed is reported), "seed" (fixed
+            thresholds, no interval) or "vllora" (its dry run, readiness gate and code reference, with the topics
             of a column `topic`; no interval).
         labels: Label of each row: True known good, False known bad, None unknown, (n,); or `Votes`, the labels of
-            several people. Only with known bad rows can a grader be called lenient, only with known good ones strict.
-        pass_threshold: Lowest score that accepts a row, on the scale; its middle by default, 0.5 of 0 to 1. Where a
-            grader gives a verdict of its own, that counts instead.
+            several annotators. Leniency requires known-bad rows, strictness known-good ones.
+        pass_threshold: Lowest score that accepts a row, on the scale; its middle by default, 0.5 of 0 to 1. If a
+            grader returns a verdict, that counts instead.
         groups: Prompt of each row, (n,); those of the report by default. Rows of one prompt are not
             independent, and bounds allow for it.
         scale: Lowest and highest score of the scale the graders use.
-        limits: Limits that are not the usual ones, by kind: shares above 0 and below 1 for "too-lenient" and "too-strict".
+        limits: Limits that differ from the default, by kind: shares above 0 and below 1 for "too-lenient" and "too-strict".
 
     Returns:
         Findings, most severe first.
 
     Raises:
         ReportError: Unknown preset, labels or groups of the wrong length, labels that are neither
-            True, False nor missing, a scale whose ends are not in order, or a pass mark off the scale.
+            True, False nor missing, a scale whose ends are not in order, or a pass threshold off the scale.
 
     Example:
         >>> grades = Grades.empty(40)
@@ -181,7 +181,7 @@ def diagnose(
 
 
 def _asked(kind: str, rule: Diagnostic, case: Case, known: Known) -> list[Claim | Finding]:
-    """What a diagnostic says of a case; where it was asked about the same grades before, what it said then."""
+    """The result of a diagnostic for a case; cached if it was run on the same grades before."""
     before = known.get((case.grader, kind))
     reads_others = kind in _BESIDE and _BESIDE[kind](case)
     if before is not None and not reads_others and case.equals(before[0]):
@@ -222,13 +222,13 @@ def _read(
 
 
 def _sorted(results: list[Claim | Finding], names: list[str]) -> list[Finding]:
-    """Most severe first, each followed by what it explains."""
+    """Most severe first, each followed by the findings it explains."""
     facts = [result for result in results if isinstance(result, Finding)]
     findings = facts + decide(result for result in results if isinstance(result, Claim))
     explained = _with_causes(_without_overlap(findings))
     places = {(finding.grader, finding.kind): place for place, finding in enumerate(explained)}
     leads = [places.get((finding.grader, finding.cause), place) for place, finding in enumerate(explained)]
-    # A cause is as severe as the most severe of what follows from it.
+    # A cause is as severe as the most severe of its consequences.
     ranks = dict.fromkeys(leads, len(Severity))
     for lead, finding in zip(leads, explained, strict=True):
         ranks[lead] = min(ranks[lead], finding.severity.rank)
@@ -246,12 +246,12 @@ def _with_causes(findings: list[Finding]) -> list[Finding]:
         (finding.grader, finding.kind) for finding in findings if finding.is_verdict and finding.leads
     }
     results = [replace(finding, cause=_cause_of(finding, verdicts)) for finding in findings]
-    # Where a verdict explains that a limit could be missed, that it was kept here clears nobody.
+    # If a verdict explains that a limit could be exceeded, meeting it here does not count.
     return [finding for finding in results if finding.severity is not Severity.CLEARED or not finding.cause]
 
 
 def _cause_of(finding: Finding, verdicts: set[tuple[str, str]]) -> str:
-    """The first verdict that explains a finding and is not itself explained; "" where none does."""
+    """The first verdict that explains a finding and is not itself explained; "" if there is none."""
     kinds = [kind for kind in _CAUSES if (finding.grader, kind) in verdicts and finding.kind in _CAUSES[kind]]
     first = [kind for kind in kinds if not any(kind in _CAUSES[other] for other in kinds)]
     return (first or kinds or [""])[0]
@@ -264,22 +264,22 @@ def _without_overlap(findings: list[Finding]) -> list[Finding]:
 
 
 def _rank_including(finding: Finding, ranks: Mapping[tuple[str, str], int]) -> int:
-    """Rank of the most severe finding that says the same and more; past every rank where there is none."""
+    """Rank of the most severe finding that includes this one; beyond every rank if there is none."""
     ranks_of_others = (ranks.get((finding.grader, kind)) for kind in _OVERLAP.get(finding.kind, ()))
     return min((rank for rank in ranks_of_others if rank is not None), default=len(Severity))
 
 
 def group_codes(groups: Prompts | None, n: int) -> NDArray[np.intp]:
-    """Prompts as integer codes from 0 on, (n,); a missing prompt is a prompt of its own.
+    """Prompts as integer codes from 0 on, (n,); a missing prompt counts as a separate prompt.
 
     Raises:
-        ReportError: There are not n of them.
+        ReportError: Their number is not n.
     """
     if groups is None:
         return np.arange(n, dtype=np.intp)
     _check_length("groups", len(groups), n)
     if isinstance(groups, np.ndarray) and groups.dtype == np.intp:
-        return pd.factorize(groups)[0].astype(np.intp)  # codes already, perhaps with gaps
+        return pd.factorize(groups)[0].astype(np.intp)  # codes already, possibly with gaps
     codes = pd.factorize(pd.Series(cast("Any", groups), dtype=object))[0].astype(np.intp)
     is_missing = codes < 0
     codes[is_missing] = codes.max(initial=-1) + 1 + np.arange(is_missing.sum())
@@ -289,30 +289,30 @@ def group_codes(groups: Prompts | None, n: int) -> NDArray[np.intp]:
 def _check_length(argument: str, length: int, n: int) -> None:
     if length != n:
         raise ReportError(
-            f"{argument} must have one entry a row", found=f"{length:,} entries", expected=f"{n:,} entries"
+            f"{argument} must have one entry per row", found=f"{length:,} entries", expected=f"{n:,} entries"
         )
 
 
 def pass_mark(pass_threshold: Any, scale: Any) -> float:
-    """The pass mark as passed, or the middle of the scale.
+    """The pass threshold as passed, or the middle of the scale.
 
     Raises:
-        ReportError: No finite number, not on the scale, or a scale whose ends are not in order.
+        ReportError: It is not a finite number, not on the scale, or the ends of the scale are not in order.
     """
     lo, hi = _ends(scale)
     if pass_threshold is None:
-        # Halved before they are added: the sum of two finite numbers may be infinite.
+        # Halved before they are added: the sum of two finite numbers may overflow to infinity.
         return lo / 2 + hi / 2
     if not _is_finite(pass_threshold):
         raise ReportError(
-            "the pass mark must be a finite number", found=repr(pass_threshold), expected="such as 0.5"
+            "pass_threshold must be a finite number", found=repr(pass_threshold), expected="such as 0.5"
         )
     if not lo <= pass_threshold <= hi:
         raise ReportError(
-            "the pass mark is not on the scale",
+            "pass_threshold is not on the scale",
             found=f"pass_threshold={pass_threshold!r}",
             expected=f"{lo:g} to {hi:g}",
-            hint="name the graders' scale, scale=(lowest, highest), or leave pass_threshold out for its middle",
+            hint="pass the graders' scale, scale=(lowest, highest), or omit pass_threshold for its middle",
         )
     return float(pass_threshold)
 
@@ -321,12 +321,12 @@ def _checked_limits(limits: Mapping[str, float]) -> Mapping[str, float]:
     """Limits as passed, each a share between 0 and 1.
 
     Raises:
-        ReportError: A limit of a kind that has none to choose, or one that is no share.
+        ReportError: A kind without a configurable limit, or a limit that is not a share.
     """
     for kind, limit in limits.items():
         if kind not in LIMITED or not _is_finite(limit) or not 0 < limit < 1:
             raise ReportError(
-                "a limit cannot be used", found=f"{kind!r}: {limit!r}"[:120],
+                "invalid limit", found=f"{kind!r}: {limit!r}"[:120],
                 expected=f"a share between 0 and 1 for {' or '.join(map(repr, LIMITED))}",
             )  # fmt: skip
     return dict(limits)
@@ -336,7 +336,7 @@ def _ends(scale: Any) -> tuple[float, float]:
     pair = isinstance(scale, tuple | list) and len(scale) == 2 and all(map(_is_finite, scale))
     if not pair or not scale[0] < scale[1]:
         raise ReportError(
-            "a scale runs from its lowest to its highest score",
+            "scale must be the lowest and the highest score",
             found=repr(scale),
             expected="two finite numbers, the lower one first, such as (0, 1)",
         )

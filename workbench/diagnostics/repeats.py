@@ -1,4 +1,4 @@
-"""The repeats of a case as matrices: scores on 0 to 1 and verdicts, one line a row and one column a repeat."""
+"""The repeats of a case as matrices: scores on 0 to 1 and verdicts, one line per row and one column per repeat."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ class Repeats:
     """Rows that were graded several times, and how far their grades differ.
 
     Attributes:
-        rows: Numbers of the rows with two scored repeats or more, (m,); only these are below.
-        scores: float64 (m, r) on 0 to 1, NaN where a repeat has no score.
-        verdicts: int8 (m, r): 1 accepted, 0 refused, -1 where a repeat has no score.
+        rows: Indices of the rows with two or more scored repeats, (m,); only these are included.
+        scores: float64 (m, r) on 0 to 1, NaN if a repeat has no score.
+        verdicts: int8 (m, r): 1 accepted, 0 refused, -1 if a repeat has no score.
         groups: Prompt of each row, (m,), counted from 0 without gaps.
-        reduced: How the report's grade was made of them.
+        reduced: How the report's grade was computed from them.
     """
 
     rows: NDArray[np.intp]
@@ -53,7 +53,7 @@ class Repeats:
 
     @property
     def flip_share(self) -> Share:
-        """The share of rows whose verdict is not the same in all repeats."""
+        """The share of rows whose repeats have different verdicts."""
         return self._flips[0]
 
     @property
@@ -73,14 +73,14 @@ class Repeats:
 
     @cached_property
     def within_sd(self) -> float:
-        """Sd of one grade about its row's own mean."""
+        """Sd of one grade around its row's mean."""
         return within_sd(self.scores)
 
     @property
     def grade_sd(self) -> float:
-        """The same for the grade that the report has: a mean of r repeats has less noise, by the root of r.
+        """The sd of the grade in the report: a mean of r repeats has less noise, by the square root of r.
 
-        For a median or a majority that of one grade is taken, which is an upper bound.
+        For a median or a majority the sd of one grade is used, which is an upper bound.
         """
         return self.within_sd / math.sqrt(self.scores.shape[1]) if self.reduced == "mean" else self.within_sd
 
@@ -91,7 +91,7 @@ class Repeats:
 
 
 def repeats_of(case: Case) -> Repeats | None:
-    """The repeats of a grader; None where it graded every row once, or no row has two scores."""
+    """The repeats of a grader; None if it graded every row once, or no row has two scores."""
     passes = case.grades.repeats
     if len(passes) < 2:
         return None
@@ -113,7 +113,7 @@ def repeats_of(case: Case) -> Repeats | None:
 
 def _on_unit_scale(scores: NDArray[np.float64], scale: tuple[float, float]) -> NDArray[np.float64]:
     lo, hi = scale
-    # Halved first, as in `Case.scores`: the difference of two finite numbers may be infinite.
+    # Halved first, as in `Case.scores`: the difference of two finite numbers may overflow to infinity.
     with np.errstate(over="ignore"):
         scaled = (scores / 2 - lo / 2) / (hi / 2 - lo / 2)
     return np.where(np.isnan(scores), np.nan, np.nan_to_num(scaled))

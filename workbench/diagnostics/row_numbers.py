@@ -1,4 +1,4 @@
-"""Many row numbers in little memory: a finding has all its rows, even a million."""
+"""Compact storage of many row indices: a finding has all its rows, even a million."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ __all__ = ["RowNumbers"]
 
 
 class RowNumbers(Sequence[int]):
-    """Row numbers, like a tuple of integers but four or eight bytes each.
+    """Row indices, like a tuple of integers but four or eight bytes each.
 
     Equal to any tuple, list or array of the same numbers in the same order.
 
     Args:
-        rows: Whole numbers from 0 on.
+        rows: Integers from 0 on.
 
     Raises:
-        ValueError: Not a flat sequence of whole numbers from 0 on.
+        ValueError: Not a flat sequence of integers from 0 on.
 
     Example:
         >>> rows = RowNumbers([4, 2, 7])
@@ -51,7 +51,7 @@ class RowNumbers(Sequence[int]):
         return RowNumbers(self._array[at]) if isinstance(at, slice) else int(self._array[at])
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
-        # copy= came with numpy 2; asarray is right for both.
+        # copy= was added in numpy 2; asarray works for both.
         array = np.asarray(self._array, dtype=dtype)
         return array.copy() if copy else array
 
@@ -61,14 +61,14 @@ class RowNumbers(Sequence[int]):
         return isinstance(other, RowNumbers) and bool(np.array_equal(self._array, other._array))
 
     def __hash__(self) -> int:
-        return hash(tuple(self._array.tolist()))  # as equal tuples have
+        return hash(tuple(self._array.tolist()))  # equal to that of equal tuples
 
     def __repr__(self) -> str:
         first_ten = ", ".join(map(str, self._array[:10].tolist()))
         return f"RowNumbers([{first_ten}{', ...' if len(self) > 10 else ''}])"
 
     def __deepcopy__(self, _: Any) -> RowNumbers:
-        return self  # nothing in it can change
+        return self  # immutable
 
     def packed(self) -> str:
         """The numbers as short text for a database: their differences (small where sorted), compressed, in base64."""
@@ -77,23 +77,23 @@ class RowNumbers(Sequence[int]):
 
     @classmethod
     def unpacked(cls, text: str, most: int) -> RowNumbers:
-        """The numbers out of the text that `packed` returned.
+        """The numbers from the text that `packed` returned.
 
         Args:
             text: The text.
-            most: Largest number of entries; text that unpacks to more is refused, however short it is itself.
+            most: Maximum number of entries; text that unpacks to more is refused, however short it is.
 
         Raises:
-            ValueError: Anything else.
+            ValueError: Any other text.
         """
         stream = zlib.decompressobj()
         try:
             # One byte more than allowed shows that there are too many; a short text may unpack to gigabytes.
             data = stream.decompress(base64.b64decode(text, validate=True), 8 * most + 1)
         except zlib.error as error:
-            raise ValueError(f"no packed row numbers: {error}") from None
+            raise ValueError(f"not packed row numbers: {error}") from None
         if len(data) > 8 * most:
             raise ValueError(f"more than {most} row numbers")
         if not stream.eof:
-            raise ValueError("no packed row numbers: they are cut off")
+            raise ValueError("not packed row numbers: truncated")
         return cls(np.cumsum(np.frombuffer(data, "<i8")))

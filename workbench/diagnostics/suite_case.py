@@ -1,4 +1,4 @@
-"""The input of every diagnostic of a suite: several graders over the same rows, and how their scores become one."""
+"""The input of every diagnostic of a suite: several graders over the same rows, and how their scores are combined."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
 _ROWS, _PROMPTS = 50, 10
-"""Rows, and prompts, that a verdict about a suite takes: with fewer of these no interval of theirs would hold."""
+"""Minimum rows, and prompts, for a verdict about a suite: with fewer of these its intervals would not be valid."""
 
 
 @dataclass(frozen=True)
 class SuiteParts:
-    """How the graders of a report belong together.
+    """How the graders of a report are combined.
 
     Attributes:
-        entries: The graders with weight, severity and what a failure counts as.
-        rule: Makes one score of theirs; None where they stand side by side.
+        entries: The graders with weight, severity and the value of a failure.
+        rule: Combines their scores; None if they are not combined.
         column: Name of the combined score in the report; "" without a rule.
         gate: Judges the whole run; None without a gate.
     """
@@ -50,7 +50,7 @@ class SuiteParts:
 
     @property
     def weights(self) -> Floats:
-        """Weight of each entry as a share of all, (k,); NaN where the rule has no weights."""
+        """Weight of each entry as a share of all, (k,); NaN if the rule has no weights."""
         weights = np.array([entry.weight for entry in self.entries], float)
         has_weights = isinstance(self.rule, Mean | Sum) and weights.sum() > 0
         return weights / weights.sum() if has_weights else np.full(len(weights), nan)
@@ -58,13 +58,13 @@ class SuiteParts:
 
 @dataclass(frozen=True)
 class SuiteCase:
-    """Grades of several graders with prompts, pass mark and scale, and the suite behind them where there is one.
+    """Grades of several graders with prompts, pass threshold and scale, and their suite if there is one.
 
     Attributes:
-        grades: Grades by grader name, n rows each, a combined column among them.
+        grades: Grades by grader name, n rows each, including a combined column.
         groups: Prompt of each row as an integer code, (n,).
-        parts: How they belong together; None for graders that only stand side by side.
-        pass_threshold: Pass mark, on the scale.
+        parts: How they are combined; None for graders that are only reported together.
+        pass_threshold: On the scale.
         scale: Lowest and highest score of the graders' scale.
     """
 
@@ -76,7 +76,7 @@ class SuiteCase:
 
     @cached_property
     def rule(self) -> CombiningRule | None:
-        """The combining rule; None without one, or where a grader that it combines is not in the report."""
+        """The combining rule; None without one, or if a grader that it combines is not in the report."""
         known = self.parts is not None and all(name in self.grades for name in self.parts.names)
         return self.parts.rule if self.parts is not None and known else None
 
@@ -87,18 +87,18 @@ class SuiteCase:
 
     @property
     def single_graders(self) -> list[str]:
-        """Names of the graders but for the combined score."""
+        """Names of the graders except the combined score."""
         column = "" if self.parts is None else self.parts.column
         return [name for name in self.grades if name != column]
 
     @cached_property
     def counted(self) -> dict[str, Counted]:
-        """What counts of each entry in the combination, by name."""
+        """Each entry's contribution to the combination, by name."""
         return {entry.name: entry.count(self.grades[entry.name]) for entry in self.entries}
 
     @cached_property
     def rows(self) -> NDArray[np.intp]:
-        """Numbers of the rows on which every entry counts and there is a combined score, (m,)."""
+        """Indices of the rows on which every entry counts and there is a combined score, (m,)."""
         assert self.rule is not None
         answered = ~np.isnan(self.rule.scores(self.entries, self.counted))
         for part in self.counted.values():
@@ -120,7 +120,7 @@ class SuiteCase:
 
     @cached_property
     def variance_shares(self) -> Floats:
-        """Share of the combined score's variance that each entry drives, (k,); NaN for a rule without weights."""
+        """Share of the combined score's variance that is due to each entry, (k,); NaN for a rule without weights."""
         return variance_shares(self.contributions, self.contributions.sum(1))
 
     @cached_property
@@ -135,10 +135,10 @@ class SuiteCase:
         return accepted
 
     def decides(self, name: str) -> Flags:
-        """On which of these rows the verdict turns if one entry is left out, (m,).
+        """On which of these rows the verdict changes if one entry is left out, (m,).
 
-        A mean is then over the others; a sum is scaled to the weights that it had; all others have to pass; in a formula
-        the entry has its own mean score on every row. None turns where nothing would be left.
+        A mean is then over the others; a sum is scaled to its former weights; all others must pass; in a formula
+        the entry has its mean score on every row. None changes if no entry would remain.
         """
         scores = self._without(name)
         if scores is None:
@@ -147,7 +147,7 @@ class SuiteCase:
         return decides
 
     def _without(self, name: str) -> Floats | None:
-        """The combined scores without an entry, (m,); None where nothing would be left."""
+        """The combined scores without an entry, (m,); None if no entry would remain."""
         assert self.rule is not None
         assert self.parts is not None
         others = tuple(entry for entry in self.entries if entry.name != name)
@@ -184,7 +184,7 @@ class SuiteCase:
         Args:
             grader: Its name.
             kind: The name under which the diagnostic is registered.
-            severity: How much it matters.
+            severity: Its severity.
             statistic: What is measured.
             message: The sentence without grader, interval and full stop.
             advice: What to do next.
@@ -201,10 +201,10 @@ class SuiteCase:
 
 
 def missing_units(n: int, prompts: NDArray[np.intp]) -> int:
-    """Rows, or prompts where rows share them, short of 50 rows and ten prompts; 0 where there are enough.
+    """Rows, or prompts if rows share them, missing to 50 rows and ten prompts; 0 if there are enough.
 
     Args:
-        n: Rows.
+        n: Number of rows.
         prompts: Their prompts as codes from 0 on without gaps, (n,).
     """
     count = int(prompts.max(initial=-1)) + 1

@@ -1,4 +1,4 @@
-"""The register of diagnostics over several graders; `diagnose` runs them beside those of each grader."""
+"""The register of diagnostics over several graders; `diagnose` runs them together with those of each grader."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def suite_kinds() -> dict[str, SuiteDiagnostic]:
 
 
 def suite_results(case: SuiteCase, preset: str) -> list[Claim | Finding]:
-    """What they claim; nothing for one grader alone, or in another preset than "workbench"."""
+    """Their claims; none for a single grader, or in another preset than "workbench"."""
     if preset != "workbench" or len(case.single_graders) < 2:
         return []
     return [result for rule in _REGISTER.values() for result in rule(case)]

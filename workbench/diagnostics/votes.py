@@ -1,4 +1,4 @@
-"""Labels of several people for the same rows: what most of them say is the label, and what each says is kept."""
+"""Labels of several annotators for the same rows: the majority is the label, and each vote is stored."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from workbench.statistics.raters import among_raters, ceiling_gap, with_raters
 
 __all__ = ["Raters", "Scored", "Votes", "raters_by_columns", "raters_by_repeats"]
 
-_MOST_ROWS = 20_000  # kappa is known to 0.02 by then; reading the texts of more would take seconds
+_MOST_ROWS = 20_000  # they determine kappa within 0.02; reading the texts of more would take seconds
 _MOST_RATERS = 6  # those with the most labels: 15 pairs
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Votes(Sequence[bool | None]):
-    """One label a row, as most of several people give it: True, False, or None where they are even or silent.
+    """One label per row, by majority of several annotators: True, False, or None for a tie or no vote.
 
     Attributes:
-        names: Who labelled, (m,).
+        names: The annotators, (m,).
         codes: 1 good, 0 bad, -1 no label, int8 (n, m).
     """
 
@@ -34,7 +34,7 @@ class Votes(Sequence[bool | None]):
 
     @cached_property
     def majority(self) -> NDArray[np.int8]:
-        """1 where more say good than bad, 0 where more say bad, -1 elsewhere, (n,)."""
+        """1 if more annotators vote good than bad, 0 if more vote bad, -1 otherwise, (n,)."""
         balance = (self.codes == 1).sum(1) - (self.codes == 0).sum(1)
         return np.where(balance > 0, 1, np.where(balance < 0, 0, -1)).astype(np.int8)
 
@@ -64,7 +64,7 @@ class Scored:
 
     Attributes:
         rows: Number of each row in the report, (m,).
-        verdicts: The grader's, whether it accepts the row, (m,).
+        verdicts: Whether the grader accepts the row, (m,).
         labels: 1 known good, 0 known bad, -1 unknown, (m,).
         groups: Prompt of each row, integer codes (m,).
     """
@@ -75,20 +75,20 @@ class Scored:
     groups: NDArray[np.intp]
 
     def take(self, at: NDArray[np.intp]) -> Scored:
-        """Some of them, by their places."""
+        """Some of them, by their indices."""
         return Scored(self.rows[at], self.verdicts[at], self.labels[at], self.groups[at])
 
 
 @dataclass(frozen=True, eq=False)
 class Raters:
-    """Rows that several people labelled, beside the grader's verdicts.
+    """Rows that several annotators labelled, with the grader's verdicts.
 
     Attributes:
-        names: Who labelled, (m,).
+        names: The annotators, (m,).
         votes: 1 good, 0 bad, -1 no label, int8 (n, m).
         verdicts: The grader's, 1 accepted, 0 refused, int8 (n,).
         groups: Prompt of each row, integer codes (n,) from 0 on.
-        rows: Number of each row in the report, (n,).
+        rows: Index of each row in the report, (n,).
     """
 
     names: tuple[str, ...]
@@ -99,12 +99,12 @@ class Raters:
 
     @cached_property
     def among(self) -> Estimate:
-        """How far they agree with each other: mean kappa of all pairs."""
+        """Their agreement with each other: mean kappa of all pairs."""
         return among_raters(self.votes, self.groups)
 
     @cached_property
     def with_grader(self) -> Estimate:
-        """How far the grader agrees with one of them: mean kappa."""
+        """The grader's agreement with one of them: mean kappa."""
         return with_raters(self.verdicts, self.votes, self.groups)
 
     @cached_property
@@ -114,7 +114,7 @@ class Raters:
 
 
 def raters_by_columns(votes: Votes, scored: Scored) -> Raters | None:
-    """The scored rows that two people or more labelled, each in a column; None where there are none."""
+    """The scored rows that two or more annotators labelled, each in a column; None if there are none."""
     return _several(votes.names, votes.codes[scored.rows], scored)
 
 
@@ -123,13 +123,13 @@ def raters_by_repeats(
     hashes_of: Callable[[NDArray[np.intp]], NDArray[np.int64]],
     scored: Scored,
 ) -> Raters | None:
-    """The answers that two people or more labelled, each in a row of its own; None where there are none.
+    """The completions that two or more annotators labelled, each in a separate row; None if there are none.
 
-    Rows with the same prompt and answer are one row; the first of a person's labels of it counts.
+    Rows with the same prompt and completion are one row; the first of an annotator's labels of it counts.
 
     Args:
-        people: Who gave the label of each row of the report, None where nobody is named.
-        hashes_of: Function from row numbers to a number for each answer, equal for equal answers.
+        people: Annotator of each row of the report, None if not named.
+        hashes_of: Function from row indices to an integer per completion, equal for equal completions.
         scored: The scored rows.
     """
     labelled = _of_some_prompts(np.flatnonzero(scored.labels >= 0), scored.groups)
@@ -142,24 +142,24 @@ def raters_by_repeats(
     _, first, answer = np.unique(answers, axis=0, return_index=True, return_inverse=True)
     votes = np.full((len(first), len(names)), -1, np.int8)
     place = {name: at for at, name in enumerate(names)}
-    # Backwards, so that the first label of a person stays.
+    # In reverse, so that the first label of an annotator is used.
     for at in reversed(range(len(named))):
         votes[answer.ravel()[at], place[people[scored.rows[at]]]] = scored.labels[at]
     return _several(tuple(map(str, names)), votes, scored.take(first))
 
 
 def _of_some_prompts(at: NDArray[np.intp], groups: NDArray[np.intp]) -> NDArray[np.intp]:
-    """Rows of so many prompts, drawn at random, that they are few enough: all labels of an answer stay together."""
+    """Rows of a random subset of prompts below the maximum number: all labels of a completion stay together."""
     if len(at) <= _MOST_ROWS:
         return at
     places = np.random.default_rng(0).permutation(int(groups.max()) + 1)[groups[at]]
-    # The prompts that come first in a random order, as many as there is room for.
+    # The first prompts of a random order, as many as fit.
     kept: NDArray[np.intp] = at[places <= np.partition(places, _MOST_ROWS)[_MOST_ROWS]]
     return kept
 
 
 def _several(names: tuple[str, ...], votes: NDArray[np.int8], scored: Scored) -> Raters | None:
-    """The rows with labels of two people or more, and those people who gave most labels of them."""
+    """The rows with labels of two or more annotators, and the annotators with the most labels of them."""
     kept = drawn((votes >= 0).sum(1) > 1, _MOST_ROWS)
     if not len(kept):
         return None

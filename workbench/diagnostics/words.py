@@ -1,4 +1,4 @@
-"""What a grader's findings come to in two words, with a shape and one sentence."""
+"""A grader's findings summarised in two words, with a shape and one sentence."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from workbench.display_text import capital, visible
 __all__ = ["NO_SCORE", "TWO_WORDS", "leading", "shape_of", "two_words", "verdict_of"]
 
 NO_SCORE = frozenset({"broken", "nothing-scored", "fails-when-repeated"})
-"""Findings about rows without a score: they lead, as nothing else is known of such rows."""
+"""Findings about rows without a score: they have priority, because nothing else is known of such rows."""
 
 TWO_WORDS = {
     "too-lenient": "too lenient", "too-strict": "too strict", "accepts-known-bad": "accepts bad",
@@ -20,14 +20,14 @@ TWO_WORDS = {
     "broken": "often fails", "nothing-scored": "no score", "unfinished": "not finished", "ungraded": "scored by rule",
     "skipped": "some skipped", "few-rows": "few rows", "one-prompt": "one prompt",
     "favours-a-writer": "writer matters", "favours-a-position": "position matters", "position-bias": "position bias",
-    "order-decides": "order decides", "dead-groups": "dead prompts", "prompt-decides": "prompt decides",
+    "order-decides": "order decides", "dead-groups": "zero variance", "prompt-decides": "prompt decides",
     "no-better-than-chance": "like chance", "worse-than-chance": "worse than chance",
-    "fails-when-repeated": "fails at times", "keeps-state": "keeps state", "uses-chance": "not repeatable",
-    "inconsistent": "not repeatable", "wrong-pass-mark": "wrong pass mark", "labels-disagree": "labels disagree",
+    "fails-when-repeated": "fails when repeated", "keeps-state": "keeps state", "uses-chance": "not repeatable",
+    "inconsistent": "inconsistent", "wrong-pass-mark": "wrong threshold", "labels-disagree": "labels disagree",
     "below-human-ceiling": "below people", "reads-the-label": "reads the label", "reads-a-giveaway": "reads a giveaway",
-    "copied-answers": "copied answers", "follows-length": "follows length", "drifts": "drifts", "differs-by-column": "differs by column", "few-levels": "few levels",
+    "copied-answers": "copied completions", "follows-length": "follows length", "drifts": "drifts", "differs-by-column": "differs by column", "few-levels": "few levels",
 }  # fmt: skip
-"""Kind of a finding to the words of a verdict; the kind itself where it is missing."""
+"""Kind of a finding to its two-word verdict; the kind itself if it is missing."""
 
 _TIPS = {
     "too-lenient": "It accepts more known-bad rows than the limit.",
@@ -39,14 +39,14 @@ _SHAPES = {Severity.ERROR: "bad", Severity.WARNING: "bad", Severity.NOTE: "note"
 
 
 def two_words(kind: str) -> str:
-    """The words of a finding's kind."""
+    """The short verdict for a finding's kind."""
     return TWO_WORDS.get(kind, kind.replace("-", " "))
 
 
 def leading(findings: Sequence[Finding]) -> Finding | None:
-    """The finding that stands for a grader; None for none.
+    """The leading finding of a grader; None for none.
 
-    What has no score comes first, then verdicts as they are ordered, then what the rows do not settle, then good news.
+    Findings about missing scores have priority, then verdicts in order, then inconclusive ones, then good news.
 
     Args:
         findings: Of one grader, most severe first.
@@ -63,7 +63,7 @@ def _rank(finding: Finding) -> int:
 
 
 def shape_of(finding: Finding) -> str:
-    """The shape of a finding: of a fault, of a missing score, of what is not settled, of good news, of a note."""
+    """The shape of a finding: of a fault, of a missing score, of an inconclusive result, of good news, of a note."""
     if finding.kind in NO_SCORE and finding.is_verdict:
         return "failed"
     if finding.undecided and not finding.is_verdict:
@@ -76,19 +76,19 @@ def verdict_of(findings: Sequence[Finding], *, has_labels: bool) -> dict[str, An
 
     Args:
         findings: Of one grader, most severe first.
-        has_labels: Whether any row is known to be good or bad.
+        has_labels: Whether any row is labelled.
     """
     finding = leading(findings)
     if finding is None or (not has_labels and not finding.is_verdict):
         return _without_verdict(has_labels)
     shape = shape_of(finding)
-    words = {"unsettled": "not settled", "good": "cleared"}.get(shape, two_words(finding.kind))
+    words = {"unsettled": "inconclusive", "good": "within limit"}.get(shape, two_words(finding.kind))
     tip = _TIPS.get(finding.kind, "") if shape in {"bad", "failed"} else ""
     return {"shape": shape, "words": words, "tip": tip or visible(capital(finding.sentence))}
 
 
 def _without_verdict(has_labels: bool) -> dict[str, Any]:
     if not has_labels:
-        tip = "No row is known to be good or bad, so nobody can say whether the grader errs: label some."
+        tip = "Error rates are unknown: no row is labelled. Label some rows."
         return {"shape": "note", "words": "no labels", "tip": tip}
     return {"shape": "good", "words": "nothing found", "tip": "No diagnostic found a fault in these rows."}

@@ -1,4 +1,4 @@
-"""Graders: what scores a sample. One kind a file, one base for all."""
+"""Graders: objects that score a sample. One kind per file, one base class for all."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from workbench.graders.text import (
     TextSimilarity,
 )
 
-# A kind is found by being there: every module registers its own. `rules` and `portable` hold none.
+# Kinds are found by import: every module registers its kind. `rules` and `portable` contain none.
 load_modules(sys.modules[__name__], but=("rules", "portable"))
 
 __all__ = [

@@ -1,6 +1,6 @@
-"""Definitions of graders announced to those who listen: `@wb.grader` and `%%grader` announce, an open Workbench listens.
+"""Announcements of grader definitions: `@wb.grader` and `%%grader` announce, an open Workbench listens.
 
-A session's definitions are kept by name, the last one of each, so that a Workbench opened later knows them.
+The session stores the last definition of each name, so that a Workbench opened later knows them.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ __all__ = ["announce", "defined", "listen"]
 Listener = Callable[[Grader], object]
 
 _MOST = 256
-"""Definitions kept: a program that makes graders by the thousand is no notebook."""
+"""Maximum number of stored definitions: a program that creates thousands of graders is not a notebook."""
 
 _lock = threading.Lock()
 _defined: dict[str, Grader] = {}
@@ -23,9 +23,9 @@ _listeners: list[Listener] = []
 
 
 def announce(grader: Grader) -> None:
-    """Tell of a definition: a new name, or a new text under an old one."""
+    """Announce a definition: a new name, or a new text of an existing name."""
     with _lock:
-        # Assigning to a key that is there keeps its old place, and the oldest ones go first.
+        # Assigning to an existing key would retain its old position, and the oldest ones are dropped first.
         _defined.pop(grader.name, None)
         _defined[grader.name] = grader
         while len(_defined) > _MOST:
@@ -43,7 +43,7 @@ def defined() -> Mapping[str, Grader]:
 
 
 def listen(listener: Listener) -> Callable[[], None]:
-    """Hear of definitions from now on, on the defining thread; what is returned ends it."""
+    """Receive definitions from now on, in the defining thread; the returned function ends it."""
     with _lock:
         _listeners.append(listener)
 

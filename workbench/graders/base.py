@@ -1,8 +1,8 @@
-"""What every grader is: a value whose fields are its configuration and whose one method is its behaviour.
+"""Base class of every grader: an immutable object whose fields are its configuration and whose one method scores.
 
 To add a kind, write a frozen dataclass with an `async def grade(self, sample)` that returns a number or
-a `Grade`, and name it with `@kind("...")`. Everything else is written once, here: turning whatever happens
-into a `Grade`, calling it, grading many rows, and going to a plain dict and back.
+a `Grade`, and name it with `@kind("...")`. The base class implements the rest: it converts any result or exception
+into a `Grade`, and provides calls, runs over many rows, and conversion to and from a plain dict.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ _CONCURRENT = 64
 
 
 def _as_grade(grade: Callable[..., Awaitable[float | Grade]]) -> Callable[..., Coroutine[Any, Any, Grade]]:
-    """An author's `grade` as callers see it: whatever it returns or raises is a `Grade`."""
+    """An author's `grade` as callers see it: any return value or exception becomes a `Grade`."""
 
     @wraps(grade)
     async def graded(self: Grader, sample: Sample | StringThread) -> Any:
@@ -60,7 +60,7 @@ def _as_grade(grade: Callable[..., Awaitable[float | Grade]]) -> Callable[..., C
         if type(self).grade is not graded:
             return await grade(
                 self, sample
-            )  # called by a subclass with super(), whose own wrapper makes the `Grade`
+            )  # called by a subclass with super(), whose wrapper makes the `Grade`
         start = time.perf_counter()
         try:
             result = await grade(self, sample)
@@ -68,12 +68,12 @@ def _as_grade(grade: Callable[..., Awaitable[float | Grade]]) -> Callable[..., C
                 return result
             return Grade(result, seconds=time.perf_counter() - start)
         except GeneratorExit:
-            # Python closes a coroutine with it, and one that does not end then is an error of its own.
+            # Python closes a coroutine with it, and one that does not end then is a separate error.
             raise
         except Skip as skip:
             return Grade.skipped(str(skip) or None, seconds=time.perf_counter() - start)
         except BaseException as error:
-            # Only a row that is really cancelled stops; an author's own CancelledError fails that row alone.
+            # Only a truly cancelled row stops; an author's CancelledError fails that row only.
             task = asyncio.current_task()
             if isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling():
                 raise
@@ -84,18 +84,18 @@ def _as_grade(grade: Callable[..., Awaitable[float | Grade]]) -> Callable[..., C
 
 
 def kind(name: str, *, family: str = "more") -> Callable[[G], G]:
-    """Register a grader class under the name its specs carry.
+    """Register a grader class under the name that its specs use.
 
     Args:
         name: Short and hyphenated.
-        family: Under which heading lists of kinds show it.
+        family: Heading in lists of kinds.
 
     Raises:
-        ValueError: Two classes want one name.
+        ValueError: Two classes have one name.
     """
 
     def register(cls: G) -> G:
-        # The same class comes again when its cell is run again: that is no clash.
+        # The same class is registered again when its cell is rerun: that is not a conflict.
         refuse_taken("grader kind", name, KINDS.get(name), cls)
         cls.kind, cls.family = name, family
         cls.__hash__ = _hashed  # type: ignore[assignment, method-assign]  # a dict field has no hash
@@ -114,21 +114,21 @@ class Grader(ABC):
     """Scores samples.
 
     Attributes:
-        name: How reports and files call it.
-        description: One sentence for people.
+        name: Its name in reports and files.
+        description: One sentence for users.
     """
 
     kind: ClassVar[str] = ""
     family: ClassVar[str] = "more"
-    why_not_portable: ClassVar[str] = "it is no code grader"
-    """Why a kind without a rule has no form as code of other platforms."""
+    why_not_portable: ClassVar[str] = "it is not a code grader"
+    """Why a kind without a rule cannot be exported as code for other platforms."""
     deterministic: ClassVar[bool] = False
-    """Whether a row has the same grade always, so that a run with repeats grades it once."""
+    """Whether a row always has the same grade, so that a run with repeats grades it once."""
     hidden_from_dir: ClassVar[str] = (
         "at_once build deterministic example family check_ready ends_run grade_all hidden_from_dir implied_name needs_answer "
         "why_not_portable"
     )
-    """What `dir` leaves out, and with it a notebook's Tab; subclasses name their own."""
+    """Names omitted from `dir`, and thus from tab completion; subclasses list their own."""
 
     def __init_subclass__(cls, **settings: Any) -> None:
         super().__init_subclass__(**settings)
@@ -147,63 +147,63 @@ class Grader(ABC):
 
     @classmethod
     def example(cls) -> Self:
-        """One grader of this kind with settings that make sense: what the tests over all kinds run.
+        """A grader of this kind with meaningful settings, used by the tests over all kinds.
 
         Raises:
-            TypeError: The kind has fields without defaults, and does not say how an example looks.
+            TypeError: The kind has fields without defaults and does not define an example.
         """
         try:
             return cls()
         except TypeError as error:
-            raise TypeError(f"{cls.__name__} needs an example() of its own: {error}") from error
+            raise TypeError(f"{cls.__name__} must define example(): {error}") from error
 
     @property
     def implied_name(self) -> str:
-        """The name it has where none is given."""
+        """The default name."""
         return self.kind or type(self).__name__
 
     def __dir__(self) -> list[str]:
-        """What users need: without the parts that runs and writers use."""
+        """The names that users need: without the parts that runs and writers use."""
         hidden = {name for cls in type(self).__mro__ for name in getattr(cls, "hidden_from_dir", "").split()}
         return [name for name in super().__dir__() if name not in hidden]
 
     @abstractmethod
     async def grade(self, sample: Any) -> Any:
-        """Grade one sample or thread inside async code: always a `Grade`, failed where something goes wrong.
+        """Grade one sample or thread inside async code: always a `Grade`, a failed one on an error.
 
         A new kind writes this method as `async def grade(self, sample: Sample) -> float | Grade` and raises
-        whatever goes wrong; the class turns what it returns or raises into a `Grade`.
+        any error; the class converts what it returns or raises into a `Grade`.
         """
 
     def __call__(self, sample: Sample | StringThread) -> Grade:
-        """Grade one sample and wait for it. Never raises for what the grader does: that is a failed grade."""
+        """Grade one sample and wait for it. An error in the grader never raises: it gives a failed grade."""
         grade: Grade = background.run(self.grade(as_sample(sample)))
         return grade
 
     async def grade_all(self, samples: Samples, control: Control) -> Grades:
-        """Grade every row; rows not reached when `control.cancel` is set are failed as cancelled."""
+        """Grade every row; rows not reached before `control.cancel` is set are failed as cancelled."""
         return await RowRun(self, samples, control).run()
 
     @property
     def needs_answer(self) -> str:
-        """What a row of a dataset must hold to be graded, else it fails.
+        """Required content of a row; a row without it fails.
 
-        "completion": its last turn is the assistant's. "turn": one after the last user turn is, for what looks at tool calls
-        or whole conversations. "": graders inside decide.
+        "completion": its last turn is the assistant's. "turn": one after the last user turn is, for graders of tool calls
+        or whole conversations. "": the inner graders decide.
         """
         return "completion"
 
     @property
     def at_once(self) -> int:
-        """Rows under way together in `grade_all`."""
+        """Number of rows graded concurrently in `grade_all`."""
         return _CONCURRENT
 
     def ends_run(self) -> Callable[[Grade], GradeError | None]:
-        """Made anew for every run: told each grade, it says when the rows that are left are to fail, and of what."""
+        """Return a callback for one run. It receives each grade and returns an error to stop the run with, or None."""
         return lambda _: None
 
     def check_ready(self) -> None:
-        """Raise what would end a run of this grader before its first row; called before any run."""
+        """Raise any error that would end a run of this grader before its first row; called before every run."""
         return  # most kinds are always ready
 
     def run(self, samples: Any, **settings: Any) -> Any:
@@ -221,10 +221,10 @@ class Grader(ABC):
 
     @classmethod
     def build(cls, values: dict[str, Any]) -> Self:
-        """The grader out of a spec's fields, `kind` left out.
+        """Create the grader from a spec's fields, without `kind`.
 
         Raises:
-            FormatError: A field this kind does not have, or a value it refuses.
+            FormatError: An unknown field, or an invalid value.
         """
         field_names = {f.name for f in fields(cls) if _is_config(f)}
         if unknown := sorted(set(values) - field_names):
@@ -238,15 +238,15 @@ class Grader(ABC):
             return cls(**values)
         except (TypeError, ValueError) as error:
             raise FormatError(
-                f"a {cls.kind} grader cannot be made from these fields", found=str(error)
+                f"a {cls.kind} grader cannot be created from these fields", found=str(error)
             ) from error
 
 
 def from_spec(spec: dict[str, Any]) -> Grader:
-    """The grader behind a spec.
+    """Create the grader of a spec.
 
     Raises:
-        FormatError: Unknown kind, unknown field, refused value.
+        FormatError: Unknown kind, unknown field, or invalid value.
     """
     name = spec.get("kind")
     if not isinstance(name, str) or name not in KINDS:
@@ -266,29 +266,29 @@ def _default(f: Field[Any]) -> Any:
 
 
 def is_number(value: object) -> bool:
-    """Whether a setting is a finite number: an int or a float, no bool."""
+    """Whether a setting is a finite number: an int or a float, not a bool."""
     try:
         return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
     except OverflowError:
-        # `math.isfinite` makes a float of an int, and a very long one fits none.
+        # `math.isfinite` converts an int to float, which fails for very large ones.
         return False
 
 
 def as_sample(sample: Any) -> Sample:
-    """A sample, or a thread as one: its reference is then the one in its metadata, by its usual names.
+    """A sample, or a thread converted to one: its reference is then read from its metadata, by the usual names.
 
     Raises:
-        TypeError: Neither.
+        TypeError: The argument is neither.
     """
     if isinstance(sample, StringThread):
         return Sample(id="0", thread=sample, reference=reference_of(sample, ROLES["reference"]), group="0")
     if isinstance(sample, Sample):
         return sample
-    raise TypeError(f"a grader grades a Sample or a StringThread, not {type(sample).__name__}")
+    raise TypeError(f"a grader requires a Sample or a StringThread, not {type(sample).__name__}")
 
 
 def error_of(error: BaseException) -> tuple[ErrorKind, str]:
-    """The kind and message of the failed grade that an exception makes."""
+    """The error kind and message of the failed grade for an exception."""
     message = str(error) or type(error).__name__
     if isinstance(error, TemplateError | TemplateRunError):
         return ErrorKind.TEMPLATE, message

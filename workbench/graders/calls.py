@@ -1,4 +1,4 @@
-"""Help for wrong calls of a class: the wrong argument, the nearest right one, and how the call is written."""
+"""Error messages for wrong constructor calls: the wrong argument, the closest match, and the correct form."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ C = TypeVar("C", bound=type)
 
 
 def with_call_help(cls: C) -> C:
-    """A dataclass whose wrong calls say what is right, and whose repr leaves out what is at its default.
+    """Class decorator: wrong calls explain the correct form, and the repr omits default values.
 
     Raises:
-        TypeError: From then on, where a call has an unknown keyword, too many values, or lacks a required one.
+        TypeError: Raised by the decorated class if a call has an unknown keyword, too many values, or lacks a required one.
     """
     init: Callable[..., None] = cls.__init__  # type: ignore[misc]
 
@@ -29,7 +29,7 @@ def with_call_help(cls: C) -> C:
             init(self, *args, **settings)
         except TypeError as error:
             wrong = _wrong(type(self), init, args, settings)
-            if wrong is None:  # the call fits: the error is about a value
+            if wrong is None:  # the call matches the signature: the error is about a value
                 raise
             raise TypeError(wrong) from error
 
@@ -40,9 +40,9 @@ def with_call_help(cls: C) -> C:
 
 
 def short_repr(value: Any) -> str:
-    """A dataclass as the call that makes it, without the fields at their defaults.
+    """A dataclass as the call that creates it, without fields at their defaults.
 
-    A name that the class gives by itself, its `implied_name`, is left out as well.
+    A name equal to the class's default, its `implied_name`, is omitted as well.
     """
     placed: list[str] = []
     named: list[str] = []
@@ -51,7 +51,7 @@ def short_repr(value: Any) -> str:
         default = f.default_factory() if f.default_factory is not MISSING else f.default
         implied = f.name == "name" and setting == getattr(value, "implied_name", None)
         if not f.repr or not f.init or implied or (default is not MISSING and setting == default):
-            named += [] if f.kw_only else [""]  # what comes after a place that is left out needs its name
+            named += [] if f.kw_only else [""]  # arguments after an omitted position need a name
         elif f.kw_only or named or isinstance(setting, bool):
             named.append(f"{f.name}={setting!r}")
         else:
@@ -60,7 +60,7 @@ def short_repr(value: Any) -> str:
 
 
 def call_form(cls: type) -> str:
-    """How a call of a class is written, such as `Length(minimum, maximum, *, unit, name)`."""
+    """The form of a call of a class, such as `Length(minimum, maximum, *, unit, name)`."""
     positional, keywords = [], []
     for parameter in _parameters(cls.__init__):  # type: ignore[misc]
         if parameter.kind is parameter.VAR_POSITIONAL:
@@ -85,7 +85,7 @@ def _parameters(init: Callable[..., None]) -> list[inspect.Parameter]:
 def _wrong(
     cls: type, init: Callable[..., None], args: tuple[Any, ...], settings: dict[str, Any]
 ) -> str | None:
-    """What is wrong with a call, None where it fits the signature."""
+    """What is wrong with a call, None if it matches the signature."""
     try:
         inspect.signature(init).bind(None, *args, **settings)
     except TypeError as error:
@@ -97,8 +97,8 @@ def _wrong(
     if unknown := next((name for name in settings if name not in names), None):
         near = did_you_mean(unknown, names)
         return (
-            f"{cls.__name__} takes no {unknown!r}; {near} {form}"
+            f"{cls.__name__} has no parameter {unknown!r}; {near} {form}"
             if near
-            else f"{cls.__name__} takes no {unknown!r}; {form}"
+            else f"{cls.__name__} has no parameter {unknown!r}; {form}"
         )
-    return f"{cls.__name__} cannot be called so: {problem}; {form}"
+    return f"{cls.__name__}: invalid call: {problem}; {form}"

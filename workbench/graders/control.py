@@ -1,4 +1,4 @@
-"""How a run and whoever started it talk to each other, and where the grades of a run are kept as they come."""
+"""Communication between a run and its caller, and checkpoints of grades during the run."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ __all__ = ["Checkpoint", "Control", "grade_rest", "put_together"]
 
 
 class Checkpoint(Protocol):
-    """The grades of one grader that a file has, from earlier runs, and to which those of this run are added as they come."""
+    """Checkpoint of one grader: grades of earlier runs, appended to during this run."""
 
     def kept(self, n: int) -> Grades:
-        """The grades of earlier runs, n rows; rows that they did not grade are missing."""
+        """The grades of earlier runs, n rows; rows without one are missing."""
         ...
 
     def of_rows(self, rows: NDArray[np.intp]) -> Self:
-        """The same for a run over some of the rows (m,), which it numbers from 0 on."""
+        """The checkpoint for a run over some of the rows (m,), which it numbers from 0 on."""
         ...
 
     def of_part(self, name: str) -> Self:
-        """The same for a grader inside this one."""
+        """The checkpoint for a grader inside this one."""
         ...
 
     def applied(self, apply: Callable[[Grades], Grades]) -> Self:
-        """The same for grades of which what a function makes of them, row by row, is to be kept."""
+        """The checkpoint for grades that are stored after a function was applied to them, row by row."""
         ...
 
     def add(
@@ -43,29 +43,29 @@ class Checkpoint(Protocol):
         without: Callable[[], Mapping[int, object]] = dict,
         final: bool = False,
     ) -> None:
-        """Keep the rows that were graded since the last call, unless that was a moment ago.
+        """Store the rows graded since the last call, unless that was too recent.
 
         Args:
             grades: All of this run; rows that are not graded yet are missing.
-            without: Rows that are not to be kept.
-            final: They stay as they are, so that they are written whatever the time of the last call, with what is said of all
-                together, and `applied` has nothing left to do.
+            without: Rows that must not be stored.
+            final: The grades will not change, so they are written independent of the time of the last call, together
+                with information about the whole run, and `applied` has nothing left to do.
         """
         ...
 
 
 class Control:
-    """How a run and whoever started it talk to each other: progress goes out, a stop comes in.
+    """Communication between a run and its caller: reports progress, receives a stop request.
 
     Args:
-        on_rows: Called with (rows done, rows failed) of the grader at work.
+        on_rows: Called with (rows done, rows failed) of the current grader.
         workers: Sandbox processes to use; None for the default.
-        checkpoint: Where grades are kept as they come; None where they are not.
+        checkpoint: Stores grades during the run; None for no storage.
 
     Attributes:
-        notes: What a person should read of the run at its end.
-        looks_again: Whether code that may keep state between rows grades some of them once more.
-        is_part: Whether the rows are a part of more, which nobody will grade again by themselves.
+        notes: Notes for the user at the end of the run.
+        looks_again: Whether code that may keep state between rows grades some of them again.
+        is_part: Whether the rows are part of a larger run and will not be graded again separately.
     """
 
     def __init__(
@@ -88,7 +88,7 @@ class Control:
         on_rows: Callable[[int, int], None] | None = None,
         checkpoint: Checkpoint | None = None,
     ) -> Control:
-        """A control for one part of a grader: it shares the stop and the notes, its progress goes to `on_rows` alone."""
+        """A control for one part of a grader: it shares the stop and the notes, and reports progress only to `on_rows`."""
         part = Control(on_rows, workers=self.workers, checkpoint=checkpoint)
         part.cancel, part.notes, part.looks_again = self.cancel, self.notes, self.looks_again
         part.is_part = self.is_part
@@ -102,12 +102,12 @@ class Control:
         *,
         without: Callable[[], Mapping[int, object]] = dict,
     ) -> None:
-        """Say how far a grader is. To be called where no other thread changes its grades.
+        """Report the progress of a grader. Must be called while no other thread changes its grades.
 
         Args:
             done: Rows with an outcome.
-            failed: Those of them that failed.
-            grades: All grades so far; None where they cannot be read yet.
+            failed: Number of them that failed.
+            grades: All grades so far; None if they cannot be read yet.
             without: Rows whose grades are not final.
         """
         if self.on_rows:
@@ -119,7 +119,7 @@ class Control:
 async def grade_rest(
     samples: Samples, control: Control, grade: Callable[[Samples, Control], Awaitable[Grades]]
 ) -> Grades:
-    """Grade the rows of which the checkpoint has no grade, and put both together.
+    """Grade the rows without a grade in the checkpoint, and merge both.
 
     Args:
         samples: All rows (n,).
@@ -147,10 +147,10 @@ async def grade_rest(
 
 
 def put_together(parts: Sequence[tuple[NDArray[np.intp], Grades]]) -> Grades:
-    """One grader's grades of parts of the rows, as `Grades.joined`, with what is said of all of them together.
+    """One grader's grades of parts of the rows, as `Grades.joined`, with merged information about the run.
 
-    The weakest isolation of any part counts; it is code where any part says so (one that was not graded cannot tell), unstable
-    where any is, and ended by the first reason.
+    The weakest isolation of any part counts. The grader is code if any part reports so (a part without grades cannot),
+    unstable if any part is, and the first reason for an early end is used.
     """
     graded = [grades for _, grades in parts]
     return replace(

@@ -1,7 +1,7 @@
-"""The same rows graded several times: in which order, by which graders, and what one grade is made of them.
+"""Repeated grading of the same rows: the order, the graders that are repeated, and the reduction to one grade.
 
-Every row of a *repeat* is graded again by a grader that may answer otherwise: a judge, an endpoint, a function of yours.
-The workbench's own rules give the same grade always and are graded once; noise that is known to be 0 is not measured.
+In every *repeat* a row is graded again by graders that may be non-deterministic: a judge, an endpoint, a user function.
+The workbench's rules are deterministic and are graded once; noise that is known to be 0 is not measured.
 """
 
 from __future__ import annotations
@@ -28,22 +28,22 @@ __all__ = [
 ]
 
 _SEED = 13
-"""Of the orders of all repeats: a run that is resumed shows its graders the rows as the first one did."""
+"""Seed of the row orders of all repeats: a resumed run grades the rows in the same order as the first run."""
 _MOST = 1_000
 
 Matrix = NDArray[np.float64]
 
 
 def check_repeats(repeats: object, reduce: object) -> None:
-    """Refuse a number of repeats or a reducer that is none.
+    """Refuse an invalid number of repeats or reducer.
 
     Raises:
-        ReportError: It names what was found and what is expected.
+        ReportError: With what was found and what is expected.
     """
     if not _is_whole(repeats) or not 1 <= repeats <= _MOST:  # type: ignore[operator]
         raise ReportError(
             "repeats must be a whole number", found=repr(repeats), expected=f"1 to {_MOST:,}",
-            hint="repeats=3 grades every row three times; leave it out for once",
+            hint="repeats=3 grades every row three times; omit it to grade once",
         )  # fmt: skip
     if reduce not in REDUCERS:
         names = ", ".join(map(repr, REDUCERS))
@@ -51,15 +51,15 @@ def check_repeats(repeats: object, reduce: object) -> None:
 
 
 def check_workers(workers: object) -> None:
-    """Refuse a number of sandbox processes that is none; None stands for one less than there are cores.
+    """Refuse an invalid number of sandbox processes; None means one less than there are cores.
 
     Raises:
-        ReportError: It names what was found and what is expected.
+        ReportError: With what was found and what is expected.
     """
     if workers is not None and (not _is_whole(workers) or workers < 1):  # type: ignore[operator]
         raise ReportError(
             "workers must be 1 or more", found=repr(workers), expected="a whole number, or None",
-            hint="leave it out for one less than there are cores",
+            hint="omit it for one less than there are cores",
         )  # fmt: skip
 
 
@@ -68,7 +68,7 @@ def _is_whole(value: object) -> bool:
 
 
 def is_deterministic(grader: Grader) -> bool:
-    """Whether a grader, and every grader inside it, gives a row the same grade always."""
+    """Whether a grader, and every grader inside it, is deterministic."""
     inner = [entry.grader for entry in getattr(grader, "entries", ())]
     wrapped = getattr(grader, "grader", None)
     inner += [wrapped] if isinstance(wrapped, Grader) else []
@@ -76,12 +76,12 @@ def is_deterministic(grader: Grader) -> bool:
 
 
 def shuffled_rows(n: int, repeat: int, block: int | None = None) -> NDArray[np.intp]:
-    """The order in which a repeat grades n rows, (n,): as given in the first (0), shuffled in all others.
+    """The order in which a repeat grades n rows, (n,): the given order in the first (0), shuffled in all others.
 
-    In blocks of so many rows, where rows are read from a file as they are graded: it is read once a repeat.
+    In blocks of the given size if rows are read lazily from a file, so that each repeat reads it once.
 
-    A grader that counts its calls or remembers what it saw repeats its scores exactly where it sees the rows in the
-    same order again.
+    A grader that counts its calls or remembers earlier rows would repeat its scores exactly if the order were the
+    same again.
     """
     rows = np.arange(n, dtype=np.intp)
     if repeat == 0:
@@ -92,15 +92,15 @@ def shuffled_rows(n: int, repeat: int, block: int | None = None) -> NDArray[np.i
 
 
 def reduce_repeats(passes: Sequence[Grades], reduce: str = "first") -> Grades:
-    """One grade a row out of its repeats, which the result keeps.
+    """One grade per row from its repeats, which the result contains.
 
-    "first" is the first repeat's grade, whatever it is. For the others a failed repeat is no number: a row is scored
-    where at least half of its repeats are, out of those alone; else it has the status that most of the others have.
+    "first" is the first repeat's grade, scored or not. For the others a failed repeat has no score: a row is scored
+    if at least half of its repeats are, using only those; else it has the most frequent status of the others.
     Time, tokens and cost are those of all repeats together.
 
     Args:
         passes: Grades of the same n rows, in the samples' order; one or more.
-        reduce: Out of `REDUCERS`.
+        reduce: One of `REDUCERS`.
     """
     first = passes[0]
     if len(passes) == 1:
@@ -109,7 +109,7 @@ def reduce_repeats(passes: Sequence[Grades], reduce: str = "first") -> Grades:
     chosen = first if reducer is None else _reduced(passes, reducer, by_verdict=reduce == "majority")
     totals: dict[str, Any] = {name: _total(passes, name) for name in ("seconds", "tokens", "cost")}
     unpriced = np.any([~np.isnan(one.tokens) & np.isnan(one.cost) for one in passes], axis=0)
-    totals["cost"][unpriced] = np.nan  # known only where every repeat that was paid for has a price
+    totals["cost"][unpriced] = np.nan  # known only if every paid repeat has a price
     return replace(chosen, **totals, repeats=tuple(passes), reduced=reduce)
 
 
@@ -120,7 +120,7 @@ def _total(passes: Sequence[Grades], column: str) -> NDArray[np.float64]:
 
 
 def _reduced(passes: Sequence[Grades], reducer: Callable[[Matrix], Matrix], *, by_verdict: bool) -> Grades:
-    """The first pass's columns with score, verdict and notes of each row taken from all passes."""
+    """The first pass's columns with score, verdict and notes of each row computed from all passes."""
     kept = {
         name: getattr(passes[0], name) for name in ("isolation", "ended", "code", "graded_again", "unstable")
     }
@@ -128,7 +128,7 @@ def _reduced(passes: Sequence[Grades], reducer: Callable[[Matrix], Matrix], *, b
     scores = np.array([np.where(one.codes == SCORED, one.scores, np.nan) for one in passes])
     verdicts = np.where(np.isnan(scores), -1, np.array([one.passed for one in passes]))
     passed = _majority_verdicts(verdicts)
-    if by_verdict:  # the score is one of those that came with the verdict that won
+    if by_verdict:  # the score is one of those with the winning verdict
         scores = np.where((passed >= 0) & (verdicts >= 0) & (verdicts != passed), np.nan, scores)
     values = reducer(scores)
     for row in range(len(result)):
@@ -138,7 +138,7 @@ def _reduced(passes: Sequence[Grades], reducer: Callable[[Matrix], Matrix], *, b
 
 
 def _grade_of(passes: Sequence[Grades], row: int, scores: NDArray[np.float64], value: float) -> Grade:
-    """The row's grade: words of the repeat whose score is nearest, or of the first with the commonest other status."""
+    """The row's grade: texts of the repeat with the nearest score, or of the first with the most frequent other status."""
     codes = [int(one.codes[row]) for one in passes]
     if 2 * codes.count(SCORED) >= len(codes):
         nearest = int(np.nanargmin(np.abs(scores / 2 - value / 2)))
@@ -149,18 +149,18 @@ def _grade_of(passes: Sequence[Grades], row: int, scores: NDArray[np.float64], v
 
 
 def _majority_verdicts(verdicts: NDArray[np.int8]) -> NDArray[np.int8]:
-    """1, 0, or -1 where there is no verdict, or as many of the one as of the other, (n,) of (r, n)."""
+    """1, 0, or -1 if there is no verdict or a tie, (n,) from (r, n)."""
     balance = (verdicts == 1).sum(axis=0) - (verdicts == 0).sum(axis=0)
     return np.where(balance > 0, 1, np.where(balance < 0, 0, -1)).astype(np.int8)
 
 
 def _mean(scores: Matrix) -> Matrix:
     known = ~np.isnan(scores)
-    # A thousandth part of huge scores: their sum may be infinite, though their mean is not.
+    # Scaled by a thousandth for huge scores: their sum may be infinite, though their mean is not.
     factor = 2.0**-10 if np.abs(scores[known]).max(initial=0.0) > 1e300 else 1.0
     small = np.where(known, scores * factor, 0.0)
     means = small.sum(axis=0) / np.maximum(known.sum(axis=0), 1)
-    # Equal scores have that very score as their mean, without what rounding adds.
+    # Equal scores have exactly that score as their mean, without rounding errors.
     low, high = np.where(known, small, np.inf).min(axis=0), np.where(known, small, -np.inf).max(axis=0)
     return np.where(known.any(axis=0), np.clip(means, low, np.maximum(low, high)), np.nan) / factor
 
@@ -178,7 +178,7 @@ def _middle(ordered: NDArray[np.float64]) -> float:
 
 
 def _commonest(scores: Matrix) -> Matrix:
-    """The score that most repeats gave, of several the one that came first."""
+    """The most frequent score of the repeats; in a tie the first one."""
     values = []
     for column in scores.T:
         known = column[~np.isnan(column)].tolist()
@@ -192,6 +192,6 @@ REDUCERS: Mapping[str, Callable[[Matrix], Matrix] | None] = {
     "median": _median,
     "majority": _commonest,
 }
-"""What a row's grade is made of its repeats: the grade of the first pass, which is what the grader gives when it is
-asked once, and what all other findings are then about; the mean or the median of the scores; or the verdict that most
-repeats gave, with the score that most of those gave."""
+"""How a row's repeats are reduced to its grade. "first": the grade of the first pass, which equals a run without repeats,
+and to which all other findings then refer. The mean or the median of the scores. "majority": the most frequent verdict,
+with the most frequent score among its repeats."""

@@ -1,4 +1,4 @@
-"""A run over rows, one at a time and many at once: what graders do that have no better way of their own."""
+"""Concurrent grading of rows: the default run of graders without a specialised one."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from workbench.samples.cells import Problem
 __all__ = ["RowRun", "in_second_pass", "second_pass"]
 
 _ROWS_AT_ONCE = 256
-"""Rows whose samples are made together: one alone costs as much as a hundred of them."""
+"""Rows whose samples are built together: building one takes as long as building a hundred."""
 _STOP_INTERVAL = 0.05
-"""Seconds between two checks whether the run is to stop."""
+"""Seconds between two checks whether the run must stop."""
 _STOP_SECONDS = 2.0
-"""Seconds that rows under way have to end once the run is to stop."""
+"""Seconds that rows in flight may take to end once the run must stop."""
 _MAX_FAILURES_IN_A_ROW = 5
-"""Rows of the second pass that fail again in a row, without one that has a grade, after which it ends."""
+"""Maximum consecutive failures in the second pass, without a graded row in between, before it ends."""
 _NOT_GRADED = frozenset({ErrorKind.BUDGET, ErrorKind.STORE, ErrorKind.CANCELLED})
-"""Failures that mean the row was never sent to the grader."""
+"""Failures that mean that the row was never sent to the grader."""
 
 
 _is_second_pass: ContextVar[bool] = ContextVar("second pass", default=False)
@@ -35,7 +35,7 @@ _is_second_pass: ContextVar[bool] = ContextVar("second pass", default=False)
 
 @contextmanager
 def second_pass() -> Iterator[None]:
-    """Say that rows are graded once more: their faults are their own, and nothing is waited for as a restart."""
+    """Mark that rows are being retried: their failures are not treated as an outage, and a restart is not awaited."""
     token = _is_second_pass.set(True)
     try:
         yield
@@ -44,12 +44,12 @@ def second_pass() -> Iterator[None]:
 
 
 def in_second_pass() -> bool:
-    """Whether this task grades rows once more."""
+    """Whether this task retries rows."""
     return _is_second_pass.get()
 
 
 class RowGrader(Protocol):
-    """What a run needs of a grader. See `Grader`."""
+    """The part of a grader that a run uses. See `Grader`."""
 
     @property
     def name(self) -> str: ...
@@ -63,10 +63,10 @@ class RowGrader(Protocol):
 
 
 class RowRun:
-    """One grader over all rows.
+    """Run of one grader over all rows.
 
-    Rows that failed by a transient error, such as a short outage of a server, are graded once more when all others are done.
-    Rows under way when the run is stopped have two seconds to end; then they are given up.
+    Rows that failed with a transient error, such as a short outage of a server, are retried when all others are done.
+    Rows in flight when the run is stopped have two seconds to end; then they are abandoned.
     """
 
     def __init__(self, grader: RowGrader, samples: Samples, control: Control) -> None:
@@ -86,7 +86,7 @@ class RowRun:
         return self._grades
 
     async def _pass(self, rows: _Rows, put: Callable[[int, Grade], None], count: int) -> None:
-        """Hand out rows until there are none, or the run is to end."""
+        """Start rows until none remain, or the run must end."""
         workers = [
             asyncio.ensure_future(self._work(rows, put)) for _ in range(min(self._grader.at_once, count))
         ]
@@ -97,15 +97,15 @@ class RowRun:
                 worker.cancel()
 
     async def _second_pass(self) -> None:
-        """Grade once more what failed by a transient error; the first failure stands where this one was not asked."""
+        """Retry rows that failed with a transient error; the first failure remains if a retry was not sent."""
         failed = np.array(
             sorted(row for row, error in self._grades.errors.items() if error.transient), dtype=np.intp
         )
         if self._end_error is not None or self._control.cancel.is_set() or not len(failed):
             return
-        # These rows are counted again when they have been graded again.
+        # These rows are counted again after the retry.
         self._done, self._failed = self._done - len(failed), self._failed - len(failed)
-        # Made anew: the one of the first pass has already heard of these failures.
+        # A new one: that of the first pass has already counted these failures.
         self._ends_run, mended = self._grader.ends_run(), 0
 
         in_a_row = 0
@@ -122,17 +122,17 @@ class RowRun:
 
         with second_pass():
             await self._pass(_Rows(self._samples.take(failed)), put, len(failed))
-        self._end_error = None  # every row has an error or a grade of its own by now
+        self._end_error = None  # every row has an error or a grade now
         self._control.notes.append(
-            f"{self._grader.name}: {len(failed):,} rows that failed by a transient error were graded once more at the "
-            f"end: {mended:,} have a grade now, {len(failed) - mended:,} failed again or were not reached."
+            f"{self._grader.name}: retried {len(failed):,} rows after transient errors: "
+            f"{mended:,} graded, {len(failed) - mended:,} failed again or not reached."
         )
 
     async def _watch(self, working: set[asyncio.Future[None]]) -> None:
         while working:
             done, working = await asyncio.wait(working, timeout=_STOP_INTERVAL)
             for worker in done:
-                # Raises what a worker raised: a fault of ours must not pass for rows that were not reached.
+                # Raises a worker's exception: an internal error must not appear as rows that were not reached.
                 worker.result()
             if working and self._control.cancel.is_set():
                 _, late = await asyncio.wait(working, timeout=_STOP_SECONDS)
@@ -144,7 +144,7 @@ class RowRun:
     async def _work(self, rows: _Rows, put: Callable[[int, Grade], None]) -> None:
         while not self._control.cancel.is_set() and self._end_error is None:
             row, sample = await rows.next()
-            # Once more, since the run may have been stopped while the samples were made.
+            # Checked again, since the run may have been stopped while the samples were built.
             if sample is None or self._control.cancel.is_set() or self._end_error is not None:
                 return
             put(row, await self._grade(sample))
@@ -159,7 +159,7 @@ class RowRun:
 
     @staticmethod
     def _stored(put: Callable[[int, Grade], None], row: int, grade: Grade) -> Grade:
-        """Store a grade; a failed one in its place where a user's own grade holds numbers no column can."""
+        """Store a grade, or a failed one if a user's grade contains numbers that no column can represent."""
         try:
             put(row, grade)
         except (TypeError, ValueError, OverflowError) as error:
@@ -168,14 +168,14 @@ class RowRun:
         return grade
 
     def _count(self, grade: Grade) -> None:
-        """Count a row, and end the run where its grade says so."""
+        """Count a row, and end the run if its grade requires it."""
         self._end_error = self._end_error or self._ends_run(grade)
         self._done, self._failed = self._done + 1, self._failed + (grade.error is not None)
         self._control.progress(self._done, self._failed, self._grades)
 
 
 class _Rows:
-    """The rows of a dataset one by one, their samples made a few hundred at a time on a worker thread."""
+    """The rows of a dataset one by one, with samples built a few hundred at a time in a worker thread."""
 
     def __init__(self, samples: Samples) -> None:
         self._samples = samples

@@ -1,4 +1,4 @@
-"""Graders that apply a rule of the workbench's own: many rows in one plain loop, and as code for other platforms."""
+"""Graders that apply a built-in rule: many rows in one plain loop, and as code for other platforms."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ from workbench.thread import StringThread
 __all__ = ["ColumnVerdicts", "RuleGrader", "UngradedReason", "Unscored", "no_reference"]
 
 _CHUNK = 4096
-"""Rows whose threads are made at once."""
+"""Rows whose threads are built together."""
 _REPORT_SECONDS = 0.1
 
 
 class UngradedReason(str):
-    """The reason of a score that a setting gave without grading, such as 0.0 where there is no text."""
+    """The reason of a score that a setting assigned without grading, such as 0.0 if there is no text."""
 
     __slots__ = ()
 
@@ -43,9 +43,9 @@ class ColumnVerdicts:
 
     Attributes:
         scores: float64 (m,).
-        codes: What the reason hangs on, as whole numbers from 0 on, (m,).
-        reason: From such a number to the reason.
-        details: From such a number to the details; None where there are none.
+        codes: Codes that determine the reason, integers from 0 on, (m,).
+        reason: From such a code to the reason.
+        details: From such a code to the details; None if there are none.
     """
 
     scores: NDArray[np.float64]
@@ -54,12 +54,12 @@ class ColumnVerdicts:
     details: Callable[[int], Mapping[str, Any]] | None = None
 
 
-class Unscored(Exception):  # noqa: N818 (no error for users: it carries an error kind to the grade)
+class Unscored(Exception):  # noqa: N818 (not an error for users: it carries an error kind to the grade)
     """Raised by a rule that cannot decide: the row is a failed grade of this kind.
 
     Args:
         kind: What went wrong.
-        message: A sentence for people.
+        message: A sentence for users.
     """
 
     def __init__(self, kind: ErrorKind, message: str) -> None:
@@ -69,39 +69,39 @@ class Unscored(Exception):  # noqa: N818 (no error for users: it carries an erro
 
 @dataclass(frozen=True, kw_only=True)
 class RuleGrader(Grader):
-    """A grader that applies a rule of the workbench's own: no sandbox, no network, no model.
+    """A grader that applies a built-in rule: no sandbox, no network, no model.
 
-    To add one, write `grade_thread`. Rows are graded in one loop on a worker thread.
+    To add one, write `grade_thread`. Rows are graded in one loop in a worker thread.
     """
 
     hidden_from_dir = "gives_verdict grade_samples grade_texts grade_thread has_own_rule javascript_body needs_reference python_body reads_columns rule"
 
     deterministic: ClassVar[bool] = True
     gives_verdict: ClassVar[bool] = True
-    """Whether a score of 1.0 is a pass and anything less is not. If not, grades have no verdict."""
+    """Whether a score of 1.0 is a pass and a lower one is not. If not, grades have no verdict."""
 
     rule: ClassVar[Rule | None] = None
-    """What other platforms are given as code; None for a kind that stays here, or that writes the bodies itself."""
+    """The code for other platforms; None for a kind that cannot be exported, or that writes the bodies itself."""
 
     def grade_texts(self, texts: Sequence[str], references: Sequence[Any]) -> ColumnVerdicts | None:  # noqa: ARG002
-        """The verdicts on many answers at once, each what `grade_thread` gives: for rules that look at a text and a reference.
+        """The verdicts on many completions, equal to those of `grade_thread`: for rules that use only text and reference.
 
         Args:
             texts: The completions, none of them empty.
-            references: Their references, none of them missing where the grader needs one (`needs_reference`).
+            references: Their references, none of them missing if the grader needs one (`needs_reference`).
 
         Returns:
-            None where the rule or a setting looks at more than that.
+            None if the rule or a setting uses more than that.
         """
         return None
 
     def reads_columns(self, samples: Samples) -> bool:  # noqa: ARG002
-        """Whether `grade_texts` may be asked about these samples."""
+        """Whether `grade_texts` supports these samples."""
         return self.has_own_rule and self.grade_texts([], []) is not None
 
     @property
     def has_own_rule(self) -> bool:
-        """Whether the form for columns belongs to this class's rule: a subclass that changes the rule is asked row by row."""
+        """Whether the column form belongs to this class's rule: a subclass that changes the rule is called row by row."""
         columns = _defined(type(self), ("grade_texts", "compare_texts", "passes"))
         rule = _defined(type(self), ("compare", "text", "grade_text", "grade_thread"))
         return columns <= rule
@@ -113,10 +113,10 @@ class RuleGrader(Grader):
 
     @abstractmethod
     def grade_thread(self, thread: StringThread, reference: Any) -> Verdict:
-        """The verdict on one thread: score, reason, details. Raise `Unscored` where it fails, `Skip` where the rule does not apply."""
+        """The verdict on one thread: score, reason, details. Raise `Unscored` for a failure, `Skip` if the rule does not apply."""
 
     def python_body(self, reference_names: tuple[str, ...]) -> PythonBody:  # noqa: ARG002
-        """See `Portable.python_body`.
+        """The body of a Python function that scores the same.
 
         Raises:
             FormatError: The kind has no form in Python.
@@ -124,17 +124,17 @@ class RuleGrader(Grader):
         raise refusal(self, "", "this kind has no Python form")
 
     def javascript_body(self, reference_names: tuple[str, ...]) -> list[str]:  # noqa: ARG002
-        """See `Portable.javascript_body`.
+        """The lines of a JavaScript function that scores the same.
 
         Raises:
             FormatError: The kind has no form in JavaScript.
         """
         raise refusal(
-            self, "", "this kind has no JavaScript form: its rule names no function of rules/rules.js"
+            self, "", "this kind has no JavaScript form: its rule has no function in rules/rules.js"
         )
 
     async def grade(self, sample: Sample) -> Grade:
-        """Grade one sample, away from the loop's thread: a slow pattern must not hold up others."""
+        """Grade one sample outside the event loop's thread: a slow pattern must not delay others."""
         start = time.perf_counter()
         result = await asyncio.to_thread(self._safely, sample.thread, sample.reference)
         return self._grade_of(result, time.perf_counter() - start)
@@ -159,7 +159,7 @@ class RuleGrader(Grader):
         return grades
 
     async def grade_all(self, samples: Samples, control: Control) -> Grades:
-        """Grade every row in order; rows not reached when `control.cancel` is set are failed as cancelled."""
+        """Grade every row in order; rows not reached before `control.cancel` is set are failed as cancelled."""
         return await asyncio.to_thread(self._grade_rows, samples, control)
 
     def _grade_rows(self, samples: Samples, control: Control) -> Grades:
@@ -181,15 +181,15 @@ class RuleGrader(Grader):
         return grades
 
     def _grade_columns(self, samples: Samples, rows: NDArray[np.intp], grades: Grades) -> NDArray[np.intp]:
-        """Grade what can be graded by whole columns, of some rows that follow each other, and return the others."""
+        """Grade rows by whole columns where possible, for a range of rows, and return the others."""
         begun, start, stop = time.perf_counter(), int(rows[0]), int(rows[-1]) + 1
         try:
             texts = samples.completions(slice(start, stop))
             references = samples.references_at(slice(start, stop)).tolist() if self.needs_reference else texts
         except UnreadableRowsError:
-            return rows  # a file that can no longer be read: the rows say so themselves
+            return rows  # a file that can no longer be read: the rows fail individually
         faults = samples.faults_at(start, stop)
-        # What is empty, missing or at fault is decided by rules of its own.
+        # Empty, missing or invalid rows are handled by separate rules.
         is_plain = np.array([bool(text and reference is not None and reference != "") for text, reference in zip(texts, references, strict=True)], bool)  # fmt: skip
         is_plain[[row - start for row in faults]] = False
         if not is_plain.all():
@@ -197,7 +197,7 @@ class RuleGrader(Grader):
             texts, references = [texts[place] for place in places], [references[place] for place in places]
         try:
             verdicts = self.grade_texts([text or "" for text in texts], references)
-        except Exception:  # noqa: BLE001 (row by row, what cannot be graded fails by itself)
+        except Exception:  # noqa: BLE001 (then graded row by row, where each row fails individually)
             return rows
         if verdicts is None:
             return rows
@@ -278,7 +278,7 @@ class RuleGrader(Grader):
 
 
 class _Progress:
-    """Counts rows and reports how far the run is, at most ten times a second."""
+    """Counts rows and reports progress, at most ten times per second."""
 
     def __init__(self, control: Control) -> None:
         self._control = control
@@ -290,7 +290,7 @@ class _Progress:
         return self._control.cancel.is_set()
 
     def rows(self, count: int) -> None:
-        """So many rows more, none of which failed."""
+        """Count rows, none of which failed."""
         self._done += count
         self._report_if_due()
 
@@ -309,18 +309,18 @@ class _Progress:
             self._control.progress(self._done, self._failed)
 
     def keep(self, grades: Grades) -> None:
-        """Keep what was graded, where a run keeps it: to be called where the grades of whole rows are known."""
+        """Store graded rows if the run has a checkpoint: call it when the grades of whole rows are known."""
         if self._control.checkpoint is not None:
             self._control.progress(self._done, self._failed, grades)
 
 
 def _defined(kind: type, names: Sequence[str]) -> int:
-    """How near the nearest class is, among a class and its bases, that defines one of these methods itself."""
+    """Index in a class's MRO of the nearest class that defines one of these methods."""
     return next(at for at, base in enumerate(kind.__mro__) if any(name in vars(base) for name in names))
 
 
 def no_reference() -> Unscored:
-    """The failure of a sample that lacks the reference it is graded against."""
+    """The failure of a sample without the reference that the grader requires."""
     names = ", ".join(ROLES["reference"])
     return Unscored(
         ErrorKind.SAMPLE,

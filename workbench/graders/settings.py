@@ -1,4 +1,4 @@
-"""Checks of a grader's settings, and what a setting means to those who write graders down for other platforms."""
+"""Validation of a grader's settings, and their roles for exports to other platforms."""
 
 from __future__ import annotations
 
@@ -26,24 +26,24 @@ def _role(name: str) -> Mapping[str, str]:
 
 
 HANDLING = _role("handling")
-"""`field(metadata=HANDLING)`: says how a failure is handled or how a reason is worded; the score of a row that works
-does not depend on it, so that a platform without the setting loses nothing."""
+"""`field(metadata=HANDLING)`: controls the handling of a failure or the wording of a reason. The score of a successful row
+does not depend on it, so an export to a platform without the setting loses nothing."""
 
 LIMIT = _role("limit")
-"""`field(metadata=LIMIT)`: how long a row may take, how much memory, how many rows go at once. Every platform has limits of its own: a writer
-notes one that is not at its default, and loses no score."""
+"""`field(metadata=LIMIT)`: time or memory per row, or concurrency. Every platform has separate limits: an export notes a
+value that is not the default, and loses no score."""
 
 
 def role_of(field: Any) -> str:
-    """The role of a dataclass field: "handling", "limit", or "" for a setting that scores depend on."""
+    """The role of a dataclass field: "handling", "limit", or "" for a setting that affects scores."""
     return str(field.metadata.get(_ROLE, ""))
 
 
 def check_choice(field_name: str, value: object, allowed: tuple[str, ...], hint: str = "") -> None:
-    """Refuse a setting that is none of the allowed ones.
+    """Refuse a setting that is not an allowed value.
 
     Raises:
-        FormatError: With what there is to choose from.
+        FormatError: With the allowed values.
     """
     if value not in allowed:
         raise FormatError(
@@ -57,7 +57,7 @@ def as_texts(field_name: str, value: Any, *, least: int = 0) -> tuple[str, ...]:
     """A list of texts as a tuple.
 
     Raises:
-        FormatError: Not a list of texts, or fewer than `least`.
+        FormatError: It is not a list of texts, or has fewer than `least`.
     """
     if isinstance(value, str) or not isinstance(value, list | tuple):
         raise FormatError(f"{field_name} must be a list of texts", found=repr(value)[:80])
@@ -71,7 +71,7 @@ def as_texts(field_name: str, value: Any, *, least: int = 0) -> tuple[str, ...]:
 
 
 def check_optional_text(field_name: str, value: Any) -> None:
-    """Refuse what is neither text nor None.
+    """Refuse a value that is neither text nor None.
 
     Raises:
         FormatError: With the value found.
@@ -83,7 +83,7 @@ def check_optional_text(field_name: str, value: Any) -> None:
 
 
 def check_time_limit(value: object) -> None:
-    """Refuse a time limit that is no number of seconds above 0 and up to 60.
+    """Refuse a time limit that is not a number of seconds above 0 and up to 60.
 
     Raises:
         FormatError: With the value found.

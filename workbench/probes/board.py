@@ -95,7 +95,7 @@ class Board:
         self._spend(report.grades.values(), sum(self.outcomes[pair].tried for pair in new))
         self.notes += [note for note in report.notes if note not in self.notes]
         self.stopped = self.stopped or any(
-            note.startswith(("Interrupted", "Budget spent")) for note in report.notes
+            note.startswith(("Interrupted", "Budget exhausted")) for note in report.notes
         )
 
     def changed(self, pairs: Sequence[Pair]) -> list[Pair]:

@@ -16,7 +16,7 @@ from workbench.display_text import capital, visible
 __all__ = ["estimate", "finding_data", "rows_behind", "strip_data", "strip_of_share"]
 
 _COUNT = re.compile(
-    r"(?:all |both )?\d[\d,]*(?: of \d[\d,]*)?(?: known-(?:bad|good)| scored| labelled)? (?:rows?|scores?|prompts?|answers?|labels?)"
+    r"(?:all |both )?\d[\d,]*(?: of \d[\d,]*)?(?: known-(?:bad|good)| scored| labelled)? (?:rows?|scores?|prompts?|completions?|pairs?|labels?)"
 )
 """The rows of a finding in its own sentence, such as "50 of 290 known-bad rows"."""
 
@@ -28,8 +28,9 @@ def finding_data(finding: Finding) -> dict[str, Any]:
     """A finding as `FindingData`."""
     details = ""
     if finding.kind == "broken":  # what failed, and how, is a sentence of its own
-        message, _, details = finding.message.partition(": ")
-        finding = replace(finding, message=f"{message.partition(' failed')[0]} get no score")
+        name, _, rest = finding.message.partition(": ")
+        message, _, details = rest.partition(": ")
+        finding = replace(finding, message=f"{name}: {message.partition(' failed')[0]} get no score")
     lead, before, sentence = _sentence(finding)
     text, link, after = _around_rows(sentence, finding)
     return {
@@ -59,8 +60,8 @@ def rows_behind(finding: Finding) -> list[dict[str, Any]] | None:
 def _sentence(finding: Finding) -> tuple[str, str, str]:
     """What the finding is called, how its sentence begins, and the rest of it without the number that is drawn."""
     words = two_words(finding.kind)
-    name, comma, rest = finding.message.partition(", ")
-    if comma and name in {words, f"perhaps {words}", f"cleared of being {words}", finding.kind}:
+    name, colon, rest = finding.message.partition(": ")
+    if colon and name in {words, f"possibly {words}", f"not {words}", finding.kind}:
         called = words if name == finding.kind else name
         return capital(called), _subject(rest), _undrawn(rest, finding)
     return capital(words), "", _undrawn(finding.message, finding)

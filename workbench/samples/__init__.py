@@ -27,20 +27,21 @@ def read_samples(
     Args:
         path_or_data: A path ending in .jsonl, .ndjson, .json (a list of objects), .csv, .tsv or .parquet, a folder of
             Parquet files (in the order of their paths; folders named `key=value` make a column), a DataFrame, a list of
-            dicts, or a list of StringThreads. Text files are UTF-8, with or without a byte order mark. CSV cells are kept
-            as they are written; an empty one is missing. Only regular files are read; "-" is standard input, JSON Lines.
+            dicts, or a list of StringThreads. Text files are UTF-8, with or without a byte order mark. CSV cells are read
+            as text without conversion; an empty one is missing. Only regular files are read; "-" is standard input, JSON
+            Lines.
         columns: Role to column name, overriding what `Samples` recognises; None switches a role off.
-        strict: Whether a broken line of a JSON Lines file is an error. If not, its row is kept, listed in
+        strict: Whether a broken line of a JSON Lines file is an error. If not, its row is included, listed in
             `Samples.problems`, and fails in a run.
-        lazy: Whether the rows of a Parquet file or folder are read as they are needed, a piece of a column at a time: for
+        lazy: Whether the rows of a Parquet file or folder are read on demand, part of a column at a time: for
             data larger than memory. Results are the same; `samples.frame` and the conditions of `samples.where` read
-            everything. Its notes are of the first 10,000 rows.
+            everything. Its notes describe the first 10,000 rows.
 
     Warns:
         SamplesWarning: Prompts that are empty, or one prompt for all rows; see `Samples.notes`.
 
     Raises:
-        SamplesError: What cannot be read, with file, line, column, found and expected.
+        SamplesError: The data cannot be read; the error gives file, line, column, found and expected.
     """
     samples = _read(path_or_data, columns, strict, lazy)
     for note in samples.notes:
@@ -57,7 +58,7 @@ def _read(
     if not isinstance(path_or_data, str | os.PathLike):
         if lazy:
             raise SamplesError(
-                "only Parquet can be read some rows at a time", found=type(path_or_data).__name__, expected="the path of a Parquet file or folder"
+                "only Parquet can be read lazily", found=type(path_or_data).__name__, expected="the path of a Parquet file or folder"
             )  # fmt: skip
         return Samples(path_or_data, columns=columns)
     path = Path(path_or_data)
@@ -65,5 +66,5 @@ def _read(
 
 
 def as_samples(data: Any) -> Samples:
-    """`data` itself if it is a `Samples`, else what `read_samples` makes of it; the report shows its notes."""
+    """`data` itself if it is a `Samples`, else the result of `read_samples`; the report shows its notes."""
     return data if isinstance(data, Samples) else _read(data)

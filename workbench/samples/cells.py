@@ -1,4 +1,4 @@
-"""Make threads (as wire tuples) from columns of cells: a bad cell makes its row fail, never the run."""
+"""Build threads (as wire tuples) from columns of cells: a bad cell fails its row, never the run."""
 
 from __future__ import annotations
 
@@ -39,16 +39,16 @@ __all__ = [
 ]
 
 Wire = tuple[Any, ...]
-"""(turns, metadata, calls, tools, answers), as `StringThread.to_wire` makes it."""
+"""(turns, metadata, calls, tools, tool results), as returned by `StringThread.to_wire`."""
 
 EMPTY: Wire = ([], {}, None, None, None)
-"""The thread of a row that cannot be read; packed, never handed out to be changed."""
+"""The thread of an unreadable row; packed, never returned for modification."""
 
 _SAFE = frozenset({str, int, bool, NoneType})
 _SAFE_OR_NAN = _SAFE | {float}
 _CONTENT = ("messages", "system", "prompt", "completion", "tools")
 SPEAKERS = {"system": "system", "prompt": "user", "completion": "assistant"}
-"""The roles of columns that are one turn each, in the order of a conversation, and who speaks it."""
+"""Roles of columns that are one turn each, in the order of a conversation, with the role of the turn."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,10 +56,10 @@ class Fault:
     """Why one row cannot be read.
 
     Attributes:
-        column: The column at fault; "" when the whole line is.
-        found: What is there.
-        expected: What should be.
-        kind: Of the failed grade.
+        column: The invalid column; "" if the whole line is invalid.
+        found: The actual content.
+        expected: The required content.
+        kind: Error kind of the failed grade.
     """
 
     column: str
@@ -72,36 +72,38 @@ class Fault:
         return f"{place}found {self.found}, expected {self.expected}"
 
 
-class Problem(str):  # noqa: SLOT000 (a kind beside the text)
-    """Why a row is not graded, in words.
+class Problem(str):  # noqa: SLOT000 (a text with a kind)
+    """Why a row is not graded, as text.
 
     Attributes:
-        kind: Of its failed grade.
+        kind: Error kind of its failed grade.
     """
 
     kind: ErrorKind = ErrorKind.SAMPLE
 
     @classmethod
     def of(cls, fault: Fault, place: str) -> Problem:
-        """The problem of a fault at a place."""
-        # What many rows share is said in the same words, so that they are counted together.
+        """The problem of a fault at a location."""
+        # Problems that many rows share have identical texts, so that they are counted together.
         problem = cls(
-            f"no answer to grade: {fault}" if fault.kind is ErrorKind.NO_COMPLETION else f"{place}: {fault}"
+            f"no completion to grade: {fault}"
+            if fault.kind is ErrorKind.NO_COMPLETION
+            else f"{place}: {fault}"
         )
         problem.kind = fault.kind
         return problem
 
 
 def no_answer(turns: Sequence[Sequence[str]]) -> Fault | None:
-    """Why a conversation holds nothing to grade; None where its last turn is the assistant's."""
+    """Why a conversation contains nothing to grade; None if its last turn is the assistant's."""
     if turns and turns[-1][0] == "assistant":
         return None
     found = f"a last turn of the role {turns[-1][0]!r:.80}" if turns else "no turn"
-    return Fault("", found, "an answer: a last turn of the role 'assistant'", ErrorKind.NO_COMPLETION)
+    return Fault("", found, "a completion: a last turn of the role 'assistant'", ErrorKind.NO_COMPLETION)
 
 
 def is_silent(turns: Sequence[Sequence[str]]) -> bool:
-    """Whether the assistant says nothing after the last user turn: no answer, and no tool call either."""
+    """Whether the assistant has no text and no tool call after the last user turn."""
     last = next((role for role, _ in reversed(turns) if role in ("assistant", "user")), "user")
     return last == "user"
 
@@ -111,8 +113,8 @@ class Built:
     """Threads of some rows.
 
     Attributes:
-        wires: One wire tuple a row; an empty thread where the row has a fault.
-        faults: Position among these rows to what is wrong there.
+        wires: One wire tuple per row; an empty thread if the row has a fault.
+        faults: Index among these rows to its fault.
     """
 
     wires: list[Wire]
@@ -124,8 +126,8 @@ class Conversations:
     """The turns of some rows, without metadata.
 
     Attributes:
-        turns: Pairs of a role and a text, a list a row.
-        rest: Row to (tool calls, tools, answered calls), for the rows that have any.
+        turns: Pairs of a role and a text, one list per row.
+        rest: Row to (tool calls, tools, tool results), for rows that have any.
     """
 
     turns: list[list[Any]]
@@ -139,13 +141,13 @@ def build(
     names: Mapping[str, str],
     rows: int,
 ) -> Built:
-    """Make the threads of `rows` rows, a column at a time.
+    """Build the threads of `rows` rows, a column at a time.
 
     Args:
         cells: Role to its column's cells.
         metadata: Column name to cells, for the columns that become metadata.
         names: Role to column name, for the faults.
-        rows: How many.
+        rows: Number of rows.
     """
     faults: dict[int, Fault] = {}
     for role in ("id", "group"):
@@ -168,9 +170,9 @@ def clean(
     *,
     faults: dict[int, Fault] | None = None,
 ) -> list[Any]:
-    """Convert every cell of a column; a cell that cannot be becomes None and is noted in `faults`."""
+    """Convert every cell of a column; a cell that cannot be converted becomes None and is recorded in `faults`."""
     if convert in (text, plain) and set(map(type, values)) == {str}:
-        return list(values)  # both leave text as it is
+        return list(values)  # both leave text unchanged
     result = []
     for row, value in enumerate(values):
         try:
@@ -183,15 +185,13 @@ def clean(
 
 
 def prompt_key(wire: Wire) -> str | None:
-    """What the rollouts of one prompt share: everything before the completion, as text; None if nothing comes before it."""
+    """The shared part of one prompt's rollouts: everything before the completion, as text; None if there is none."""
     turns, _, calls, _, _ = wire
     before = turns[:-1] if turns and turns[-1][0] == "assistant" else turns
     if not before:
         return None
     if len(before) == 1 and before[0][0] == "user":
-        return (
-            str(before[0][1]) if before[0][1].strip() else None
-        )  # an empty prompt is none that rows could share
+        return str(before[0][1]) if before[0][1].strip() else None  # rows cannot share an empty prompt
     prompt_calls = {index: call for index, call in (calls or {}).items() if index < len(before)}
     return json.dumps([before, prompt_calls] if prompt_calls else before, default=repr)
 
@@ -203,7 +203,7 @@ def rewritten(built: Built, change: Callable[[StringThread], StringThread]) -> B
         if row not in faults:
             try:
                 wires[row] = change(StringThread.from_wire(wire)).to_wire()
-            except Exception as error:  # noqa: BLE001 (an extractor of somebody's own)
+            except Exception as error:  # noqa: BLE001 (a user's extractor)
                 wires[row] = EMPTY
                 faults[row] = Fault("the conversation", f"{type(error).__name__}: {error}", "a text to grade")
     return Built(wires, dict(sorted(faults.items())))
@@ -225,11 +225,11 @@ def metadata_of(
     """The metadata of each row.
 
     Args:
-        base: Cells of the column of that role; None without one.
+        base: Cells of the metadata column; None without one.
         columns: Column name to cells, for the columns that become metadata.
-        name: The name of the column of that role.
-        rows: How many.
-        faults: Filled with what cannot be read.
+        name: Name of the metadata column.
+        rows: Number of rows.
+        faults: Filled with the faults of unreadable cells.
     """
     values = [plain_cells(cells, column, faults) for column, cells in columns.items()]
     metas = dicts(tuple(columns), values) if columns else [{} for _ in range(rows)]
@@ -240,14 +240,14 @@ def metadata_of(
 
 
 def _merged(base: dict[str, Any] | None, meta: dict[str, Any]) -> dict[str, Any]:
-    """Columns win over the metadata dict, except where the column says nothing."""
+    """Columns override the metadata dict, except in rows where the column is missing."""
     if not base:
         return meta
     return {**base, **{key: value for key, value in meta.items() if value is not None or key not in base}}
 
 
 def plain_cells(values: Sequence[Any], column: str, faults: dict[int, Fault]) -> Sequence[Any]:
-    """The cells of a column as plain values, None where one is missing or cannot be read, which `faults` then says."""
+    """The cells of a column as plain values, None if one is missing or unreadable; `faults` gets the latter."""
     kinds = set(map(type, values))
     if kinds <= _SAFE:
         return values
@@ -264,8 +264,8 @@ def conversations(
     Args:
         cells: Role to its column's cells.
         names: Role to column name, for the faults.
-        rows: How many.
-        faults: Filled with what cannot be read.
+        rows: Number of rows.
+        faults: Filled with the faults of unreadable cells.
     """
     if _is_simple(cells):
         return Conversations(_simple(cells, rows))
@@ -283,7 +283,7 @@ def conversations(
 
 
 def _is_simple(cells: Mapping[str, Sequence[Any]]) -> bool:
-    """Whether each row is made of texts or numbers, one turn a column: the common case."""
+    """Whether each row consists of texts or numbers, one turn per column: the common case."""
     roles = {role for role in _CONTENT if role in cells}
     return roles <= SPEAKERS.keys() and all(set(map(type, cells[role])) <= _SAFE_OR_NAN for role in roles)
 
@@ -297,7 +297,7 @@ def _texts(values: Sequence[Any]) -> Sequence[str | None]:
 
 
 def _quick(cells: Mapping[str, Sequence[Any]], rows: int, found: Conversations) -> list[int]:
-    """Fill in the rows whose messages hold a role, a text and nothing else; returns the others."""
+    """Fill in the rows whose messages contain only a role and a text; returns the others."""
     roles = {role for role in _CONTENT if role in cells}
     if "messages" not in roles or not roles <= {"messages", "system", "completion"}:
         return list(range(rows))
@@ -316,7 +316,7 @@ _MESSAGE = {"role", "content"}
 
 
 def _plain_turns(system: Any, messages: Any, completion: Any) -> list[Any] | None:
-    """The turns of a row of text alone, as `_wire` makes them; None where there may be more to it."""
+    """The turns of a row that is only text, as built by `_wire`; None if there may be more to it."""
     if type(messages) is not list and type(messages) is not np.ndarray:
         return None
     turns: list[Any] = []
@@ -332,7 +332,7 @@ def _plain_turns(system: Any, messages: Any, completion: Any) -> list[Any] | Non
             return None
         turns.append((role, content))
     if type(completion) is str:
-        # Unless it merely repeats the turn that the messages end with.
+        # Unless it merely repeats the last turn of the messages.
         if not len(messages) or turns[-1] != ("assistant", completion):
             turns.append(("assistant", completion))
     elif completion is not None:
@@ -352,9 +352,9 @@ def _by_row(
     Args:
         cells: Role to the cells of these rows.
         names: Role to column name, for the faults.
-        rows: Their numbers.
-        found: Where to.
-        faults: Filled with what cannot be read, by these numbers.
+        rows: Their row indices.
+        found: The result to fill in.
+        faults: Filled with the faults of unreadable cells, by row index.
     """
     own_faults: dict[int, Fault] = {}
 
@@ -396,7 +396,7 @@ def _wire(
 
 
 def _new(before: list[Any], completion: list[Any]) -> list[Any]:
-    """The completion, unless it merely repeats the assistant turn the messages end with."""
+    """The completion, unless it merely repeats the assistant turn at the end of the messages."""
     ending = StringThread.from_messages(before[-1:]).completion() if before else None
     answer = StringThread.from_messages(completion).completion() if len(completion) == 1 else None
     return [] if ending is not None and ending == answer else completion

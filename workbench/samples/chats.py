@@ -1,7 +1,7 @@
-"""Chat messages as other tools write them, read as OpenAI's chat messages.
+"""Converts chat messages of other tools to OpenAI's chat messages.
 
-ShareGPT's `from`/`value`, LangChain's `type`/`data`, Gemini's and OpenTelemetry's `parts`, Phoenix's `message.role`, the
-items of OpenAI's Responses API; as lists, as JSON text, or as Python's repr of a list.
+Supported: ShareGPT's `from`/`value`, LangChain's `type`/`data`, Gemini's and OpenTelemetry's `parts`, Phoenix's
+`message.role`, the items of OpenAI's Responses API; as lists, as JSON text, or as Python's repr of a list.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ __all__ = [
 ]
 
 MESSAGE_ROLES = frozenset({"assistant", "developer", "system", "tool", "user"})
-"""Roles that messages keep as they are."""
+"""Roles that messages keep unchanged."""
 
 _SPEAKERS = {
     **{role: role for role in MESSAGE_ROLES},
@@ -32,29 +32,29 @@ _SPEAKERS = {
     **dict.fromkeys(("ai", "bot", "chatbot", "gpt", "model"), "assistant"),
     **dict.fromkeys(("observation", "tool_response", "tool_result"), "tool"),
 }
-"""Who speaks, in lower case, to the role of OpenAI's messages."""
+"""Speaker name in lower case to the role of OpenAI's messages."""
 
 _LANGCHAIN = frozenset({"ai", "chat", "function", "human", "system", "tool"})
 _ITEMS = frozenset({"function_call", "function_call_output", "message", "reasoning"})
 _FOREIGN_KEYS = frozenset({"functionCall", "functionResponse", "function_call", "inlineData"})
 _ITEM_ENDINGS = ("_call", "_call_output")
 _BEGIN = 1_000
-"""Characters that are looked at for the beginning of a list of objects."""
+"""Characters searched for the start of a list of objects."""
 _MAX_REPR = 1_000_000
-"""Characters of a Python repr that are read: `ast.literal_eval` takes about 100 bytes for each."""
+"""Maximum characters of a Python repr: `ast.literal_eval` takes about 100 bytes for each."""
 _MAX_DEPTH = 100
-"""Levels of brackets in a Python repr that are read."""
+"""Maximum levels of brackets in a Python repr."""
 
 _NAMES_A_SPEAKER = re.compile(r"""(['"])(?:role|from|message\.role|type)\1\s*:""")
 _REPR_OF_CHAT = re.compile(r"\s*\[\s*\{\s*'(?:role|content|from|value|parts)'\s*:")
 
 
 def chat_of(value: Any, *, strict: bool = False) -> list[Any] | None:
-    """The messages of a message or of a list of messages, plain data; None where it is something else.
+    """The messages of a message or of a list of messages, plain data; None if the value is something else.
 
     Args:
         value: Plain data.
-        strict: Whether every role must be a known one: for texts, which may be an answer in JSON.
+        strict: Whether every role must be a known one: for texts, which may be a completion in JSON format.
     """
     messages = [value] if isinstance(value, Mapping) else value
     if (
@@ -73,18 +73,18 @@ def chat_of(value: Any, *, strict: bool = False) -> list[Any] | None:
 
 
 def is_chat_text(text: str) -> bool:
-    """Whether a text may be messages as JSON text or as Python's repr: a quick look."""
+    """Whether a text may be messages as JSON text or as Python's repr: a quick check."""
     begin = text.lstrip()[:_BEGIN]
-    # Without a regular expression: white space of a megabyte would take it minutes.
+    # Without a regular expression, which would take minutes for a megabyte of white space.
     is_open = begin.startswith("{") or (begin.startswith("[") and begin[1:].lstrip().startswith("{"))
     return is_open and _NAMES_A_SPEAKER.search(text) is not None
 
 
 def chat_in_text(text: str) -> list[Any] | None:
-    """The messages that a text holds as JSON or as Python's repr; None where it is another text.
+    """The messages in a text in the form of JSON or Python's repr; None for any other text.
 
     Raises:
-        ValueError: Python's repr of messages that cannot be read, such as one that pandas or numpy cut.
+        ValueError: Python's repr of messages that cannot be read, such as one that pandas or numpy truncated.
     """
     if not is_chat_text(text):
         return None
@@ -98,10 +98,10 @@ def chat_in_text(text: str) -> list[Any] | None:
 
 
 def data_in_text(text: str) -> Any:
-    """What a text holds as JSON, or else as the repr of Python's own lists, dicts, texts and numbers.
+    """The value of a text as JSON, or else as the repr of Python's built-in lists, dicts, texts and numbers.
 
     Raises:
-        ValueError: Neither.
+        ValueError: The text is neither.
     """
     try:
         return json.loads(text)
@@ -116,7 +116,7 @@ def data_in_text(text: str) -> Any:
 
 
 def _depth(text: str) -> int:
-    """Levels of brackets, those inside of texts counted too: a bound that no parser is needed for."""
+    """Levels of brackets, including those inside texts: an upper bound that needs no parser."""
     depth = deepest = 0
     for bracket in re.findall(r"[\[\](){}]", text):
         depth += 1 if bracket in "[({" else -1
@@ -125,7 +125,7 @@ def _depth(text: str) -> int:
 
 
 def answers(message: Any) -> bool:
-    """Whether an assistant's message holds an answer: a text (an empty one too), parts or tool calls."""
+    """Whether an assistant's message has a completion: a text (may be empty), parts or tool calls."""
     if not isinstance(message, Mapping):
         return True
     calls = any(message.get(key) for key in ("tool_calls", "function_call", "audio"))
@@ -134,7 +134,7 @@ def answers(message: Any) -> bool:
 
 
 def without_no_answer(chat: Sequence[Any]) -> list[Any]:
-    """The chat without a last message of the assistant's that holds nothing: no content, or an empty list of parts."""
+    """The chat without a final assistant message that is empty: no content, or an empty list of parts."""
     is_empty = bool(chat) and _role(chat[-1]) == "assistant" and not answers(chat[-1])
     return list(chat[:-1] if is_empty else chat)
 
@@ -149,13 +149,13 @@ def _type(part: Mapping[str, Any]) -> str:
 
 
 def _is_certain(message: Mapping[str, Any]) -> bool:
-    """Whether a message names a known role, and says or calls something."""
+    """Whether a message has a known role, and content or a call."""
     known = message.get("role") in MESSAGE_ROLES | {"function"}
     return known and any(key in message for key in ("content", "tool_calls"))
 
 
 def _of_message(message: Mapping[str, Any]) -> list[Any] | None:
-    """A message in OpenAI's shape, with the answers of tools in turns of their own; None for an object of another kind."""
+    """A message in OpenAI's shape, with tool results in separate turns; None for an object of another kind."""
     if isinstance(message.get("role"), str):
         return _named(message)
     if isinstance(message.get("from"), str) and "value" in message:
@@ -183,7 +183,7 @@ def _named(message: Mapping[str, Any]) -> list[Any]:
     if isinstance(content, Mapping) and ("type" in content or isinstance(content.get("text"), str)):
         content = named["content"] = [content]  # one part
     if content is None and isinstance(message.get("refusal"), str):
-        named["content"] = message["refusal"]  # the model answered that it does not
+        named["content"] = message["refusal"]  # the model refused
     if not isinstance(content, list) or not any(map(_is_foreign_part, content)):
         return [named]
     return _of_parts(named, content)
@@ -199,7 +199,7 @@ def _is_foreign_part(part: Any) -> bool:
 
 
 def _of_parts(message: Mapping[str, Any], parts: Sequence[Any]) -> list[Any]:
-    """A message of Gemini's or OpenTelemetry's parts, behind the answers of tools among these."""
+    """A message of Gemini's or OpenTelemetry's parts, after the tool results among them."""
     calls, results, kept = list(message.get("tool_calls") or []), [], []
     for part in parts:
         call, result = _call_of(part), _result_of(part)
@@ -254,7 +254,7 @@ def _result(call: Any, content: Any) -> dict[str, Any]:
 
 
 def _sharegpt(message: Mapping[str, Any]) -> list[Any]:
-    """A turn of ShareGPT's; LLaMA-Factory writes a tool call as one, with the call as JSON text."""
+    """A turn of ShareGPT's; LLaMA-Factory encodes a tool call as a turn with the call as JSON text."""
     value = message["value"]
     if message["from"] != "function_call":
         return _named({"role": message["from"], "content": value})
@@ -289,14 +289,14 @@ def _langchain(message: Mapping[str, Any]) -> list[Any]:
 
 
 def _are_items(messages: Iterable[Mapping[str, Any]]) -> bool:
-    """Whether these are items of the Responses API: one at least is no message."""
+    """Whether these are items of the Responses API: at least one is not a message."""
     kinds = [_type(message) if "role" not in message else "message" for message in messages]
     are_items = all(kind in _ITEMS or kind.endswith(_ITEM_ENDINGS) for kind in kinds)
     return are_items and any(kind != "message" for kind in kinds)
 
 
 def _of_items(items: Iterable[Mapping[str, Any]]) -> list[Any]:
-    """The messages of a response's items, function calls and their answers in order; reasoning is left out."""
+    """The messages of a response's items, function calls and their results in order; reasoning is omitted."""
     chat: list[dict[str, Any]] = []
     for item in items:
         if isinstance(item.get("role"), str):

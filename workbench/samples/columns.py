@@ -1,4 +1,4 @@
-"""Which role each column has: recognised by its name, or given by the user."""
+"""Roles of columns: recognised by their names, or given by the user."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ ROLES: Mapping[str, tuple[str, ...]] = {
     "id": ("id",),
     "metadata": ("metadata",),
 }
-"""Role to the column names it is recognised by; of several present the first listed wins."""
+"""Role to the column names by which it is recognised; the first listed name has priority."""
 
 LABEL_NAMES = ROLES["reference"][:5]
 """Names under which graders find the label of a trainer that passes it without its column's name."""
@@ -87,15 +87,15 @@ _BY_CONTENT: Mapping[str, tuple[tuple[str, ...], Callable[[Sequence[Any]], bool]
         are_completions,
     ),
 }
-"""Role to names that it is recognised by where the first cells hold what it needs, and what looks at them."""
+"""Role to names that count only if the first cells have the required content, with the check for that content."""
 
 COMPLETION_NAMES = frozenset(
     name.casefold() for name in (*ROLES["completion"], *_BY_CONTENT["completion"][0])
 )
-"""Names, in lower case, under which a model's answers are known."""
+"""Known names of columns with model completions, in lower case."""
 
 _USABLE = ("messages", "instruction", "prompt", "completion")
-# An id or a group may be a column that plays another part as well.
+# A column with another role may also be the id or the group.
 _SHAREABLE = ("id", "group")
 
 
@@ -106,28 +106,28 @@ def recognise(
     source: str = "",
     peek: Peek | None = None,
 ) -> dict[str, str]:
-    """Give each role its column.
+    """Assign a column to each role.
 
-    Names match exactly first, then without regard to case; of two candidates for one role the first in
-    `ROLES` wins and the other stays metadata. Where there is a `messages` column no prompt is looked for. An
-    `instruction` stands before an `input` as Alpaca's rows have them, or alone; beside another prompt it is metadata.
+    Names match exactly first, then case-insensitively; of two candidates for one role the first in
+    `ROLES` wins and the other stays metadata. If there is a `messages` column, no prompt is looked for. An
+    `instruction` is the prompt, or precedes an `input` in it as in Alpaca's rows; with another prompt it is metadata.
 
     Args:
-        names: The columns there are.
-        columns: Role to column; overrides what would be recognised. None as the column switches a role off.
-        source: File the columns came from, for error messages.
-        peek: Gives a column's first cells; None where names have to be enough.
+        names: The available columns.
+        columns: Role to column; overrides the recognised columns. None as the column switches a role off.
+        source: File of the columns, for error messages.
+        peek: Returns a column's first cells; None to use only the names.
 
     Returns:
         Role to column, in the order of `ROLES`, only roles that have one.
 
     Raises:
         SamplesError: A mapping with an unknown role or a missing column, `messages` and `prompt` both
-            mapped, or no column that could make a thread.
+            mapped, or no column that could form a thread.
     """
     if columns is not None and not isinstance(columns, Mapping):
         raise SamplesError(
-            "columns must say which role each column plays",
+            "columns must map each role to a column",
             found=f"{columns!r:.80}",
             expected="a dict of role to column name",
             hint="columns={'completion': 'model_out'}",
@@ -140,7 +140,7 @@ def recognise(
     if peek is not None:
         _match_by_content(matched, mapping, free, peek)
     if matched["messages"] and matched["prompt"]:
-        # A prompt that the user mapped is what is meant; else the messages hold the prompt already.
+        # A prompt that the user mapped has priority; otherwise the messages contain the prompt already.
         matched["messages" if mapping.get("prompt") else "prompt"] = None
     if not mapping.get("instruction") and not _leads(matched, mapping):
         matched["instruction"] = None
@@ -153,7 +153,7 @@ def recognise(
 def _match_by_content(
     matched: dict[str, str | None], mapping: Mapping[str, str | None], free: Sequence[str], peek: Peek
 ) -> None:
-    """Give roles that lack a column one whose name may be its and whose cells are; take verdicts for no references."""
+    """Assign columns by name and content to roles that have none; verdicts are not taken as references."""
     for role, (candidates, is_fitting) in _BY_CONTENT.items():
         if role in mapping or matched[role]:
             continue
@@ -165,7 +165,7 @@ def _match_by_content(
 
 
 def verdict_column(roles: Mapping[str, str | None], peek: Peek) -> str:
-    """The column `label` that would be the reference and holds verdicts on answers; "" where there is none."""
+    """The column `label` that would be the reference but contains verdicts on completions; "" if there is none."""
     label, completion = roles.get("reference"), roles.get("completion")
     if label is None or label.casefold() != "label":
         return ""
@@ -181,9 +181,9 @@ def _leads(roles: Mapping[str, str | None], mapping: Mapping[str, str | None]) -
 
 
 def metadata_columns(names: Iterable[str], roles: Mapping[str, str]) -> tuple[str, ...]:
-    """The columns that go into a thread's metadata under their own names.
+    """The columns that go into a thread's metadata under their names.
 
-    All without a role, and the reference's too: a grade function sees the thread and nothing else.
+    All without a role, and the reference's too, because a grade function gets only the thread.
     """
     hidden = {name for role, name in roles.items() if role != "reference"} - {roles.get("reference")}
     return tuple(name for name in names if name not in hidden)
@@ -193,14 +193,14 @@ def check_names(columns: Sequence[Any], source: str = "") -> list[str]:
     """The column names as text.
 
     Raises:
-        SamplesError: Columns on several levels, or two columns that read the same.
+        SamplesError: Columns with several levels, or two columns with the same text as name.
     """
     if columns and all(isinstance(name, tuple) for name in columns):
         raise SamplesError(
             "a frame with columns on several levels cannot be read as samples",
             where=source,
             found=f"{len(columns[0])} levels of column names",
-            expected="one name a column",
+            expected="one name per column",
             hint="flatten them first: df.columns = ['_'.join(map(str, c)) for c in df.columns]",
         )
     names = [str(name) for name in columns]
@@ -220,7 +220,7 @@ def _match(candidates: Sequence[str], names: Sequence[str]) -> str | None:
     exact = next((name for name in candidates if name in names), None)
     if exact is not None:
         return exact
-    # Reversed, so that of two names that differ in case only the first one stands.
+    # Reversed, so that of two names that differ in case the first one is used.
     folded = {name.casefold(): name for name in reversed(names)}
     return next((folded[name] for name in candidates if name in folded), None)
 
@@ -249,7 +249,7 @@ def _check_mapping(mapping: Mapping[str, str | None], names: Sequence[str], sour
             f"the mapping gives both messages and {question_role}",
             where=source,
             found=f"messages={mapping['messages']!r}, {question_role}={mapping[question_role]!r}",
-            expected="one of the two: messages hold the prompt already",
+            expected="one of the two: messages contain the prompt already",
         )
 
 
@@ -263,7 +263,7 @@ def _no_usable(names: Sequence[str], source: str, peek: Peek | None) -> SamplesE
     separator = next((mark for mark in ";\t|" if len(names) == 1 and mark in names[0]), None)
     found = proposed(names, peek, roles=("prompt", "completion"), taken=()) if peek is not None else {}
     return SamplesError(
-        "no column holds a prompt, a completion or messages",
+        "no column contains a prompt, a completion or messages",
         where=source,
         found=_listing(names),
         expected="one of " + ", ".join(name for role in _USABLE for name in ROLES[role]),
@@ -274,23 +274,23 @@ def _no_usable(names: Sequence[str], source: str, peek: Peek | None) -> SamplesE
 
 
 def _way_out(found: Mapping[str, str], role: str = "completion") -> str:
-    """The next step where a role lacks its column: a proposal, or the question which column it is."""
+    """The hint if a role has no column: a proposal, or a request to map one."""
     if role in found:
-        return f"if that is what they hold, map them: {mapping_text(found)}"
-    return f"say which column holds the {role}s: columns={{{role!r}: ...}}"
+        return f"if their content matches, map them: {mapping_text(found)}"
+    return f"map the column with the {role}s: columns={{{role!r}: ...}}"
 
 
 def every_role(columns: Mapping[str, str]) -> dict[str, str | None]:
-    """Role to column for every role, None where it has none: so that a part of the data takes no other column for it."""
+    """Every role to its column or None, so that a part of the data does not recognise another column for it."""
     return {role: columns.get(role) for role in ROLES}
 
 
 def require_completion(
     names: Sequence[str], roles: Mapping[str, str], source: str, peek: Peek | None = None
 ) -> None:
-    """Refuse to grade samples that have no completion.
+    """Require samples to have completions.
 
-    Every grader would score empty text, and a column of zeros would look like a result.
+    Otherwise every grader would score empty text, and a column of zeros would look like a result.
 
     Raises:
         SamplesError: Neither messages nor a completion column was recognised or mapped.
@@ -308,14 +308,14 @@ def require_completion(
 
 
 def no_answers(rows: int, names: Sequence[str], roles: Mapping[str, str], source: str) -> SamplesError:
-    """The error for samples of which not one has an answer: prompts alone."""
+    """The error for samples without any completion: prompts alone."""
     held = next(roles[role] for role in ("completion", "messages") if role in roles)
     return SamplesError(
-        "no row has an answer of the assistant's, which is what graders score",
+        "no row has a completion by the assistant, which is what graders score",
         where=source,
         found=f"{rows:,} rows whose column {held!r} ends without one; {_listing(names)}",
         expected="a last turn of the assistant's (roles assistant, ai, model, gpt, bot, chatbot), or a column of completions",
-        hint="have a model answer the prompts first, or say which column holds the completions: columns={'completion': ...}",
+        hint="generate completions for the prompts first, or map the column with the completions: columns={'completion': ...}",
     )
 
 

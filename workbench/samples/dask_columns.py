@@ -1,4 +1,4 @@
-"""The columns of a Dask DataFrame: computed a partition at a time, on whatever scheduler is configured."""
+"""Columns of a Dask DataFrame: computed a partition at a time, on the configured scheduler."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from workbench.samples.frame_columns import FLOATS, FrameColumns, Rows, Unreadab
 __all__ = ["DaskColumns", "is_dask_frame"]
 
 _KEPT, _KEPT_BYTES = 2, 64 * 1024 * 1024
-"""Partitions that are kept: the one that is being graded, and one that is looked at; more where they are small."""
+"""Cached partitions: the one being graded and the one being displayed; more if they are small."""
 
 
 def is_dask_frame(data: Any) -> bool:
@@ -35,8 +35,8 @@ class DaskColumns:
         frame: A Dask DataFrame; an index with a name is a column.
 
     Attributes:
-        dask: It.
-        bounds: The first row of each partition, and the number of rows behind the last, (p + 1,).
+        dask: The Dask DataFrame.
+        bounds: The first row of each partition, and the total number of rows, (p + 1,).
 
     Raises:
         SamplesError: The partitions cannot be computed.
@@ -51,22 +51,22 @@ class DaskColumns:
         self._parts = self.dask.to_delayed()
         try:
             lengths = self._lengths()
-        except Exception as error:  # whatever a user's own graph raises
+        except Exception as error:  # any exception of the user's graph
             raise SamplesError(
                 "the Dask DataFrame cannot be computed", found=one_line(f"{type(error).__name__}: {error}")[:300],
                 expected="a DataFrame whose partitions can be computed", hint="[len(part) for part in frame.partitions] shows at which partition",
             ) from error  # fmt: skip
         self.bounds = np.concatenate([[0], np.cumsum(np.asarray(lengths, np.intp))]).astype(np.intp)
         self._pieces: OrderedDict[int, tuple[FrameColumns, int]] = OrderedDict()
-        self._lock = threading.RLock()  # a run, and whoever looks at rows meanwhile
+        self._lock = threading.RLock()  # a run and concurrent readers of rows
 
     def _lengths(self) -> Sequence[int]:
-        """Rows of each partition; of one column where that is enough to tell."""
+        """Rows of each partition; computed from one column if that is sufficient."""
         import dask.base
         from dask.delayed import delayed
 
         first = self.dask[[self.dask.columns[0]]] if len(self.dask.columns) else self.dask
-        # Dask reads small pieces of Parquet together where few columns are asked for: these would be other partitions.
+        # Dask merges small pieces of Parquet if few columns are requested: the partitions would differ.
         with dask.config.set({"dataframe.parquet.minimum-partition-size": 1}):
             lengths: Sequence[int] = first.map_partitions(len, meta=(None, np.int64)).compute()
         if len(lengths) == len(self._parts):
@@ -81,7 +81,7 @@ class DaskColumns:
 
     @property
     def names(self) -> Sequence[Any]:
-        """See `ColumnData.names`."""
+        """Names of the columns, not converted to text."""
         return list(self.dask.columns)
 
     def __len__(self) -> int:
@@ -101,23 +101,23 @@ class DaskColumns:
         """A partition, and the bytes it takes."""
         try:
             found = self._parts[partition].compute()
-        except Exception as error:  # whatever a user's own graph raises
+        except Exception as error:  # any exception of the user's graph
             raise self._unreadable(partition, error) from error
         if len(found) != self.bounds[partition + 1] - self.bounds[partition]:
-            raise self._unreadable(partition, f"{len(found):,} rows, where there were others before")
+            raise self._unreadable(partition, f"{len(found):,} rows, a different number than before")
         return FrameColumns(found.reset_index(drop=True)), int(found.memory_usage(deep=True).sum())
 
     def _unreadable(self, partition: int, error: BaseException | str) -> UnreadableRowsError:
         found = error if isinstance(error, str) else f"{type(error).__name__}: {error}"
         unreadable = UnreadableRowsError(
             "a partition of the Dask DataFrame cannot be computed", where=f"partition {partition}",
-            found=one_line(found)[:300], expected="the rows as they were", hint="frame.persist() keeps partitions that are not computed alike each time",
+            found=one_line(found)[:300], expected="unchanged rows", hint="frame.persist() fixes partitions that are computed differently each time",
         )  # fmt: skip
         unreadable.rows = range(int(self.bounds[partition]), int(self.bounds[partition + 1]))
         return unreadable
 
     def _places(self, rows: Rows | slice | None) -> Iterator[tuple[int, Rows | slice]]:
-        """The partitions of some rows, in the rows' order, and the rows' places in each."""
+        """The partitions of some rows, in the rows' order, and the rows' indices in each."""
         if rows is None or isinstance(rows, slice):
             whole = range(len(self))[rows or slice(None)]
             if whole.step == 1:
@@ -137,7 +137,7 @@ class DaskColumns:
                 yield partition, slice(int(max(start, first) - first), int(min(stop, last) - first))
 
     def _ordered(self, rows: Rows | slice | None) -> tuple[Rows | slice | None, Rows | None]:
-        """Rows in the partitions' order, so that each is computed once, and from there to the order that was asked for."""
+        """Rows in partition order, so that each partition is computed once, and the indices that restore the requested order."""
         if not isinstance(rows, np.ndarray) or len(rows) < 2 or (np.diff(rows) >= 0).all():
             return rows, None
         order = np.argsort(rows, kind="stable")
@@ -146,7 +146,7 @@ class DaskColumns:
         return rows[order], back
 
     def series(self, column: str, rows: Rows | slice | None) -> pd.Series[Any]:
-        """See `ColumnData.series`."""
+        """A column of `frame`, (m,)."""
         ordered, back = self._ordered(rows)
         pieces = [self._piece(partition).series(column, own) for partition, own in self._places(ordered)]
         series = pd.concat(pieces) if pieces else self._kinds.series(column, None)
@@ -155,7 +155,7 @@ class DaskColumns:
         return series.set_axis(np.arange(len(series)) if numbers is None else numbers)
 
     def cells(self, column: str, rows: Rows | slice | None) -> list[Any]:
-        """See `ColumnData.cells`."""
+        """The cells of some rows, (m,)."""
         ordered, back = self._ordered(rows)
         found = [
             cell
@@ -165,7 +165,7 @@ class DaskColumns:
         return found if back is None else [found[place] for place in back.tolist()]
 
     def is_text(self, column: str) -> bool:
-        """See `ColumnData.is_text`: by the kind that Dask has for the column."""
+        """Whether a column is text, by Dask's type."""
         return pd.api.types.is_string_dtype(self._dtype(column)) and self._dtype(column) is not np.dtype(
             object
         )
@@ -174,7 +174,7 @@ class DaskColumns:
         return self._kinds.series(column, None).dtype
 
     def text(self, column: str, rows: Rows | slice | None) -> pa.ChunkedArray:
-        """See `ColumnData.text`."""
+        """The cells of some rows as Arrow's large strings, (m,)."""
         ordered, back = self._ordered(rows)
         chunks = [
             chunk
@@ -185,7 +185,7 @@ class DaskColumns:
         return found if back is None else found.take(pa.array(back))
 
     def codes(self, column: str) -> NDArray[np.intp]:
-        """See `ColumnData.codes`."""
+        """An integer for each different text of a text column, (n,); -1 for a missing cell."""
         pieces = (
             (int(first), self._piece(partition).text(column, None).combine_chunks())
             for partition, first in enumerate(self.bounds[:-1])
@@ -193,22 +193,22 @@ class DaskColumns:
         return codes_of_pieces(pieces, len(self))
 
     def is_number(self, column: str) -> bool:
-        """See `ColumnData.is_number`."""
+        """Whether a column contains only numbers or truth values of numpy's types."""
         return getattr(self._dtype(column), "kind", "O") in "iufb"
 
     def floats(self, column: str) -> Iterator[NDArray[Any]]:
-        """See `ColumnData.floats`."""
+        """A numpy float column in pieces, NaN for a missing cell."""
         if self._dtype(column) not in FLOATS:
             return
         for partition, own in self._places(None):
             yield self._piece(partition).series(column, own).to_numpy()
 
     def are_days(self, column: str) -> bool:
-        """See `ColumnData.are_days`: of columns that Dask knows to hold times."""
+        """Whether a column contains times without a time of day, for columns with Dask's type for times."""
         if getattr(self._dtype(column), "kind", "O") != "M":
             return False
         return all(self._piece(partition).are_days(column) for partition, _ in self._places(None))
 
     def frame(self, rows: Rows | slice | None) -> pd.DataFrame:
-        """See `ColumnData.frame`."""
+        """All columns of some rows, as a copy."""
         return pd.DataFrame({name: self.series(str(name), rows) for name in self.names})

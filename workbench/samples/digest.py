@@ -1,4 +1,4 @@
-"""Digests of conversations: so that a label given to one text is not taken for another text's."""
+"""Digests of conversations: so that a label given to one text is not applied to another text."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from workbench.thread import StringThread
 __all__ = ["digest_of", "digests_of", "share_texts"]
 
 _DIGITS = 16
-"""64 bits: of a million texts no two are alike but for one case in tens of millions."""
+"""64 bits: the probability of a collision among a million texts is one in tens of millions."""
 
 
 def digest_of(thread: StringThread) -> str:
-    """A conversation's turns and tool calls as 16 hexadecimal digits; the metadata and tools on offer do not count.
+    """A conversation's turns and tool calls as 16 hexadecimal digits; the metadata and available tools do not count.
 
-    Empty keys of tool calls are left out: Parquet gives every call the keys of all calls.
+    Empty keys of tool calls are omitted, because Parquet gives every call the keys of all calls.
 
     Raises:
-        SamplesError: A tool call holds what is no data: an object of another kind, or a list that holds itself.
+        SamplesError: A tool call contains an object that is not plain data, or a list that contains itself.
 
     Example:
         >>> one, two = (StringThread([("user", "2+2?")], metadata) for metadata in ({"good": True}, None))
@@ -38,21 +38,21 @@ def digest_of(thread: StringThread) -> str:
 
 
 def digests_of(samples: Samples, rows: Sequence[int]) -> list[str]:
-    """The digests of some rows; of one that cannot be read that of an empty conversation.
+    """The digests of some rows; an unreadable row has the digest of an empty conversation.
 
     Raises:
-        IndexError: A row that is not there.
+        IndexError: A row is out of range.
     """
     return [digest_of(thread) for thread in samples.take(rows).threads]
 
 
 def share_texts(first: Samples, second: Samples) -> bool:
-    """Whether both are views of one dataset, so that an id has one text in them. No row is read; False proves nothing."""
-    return first._table is second._table and first._rewrite is second._rewrite  # noqa: SLF001 (another object of this package)
+    """Whether both are views of one dataset, so that an id has the same text in both. Reads no row; False is inconclusive."""
+    return first._table is second._table and first._rewrite is second._rewrite  # noqa: SLF001 (an object of this package)
 
 
 def _calls_as_json(calls: dict[int, Any] | None) -> dict[int, Any] | None:
-    """Tool calls by turn, as data that JSON has."""
+    """Tool calls by turn, as JSON data."""
     if calls is None:
         return None
     try:
@@ -62,15 +62,15 @@ def _calls_as_json(calls: dict[int, Any] | None) -> dict[int, Any] | None:
             "a tool call cannot be read",
             found=str(error),
             expected="text, numbers, lists or dicts",
-            hint="give its arguments as plain data or as JSON text",
+            hint="pass its arguments as plain data or as JSON text",
         ) from None
 
 
 def _without_gaps(value: Any) -> Any:
-    """Plain data without the keys that hold nothing."""
+    """Plain data without empty keys."""
     if isinstance(value, dict):
         return {key: _without_gaps(item) for key, item in value.items() if item is not None}
     if isinstance(value, list):
         return [_without_gaps(item) for item in value]
-    # Marked, so that bytes are not taken for a text of the same digits.
+    # Marked, to distinguish bytes from a text of the same digits.
     return ["bytes", value.hex()] if isinstance(value, bytes) else value

@@ -22,7 +22,7 @@ from workbench.samples.plain import NotPlainError, plain
 __all__ = ["MAX_TEXT", "as_html", "as_line", "as_markdown"]
 
 MAX_TEXT = 200
-"""Characters of a cell shown: enough to recognise a row, few enough for a notebook page."""
+"""Maximum characters of a cell: enough to recognise a row, few enough for a notebook page."""
 
 _MAX_COLUMNS = 14
 
@@ -41,7 +41,7 @@ def as_html(line: str, columns: Mapping[str, Sequence[Any]], *, total: int) -> s
     Args:
         line: The one-line form, for the caption.
         columns: Heading to cells.
-        total: Rows there are in all.
+        total: Total number of rows.
     """
     names = list(columns)[:_MAX_COLUMNS]
     rows = _rows(columns, names)
@@ -55,7 +55,7 @@ def as_html(line: str, columns: Mapping[str, Sequence[Any]], *, total: int) -> s
 
 
 def as_markdown(line: str, columns: Mapping[str, Sequence[Any]], *, total: int) -> str:
-    """The same as Markdown."""
+    """The table as Markdown."""
     names = list(columns)[:_MAX_COLUMNS]
     rows = _rows(columns, names)
     table = markdown_table(names, rows, numbers=_numbers(columns, names), limit=MAX_TEXT)
@@ -70,7 +70,7 @@ def _rows(columns: Mapping[str, Sequence[Any]], names: Sequence[str]) -> list[li
 
 
 def _numbers(columns: Mapping[str, Sequence[Any]], names: Sequence[str]) -> set[int]:
-    """Places of the columns whose cells are numbers, which stand on the right."""
+    """Indices of the numeric columns, which are aligned to the right."""
     return {at for at, name in enumerate(names) if len(columns[name]) and all(map(_is_number, columns[name]))}
 
 
@@ -79,7 +79,7 @@ def _is_number(value: Any) -> bool:
 
 
 def _rest(hidden_rows: int) -> str:
-    """How many rows are not shown; "" for none."""
+    """The number of rows not shown; "" for none."""
     return counted(hidden_rows, "more row") if hidden_rows else ""
 
 

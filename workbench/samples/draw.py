@@ -1,4 +1,4 @@
-"""Which rows a seeded draw takes: evenly, or a fair share of every stratum."""
+"""Seeded random selection of rows: uniform, or stratified with proportional shares."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ _Ints = NDArray[np.intp]
 
 
 def draw_rows(size: int, n: int, *, seed: int | None, groups: _Ints | None = None) -> _Ints:
-    """Rows drawn without repeats, in ascending order.
+    """Rows drawn without replacement, in ascending order.
 
     Args:
         size: Rows to draw from.
-        n: Rows wanted; all of them where n is larger.
-        seed: Same seed, same rows; None draws afresh each time.
-        groups: Stratum of each row (size,), numbered from 0; None for a plain draw.
+        n: Number of rows to draw; all if n is larger.
+        seed: Same seed, same rows; None draws differently each time.
+        groups: Stratum of each row (size,), numbered from 0; None for a uniform draw.
     """
     n = min(n, size)
-    # One key a row, then the n smallest: a larger draw of the same seed contains the smaller one.
+    # One key per row, then the n smallest: a larger draw of the same seed contains the smaller one.
     keys = np.random.default_rng(seed).random(size)
     if groups is None:
         return _smallest(keys, n)
@@ -33,7 +33,7 @@ def draw_rows(size: int, n: int, *, seed: int | None, groups: _Ints | None = Non
 
 
 def _smallest(keys: NDArray[np.float64], n: int) -> _Ints:
-    """Places of the n smallest keys, ascending; of equal keys the earlier ones."""
+    """Indices of the n smallest keys, ascending; of equal keys the earlier ones."""
     if not 0 < n < len(keys):
         return np.arange(n, dtype=np.intp)
     largest = np.partition(keys, n - 1)[n - 1]  # without sorting all of them
@@ -42,14 +42,14 @@ def _smallest(keys: NDArray[np.float64], n: int) -> _Ints:
 
 
 def shares(sizes: Sequence[int] | _Ints, n: int) -> _Ints:
-    """How many of `n` rows each stratum gets.
+    """Allocate `n` rows to strata.
 
-    In proportion to its size, by largest remainder; at least one each where n is at least the number of
+    In proportion to their sizes, by largest remainder; at least one each if n is at least the number of
     strata, else one each for the largest (the earlier of two equal ones). The sum is n.
 
     Args:
         sizes: Rows in each stratum, all at least 1 (k,).
-        n: Rows to share out, at most the sum of `sizes`.
+        n: Rows to allocate, at most the sum of `sizes`.
     """
     sizes = np.asarray(sizes, dtype=np.intp)
     result = np.zeros(len(sizes), dtype=np.intp)
@@ -69,7 +69,7 @@ def strata(keys: Sequence[Hashable]) -> _Ints:
 
 
 def _below_one(sizes: _Ints, n: int) -> NDArray[np.bool_]:
-    """Strata whose fair share is below one row; giving them one makes the others' shares smaller, so again."""
+    """Strata with a fair share below one row; giving them one row reduces the others' shares, so this repeats."""
     is_small = np.zeros(len(sizes), dtype=bool)
     while not is_small.all():
         is_large = ~is_small

@@ -1,4 +1,4 @@
-"""The rows of a dataset as bytes for the sandbox: whole columns, a range of rows at a time."""
+"""Encodes the rows of a dataset as bytes for the sandbox: whole columns, a range of rows at a time."""
 
 from __future__ import annotations
 
@@ -32,20 +32,20 @@ from workbench.thread import StringThread
 __all__ = ["KEPT_BYTES", "KEPT_ROWS", "Encoder"]
 
 KEPT_ROWS = 160_000
-"""Rows up to which the bytes are kept between runs: as many as warm workers hold decoded, 1.6 kB each, so 256 MB in all."""
+"""Maximum rows whose bytes are cached between runs: as many as warm workers decode, 1.6 kB each, so 256 MB in total."""
 KEPT_BYTES = 256 * 1024 * 1024
-"""Bytes up to which they are kept."""
+"""Maximum cached bytes."""
 
 Change = Callable[[StringThread], StringThread]
 
 
 class Encoder:
-    """Encodes the rows of a view, and knows which of them cannot be read.
+    """Encodes the rows of a view, and records which of them cannot be read.
 
     Args:
         table: The dataset.
         rows: Rows of the view (n,), None for all.
-        change: What every thread is changed by, such as an extractor's choice of text.
+        change: Applied to every thread, for example an extractor's choice of text.
     """
 
     def __init__(self, table: Table, rows: Rows | None, change: Change | None = None) -> None:
@@ -58,17 +58,17 @@ class Encoder:
         self._packed: dict[bool, Packed | Stream] = {}
 
     def packed(self, *, extras: bool = False) -> Packed | Stream:
-        """The rows for the sandbox: encoded once and kept, where they are few enough; else encoded as they are sent.
+        """The rows for the sandbox: encoded once and cached if few enough; else encoded while they are sent.
 
         Args:
-            extras: With the reference, its key in the metadata, and the id.
+            extras: Include the reference, its key in the metadata, and the id.
         """
         if extras not in self._packed:
             self._packed[extras] = self._pack(extras)
         return self._packed[extras]
 
     def stream(self, *, extras: bool = False) -> Stream:
-        """The rows for the sandbox, encoded as they are sent.
+        """The rows for the sandbox, encoded while they are sent.
 
         Args:
             extras: As in `packed`.
@@ -82,26 +82,26 @@ class Encoder:
         return stream if kept is None else kept
 
     def faults(self, need: str = "") -> dict[int, Fault]:
-        """Row of the view to why it cannot be read, ascending; `need` as in `faults_at`."""
+        """View row to why it cannot be read, ascending; `need` as in `faults_at`."""
         faults: dict[int, Fault] = {}
         for start in range(0, self._count, BATCH_ROWS):
             faults |= self.faults_at(start, min(start + BATCH_ROWS, self._count), need)
         return faults
 
     def known_faults(self, need: str = "") -> dict[int, Fault]:
-        """`faults` of the rows that have been encoded: nothing is read for it."""
+        """`faults` of the rows encoded so far: no row is read."""
         return dict(sorted({**self._lacking(need), **self._faults}.items()))
 
     def faults_at(self, start: int, stop: int, need: str = "") -> dict[int, Fault]:
-        """Row of the view to why it cannot be read, ascending, of the rows from `start` up to `stop`.
+        """View row to why it cannot be read, ascending, of the rows from `start` up to `stop`.
 
-        Rows that no run has sent are read for it, unless the kinds of their columns say that they can be.
+        Rows that no run has sent are read for it, unless the types of their columns guarantee that they are readable.
 
         Args:
             start: First row.
             stop: One past the last.
-            need: What a row without is at fault, too: "completion" (its last turn is the assistant's), "turn" (one after the
-                last user turn is), "" for nothing.
+            need: What a readable row must also have: "completion" (its last turn is the assistant's), "turn" (a turn after
+                the last user turn is the assistant's), "" for nothing.
         """
         if not self._seen[start:stop].all():
             if self._change is None and self._table.reads_without_looking:
@@ -119,13 +119,13 @@ class Encoder:
         return {start + at: fault for at, fault in sorted(faults.items())}
 
     def _lacking(self, need: str) -> dict[int, Fault]:
-        """The rows that have been encoded and lack what is needed."""
+        """The encoded rows that lack the required part."""
         if need == "turn":
             return {row: self._unanswered[row] for row in self._silent}
         return self._unanswered if need else {}
 
     def _note_answers(self, start: int, turns: Sequence[Sequence[Sequence[str]]]) -> None:
-        """Remember which of some rows have no answer, and which of these nothing of the assistant's after the last user turn."""
+        """Record which of some rows have no completion, and which have no assistant turn after the last user turn."""
         for row, conversation in enumerate(turns, start):
             if (fault := no_answer(conversation)) is not None:
                 self._unanswered[row] = fault
@@ -133,19 +133,19 @@ class Encoder:
                     self._silent.add(row)
 
     def digest(self) -> str:
-        """SHA-256 of turns, tools and metadata, 64 hexadecimal digits: the same for the same columns held in the same way."""
+        """SHA-256 of turns, tools and metadata, 64 hexadecimal digits: the same for columns of the same content and type."""
         digest = hashlib.sha256()
         for start in range(0, self._count, BATCH_ROWS):
             digest.update(self.encode(start, min(start + BATCH_ROWS, self._count)))
         return digest.hexdigest()
 
     def encode(self, start: int, stop: int, *, extras: bool = False) -> bytes:
-        """The rows from `start` up to `stop` as `row_columns.dumped` writes them.
+        """The rows from `start` up to `stop` as encoded by `row_columns.dumped`.
 
         Args:
             start: First row.
             stop: One past the last.
-            extras: With the reference, its key in the metadata, and the id.
+            extras: Include the reference, its key in the metadata, and the id.
         """
         rows = slice(start, stop) if self._rows is None else self._rows[start:stop]
         faults: dict[int, Fault] = {}
@@ -168,7 +168,7 @@ class Encoder:
         if self._table.text_turns is None:
             self._note_answers(start, turns)
         else:
-            # A column of text as `_text_of` makes it: bytes, offsets, places of missing cells.
+            # A column of text as returned by `_text_of`: bytes, offsets, indices of missing cells.
             is_there = bool(turns) and turns[-1][0] == "assistant"
             missing = [start + at for at in (turns[-1][1][2] if is_there else range(count))]
             self._unanswered.update(dict.fromkeys(missing, self._table.no_answer))
@@ -185,7 +185,7 @@ class Encoder:
     def _encoded_by_row(
         self, rows: slice | Rows, start: int, faults: dict[int, Fault], *, extras: bool
     ) -> bytes:
-        """By the threads of the rows, for changed ones, and for a file of which a part can no longer be read."""
+        """From the threads of the rows, for changed threads, and for a file of which a part can no longer be read."""
         built, references = self._table.read(rows, references=extras)
         self._note_answers(start, [wire[0] for wire in built.wires])
         if self._change is not None:
@@ -243,7 +243,7 @@ class Encoder:
 
 
 def _text_of(column: pa.ChunkedArray) -> Any:
-    """Some rows of an Arrow column of text as `row_columns.text_column` takes them; nothing of them is decoded."""
+    """Some rows of an Arrow text column in the form of `row_columns.text_column`, without decoding."""
     array = pa.concat_arrays(column.chunks) if column.num_chunks != 1 else column.chunk(0)
     _, places, data = array.buffers()
     offsets = _offsets(array, places)

@@ -1,8 +1,8 @@
-"""What an API wraps round a completion or a prompt: the messages inside, or why there are none.
+"""API objects that wrap a completion or a prompt: extracts their messages, or explains why there are none.
 
-OpenAI's batch output has one object a request, `{"custom_id", "response": {"status_code", "body": {...}}}`; the body is
+OpenAI's batch output has one object per request, `{"custom_id", "response": {"status_code", "body": {...}}}`; the body is
 a chat completion (`choices`) or a response (`output`). Anthropic's has `{"type": "succeeded", "message": {...}}`, Gemini's
-answers have `candidates`, Bedrock's `output.message`. A request has `messages`, `contents` or `input`. Sources: OpenAI's API
+responses have `candidates`, Bedrock's `output.message`. A request has `messages`, `contents` or `input`. Sources: OpenAI's API
 reference, "Batch", "Chat Completions" and "Responses"; Anthropic's "Message Batches"; Google's "GenerateContentResponse".
 """
 
@@ -29,34 +29,34 @@ __all__ = [
 _BATCH_COLUMNS = frozenset({"custom_id", "response"})
 _RESULT_COLUMNS = frozenset({"custom_id", "result"})
 _SAID = frozenset({"generated_text", "output", "response", "text"})
-"""Names of a text that what is told of it may stand beside."""
+"""Names of a text that may be accompanied by metadata about it."""
 _ANSWERS = frozenset({"completion", "generated_text", "response"})
-"""Names that a model's answer has and a part of a structured one does not."""
+"""Names that a model response has and a part of a structured completion does not."""
 _ABOUT = frozenset({
     "annotations", "citations", "confidence_scores", "cost", "created", "duration", "finish_reason", "generator", "id",
     "index", "latency", "logprobs", "meta", "metadata", "model", "model_id", "model_name", "overall_score", "scores",
     "seed", "stop_reason", "temperature", "time", "timestamp", "token_ids", "tokens", "usage",
 })  # fmt: skip
-"""What tools tell of an answer beside it."""
+"""Metadata that tools add to a completion."""
 
 
 class EnvelopeError(ValueError):
-    """An envelope without a completion; the message says what it holds instead."""
+    """An envelope without a completion; the message describes its content instead."""
 
 
 def batch_roles(names: Sequence[str]) -> dict[str, str]:
-    """Roles of OpenAI's and Anthropic's batch output: a row is called by the name its author gave the request."""
+    """Roles of OpenAI's and Anthropic's batch output: the row's id is the name its author gave the request."""
     return {"id": "custom_id"} if set(names) >= _BATCH_COLUMNS or set(names) >= _RESULT_COLUMNS else {}
 
 
 def message_in(value: Mapping[str, Any]) -> list[Any] | None:
-    """The messages inside an object; None where it is no envelope at all, but data of somebody's own.
+    """The messages inside an object; None if it is not an envelope but arbitrary data.
 
     Args:
         value: A cell that is an object, such as batch output's `response`, its `body`, or a chat completion.
 
     Raises:
-        EnvelopeError: An envelope of a request that failed, or one that holds no message.
+        EnvelopeError: An envelope of a failed request, or one without a message.
     """
     if (message := chat_of(value)) is not None:
         return message
@@ -69,13 +69,13 @@ def message_in(value: Mapping[str, Any]) -> list[Any] | None:
     messages = next(iter(_answers(body)), None)
     if not messages:
         raise EnvelopeError(
-            f"an answer without a message (keys {', '.join(map(str, list(body)[:10]))}){_reason(body)}"
+            f"a response without a message (keys {', '.join(map(str, list(body)[:10]))}){_reason(body)}"
         )
     return messages
 
 
 def choices_in(value: Any) -> list[Any]:
-    """What an API answered a request that asked for several answers: an envelope for each; none where there are fewer than two."""
+    """An API's response to a request for several completions: an envelope for each; none if there are fewer than two."""
     body = _body(value) if isinstance(value, Mapping) else None
     if body is None:
         return []
@@ -88,7 +88,7 @@ def choices_in(value: Any) -> list[Any]:
 
 
 def request_in(value: Mapping[str, Any]) -> list[Any] | None:
-    """The messages that an API was asked with; None where the object is no request."""
+    """The messages of an API request; None if the object is not a request."""
     body = value.get("body") if isinstance(value.get("body"), Mapping) else value
     assert isinstance(body, Mapping)
     name = next((key for key in ("messages", "contents", "input") if isinstance(body.get(key), list)), "")
@@ -107,15 +107,15 @@ def request_in(value: Mapping[str, Any]) -> list[Any] | None:
 
 
 def text_in(value: Mapping[str, Any], names: Sequence[str], *, listed: bool = False) -> str | None:
-    """The text in an object round one text: it stands under one of some names, and there is nothing beside it but what is told of it.
+    """The text of an object with one text: under one of some names, accompanied only by metadata about it.
 
-    None where the object is somebody's own, such as an answer in JSON.
+    None for arbitrary data, such as a completion in JSON format.
 
     Args:
         value: The object.
-        names: Under which the text may stand.
-        listed: Whether it is one of a list of answers: then anything may stand beside a text under a name that only a model's
-            answer has.
+        names: Possible names of the text.
+        listed: Whether it is an element of a list of completions: then a text whose name only a model response has
+            may be accompanied by anything.
     """
     found = [key for key in value if key in names and isinstance(value[key], str)]
     if len(found) != 1:
@@ -126,7 +126,7 @@ def text_in(value: Mapping[str, Any], names: Sequence[str], *, listed: bool = Fa
 
 
 def unpacked(cell: Any) -> Any:
-    """A cell of batch output that CSV holds as JSON text, as what it says; any other as it is."""
+    """The value of a batch output cell that CSV stores as JSON text; any other cell unchanged."""
     if not isinstance(cell, str) or not cell.lstrip().startswith(("{", "null")):
         return cell
     try:
@@ -136,14 +136,14 @@ def unpacked(cell: Any) -> Any:
 
 
 def failed_request(response: Any, error: Any) -> str:
-    """Why a request of a batch has no response; "" where it has one, or nothing is said."""
+    """Why a request of a batch has no response; "" if it has one, or no error is recorded."""
     if not is_missing(response) or not isinstance(error, Mapping):
         return ""
     return f"a request without a response{_reason({'error': error})}"
 
 
 def _body(value: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """What an API answered; None where no API wrote it: a list of `choices` alone may be a question with choices."""
+    """An API's response; None if it is not from an API: a list of `choices` alone may be a multiple-choice prompt."""
     if {"body", "status_code"} <= set(value):
         body = value.get("body")
         return body if isinstance(body, Mapping) else value
@@ -160,10 +160,10 @@ _RESULT_KEYS = 2
 
 
 def _answers(body: Mapping[str, Any]) -> list[list[Any]]:
-    """The messages in an API's answer, by each of its shapes that there is."""
+    """The messages in an API's response, by each of its known shapes."""
     output = body.get("output")
     inner = output.get("message") if isinstance(output, Mapping) else None
-    # A Responses object and a chat message both say what they are; anything else with these keys is somebody's own.
+    # A Responses object and a chat message both name their type; anything else with these keys is arbitrary data.
     items = output if body.get("object") == "response" or "choices" not in body else None
     found = [
         _of_choices(body.get("choices")),

@@ -1,4 +1,4 @@
-"""The columns of a dataset: read from a frame here, and some rows at a time from Parquet in `parquet_columns`."""
+"""Columns of a dataset: read from a frame here, and lazily from Parquet in `parquet_columns`."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ __all__ = [
 Rows = NDArray[np.intp]
 
 FLOATS = {np.dtype(np.float32): 2**24, np.dtype(np.float64): 2**53}
-"""Below what each kind of float holds every whole number."""
+"""Bound below which each float type represents every whole number."""
 
 
 _FIRST = 100
-"""Cells of a column of objects that are looked at for a time."""
+"""Cells of an object column checked at a time."""
 
 
 class UnreadableRowsError(SamplesError):
@@ -51,16 +51,16 @@ class UnreadableRowsError(SamplesError):
 class ColumnData(Protocol):
     """Columns of n rows each. Rows are positions (m,), a slice, or None for all.
 
-    What reads rows raises `UnreadableRowsError` where a file was changed or damaged since it was opened.
+    Methods that read rows raise `UnreadableRowsError` if a file was changed or damaged since it was opened.
     """
 
     @property
     def names(self) -> Sequence[Any]:
-        """Names of the columns, as they are."""
+        """Names of the columns, not converted to text."""
 
     @property
     def is_lazy(self) -> bool:
-        """Whether the rows are read as they are asked for, so that asking for all of a column takes its time."""
+        """Whether the rows are read on demand, so that reading all of a column takes time."""
 
     def __len__(self) -> int: ...
 
@@ -71,22 +71,22 @@ class ColumnData(Protocol):
         """The cells of some rows, (m,)."""
 
     def is_text(self, column: str) -> bool:
-        """Whether a column is text as Arrow holds it, so that `text` gives it."""
+        """Whether a column is Arrow text, so that `text` returns it."""
 
     def text(self, column: str, rows: Rows | slice | None) -> pa.ChunkedArray:
         """The cells of some rows as Arrow's large strings, (m,)."""
 
     def codes(self, column: str) -> NDArray[np.intp]:
-        """A number for each different text of a column of text, (n,); -1 for a missing cell."""
+        """An integer for each different text of a text column, (n,); -1 for a missing cell."""
 
     def is_number(self, column: str) -> bool:
-        """Whether a column holds numbers or truth values, of numpy's kinds, and nothing else."""
+        """Whether a column contains only numbers or truth values of numpy's types."""
 
     def floats(self, column: str) -> Iterator[NDArray[Any]]:
-        """A column of numpy's floats in pieces, NaN where a cell is missing; nothing of a column of another kind."""
+        """A numpy float column in pieces, NaN for a missing cell; no pieces for a column of another type."""
 
     def are_days(self, column: str) -> bool:
-        """Whether a column holds times of which none has a time of day: days, then."""
+        """Whether a column contains times without a time of day, that is days."""
 
     def frame(self, rows: Rows | slice | None) -> pd.DataFrame:
         """All columns of some rows, as a copy."""
@@ -96,11 +96,11 @@ class FrameColumns:
     """The columns of a frame.
 
     Args:
-        data: The frame, which is copied; an index that says something becomes columns.
-        source: Where it comes from, for errors.
+        data: The frame, which is copied; a meaningful index becomes columns.
+        source: Origin of the data, for errors.
 
     Raises:
-        SamplesError: A level of the index has the name of a column that holds something else.
+        SamplesError: A level of the index has the name of a column with other values.
     """
 
     is_lazy = False
@@ -112,7 +112,7 @@ class FrameColumns:
 
     @property
     def names(self) -> Sequence[Any]:
-        """See `ColumnData.names`."""
+        """Names of the columns, not converted to text."""
         return list(self._frame.columns)
 
     def __len__(self) -> int:
@@ -122,21 +122,21 @@ class FrameColumns:
         return self._frame.iloc[:, self._position[column]]
 
     def series(self, column: str, rows: Rows | slice | None) -> pd.Series[Any]:
-        """See `ColumnData.series`."""
+        """A column of `frame`, (m,)."""
         series = self._series(column)
         return series.copy() if rows is None else series.iloc[rows].copy()
 
     def cells(self, column: str, rows: Rows | slice | None) -> list[Any]:
-        """See `ColumnData.cells`."""
+        """The cells of some rows, (m,)."""
         series = self._series(column)
         return list((series if rows is None else series.iloc[rows]).tolist())
 
     def is_text(self, column: str) -> bool:
-        """See `ColumnData.is_text`."""
+        """Whether a column is Arrow text, so that `text` returns it."""
         return self._text(column) is not None
 
     def text(self, column: str, rows: Rows | slice | None) -> pa.ChunkedArray:
-        """See `ColumnData.text`; nothing is copied where rows are a slice."""
+        """The cells of some rows as Arrow's large strings, (m,); nothing is copied if rows are a slice."""
         text = self._text(column)
         assert text is not None
         if rows is None:
@@ -149,21 +149,21 @@ class FrameColumns:
         return self._texts[column]
 
     def codes(self, column: str) -> NDArray[np.intp]:
-        """See `ColumnData.codes`."""
+        """An integer for each different text of a text column, (n,); -1 for a missing cell."""
         return codes_of_texts(self.text(column, None))
 
     def is_number(self, column: str) -> bool:
-        """See `ColumnData.is_number`."""
+        """Whether a column contains only numbers or truth values of numpy's types."""
         return self._series(column).dtype.kind in "iufb"
 
     def floats(self, column: str) -> Iterator[NDArray[Any]]:
-        """See `ColumnData.floats`: in one piece."""
+        """A numpy float column in one piece, NaN for a missing cell."""
         series = self._series(column)
         if series.dtype in FLOATS:
             yield series.to_numpy()
 
     def are_days(self, column: str) -> bool:
-        """See `ColumnData.are_days`."""
+        """Whether a column contains times without a time of day, that is days."""
         series = self._series(column)
         if series.dtype.kind == "M":
             times = series.dropna()
@@ -173,7 +173,7 @@ class FrameColumns:
         return all(_is_day(cell) for cell in series if not is_missing(cell))
 
     def frame(self, rows: Rows | slice | None) -> pd.DataFrame:
-        """See `ColumnData.frame`; lists and dicts inside cells are shared, as pandas does."""
+        """All columns of some rows, as a copy; lists and dicts inside cells are shared, as in pandas."""
         return self._frame.copy() if rows is None else self._frame.iloc[rows].copy()
 
 
@@ -185,7 +185,7 @@ def _is_day(cell: Any) -> bool:
 
 
 def codes_of_pieces(pieces: Iterable[tuple[int, pa.Array]], rows: int) -> NDArray[np.intp]:
-    """`ColumnData.codes` of a column in pieces, by a hash of 64 bits for each text: the texts themselves may not fit.
+    """`ColumnData.codes` of a column in pieces, by a 64-bit hash of each text: the texts themselves may exceed memory.
 
     Args:
         pieces: The number of the first row and the texts of each piece.
@@ -193,7 +193,7 @@ def codes_of_pieces(pieces: Iterable[tuple[int, pa.Array]], rows: int) -> NDArra
     """
     hashes, missing = np.zeros(rows, np.int64), np.zeros(rows, np.bool_)
     for first, piece in pieces:
-        # Once for each text of a piece: rollouts of one prompt follow each other.
+        # Once for each text of a piece: rollouts of one prompt are usually consecutive.
         texts, part = piece.dictionary_encode(), slice(first, first + len(piece))
         codes = texts.indices.fill_null(-1).to_numpy()
         own = np.array([hash(text) for text in texts.dictionary.to_pylist()] or [0], np.int64)
@@ -203,14 +203,14 @@ def codes_of_pieces(pieces: Iterable[tuple[int, pa.Array]], rows: int) -> NDArra
 
 
 def codes_of_texts(texts: pa.ChunkedArray) -> NDArray[np.intp]:
-    """A number for each different text, (n,); -1 for a missing one."""
+    """An integer for each different text, (n,); -1 for a missing one."""
     encoded = pc.dictionary_encode(texts).unify_dictionaries()
     indices = [pc.fill_null(chunk.indices, -1).to_numpy() for chunk in encoded.chunks]
     return np.concatenate([np.empty(0, np.intp), *indices]).astype(np.intp)
 
 
 def hashes_of(texts: Sequence[str]) -> NDArray[np.uint64]:
-    """A number of 64 bits for each text (n,), the same in every process: of a billion texts two are alike in 3 % of cases."""
+    """A 64-bit hash per text (n,), the same in every process: 3 % collision probability for a billion texts."""
     column = np.empty(len(texts), object)
     column[:] = texts
     try:
@@ -221,14 +221,14 @@ def hashes_of(texts: Sequence[str]) -> NDArray[np.uint64]:
 
 
 def large_text(column: pa.ChunkedArray) -> pa.ChunkedArray | None:
-    """A column as large strings; None where it is no text."""
+    """A column as large strings; None if it is not text."""
     if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
         return None
     return column.cast(pa.large_string())
 
 
 def _arrow_text(series: pd.Series[Any]) -> pa.ChunkedArray | None:
-    """A column of text as Arrow holds it; None where pandas holds it otherwise, or it is of another kind."""
+    """A text column as Arrow data; None if pandas stores it in another form, or it has another type."""
     values = series.array
     if not isinstance(values, pd.arrays.ArrowStringArray | pd.arrays.ArrowExtensionArray):
         return None
@@ -237,10 +237,10 @@ def _arrow_text(series: pd.Series[Any]) -> pa.ChunkedArray | None:
 
 
 def _with_index(data: pd.DataFrame, source: str) -> pd.DataFrame:
-    """A copy whose index is a column, or several, where it says something: `set_index("id")` must not lose the ids.
+    """A copy with a meaningful index as one or several columns: `set_index("id")` must not lose the ids.
 
     Raises:
-        SamplesError: A level of the index has the name of a column that holds something else.
+        SamplesError: A level of the index has the name of a column with other values.
     """
     frame = data.copy()
     if isinstance(data.columns, pd.MultiIndex):
@@ -256,9 +256,9 @@ def _with_index(data: pd.DataFrame, source: str) -> pd.DataFrame:
             drop=True
         ).equals(frame[column].reset_index(drop=True)):
             raise SamplesError(
-                "the index and a column have the same name and hold different values",
+                "the index and a column have the same name but different values",
                 where=source, found=repr(column), expected="one of the two", hint="rename one, or drop the index: df.reset_index(drop=True)",
             )  # fmt: skip
-    # Without names: pandas finds a name ambiguous that is both a column's and a level's.
+    # Without names: pandas treats a name of both a column and a level as ambiguous.
     frame.index = frame.index.set_names([None] * levels)
     return frame

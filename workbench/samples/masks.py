@@ -15,17 +15,17 @@ __all__ = ["checked_mask", "mask_of"]
 
 
 def mask_of(query: str, frame: pd.DataFrame, source: str) -> pd.Series[Any]:
-    """The rows that a pandas query chooses, as a mask with the frame's index.
+    """The rows that a pandas query selects, as a mask with the frame's index.
 
     Args:
         query: As `DataFrame.query` reads it; names after @ are those of the caller of `Samples.where`.
         frame: The rows.
-        source: Where they come from, for the error.
+        source: Their origin, for the error.
 
     Raises:
         SamplesError: A query that pandas cannot read.
     """
-    # The positions, because an index may hold one label many times.
+    # The positions, because an index may contain one label many times.
     numbered = frame.reset_index(drop=True)
     try:
         positions = numbered.query(query, level=2).index  # the names after @ are the caller's, two frames up
@@ -40,10 +40,10 @@ def mask_of(query: str, frame: pd.DataFrame, source: str) -> pd.Series[Any]:
 
 
 def checked_mask(mask: Any, frame: pd.DataFrame) -> list[bool]:
-    """A mask as truth values, one a row of the frame; a missing one chooses nothing.
+    """A mask as truth values, one per row of the frame; a missing one selects nothing.
 
     Raises:
-        SamplesError: Of another length, with another index, or of things that are no truth values.
+        SamplesError: Another length, another index, or values that are not truth values.
     """
     if isinstance(mask, pd.Series) and not mask.index.equals(frame.index):
         raise SamplesError(

@@ -1,8 +1,8 @@
-"""How much a Parquet file may unpack to. Its metadata is a claim; what is decoded is counted as well.
+"""Limits on the unpacked size of a Parquet file. Its metadata are not trusted; decoded bytes are counted as well.
 
-One text in a dictionary can stand in any number of rows, at a few bits for each: a file of 2 kB unpacks to gigabytes although
-its metadata are right. So few enough rows are decoded at a time that each could be the whole dictionary, and what they come
-to is added up.
+One text in a dictionary can occur in any number of rows, at a few bits each: a file of 2 kB can unpack to gigabytes although
+its metadata are correct. So rows are decoded in steps small enough that each row could be the whole dictionary, and the
+decoded bytes are summed.
 """
 
 from __future__ import annotations
@@ -30,29 +30,29 @@ __all__ = [
 ]
 
 MAX_UNPACKED = 256 * 1024 * 1024
-"""Bytes that a file, or a row group of one that is read lazily, may always unpack to."""
+"""Bytes to which a file, or a row group of a lazily read file, may always unpack."""
 MAX_RATIO = 1000
-"""Bytes that each of its own may unpack to beyond that. Texts of people and models compress to a fifth up to a fiftieth."""
+"""Maximum unpacked bytes per packed byte beyond that. Natural text compresses to a fifth up to a fiftieth."""
 MAX_PAGE = 256 * 1024 * 1024
-"""Bytes of one page, which is unpacked as a whole."""
+"""Maximum bytes of one page, which is unpacked as a whole."""
 MAX_PAGE_HEADER = 1024 * 1024
-"""Bytes of a page's header: it has the smallest and the largest value, which writers cut to some hundred bytes."""
+"""Maximum bytes of a page's header: it has the smallest and the largest value, which writers cut to a few hundred bytes."""
 _HEADER = 512
 """Bytes in which nearly every header ends."""
 _DICTIONARY_PAGE = 2
 _WHOLE, _BINARY, _STRUCT, _DEPTH = frozenset({4, 5, 6}), 8, 12, 8
-"""Kinds of values in Thrift's compact form, and how deep structs may be in each other."""
+"""Types of values in Thrift's compact protocol, and the maximum nesting of structs."""
 MAX_STEP = 64 * 1024 * 1024
-"""Bytes that are decoded at a time where each row could be the whole dictionary. Dictionaries are of a megabyte at most."""
+"""Bytes decoded at a time if each row could be the whole dictionary. Dictionaries have at most a megabyte."""
 
 
 def limit_of(size: int) -> int:
-    """Bytes that so many bytes of a file may unpack to."""
+    """Maximum unpacked bytes for a file size."""
     return max(MAX_UNPACKED, MAX_RATIO * size)
 
 
 class Unpacked:
-    """Adds up what is decoded.
+    """Sums the decoded bytes.
 
     Args:
         path: The file.
@@ -66,7 +66,7 @@ class Unpacked:
         """Count an array or a batch.
 
         Raises:
-            SamplesError: It is too much.
+            SamplesError: The sum exceeds the limit.
         """
         self._bytes += (
             sum(map(_plain_bytes, part.columns)) if isinstance(part, pa.RecordBatch) else _plain_bytes(part)
@@ -76,7 +76,7 @@ class Unpacked:
 
 
 def _plain_bytes(array: Any) -> int:
-    """Bytes of an array whose texts stand in every row, and not once in a dictionary."""
+    """Bytes of an array with the texts stored in every row, not once in a dictionary."""
     kind = array.type
     if pa.types.is_dictionary(kind):
         import pyarrow.compute as pc
@@ -99,13 +99,13 @@ def _plain_bytes(array: Any) -> int:
 
 def _too_much(path: str, found: int, limit: int) -> SamplesError:
     return SamplesError(
-        "the file unpacks to more than it may", where=path, found=f"{found:,} bytes and more", expected=f"at most {limit:,}: {MAX_UNPACKED:,}, or {MAX_RATIO:,} times its size",
-        hint="read it with pandas and pass the DataFrame, if you know the file",
+        "the file unpacks to more than the limit", where=path, found=f"{found:,} bytes and more", expected=f"at most {limit:,}: {MAX_UNPACKED:,}, or {MAX_RATIO:,} times its size",
+        hint="read it with pandas and pass the DataFrame, if you trust the file",
     )  # fmt: skip
 
 
 def check_metadata(path: str, metadata: Any) -> None:
-    """Refuse a file whose own metadata, or first pages, say that it unpacks to too much.
+    """Refuse a file that exceeds the limit according to its metadata or first pages.
 
     Raises:
         SamplesError: It does.
@@ -128,7 +128,7 @@ def _chunks(group: Any, column: str | None) -> Iterator[Any]:
 
 
 def _pages(path: str, chunk: Any) -> tuple[int, int]:
-    """Bytes of a column's dictionary, and of all its pages once unpacked, by the pages' own headers.
+    """Bytes of a column's dictionary, and of all its unpacked pages, according to the pages' headers.
 
     Raises:
         SamplesError: A page is too large, or its header.
@@ -136,11 +136,11 @@ def _pages(path: str, chunk: Any) -> tuple[int, int]:
     offsets = [offset for offset in (chunk.dictionary_page_offset, chunk.data_page_offset) if offset]
     at = max(0, min(offsets, default=0))
     end, unpacked, dictionary = at + max(0, chunk.total_compressed_size), 0, 0
-    with open(path, "rb") as file:  # noqa: PTH123 (of each column; the headers alone are read)
+    with open(path, "rb") as file:  # noqa: PTH123 (of each column; only the headers are read)
         while at < end:
             page = _page_at(path, file, at)
             if page is None:
-                break  # no header there: Arrow says that the file is damaged
+                break  # not a header: Arrow will report that the file is damaged
             if page.unpacked > MAX_PAGE:
                 raise _too_much(path, page.unpacked, MAX_PAGE)
             dictionary = max(dictionary, page.unpacked if page.is_dictionary else 0)
@@ -151,7 +151,7 @@ def _pages(path: str, chunk: Any) -> tuple[int, int]:
 
 @dataclass(frozen=True)
 class _Page:
-    """What a page's header says: bytes once unpacked, bytes in the file with the header, whether it is a dictionary."""
+    """Content of a page's header: unpacked bytes, bytes in the file with the header, whether it is a dictionary."""
 
     unpacked: int
     length: int
@@ -159,7 +159,7 @@ class _Page:
 
 
 def _page_at(path: str, file: Any, at: int) -> _Page | None:
-    """The page that begins at a place of a file; None if none does.
+    """The page that starts at an offset of a file; None if none does.
 
     Raises:
         SamplesError: Its header is larger than any that a writer makes.
@@ -179,17 +179,17 @@ def _page_at(path: str, file: Any, at: int) -> _Page | None:
         return _Page(unpacked, length + packed, kind == _DICTIONARY_PAGE)
     raise SamplesError(
         "the header of a page is too large", where=path, found=f"more than {MAX_PAGE_HEADER:,} bytes",
-        expected="a Parquet file of a usual writer", hint="read it with pandas and pass the DataFrame, if you know the file",
+        expected="a Parquet file of a common writer", hint="read it with pandas and pass the DataFrame, if you trust the file",
     )  # fmt: skip
 
 
 def read_struct(data: bytes) -> tuple[dict[int, int], int]:
-    """The whole numbers of a struct in Thrift's compact form by field number, and where it ends; other fields are passed over.
+    """The integers of a struct in Thrift's compact protocol by field number, and where it ends; other fields are skipped.
 
     Source: the Apache Thrift compact protocol, in which Parquet writes its page headers.
 
     Raises:
-        IndexError: It does not end within the data, or is no struct.
+        IndexError: It does not end within the data, or is not a struct.
     """
     numbers: dict[int, int] = {}
     place, field = 0, 0
@@ -210,10 +210,10 @@ def read_struct(data: bytes) -> tuple[dict[int, int], int]:
 
 
 def _after(data: bytes, place: int, kind: int, *, depth: int) -> int:
-    """Where a value of a kind ends."""
+    """Where a value of a type ends."""
     if depth > _DEPTH:
         raise IndexError
-    if kind in {1, 2}:  # truth values have no bytes of their own
+    if kind in {1, 2}:  # truth values have no separate bytes
         return place
     if kind in {3, 7}:
         return _checked(data, place + (1 if kind == 3 else 8))
@@ -228,7 +228,7 @@ def _after(data: bytes, place: int, kind: int, *, depth: int) -> int:
             place = _varint(data, place + 1)[1] if is_long else place + 1
             place = _after(data, place, inner, depth=depth + 1)
         return place + 1
-    raise IndexError  # lists and maps are in no page header
+    raise IndexError  # page headers contain no lists or maps
 
 
 def _checked(data: bytes, place: int) -> int:
@@ -253,13 +253,13 @@ def _signed(value: int) -> int:
 
 
 def step_rows(path: str, group: Any, column: str | None, most: int) -> int:
-    """How many rows of a row group to decode at a time, at most so many.
+    """Number of rows of a row group to decode at a time.
 
     Args:
         path: The file.
         group: Metadata of the row group.
-        column: The column; None for all of them.
-        most: As many where nothing speaks against it.
+        column: The column; None for all.
+        most: Maximum, used if no size limit requires fewer.
 
     Raises:
         SamplesError: A single page is too large.
@@ -267,13 +267,13 @@ def step_rows(path: str, group: Any, column: str | None, most: int) -> int:
     together = 0
     for chunk in _chunks(group, column):
         dictionary, _ = _pages(path, chunk)
-        # A list has several values a row.
+        # A list has several values per row.
         together += dictionary * -(-chunk.num_values // max(1, group.num_rows))
     return max(1, min(most, MAX_STEP // max(1, together)))
 
 
 def could_unpack_to(path: str, metadata: Any) -> int:
-    """The most that a file could unpack to: each value the whole dictionary."""
+    """Upper bound on the unpacked bytes of a file: each value is the whole dictionary."""
     total = 0
     for number in range(metadata.num_row_groups):
         for chunk in _chunks(metadata.row_group(number), None):
@@ -283,10 +283,10 @@ def could_unpack_to(path: str, metadata: Any) -> int:
 
 
 def read_table(dataset: Any, total: int) -> pa.Table:
-    """All rows of a dataset, decoded in steps where they could be too much.
+    """All rows of a dataset, decoded in steps if they could exceed the limit.
 
     Raises:
-        SamplesError: They are.
+        SamplesError: They exceed it.
     """
     fragments = list(dataset.get_fragments())
     for fragment in fragments:

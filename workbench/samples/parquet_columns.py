@@ -1,4 +1,4 @@
-"""The columns of Parquet files, some rows at a time: no more is held than what is being read."""
+"""Lazily read columns of Parquet files: memory contains only the rows being read."""
 
 from __future__ import annotations
 
@@ -26,22 +26,22 @@ if TYPE_CHECKING:
 __all__ = ["ParquetColumns", "parquet_dataset", "to_frame"]
 
 _BATCH = 8_192
-"""Most rows that are decoded at a time."""
+"""Maximum rows decoded at a time."""
 _BATCH_BYTES = 16 * 1024 * 1024
-"""Bytes of their row group's columns, before compression, beyond which fewer are."""
+"""Uncompressed bytes of a row group's columns above which fewer rows are decoded at a time."""
 _BUFFER = 1 << 20
 """Bytes of a column that are read from the file at a time."""
 _CURSORS = 3
-"""Places of one column at which reading may go on: where rows are sent, one that was sent again, and a reader's own."""
+"""Maximum open reading positions of one column: for the rows being sent, for a repeated range, and for a reader."""
 _OPEN = 192
-"""Places of all columns together beyond which each column keeps its last one alone: each holds a file open."""
+"""Maximum open positions of all columns together; beyond it each column keeps only its last one, since each opens a file."""
 
 
 def parquet_dataset(path: Path) -> ds.Dataset:
     """A Parquet file, or a folder of them in the order of their paths; folders named `key=value` make a column.
 
     Raises:
-        SamplesError: No Parquet, or files whose columns do not fit together.
+        SamplesError: The file is not Parquet, or the files' columns are incompatible.
     """
     import pyarrow.dataset as ds
 
@@ -50,7 +50,7 @@ def parquet_dataset(path: Path) -> ds.Dataset:
     files = sorted(file for file in path.rglob("*.parquet") if file.is_file()) if path.is_dir() else [path]
     if not files:
         raise SamplesError(
-            "the folder holds no Parquet file", where=str(path), expected="files that end in .parquet"
+            "the folder contains no Parquet file", where=str(path), expected="files that end in .parquet"
         )
     folders = {"partitioning": "hive", "partition_base_dir": str(path)} if path.is_dir() else {}
     try:
@@ -63,15 +63,15 @@ def parquet_dataset(path: Path) -> ds.Dataset:
 
 
 def to_frame(table: pa.Table) -> pd.DataFrame:
-    """A table as pandas reads it."""
-    # integer_object_nulls: 4 stays 4 beside a missing cell.
+    """A table as pandas data."""
+    # integer_object_nulls: 4 stays 4 in a column with a missing cell.
     frame: pd.DataFrame = table.to_pandas(integer_object_nulls=True)
     return frame
 
 
 @dataclass(frozen=True)
 class _RowGroup:
-    """Rows that a file holds together."""
+    """A row group."""
 
     fragment: Any
     first: int
@@ -83,14 +83,14 @@ class _RowGroup:
 
     @property
     def batch_rows(self) -> int:
-        """Rows that are decoded at a time."""
+        """Number of rows decoded at a time."""
         size = int(self.fragment.row_groups[0].total_byte_size)
         return max(1, min(_BATCH, _BATCH_BYTES * self.rows // max(size, 1)))
 
 
 @dataclass
 class _Cursor:
-    """Where one column is being read: the batch that was read last, and those behind it in its row group."""
+    """Reading position of one column: the last batch, and the batches after it in its row group."""
 
     group: _RowGroup
     batches: Iterator[pa.Array]
@@ -103,13 +103,13 @@ class _Cursor:
 
 
 class ParquetColumns:
-    """The columns of Parquet files. Reading goes on where it ended, so that rows in order are read once.
+    """The columns of Parquet files. Reading continues where it ended, so that rows in order are read once.
 
     Args:
         path: A file, or a folder.
 
     Raises:
-        SamplesError: No Parquet.
+        SamplesError: The file is not Parquet.
     """
 
     is_lazy = True
@@ -128,18 +128,18 @@ class ParquetColumns:
         self._names = [*self._numbers, *self._fields]
         self._versions = {path: _version(path) for path in {str(part.path) for part, _ in groups}}
         self._cursors: dict[str, list[_Cursor]] = {}
-        self._lock = threading.RLock()  # a run, and whoever looks at rows meanwhile
+        self._lock = threading.RLock()  # a run and concurrent readers of rows
 
     @property
     def names(self) -> Sequence[Any]:
-        """See `ColumnData.names`."""
+        """Names of the columns, not converted to text."""
         return list(self._names)
 
     def __len__(self) -> int:
         return self._rows
 
     def series(self, column: str, rows: Rows | slice | None) -> pd.Series[Any]:
-        """See `ColumnData.series`."""
+        """A column of `frame`, (m,)."""
         numbers = np.arange(self._rows)[rows] if isinstance(rows, slice) else rows
         if column in self._numbers:
             index = self._numbers[column]
@@ -147,17 +147,17 @@ class ParquetColumns:
         else:
             schema = pa.schema([self._fields[column]], metadata=self._schema.metadata)
             frame = to_frame(pa.Table.from_arrays([self._arrays(column, rows)], schema=schema))
-            # A level of an index is one here, too.
+            # A level of an index is also a level here.
             series = frame.iloc[:, 0] if len(frame.columns) else frame.index.to_series()
             series = series.reset_index(drop=True).rename(column)
         return series if numbers is None else series.set_axis(numbers)
 
     def cells(self, column: str, rows: Rows | slice | None) -> list[Any]:
-        """See `ColumnData.cells`."""
+        """The cells of some rows, (m,)."""
         return list(self.series(column, rows).tolist())
 
     def is_text(self, column: str) -> bool:
-        """See `ColumnData.is_text`."""
+        """Whether a column is Arrow text, so that `text` returns it."""
         kind = self._kind(column)
         return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
@@ -165,22 +165,22 @@ class ParquetColumns:
         return pa.int64() if column in self._numbers else self._fields[column].type
 
     def text(self, column: str, rows: Rows | slice | None) -> pa.ChunkedArray:
-        """See `ColumnData.text`."""
+        """The cells of some rows as Arrow's large strings, (m,)."""
         text = large_text(self._arrays(column, rows))
         assert text is not None
         return text
 
     def codes(self, column: str) -> NDArray[np.intp]:
-        """See `ColumnData.codes`."""
+        """An integer for each different text of a text column, (n,); -1 for a missing cell."""
         return codes_of_pieces(self._batches(column), self._rows)
 
     def is_number(self, column: str) -> bool:
-        """See `ColumnData.is_number`."""
+        """Whether a column contains only numbers or truth values of numpy's types."""
         kind = self._kind(column)
         return bool(pa.types.is_floating(kind) or pa.types.is_integer(kind) or pa.types.is_boolean(kind))
 
     def floats(self, column: str) -> Iterator[NDArray[Any]]:
-        """See `ColumnData.floats`."""
+        """A numpy float column in pieces, NaN for a missing cell."""
         if not pa.types.is_floating(self._kind(column)):
             return
         for _, batch in self._batches(column):
@@ -189,7 +189,7 @@ class ParquetColumns:
                 yield values
 
     def are_days(self, column: str) -> bool:
-        """See `ColumnData.are_days`."""
+        """Whether a column contains times without a time of day, that is days."""
         kind = self._kind(column)
         if not pa.types.is_timestamp(kind) or kind.tz is not None:
             return False
@@ -200,13 +200,13 @@ class ParquetColumns:
         )
 
     def frame(self, rows: Rows | slice | None) -> pd.DataFrame:
-        """See `ColumnData.frame`."""
+        """All columns of some rows, as a copy."""
         return pd.DataFrame({name: self.series(name, rows) for name in self._names})
 
     # ---- reading
 
     def _arrays(self, column: str, rows: Rows | slice | None) -> pa.ChunkedArray:
-        """Some rows of a column as the file holds them."""
+        """Some rows of a column as Arrow data of the file."""
         if isinstance(rows, np.ndarray):
             if not len(rows) or rows[-1] - rows[0] != len(rows) - 1 or (np.diff(rows) != 1).any():
                 return self._scattered(column, rows)
@@ -220,7 +220,7 @@ class ParquetColumns:
             )
 
     def _scattered(self, column: str, rows: Rows) -> pa.ChunkedArray:
-        """Rows in any order, read in the file's."""
+        """Rows in any order, read in file order."""
         wanted, places = np.unique(rows, return_inverse=True)
         chunks, at = [], 0
         with self._lock:
@@ -244,7 +244,7 @@ class ParquetColumns:
                 at = end
 
     def _cursor(self, column: str, group: _RowGroup, row: int) -> _Cursor:
-        """A cursor whose batch holds a row: one that is there or before it, else one from the beginning of its row group."""
+        """A cursor at the batch of a row: an open one at or before it, else a new one at the start of its row group."""
         cursors = self._cursors.setdefault(column, [])
         near = [cursor for cursor in cursors if cursor.group is group and cursor.first <= row]
         cursor = max(near, key=lambda one: one.first, default=None)
@@ -263,7 +263,7 @@ class ParquetColumns:
         return cursor
 
     def _batches(self, column: str) -> Iterator[tuple[int, pa.Array]]:
-        """A whole column in batches, apart from where others are reading, with the number of each batch's first row."""
+        """A whole column in batches with the number of each first row, independent of other reading positions."""
         try:
             for group in self._groups:
                 first = group.first
@@ -288,7 +288,7 @@ class ParquetColumns:
         )  # fmt: skip
         for batch in batches:
             if _version(path) != self._versions[path]:
-                raise OSError(f"{path} was written anew")
+                raise OSError(f"{path} was rewritten")
             unpacked.add(batch)
             if len(batch):
                 yield batch.column(0)
@@ -296,21 +296,21 @@ class ParquetColumns:
     def _unreadable(self, error: BaseException, rows: range) -> UnreadableRowsError:
         unreadable = UnreadableRowsError(
             "the file cannot be read, or was changed since it was opened",
-            where=self._file_of(rows), found=one_line(str(error))[:200] or type(error).__name__, expected="the Parquet file as it was",
-            hint="read the samples anew, or raise the limit of open files (ulimit -n) where there are too many",
+            where=self._file_of(rows), found=one_line(str(error))[:200] or type(error).__name__, expected="the unchanged Parquet file",
+            hint="read the samples again, or raise the limit of open files (ulimit -n) if there are too many",
         )  # fmt: skip
         unreadable.rows = rows
         return unreadable
 
     def _file_of(self, rows: range) -> str:
-        """The file that holds the first of some rows."""
+        """The file that contains the first of some rows."""
         return next(
             str(group.fragment.path) for group in self._groups if group.first <= rows.start < group.stop
         )
 
 
 def _row_groups(file: Any) -> list[tuple[Any, int]]:
-    """What a file holds together, each with its number of rows.
+    """The row groups of a file, each with its number of rows.
 
     Raises:
         SamplesError: The file is damaged.
@@ -321,20 +321,20 @@ def _row_groups(file: Any) -> list[tuple[Any, int]]:
     except (pa.ArrowException, OSError) as error:
         raise SamplesError(
             "the file cannot be read", where=str(file.path), found=one_line(str(error))[:200] or type(error).__name__,
-            expected="a Parquet file that was written to its end", hint="write it anew, or take it out of the folder",
+            expected="a completely written Parquet file", hint="write it again, or remove it from the folder",
         ) from error  # fmt: skip
 
 
 def _version(path: str) -> tuple[int, int]:
-    """What changes when a file is written: its size and time."""
+    """Identity of a file's content: its size and modification time."""
     found = Path(path).stat()
     return found.st_size, found.st_mtime_ns
 
 
 def _fields(schema: pa.Schema) -> dict[str, pa.Field]:
-    """Name to field of the columns, those that pandas wrote as levels of an index first: as `FrameColumns` has them.
+    """Name to field of the columns, pandas' index levels first: as `FrameColumns` has them.
 
-    An index of one level without a name says nothing and is none of them.
+    An index of one level without a name carries no information and is not included.
     """
     described = schema.pandas_metadata or {}
     stored = [level for level in described.get("index_columns", ()) if isinstance(level, str)]
@@ -350,7 +350,7 @@ def _fields(schema: pa.Schema) -> dict[str, pa.Field]:
 
 
 def _numbers(schema: pa.Schema, rows: int) -> dict[str, pd.RangeIndex]:
-    """Name to numbers of an index that pandas describes instead of writing it, if it has a name and is that of these rows."""
+    """Name to numbers of an index that pandas describes instead of writing it, if it has a name and covers these rows."""
     levels = (schema.pandas_metadata or {}).get("index_columns", ())
     ranges = {
         str(level["name"]): pd.RangeIndex(level["start"], level["stop"], level["step"])

@@ -1,4 +1,4 @@
-"""Any cell of a DataFrame as plain data: what JSON knows, plus bytes, ready for `marshal`."""
+"""Any cell of a DataFrame as plain data: JSON types plus bytes, ready for `marshal`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ import pandas as pd
 __all__ = ["MAX_DEPTH", "NotPlainError", "ObjectError", "is_missing", "plain", "text"]
 
 MAX_DEPTH = 100
-"""Deepest nesting kept: far below `marshal`'s 2,000 and Python's own recursion limit of 1,000 frames."""
+"""Maximum nesting: far below `marshal`'s 2,000 and Python's default recursion limit of 1,000 frames."""
 
 _PLAIN = frozenset({str, int, float, bool, NoneType, bytes})
 
@@ -31,26 +31,26 @@ class NotPlainError(ValueError):
 
 
 class ObjectError(NotPlainError):
-    """The value is, or holds, an object of another kind, such as a picture."""
+    """The value is, or contains, an object of another kind, such as a picture."""
 
 
 def plain(value: Any) -> Any:
     """One cell as None, bool, int, float, str, bytes, list or dict with text keys.
 
-    A missing cell (None, NaN, NA, NaT) is None. Inside lists and dicts NaN stays NaN, because there it is
-    a number somebody wrote. Dates and times become ISO 8601 text, durations seconds, Decimal and Fraction
+    A missing cell (None, NaN, NA, NaT) is None. Inside lists and dicts NaN stays NaN, because it is a
+    number there. Dates and times become ISO 8601 text, durations seconds, Decimal and Fraction
     their exact text, tuples, arrays and Series lists, sets sorted lists, dataclasses dicts, enums their value.
     The result shares no list or dict with `value`.
 
     Raises:
-        NotPlainError: An object of another kind, two keys that read the same as text, or nesting deeper
-            than `MAX_DEPTH` (a structure that holds itself included).
+        NotPlainError: An object of another kind, two keys with the same text, or nesting deeper
+            than `MAX_DEPTH` (including a structure that contains itself).
     """
     return None if is_missing(value) else _plain(value, 0)
 
 
 def is_missing(value: Any) -> bool:
-    """Whether a cell holds nothing: None, NaN of any kind, NA or NaT."""
+    """Whether a cell is missing: None, NaN of any kind, NA or NaT."""
     if type(value) is str:  # most cells are
         return False
     if value is None or _absent(value):
@@ -61,9 +61,9 @@ def is_missing(value: Any) -> bool:
 
 
 def text(value: Any) -> str | None:
-    """One cell as text; None when it is missing.
+    """One cell as text; None if it is missing.
 
-    Text stays as it is (lone surrogates too), bytes are read as UTF-8, everything else is written as JSON:
+    Text stays unchanged (including lone surrogates), bytes are read as UTF-8, other values are encoded as JSON:
     4 is "4", 4.0 is "4.0", True is "true", a dict is a JSON object.
 
     Raises:
@@ -98,7 +98,7 @@ def _absent(value: Any) -> bool:
 
 
 def _plain(value: Any, depth: int) -> Any:
-    # By the very type: a subclass, such as an enum or numpy's float, is not plain yet.
+    # By the exact type: a subclass, such as an enum or numpy's float, is not plain yet.
     if type(value) in _PLAIN:
         return value
     if depth > MAX_DEPTH:

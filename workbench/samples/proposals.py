@@ -1,4 +1,4 @@
-"""Which column a role may be meant to have, by its name and what it holds; never by its position."""
+"""Proposals for a role's column, by its name and content; never by its position."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ Peek = Callable[[str], Sequence[Any]]
 """The first cells of a column."""
 
 PEEKED = 256
-"""Cells of a column that are looked at."""
+"""Cells of a column that are inspected."""
 
 _MANY, _SHARE = 20, 0.1
-"""Rows from which texts are counted, and the share of different ones up to which they are kinds of rows."""
+"""Minimum number of texts, and maximum share of different ones, for texts to count as categories of rows."""
 
 _LONGEST_ID = 200
-"""Characters of an id, an address or a number at most."""
+"""Maximum characters of an id, an address or a number."""
 
 VERDICTS = frozenset({
     "accept", "accepted", "bad", "correct", "fail", "failed", "false", "good", "incorrect", "pass", "passed", "reject",
     "rejected", "right", "true", "wrong",
 })  # fmt: skip
-"""Words of a verdict on an answer, in lower case."""
+"""Verdicts on a completion, in lower case."""
 
 _WORDS = {
     "completion": frozenset({
@@ -54,7 +54,7 @@ _WORDS = {
         "correct", "expected", "gold", "golden", "ideal", "label", "reference", "solution", "target", "truth",
     }),
 }  # fmt: skip
-"""Words in the name of a column to the role that it may have."""
+"""Words in the name of a column to its possible role."""
 
 _NEVER = frozenset({
     "annotator", "at", "author", "category", "context", "contexts", "cost", "count", "dataset", "date", "difficulty", "docs",
@@ -62,7 +62,7 @@ _NEVER = frozenset({
     "length", "name", "num", "number", "path", "rater", "score", "source", "sources", "split", "status", "subject", "tag", "tags",
     "time", "timestamp", "tokens", "topic", "ts", "tstamp", "type", "url", "uuid", "version", "worker", "writer",
 })  # fmt: skip
-"""Words in the name of a column that is about a row, and none of its texts."""
+"""Words in the name of a column with metadata about a row."""
 
 _NO_PROSE = re.compile(
     r"[-+]?[\d.,]+(?:e[-+]?\d+)?%?|\d{4}-\d\d-\d\d.*|[0-9a-f]{8}-[0-9a-f-]{27}|[0-9a-f]{16,}|https?://\S+|true|false|(?:[^\W\d]|-)*\d[\w-]*",
@@ -74,12 +74,12 @@ _NO_PROSE = re.compile(
 def proposed(
     names: Sequence[str], peek: Peek, *, roles: Sequence[str], taken: Sequence[str]
 ) -> dict[str, str]:
-    """Role to the one column that it may be meant to have, where name and content point to one.
+    """Role to its proposed column, if name and content indicate exactly one.
 
     Args:
-        names: The columns there are.
-        peek: Gives a column's first cells.
-        roles: Those that lack a column, of prompt, completion and reference.
+        names: The available columns.
+        peek: Returns a column's first cells.
+        roles: Those without a column, among prompt, completion and reference.
         taken: Columns that have a role already.
     """
     free = [name for name in names if name not in taken]
@@ -92,7 +92,7 @@ def proposed(
 
 
 def _is_named_for(name: str, role: str) -> bool:
-    """Whether a column's name speaks for a role, and for no other one."""
+    """Whether a column's name indicates this role, and no other one."""
     words = _words_of(name)
     speaks = {other for other, known in _WORDS.items() if words & known}
     if "reference" in speaks and role != "reference":
@@ -106,7 +106,7 @@ def _words_of(name: str) -> frozenset[str]:
 
 
 def could_be_read(name: str, role: str, peek: Peek) -> bool:
-    """Whether a column's cells could have that role: texts or messages; for references numbers, too. Ids, times, truth values never."""
+    """Whether a column's cells fit that role: texts or messages; for references numbers, too; never ids, times, truth values."""
     if _words_of(name) & _NEVER:
         return False
     cells = [cell for cell in peek(name) if not is_missing(cell)]
@@ -133,12 +133,12 @@ def _is_prose(cell: str) -> bool:
 
 
 def _are_few(cells: Sequence[str]) -> bool:
-    """Whether the texts of many rows are but a few, such as the names of models or topics."""
+    """Whether the texts of many rows have few different values, such as names of models or topics."""
     return len(cells) >= _MANY and len(set(cells)) <= _SHARE * len(cells)
 
 
 def _plain(cells: Sequence[Any]) -> list[Any]:
-    """The cells that hold something and have a plain form."""
+    """The non-missing cells that have a plain form."""
     found = []
     for cell in cells:
         if not is_missing(cell):
@@ -156,7 +156,7 @@ def are_chats(cells: Sequence[Any]) -> bool:
 
 
 def are_completions(cells: Sequence[Any]) -> bool:
-    """Whether all cells are lists of completions, or an API's answers."""
+    """Whether all cells are lists of completions, or API responses."""
     values = _plain(cells)
     return bool(values) and all(
         bool(completions_of(value)) if isinstance(value, list) else _is_api_answer(value) for value in values
@@ -171,7 +171,7 @@ def _is_api_answer(value: Any) -> bool:
 
 
 def are_requests(cells: Sequence[Any]) -> bool:
-    """Whether all cells are requests to an API: objects with messages."""
+    """Whether all cells are API requests: objects with messages."""
     keys = ("messages", "contents", "input")
     values = _plain(cells)
     return bool(values) and all(
@@ -181,11 +181,11 @@ def are_requests(cells: Sequence[Any]) -> bool:
 
 
 def are_verdicts(cells: Sequence[Any], completions: Sequence[Any]) -> bool:
-    """Whether the cells of a column `label` are verdicts on answers: truth values, or words such as pass and fail.
+    """Whether the cells of a column `label` are verdicts on completions: truth values, or words such as pass and fail.
 
     Args:
         cells: The labels.
-        completions: Where answers are such words themselves, the column holds what they should have been.
+        completions: If completions are such words themselves, the column contains their expected values.
     """
     values = [cell for cell in cells if not is_missing(cell)]
     if not values:
@@ -203,5 +203,5 @@ def _is_verdict(cell: Any) -> bool:
 
 
 def mapping_text(columns: Mapping[str, str]) -> str:
-    """A mapping as it is typed."""
+    """A mapping as code to type."""
     return "columns={" + ", ".join(f"{role!r}: {name!r}" for role, name in columns.items()) + "}"

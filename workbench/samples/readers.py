@@ -1,4 +1,4 @@
-"""Files and in-memory rows as frames. One reader a kind of file; each names the line it cannot read."""
+"""Readers of files and in-memory rows as frames, one per file type; errors name the unreadable line."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ def load(data: Any, source: str = "") -> Loaded:
     """In-memory rows as a frame.
 
     Args:
-        data: A DataFrame of pandas or Dask, a list of dicts, a list of StringThreads, or what `load_file` read.
+        data: A DataFrame of pandas or Dask, a list of dicts, a list of StringThreads, or the result of `load_file`.
         source: For error messages.
 
     Raises:
-        SamplesError: Something else; its type, or that of the first odd row, is named.
+        SamplesError: Another type; its name, or that of the first invalid row, is given.
     """
     if isinstance(data, Loaded):
         return data
@@ -48,7 +48,7 @@ def load(data: Any, source: str = "") -> Loaded:
         where=source,
         found=type(data).__name__,
         expected="a DataFrame of pandas or Dask, a list of dicts, a list of StringThreads or a path",
-        hint="a dict of columns or an iterator goes through pandas.DataFrame(...) or list(...) first",
+        hint="convert a dict of columns with pandas.DataFrame(...), an iterator with list(...)",
     )
 
 
@@ -58,10 +58,10 @@ def load_file(path: Path, *, strict: bool = True, lazy: bool = False) -> Loaded:
     Args:
         path: The file or folder; `-` reads JSON Lines from standard input.
         strict: Whether a broken line of a JSON Lines file is an error.
-        lazy: Whether rows are read as they are asked for, which Parquet allows.
+        lazy: Whether rows are read on demand, which only Parquet supports.
 
     Raises:
-        SamplesError: No such file, an unknown suffix, or content that cannot be read; the line is named.
+        SamplesError: A missing file, an unknown suffix, or unreadable content; the line is named.
     """
     is_standard_input = str(path) == STANDARD_INPUT
     if not is_standard_input and not path.exists():
@@ -69,14 +69,14 @@ def load_file(path: Path, *, strict: bool = True, lazy: bool = False) -> Loaded:
     check_regular(path, SamplesError)
     if path.is_dir() and not any(path.rglob("*.parquet")):
         raise SamplesError(
-            "a folder cannot be read as samples", where=str(path), found="no file that ends in .parquet in it",
-            expected="a folder of Parquet files, or a file", hint="name one file of it",
+            "a folder cannot be read as samples", where=str(path), found="no file that ends in .parquet",
+            expected="a folder of Parquet files, or a file", hint="pass one file of it",
         )  # fmt: skip
     suffix = ".parquet" if path.is_dir() else ".jsonl" if is_standard_input else path.suffix.lower()
     if lazy and suffix != ".parquet":
         raise SamplesError(
-            "only Parquet can be read some rows at a time", where=str(path), found=repr(path.suffix), expected="'.parquet'",
-            hint="write it as Parquet once: pandas.read_json(path, lines=True, chunksize=...) and to_parquet, a file a chunk, into one folder",
+            "only Parquet can be read lazily", where=str(path), found=repr(path.suffix), expected="'.parquet'",
+            hint="convert it to Parquet once: pandas.read_json(path, lines=True, chunksize=...) and to_parquet, one file per chunk, into one folder",
         )  # fmt: skip
     reader = _lazy_parquet if lazy else _READERS.get(suffix)
     if reader is None:
@@ -92,10 +92,10 @@ def load_file(path: Path, *, strict: bool = True, lazy: bool = False) -> Loaded:
     except SamplesError:
         raise
     except (RecursionError, ValueError, TypeError, LookupError, AttributeError, MemoryError) as error:
-        # What describes a file's columns is text of whoever wrote it, and pandas and Arrow take it at its word.
+        # The column metadata of a file is untrusted text, which pandas and Arrow do not validate.
         raise SamplesError(
             "the file cannot be read", where=str(path), found=f"{type(error).__name__}: {one_line(str(error))[:200]}",
-            expected="a file that was not damaged or made to be unreadable",
+            expected="a file that is not damaged or manipulated",
         ) from error  # fmt: skip
     except OSError as error:
         raise SamplesError(
@@ -132,7 +132,7 @@ def _thread_row(thread: StringThread) -> dict[str, Any]:
 
 
 def _frame(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
-    """Rows as columns of Python objects, so that 4 stays 4 beside a missing cell; pure numbers become numpy's."""
+    """Rows as columns of Python objects, so that 4 stays 4 in a column with a missing cell; pure numbers become numpy's."""
     names = dict.fromkeys(name for row in rows for name in row)
     frame = pd.DataFrame(
         {name: pd.Series([row.get(name) for row in rows], dtype=object) for name in names},
@@ -149,7 +149,7 @@ def _jsonl(path: Path, strict: bool) -> Loaded:
     rows: list[dict[str, Any]] = []
     lines: list[int] = []
     faults: dict[int, Fault] = {}
-    # As bytes: text would also be cut at U+2028 inside a string, and one bad byte would spoil the file.
+    # As bytes: text would also be split at U+2028 inside a string, and one bad byte would invalidate the file.
     for number, line in enumerate(_bytes(path).removeprefix(b"\xef\xbb\xbf").split(b"\n"), 1):
         if not line.strip():
             continue
@@ -185,7 +185,7 @@ def _line_error(path: Path, line: int, fault: Fault) -> SamplesError:
         where=f"{path}, line {line}",
         found=fault.found,
         expected=fault.expected,
-        hint="mend the line, or keep going with strict=False: the row then fails and the others are graded",
+        hint="fix the line, or pass strict=False: the row then fails and the others are graded",
     )
 
 
@@ -195,7 +195,9 @@ def _json(path: Path, _: bool) -> Loaded:
         value = json.loads(read_bytes(path, SamplesError).removeprefix(b"\xef\xbb\xbf").decode())
     except (ValueError, RecursionError) as error:
         hint = (
-            "one JSON object a line is JSON Lines: name the file .jsonl" if "Extra data" in str(error) else ""
+            "one JSON object per line is JSON Lines: name the file .jsonl"
+            if "Extra data" in str(error)
+            else ""
         )
         raise SamplesError(
             "the file is not JSON", where=str(path), found=str(error), expected=expected, hint=hint
@@ -203,7 +205,7 @@ def _json(path: Path, _: bool) -> Loaded:
     if not isinstance(value, list):
         keys = f" with keys {', '.join(list(value)[:10])}" if isinstance(value, dict) else ""
         raise SamplesError(
-            "the file holds no list",
+            "the file contains no list",
             where=str(path),
             found=f"{type(value).__name__}{keys}",
             expected=expected,
@@ -212,7 +214,7 @@ def _json(path: Path, _: bool) -> Loaded:
 
 
 def _csv(path: Path, _: bool) -> Loaded:
-    """Every cell as it is written, so that "04" stays "04" and "None" stays "None"; an empty cell is missing."""
+    """Every cell as literal text, so that "04" stays "04" and "None" stays "None"; an empty cell is missing."""
     text = _decoded(path)
     with _any_field_size():
         records = _records(path, text)
@@ -246,8 +248,8 @@ def _decoded(path: Path) -> str:
 
 
 def _records(path: Path, text: str) -> Iterator[tuple[int, list[str]]]:
-    """Line number each record starts on, and its cells; blank lines are left out."""
-    # newline="" leaves the line ends inside quoted cells as they were written.
+    """Start line and cells of each record; blank lines are omitted."""
+    # newline="" leaves line ends inside quoted cells unchanged.
     reader = csv.reader(
         StringIO(text, newline=""), strict=True, delimiter="\t" if path.suffix.lower() == ".tsv" else ","
     )
@@ -266,8 +268,8 @@ def _records(path: Path, text: str) -> Iterator[tuple[int, list[str]]]:
         ) from error
 
 
-class _any_field_size:  # noqa: N801 (reads as a function at its one use)
-    """The csv module refuses cells above 128 KiB by default; the limit is global, so it is put back."""
+class _any_field_size:  # noqa: N801 (used like a function)
+    """The csv module refuses cells above 128 KiB by default; the limit is global, so it is restored."""
 
     def __enter__(self) -> None:
         self._old = csv.field_size_limit(sys.maxsize)

@@ -1,4 +1,4 @@
-"""Convert one cell to what its role needs (messages, a prompt, tools, ...), or say why it cannot be."""
+"""Convert one cell to what its role needs (messages, a prompt, tools, ...), or explain why that fails."""
 
 from __future__ import annotations
 
@@ -54,17 +54,17 @@ _PROMPT_KEYS = (
     "message",
 )
 _COMPLETION_KEYS = ("text", "output", "answer", "content", "generated_text", "response", "completion")
-"""Under which an object round one text holds it."""
+"""Names of the text in an object with one text."""
 WRAPPED_REFERENCES = frozenset({"answers", "expectations", "reward_model"})
-"""Columns whose objects hold the reference; see `reference_of_cell`."""
+"""Columns whose objects contain the reference; see `reference_of_cell`."""
 _MESSAGES = "text or a list of chat messages"
 
 
 class CellError(ValueError):
-    """A cell that does not hold what its role needs.
+    """A cell does not contain what its role needs.
 
     Args:
-        found: What is there.
+        found: The actual content.
         expected: What its role needs.
     """
 
@@ -74,16 +74,16 @@ class CellError(ValueError):
 
 
 class UnreadableChat(str):
-    """A text in a column of messages: Python's repr of some that cannot be read, such as one that numpy cut."""
+    """A text in a column of messages: an unreadable Python repr of messages, such as one that numpy truncated."""
 
     __slots__ = ()
 
 
 def are_chat_texts(cells: Sequence[Any], role: str) -> bool:
-    """Whether the texts of a column are messages, by its first cells: every one that is neither missing nor blank has to be.
+    """Whether the texts of a column are messages: every first cell that is neither missing nor blank must be.
 
     Args:
-        cells: The first ones.
+        cells: The first cells.
         role: "completion", whose messages end with the assistant's, or "prompt".
     """
     said = [
@@ -110,7 +110,7 @@ def _is_chat(cell: Any) -> bool:
 
 
 def looks_like_chat(cell: Any) -> bool:
-    """Whether a cell is a text that holds messages, or a repr of messages that cannot be read."""
+    """Whether a cell is a text that contains messages, or an unreadable repr of messages."""
     try:
         return isinstance(cell, str) and chat_in_text(cell) is not None
     except ValueError:
@@ -118,13 +118,13 @@ def looks_like_chat(cell: Any) -> bool:
 
 
 def chat_cells(cells: Sequence[Any], role: str, *, has_prompt: bool) -> list[Any]:
-    """The cells of a column whose texts are messages, with these in place of the texts that hold some.
+    """The cells of a column whose texts are messages, with those texts replaced by their messages.
 
     Args:
         cells: Cells of any kind.
         role: "completion" or "prompt".
-        has_prompt: Whether the prompt stands elsewhere, so that a completion may hold turns of the assistant's and of
-            tools, and nothing that would change what was asked.
+        has_prompt: Whether the prompt is in another column. Then a completion may contain only turns of the assistant and
+            of tools, and none that would change the prompt.
     """
     if role == "prompt":
         return [_question_in(cell) if isinstance(cell, str) else cell for cell in cells]
@@ -133,7 +133,7 @@ def chat_cells(cells: Sequence[Any], role: str, *, has_prompt: bool) -> list[Any
 
 
 def _question_in(text: str) -> Any:
-    """The messages that a prompt of text holds; an object by itself only as the user's."""
+    """The messages in a text prompt; a single object only if it is the user's."""
     try:
         chat = chat_in_text(text)
     except ValueError:
@@ -143,7 +143,7 @@ def _question_in(text: str) -> Any:
 
 
 def answer_in_text(text: str, *, has_prompt: bool) -> list[Any] | None:
-    """The messages that a completion of text holds; None where it is an answer as it stands, whatever it looks like."""
+    """The messages in a text completion; None if the text itself is the completion."""
     try:
         chat = chat_in_text(text)
         if chat is None or not isinstance(chat[-1], dict) or chat[-1].get("role") != "assistant":
@@ -151,7 +151,7 @@ def answer_in_text(text: str, *, has_prompt: bool) -> list[Any] | None:
         is_answer = _speakers(chat) <= {"assistant", "tool"}
         is_one = text.lstrip().startswith("{")
         return completion_of(chat) if is_answer or not (has_prompt or is_one) else None
-    except ValueError:  # a `CellError` and a `NotPlainError`, too
+    except ValueError:  # includes `CellError` and `NotPlainError`
         return None
 
 
@@ -160,7 +160,7 @@ def _speakers(chat: Sequence[Any]) -> set[Any]:
 
 
 def joined_prompts(instructions: Sequence[Any], inputs: Sequence[Any] | None) -> list[Any]:
-    """Alpaca's instructions with their inputs, where there are any, after a blank line: the prompts."""
+    """Alpaca's prompts: instructions with their inputs, if any, after a blank line."""
     return list(map(_joined, instructions, inputs if inputs is not None else repeat(None)))
 
 
@@ -172,14 +172,14 @@ def _joined(instruction: Any, question: Any) -> Any:
     try:
         return "\n\n".join(str(text(part)) for part in nonblank)
     except NotPlainError:
-        return nonblank[1]  # its own conversion says what is wrong with it
+        return nonblank[1]  # its conversion will report the fault
 
 
 def messages_of(value: Any) -> list[Any] | None:
     """The chat messages of a cell, a list, its JSON text or its repr; None for a missing or blank one.
 
     Raises:
-        CellError: Anything else.
+        CellError: The cell contains anything else.
     """
     expected = "a list of chat messages, each with role and content, or its JSON text"
     chat = _unpacked(value, expected)
@@ -189,7 +189,7 @@ def messages_of(value: Any) -> list[Any] | None:
 
 
 def prompt_of(value: Any) -> list[Any] | None:
-    """A prompt as messages: these as they are, those of an API's request, anything else as one user turn; None for a missing cell.
+    """A prompt as messages: messages unchanged, those of an API request, other values as one user turn; None if missing.
 
     Raises:
         CellError: Messages that cannot be read.
@@ -211,30 +211,30 @@ def prompt_of(value: Any) -> list[Any] | None:
 
 
 def _of_text(value: Any, role: str) -> list[Any] | None:
-    """A cell of text as one turn, whatever it looks like (see `chat_cells`); None for a missing one."""
+    """A text cell as one turn, without parsing (see `chat_cells`); None for a missing one."""
     return [{"role": role, "content": str.__str__(value)}] if isinstance(value, str) else None
 
 
 def completion_of(value: Any, column: str = "") -> list[Any] | None:
-    """A completion as messages: what is no message as one assistant turn; None for a missing cell.
+    """A completion as messages: a value that is not a message as one assistant turn; None for a missing cell.
 
     Args:
         value: The cell.
-        column: Its column's name: an object in a column `response` is an API's, and must hold a message.
+        column: Its column's name: an object in a column `response` is an API response and must contain a message.
 
     Raises:
-        CellError: Messages that cannot be read, several completions, or an API's answer without one.
+        CellError: Messages that cannot be read, several completions, or an API response without a message.
     """
     if isinstance(value, str) or is_missing(value):
         return _of_text(value, "assistant")
     content = plain(value)
     if content == []:
-        return None  # no message, no part: nothing was answered
+        return None  # no message, no part: there is no completion
     several = completions_of(content)
     if len(several) > 1:
         raise CellError(
             f"{len(several)} completions in one cell",
-            "one completion a row, or data in memory, where each becomes a row",
+            "one completion per row, or in-memory data, where each becomes a row",
         )
     content = answer_in(several[0]) if several else content
     if isinstance(content, str):
@@ -249,13 +249,13 @@ def completion_of(value: Any, column: str = "") -> list[Any] | None:
 
 
 def answer_in(value: Any) -> Any:
-    """One of a list of answers: the text of an object round it, anything else as it is."""
+    """An element of a list of completions: the text of an object with one text, any other value unchanged."""
     inner = text_in(value, _COMPLETION_KEYS, listed=True) if isinstance(value, dict) else None
     return value if inner is None else inner
 
 
 def completions_of(content: Any) -> list[Any]:
-    """The completions that a cell of plain data holds: texts, objects round a text, chats, an API's choices; none where it is one by itself."""
+    """The completions in a cell of plain data: texts, objects with one text, chats, API choices; none for a single completion."""
     if isinstance(content, dict):
         return choices_in(content)
     if not isinstance(content, list) or not content or _is_content(content):
@@ -273,7 +273,7 @@ def completions_of(content: Any) -> list[Any]:
 
 
 def is_own_object(value: Any, role: str) -> bool:
-    """Whether a cell is a list or an object of somebody's own, which is read as its JSON text."""
+    """Whether a cell is a list or an object of unknown shape, which is read as its JSON text."""
     if isinstance(value, str) or is_missing(value):
         return False
     try:
@@ -287,7 +287,7 @@ def is_own_object(value: Any, role: str) -> bool:
 
 
 def reference_of_cell(value: Any, column: str) -> Any:
-    """The reference in a cell: what verl's `reward_model`, SQuAD's `answers` and MLflow's `expectations` hold, else the cell itself."""
+    """The reference in a cell: from verl's `reward_model`, SQuAD's `answers` or MLflow's `expectations`, else the cell."""
     content = plain(value)
     name = column.casefold()
     if not isinstance(content, dict):
@@ -302,8 +302,8 @@ def reference_of_cell(value: Any, column: str) -> Any:
 
 
 def _unwrapped(content: dict[str, Any], column: str) -> list[Any] | None:
-    """The messages in an object; None for data to be written as JSON, which a column called `response` never holds."""
-    expected = "text, a chat message, or an API's answer with one"
+    """The messages in an object; None for data to be encoded as JSON, which a column `response` never contains."""
+    expected = "text, a chat message, or an API response with one"
     try:
         messages = message_in(content)
     except EnvelopeError as error:
@@ -311,7 +311,7 @@ def _unwrapped(content: dict[str, Any], column: str) -> list[Any] | None:
     if messages is None and (inner := text_in(content, _COMPLETION_KEYS)) is not None:
         return [{"role": "assistant", "content": inner}]
     if messages is None and column.casefold() == "response":
-        raise CellError(f"an object that is no message, {_short(content)}", expected)
+        raise CellError(f"an object that is not a message, {_short(content)}", expected)
     return messages
 
 
@@ -319,7 +319,7 @@ def tools_of(value: Any) -> list[Any] | None:
     """Tool definitions of a cell, a list of dicts or its JSON text; None for a missing or blank one.
 
     Raises:
-        CellError: Anything else.
+        CellError: The cell contains anything else.
     """
     expected = "a list of tool definitions (dicts), or its JSON text"
     tools = _unpacked(value, expected)
@@ -334,7 +334,7 @@ def mapping_of(value: Any) -> dict[str, Any] | None:
     """The dict of a cell, or of its JSON text; None for a missing or blank one.
 
     Raises:
-        CellError: Anything else.
+        CellError: The cell contains anything else.
     """
     expected = "a dict, or the JSON text of one"
     unpacked = _unpacked(value, expected)
@@ -344,7 +344,7 @@ def mapping_of(value: Any) -> dict[str, Any] | None:
 
 
 def _unpacked(value: Any, expected: str) -> Any:
-    """Plain data out of a cell that may hold it as JSON text; a blank cell is a missing one."""
+    """The plain data of a cell, parsed if it is JSON text; a blank cell counts as missing."""
     value = plain(value)
     if isinstance(value, bytes):
         value = text(value)
@@ -367,7 +367,7 @@ def _checked_chat(chat: Any, expected: str) -> list[Any]:
 
 
 def _is_content(value: Any) -> bool:
-    """A list of content parts, as Anthropic's API answers: with a text or a tool call, and nothing of another kind."""
+    """A list of content parts, as in Anthropic's responses: with a text or a tool call, and nothing of another type."""
     if not isinstance(value, list) or not all(
         isinstance(part, dict) and "role" not in part for part in value
     ):

@@ -1,4 +1,4 @@
-"""Rows that hold several answers, as a row an answer: chosen and rejected sides, lists of completions, an API's choices."""
+"""Expands rows with several completions to one row each: chosen and rejected sides, lists of completions, API choices."""
 
 from __future__ import annotations
 
@@ -32,32 +32,32 @@ PAIRS = (
     ("response_a", "response_b"),
     ("output_1", "output_2"),
 )
-"""Columns of two answers to one prompt; of the first two pairs the first answer is the better one."""
+"""Columns of two completions of one prompt; in the first two pairs the first completion is the better one."""
 
 _ALPACA_TIE = 1.5
-"""AlpacaEval's `preference`: below it the first output was chosen, above it the second."""
+"""AlpacaEval's `preference`: below this value the first output was chosen, above it the second."""
 
 _ALPACA = PAIRS[4]
 
 _HH_TURN = re.compile(r"\n\n(Human|Assistant): ?")
-"""What turns begin with in Anthropic's hh-rlhf."""
+"""Prefixes of turns in Anthropic's hh-rlhf."""
 
 
 Columns = Mapping[str, str | None] | None
-"""Role to column name, as the user gave it."""
+"""Role to column name, as given by the user."""
 
 
 def expanded(loaded: Loaded, columns: Columns) -> tuple[Loaded, Columns, tuple[str, ...]]:
-    """Rows of which each has one answer, the roles of their columns, and what a person should know of that.
+    """Rows with one completion each, the roles of their columns, and notes for the user.
 
-    Data that are read as they are asked for stay as they are: a cell of several answers fails its row there.
+    Lazily read data stay unchanged: there a cell with several completions fails its row.
 
     Args:
-        loaded: What a reader handed over.
-        columns: Role to column name, as the user gave it.
+        loaded: The result of a reader.
+        columns: Role to column name, as given by the user.
     """
     frame = loaded.frame
-    is_mapping = isinstance(columns, Mapping | None)  # else whoever makes the table of it says why
+    is_mapping = isinstance(columns, Mapping | None)  # otherwise the table constructor reports the error
     if not isinstance(frame, pd.DataFrame) or not is_mapping:
         return loaded, columns, ()
     if frame.columns.nlevels > 1 or frame.columns.has_duplicates:
@@ -84,7 +84,7 @@ def _without_pairs(
     own = own.drop(columns=list(pair))
     flag = next(
         name for name in _FLAGS if name not in own.columns and name not in columns.values()
-    )  # no role gets it that meant another column
+    )  # roles mapped to another column are not reassigned
     is_whole = any(_has_user(cell) for side in sides for cell in side[:PEEKED])
     own["messages" if is_whole else "completion"] = _column(_alternating(*sides), own.index)
     own[flag] = _column([verdict for row in verdicts for verdict in row], own.index)
@@ -96,21 +96,21 @@ def _without_pairs(
 
 
 _FLAGS = ("chosen", "is_chosen", "side_is_chosen", "this_side_is_chosen", "this_side_of_the_pair_is_chosen")
-"""Names for the column of which side was chosen: the first that nothing else has."""
+"""Candidate names for the column with the chosen side: the first unused one is taken."""
 
 
 def _pair_note(pair: Sequence[Any], pairs: int, known: int, flag: str) -> str:
-    """What was made of pairs, and of how many it is known which side was chosen."""
+    """The note on expanded pairs, with the number of pairs whose chosen side is known."""
     read = f"{counted(pairs, 'pair')} of {str(pair[0])!r} and {str(pair[1])!r} read as {2 * pairs:,} rows"
     if not known:
-        return f"{read}; for none of them it is known which side was chosen, so the column {flag!r} is empty"
+        return f"{read}; the chosen side of none is known, so the column {flag!r} is empty"
     if known == pairs:
-        return f"{read}; the column {flag!r} says which side a row is"
-    return f"{read}; the column {flag!r} says which side a row is for {known:,} of the pairs, and is empty for the others"
+        return f"{read}; the column {flag!r} marks the chosen side"
+    return f"{read}; the column {flag!r} marks the chosen side for {known:,} of the pairs, and is empty for the others"
 
 
 def _pair_of(frame: pd.DataFrame, columns: Mapping[str, str | None]) -> tuple[Any, Any] | None:
-    """The columns of two answers, where no column of one answer is meant, and neither has a role of its own."""
+    """The columns of two completions, if no single completion column is intended and neither has another role."""
     if "completion" in columns or "messages" in columns:
         return None
     folded = {str(name).casefold(): name for name in reversed(list(frame.columns))}
@@ -126,7 +126,7 @@ def _pair_of(frame: pd.DataFrame, columns: Mapping[str, str | None]) -> tuple[An
 
 
 def _are_answers(cells: pd.Series[Any], name: str) -> bool:
-    """Whether a column of a known name holds the model's own answers; of a name that may be another's, by its cells."""
+    """Whether a column contains model completions, by its name; for an ambiguous name, by its cells."""
     if name.casefold() in ROLES["completion"]:
         return True
     first = list(cells.head(PEEKED))
@@ -136,7 +136,7 @@ def _are_answers(cells: pd.Series[Any], name: str) -> bool:
 def _roles_beside(
     frame: pd.DataFrame, pair: Sequence[Any], columns: Mapping[str, str | None]
 ) -> dict[str, str] | None:
-    """The roles of the columns beside a pair; None where the mapping is at fault, which whoever makes the table says."""
+    """The roles of the columns next to a pair; None if the mapping is invalid, which the table constructor reports."""
     names = {str(name): name for name in frame.columns if name not in pair}
     peek = {name: list(frame[own].head(PEEKED)) for name, own in names.items()}
     try:
@@ -146,7 +146,7 @@ def _roles_beside(
 
 
 def _prompts(frame: pd.DataFrame, roles: Mapping[str, str]) -> list[Any] | None:
-    """The prompts beside a pair, None for those that stand in messages; None where there are none."""
+    """The prompts next to a pair, None for those inside messages; None if there are none."""
     names = {str(name): name for name in frame.columns}
     found = {role: list(frame[names[roles[role]]]) for role in ("instruction", "prompt") if role in roles}
     if "instruction" in found:
@@ -160,7 +160,7 @@ def _hold_answers(cells: pd.Series[Any]) -> bool:
 
 
 def _sides(frame: pd.DataFrame, pair: Sequence[Any], prompts: Sequence[Any] | None) -> list[list[Any]]:
-    """The answers of both sides: texts that hold messages as these, if those of both columns do, by their first rows."""
+    """The completions of both sides: texts with messages are parsed if the first rows of both columns contain messages."""
     cells = [list(frame[name]) for name in pair]
     first = [cell for side in cells for cell in side[:DECIDING_ROWS]]
     said = [cell for cell in first if isinstance(cell, str) and cell.strip()]
@@ -184,7 +184,7 @@ def _sides(frame: pd.DataFrame, pair: Sequence[Any], prompts: Sequence[Any] | No
 
 
 def _hh_turns(cell: str) -> list[Any] | None:
-    """The turns of hh-rlhf's text; None for another one."""
+    """The turns of an hh-rlhf text; None for any other text."""
     turns = _HH_TURN.split(cell)
     if len(turns) < 2 or turns[0].strip():
         return None
@@ -197,7 +197,7 @@ def _hh_turns(cell: str) -> list[Any] | None:
 def _text_side(
     cell: str, read: Callable[[str], list[Any] | None] | None, question: Any, *, has_prompt: bool
 ) -> Any:
-    """A side of text; beside a prompt, messages may repeat it, and hold no other turn than the assistant's and tools'."""
+    """A text side; next to a prompt, messages may repeat it, and contain only turns of the assistant and tools otherwise."""
     chat = None if read is None else read(cell)
     if chat is None or not has_prompt:
         return chat or cell
@@ -210,7 +210,7 @@ def _text_side(
 
 
 def _side(cell: Any) -> Any:
-    """An answer of a pair that is no text: messages as a list, anything else as it is."""
+    """A completion of a pair that is not text: messages as a list, any other value unchanged."""
     try:
         return cell if is_missing(cell) else chat_of(plain(cell)) or cell
     except NotPlainError:
@@ -228,7 +228,7 @@ def _alternating(first: Sequence[Any], second: Sequence[Any]) -> list[Any]:
 def _pair_groups(
     frame: pd.DataFrame, roles: Mapping[str, str], prompts: Sequence[Any] | None, sides: Sequence[list[Any]]
 ) -> list[str] | None:
-    """What both sides of each pair share; None where what stands before their answers says it."""
+    """What both sides of each pair share; None if the turns before their completions contain it."""
     before = [[_before(cell) for cell in side] for side in sides]
     is_said = prompts is not None or all(before[0])
     if is_said and before[0] == before[1]:
@@ -246,12 +246,12 @@ def _pair_groups(
 
 
 def _before(cell: Any) -> list[Any]:
-    """The turns before an answer."""
+    """The turns before a completion."""
     return cell[:-1] if isinstance(cell, list) and all(isinstance(one, Mapping) for one in cell) else []
 
 
 Verdict = tuple[bool | None, bool | None]
-"""Whether each side of a pair was chosen; None where nothing says, or neither was."""
+"""Whether each side of a pair was chosen; None if unknown, or if neither was."""
 
 
 def _verdicts(frame: pd.DataFrame, pair: Sequence[Any]) -> list[Verdict]:
@@ -280,12 +280,12 @@ def _by_flags(first: bool, second: bool) -> Verdict:
 
 
 def _is_set(cell: Any) -> bool:
-    """Whether a cell says yes: a truth value, a 1, or one of these as text."""
+    """Whether a cell is affirmative: True, 1, or one of these as text."""
     return not is_missing(cell) and str(cell).strip().casefold() in {"1", "1.0", "true"}
 
 
 def _by_preference(cell: Any) -> Verdict:
-    """AlpacaEval's, from 1 for the first output to 2 for the second."""
+    """AlpacaEval's scale, from 1 for the first output to 2 for the second."""
     try:
         value = float("nan") if is_missing(cell) else float(cell)
     except (TypeError, ValueError):
@@ -311,27 +311,27 @@ def _without_lists(loaded: Loaded, columns: Columns) -> tuple[Loaded, Columns, t
     own[name] = _column(list(map(answer_in, answers)), own.index)
     if any(
         answer_in(one) is not one for one in answers
-    ):  # what stands beside their texts, such as the model and its scores
+    ):  # metadata next to their texts, such as the model and its scores
         own["choice_details"] = _column([_details(one) for one in answers], own.index)
     count = next(free for free in ("choice", "choice_index", "completion_index") if free not in frame.columns)
     own[count] = [at for cell in cells for at in range(len(cell))]
     if not roles.keys() & {"group", "messages", "instruction", "prompt"} and "group" not in own.columns:
         own["group"] = _groups(frame, roles.get("id"), rows)
     note = (
-        f"{counted(several, 'row')} with several completions in {str(name)!r}: all rows are read as {len(own):,}, one a "
+        f"{counted(several, 'row')} with several completions in {str(name)!r}: all rows are read as {len(own):,}, one per "
         f"completion; the column {count!r} numbers them"
     )
-    # Its cells no longer say that they are completions.
+    # Its cells are no longer marked as completions.
     return replace(result, frame=own), {**(columns or {}), "completion": str(name)}, (note,)
 
 
 def _completions(frame: pd.DataFrame, columns: Columns) -> tuple[Any, dict[str, str]]:
-    """The column of completions, where one of its cells may be a list or an object, and the roles; None for none."""
+    """The completion column that may contain lists or objects, and the roles; None for none."""
     names = {str(name): name for name in frame.columns}
     try:
         roles = recognise(list(names), columns, peek=lambda name: list(frame[names[name]].head(PEEKED)))
     except SamplesError:
-        return None, {}  # whoever makes the table of it says why
+        return None, {}  # the table constructor reports the error
     name = names.get(roles.get("completion", ""))
     if name is None or frame[name].dtype != object:
         return None, roles
@@ -342,7 +342,7 @@ def _completions(frame: pd.DataFrame, columns: Columns) -> tuple[Any, dict[str, 
 
 
 def _answers(cell: Any, *, unpack: bool) -> list[Any]:
-    """The completions of a cell, a list of itself where it holds one."""
+    """The completions of a cell; a list of the cell itself if it contains one."""
     value = unpacked(cell) if unpack else cell
     if isinstance(value, str) or is_missing(value):
         return [cell]
@@ -354,13 +354,13 @@ def _answers(cell: Any, *, unpack: bool) -> list[Any]:
 
 
 def _details(answer: Any) -> dict[str, Any] | None:
-    """An object round an answer without the answer."""
+    """An object with one completion, without its text."""
     text = answer_in(answer)
     return None if text is answer else {key: value for key, value in answer.items() if value is not text}
 
 
 def _groups(frame: pd.DataFrame, column: str | None, rows: NDArray[np.intp]) -> list[str]:
-    """What the answers of one row share: its id, or its number."""
+    """The group of one row's completions: its id, or its number."""
     names = (
         [str(row) for row in range(len(frame))] if column is None else [str(cell) for cell in frame[column]]
     )
@@ -368,7 +368,7 @@ def _groups(frame: pd.DataFrame, column: str | None, rows: NDArray[np.intp]) -> 
 
 
 def _repeated(loaded: Loaded, frame: pd.DataFrame, rows: NDArray[np.intp]) -> Loaded:
-    """The rows at these positions, with their lines and faults; numbered anew where the index said nothing."""
+    """The rows at these positions, with their lines and faults; renumbered if the index carries no information."""
     own = frame.iloc[rows]
     if frame.index.nlevels == 1 and frame.index.name is None:
         own = own.reset_index(drop=True)
@@ -378,7 +378,7 @@ def _repeated(loaded: Loaded, frame: pd.DataFrame, rows: NDArray[np.intp]) -> Lo
 
 
 def _column(cells: Sequence[Any], index: pd.Index[Any]) -> pd.Series[Any]:
-    """Cells as objects, one by one: pandas would make a table of equally long lists."""
+    """Cells as separate objects: pandas would make a table of equally long lists."""
     values = np.empty(len(cells), dtype=object)
     for at, cell in enumerate(cells):
         values[at] = cell

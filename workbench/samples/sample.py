@@ -17,8 +17,8 @@ class Sample:
     Attributes:
         id: Text, unique in its dataset.
         thread: The conversation; its metadata is always a dict.
-        reference: What a right answer looks like, as plain data; None where there is none.
-        group: The prompt it answers: rollouts of one prompt share it.
+        reference: The ground truth, as plain data; None if there is none.
+        group: Its prompt: rollouts of one prompt share it.
     """
 
     id: str

@@ -1,4 +1,4 @@
-"""The words of every row, for searching and sorting: made once for a dataset."""
+"""Search texts of every row, for searching and sorting: computed once per dataset."""
 
 from __future__ import annotations
 
@@ -39,13 +39,14 @@ class RowWords:
 
 
 def row_words(samples: Any) -> RowWords:
-    """The words of every row of some `Samples`; made once and kept with them.
+    """The search texts of every row of some `Samples`; computed once and stored with them.
 
-    100,000 rows of a few hundred characters take about a second: whoever must answer at once asks a thread for it before.
+    100,000 rows of a few hundred characters take about a second: code that must respond immediately calls it in a
+    thread beforehand.
     """
     words = known_words(samples)
     if words is None:
-        wires = samples._build().wires  # noqa: SLF001 (kept where the packed rows are kept)
+        wires = samples._build().wires  # noqa: SLF001 (stored with the packed rows)
         turns = [wire[0] for wire in wires]
         columns = zip(samples.ids, turns, samples.references, strict=True)
         words = RowWords(
@@ -57,10 +58,10 @@ def row_words(samples: Any) -> RowWords:
 
 @dataclass(frozen=True)
 class WrittenColumn:
-    """The cells of a column as they are written.
+    """The cells of a column as literal text.
 
     Attributes:
-        codes: Each cell's place among the texts, (n,); -1 for an empty cell.
+        codes: Index of each cell among the texts, (n,); -1 for an empty cell.
         texts: The different texts, in the order of their first cells.
     """
 
@@ -68,34 +69,34 @@ class WrittenColumn:
     texts: list[str]
 
     def rows(self, text: str | None) -> NDArray[np.intp]:
-        """Numbers of the rows whose cell is written so, ascending; with None of those whose cell is empty."""
+        """Row numbers of the cells with this text, ascending; None for the empty cells."""
         if text is None:
             return np.flatnonzero(self.codes < 0)
         return np.flatnonzero(self.codes == self.texts.index(text) if text in self.texts else [])
 
 
 def written(cells: pd.Series[Any]) -> WrittenColumn:
-    """The cells of a column as they are written: 1 is not 1.0, and neither is True."""
+    """The cells of a column as literal text: 1 differs from 1.0 and from True."""
     texts = [None if is_missing(cell) else str(cell) for cell in cells]
     codes, found = pd.factorize(np.array(texts, dtype=object))
     return WrittenColumn(codes, list(found))
 
 
 def written_column(samples: Any, name: Any) -> WrittenColumn:
-    """A column of some `Samples` as it is written; made once and kept with them.
+    """A column of some `Samples` as literal text; computed once and stored with them.
 
     Args:
         samples: The `Samples`.
         name: A column of their frame.
     """
-    known: dict[Any, WrittenColumn] = samples._written  # noqa: SLF001 (kept where the words are kept)
+    known: dict[Any, WrittenColumn] = samples._written  # noqa: SLF001 (stored with the search texts)
     if name not in known:
         known[name] = written(samples.column(name))
     return known[name]
 
 
 def known_words(samples: Any) -> RowWords | None:
-    """The words of every row where they have been made; else None."""
+    """The search texts of every row if they have been computed; else None."""
     words: RowWords | None = samples._words  # noqa: SLF001
     return words
 
@@ -114,7 +115,7 @@ def _question(turns: Any) -> str:
 
 
 def rows_with_text(texts: Sequence[str], words: str) -> NDArray[np.intp]:
-    """Numbers of the rows whose text holds these words, in any case, ascending.
+    """Numbers of the rows whose text contains these words, case-insensitively, ascending.
 
     Args:
         texts: `RowWords.searched`.

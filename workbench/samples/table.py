@@ -1,4 +1,4 @@
-"""The data behind a `Samples`: one frame, the roles of its columns, and its line numbers and faults."""
+"""The data of a `Samples`: one frame, the roles of its columns, and its line numbers and faults."""
 
 from __future__ import annotations
 
@@ -51,22 +51,22 @@ from workbench.samples.roles import (
 __all__ = ["DECIDING_ROWS", "Loaded", "Rows", "Table"]
 
 DECIDING_ROWS = 100
-"""First rows of a dataset by which it is decided whether a column's texts are messages: as few in a file that is read lazily."""
+"""First rows that decide whether a column's texts are messages: the same number as for a lazily read file."""
 _SCAN = 512
 _TEXTS_AT_ONCE = 16_384
-"""Rows of a column of text that are held at a time."""
+"""Rows of a text column in memory at a time."""
 _TURNS = ("messages", "system", "instruction", "prompt", "completion", "tools")
 _OTHERS = ("metadata", "id", "group")
 
 
 @dataclass(frozen=True)
 class Loaded:
-    """What a reader hands over.
+    """The result of a reader.
 
     Attributes:
-        frame: The rows; or their columns, where they are read as they are asked for.
-        lines: Line number in the file of each row, counted from 1; None where the file has no lines.
-        faults: Row to what is wrong with its line, for rows kept although their line is broken.
+        frame: The rows; or their columns, if they are read lazily.
+        lines: Line number in the file of each row, counted from 1; None if the file has no lines.
+        faults: Row to what is wrong with its line, for rows that are included although their line is broken.
     """
 
     frame: pd.DataFrame | ColumnData
@@ -94,7 +94,7 @@ class Table:
         self.reading_notes = notes
         self.metadata = metadata_columns(names, self.roles)
         self.source = source
-        self._text_chats = text_chats  # of the data that these rows are a part of
+        self._text_chats = text_chats  # of the data of which these rows are a part
         self._lines = loaded.lines
         self._names = names
         self._whole: dict[str, bool] = {}
@@ -106,7 +106,7 @@ class Table:
         return len(self.data)
 
     def first_cells(self, column: str) -> list[Any]:
-        """The first cells of a column, to tell what it holds; none where the file cannot be read."""
+        """The first cells of a column, to detect its content; none if the file cannot be read."""
         try:
             return self.data.cells(column, slice(0, PEEKED))
         except UnreadableRowsError:
@@ -114,14 +114,14 @@ class Table:
 
     @cached_property
     def verdict_column(self) -> str:
-        """The column `label` that was not taken for the reference, since it holds verdicts; "" where there is none."""
+        """The column `label` that is not used as the reference because it contains verdicts; "" if there is none."""
         label = next((name for name in self._names if name.casefold() == "label"), "")
         if not label or "reference" in self.given or "reference" in self.roles:
             return ""
         return verdict_column({**self.roles, "reference": label}, self.first_cells)
 
     def part(self, rows: Rows) -> Table:
-        """Some rows as a table of their own, in memory and numbered from 0."""
+        """Some rows as a separate table, in memory and numbered from 0."""
         places = {row: at for at, row in enumerate(rows.tolist())} if self._faults else {}
         faults = {places[row]: fault for row, fault in self._faults.items() if row in places}
         lines = None if self._lines is None else [self._lines[row] for row in rows.tolist()]
@@ -131,7 +131,7 @@ class Table:
         )
 
     def cells(self, column: str, rows: Rows | slice | None) -> list[Any]:
-        """The cells of one column, all rows or those asked for."""
+        """The cells of one column, of all or the requested rows."""
         cells = self.data.cells(column, rows)
         if column not in self._whole:
             self._whole[column] = _are_whole_with_gaps(self.data.floats(column))
@@ -145,7 +145,7 @@ class Table:
         return [int(cell) if cell == cell else None for cell in cells] if self._whole[column] else cells  # noqa: PLR0124
 
     def role(self, role: str, rows: Rows | slice | None) -> list[Any] | None:
-        """The cells of a role's column; None where the role has no column."""
+        """The cells of a role's column; None if the role has no column."""
         return self.cells(self.roles[role], rows) if role in self.roles else None
 
     @cached_property
@@ -163,7 +163,7 @@ class Table:
 
     @property
     def prompt_column(self) -> str:
-        """Name of the column that holds the prompt, or begins it; "" where none does."""
+        """Name of the column with the prompt, or its first part; "" if there is none."""
         return self.roles.get("instruction") or self.roles.get("prompt") or ""
 
     def readable(self, rows: Rows) -> Rows:
@@ -171,12 +171,12 @@ class Table:
         return rows[~np.isin(rows, list(self._faults))] if self._faults else rows
 
     def prompts(self, rows: Rows | slice | None) -> list[Any] | None:
-        """The cells of the prompts; None where there are none."""
+        """The cells of the prompts; None if there are none."""
         prompts, instructions = self.role("prompt", rows), self.role("instruction", rows)
         return prompts if instructions is None else joined_prompts(instructions, prompts)
 
     def blank_prompts(self, rows: Rows) -> int | None:
-        """How many of these rows have no prompt, or one of white space; None where no column holds prompts."""
+        """Number of these rows with a missing or blank prompt; None if no column contains prompts."""
         name = self.roles.get("prompt", "")
         if name and "instruction" not in self.roles and self.data.is_text(name):
             is_whole_table = len(rows) == len(self) and bool((np.diff(rows) == 1).all())
@@ -195,13 +195,13 @@ class Table:
         return "reference" in self.roles and _are_whole(self.data.floats(self.roles["reference"]))
 
     def prompt_keys(self, rows: Rows) -> Iterator[str | None]:
-        """What the rollouts of one prompt share, row by row; threads are made some rows at a time."""
+        """What the rollouts of one prompt share, row by row; threads are built in batches of rows."""
         for start in range(0, len(rows), _SCAN):
             yield from map(prompt_key, self.build(rows[start : start + _SCAN]).wires)
 
     @cached_property
     def text_turns(self) -> dict[str, str] | None:
-        """Role to column where each turn is a whole column of text; None where conversations are made in another way."""
+        """Role to column if each turn is a whole text column; None if conversations are built in another way."""
         roles = {role: name for role, name in self.roles.items() if role in _TURNS}
         if not roles.keys() <= SPEAKERS.keys() or self._wraps_answers:
             return None
@@ -213,10 +213,10 @@ class Table:
 
     @cached_property
     def text_chats(self) -> frozenset[str]:
-        """Those of the roles prompt and completion whose texts are messages, as JSON or as Python's repr.
+        """The roles, among prompt and completion, whose texts are messages, as JSON or as Python's repr.
 
-        Decided once for the whole column, by its first rows, and in the same way however the rows are read: else a
-        single answer that looks like a conversation would change what was asked.
+        Decided once for the whole column, by its first rows, independent of how the rows are read: otherwise a
+        single completion that looks like a conversation would change the prompt.
         """
         if self._text_chats is not None:
             return self._text_chats
@@ -224,7 +224,7 @@ class Table:
         return frozenset(role for role in roles if are_chat_texts(self.deciding_cells(role), role))
 
     def deciding_cells(self, role: str) -> Sequence[Any]:
-        """The cells of a prompt or a completion in the first rows; none where there is no such column, or it cannot be read."""
+        """The cells of a prompt or completion in the first rows; none if the column is missing or unreadable."""
         rows = slice(0, DECIDING_ROWS)
         try:
             return (self.prompts(rows) if role == "prompt" else self._answers(rows)) or ()
@@ -233,7 +233,7 @@ class Table:
 
     @cached_property
     def reads_without_looking(self) -> bool:
-        """Whether every cell can be read by the kind of its column, so that only whole lines can be at fault."""
+        """Whether every cell is readable given the type of its column, so that only whole lines can be invalid."""
         texts = {self.roles[role] for role in ("id", "group") if role in self.roles} | set(self.metadata)
         return (
             self.text_turns is not None
@@ -243,7 +243,7 @@ class Table:
 
     @property
     def no_answer(self) -> Fault:
-        """What is wrong with a row without a completion, where each turn is a column."""
+        """The fault of a row without a completion, if each turn is a column."""
         turns = self.text_turns or {}
         last = next((SPEAKERS[role] for role in ("prompt", "system") if role in turns), "")
         fault = no_answer([(last, "")] if last else [])
@@ -251,7 +251,7 @@ class Table:
         return fault
 
     def missing_answers(self, rows: Rows | slice, count: int) -> list[int]:
-        """Places among these rows of those without a completion, where each turn is a column of text."""
+        """Indices among these rows of those without a completion, if each turn is a text column."""
         name = (self.text_turns or {}).get("completion")
         if name is None:
             return list(range(count))
@@ -261,7 +261,7 @@ class Table:
         return list(np.flatnonzero(cells.is_null().to_numpy()).tolist())
 
     def has_answer(self, rows: Rows) -> bool:
-        """Whether the assistant says anything in one of these rows at least, or one cannot be read. Stops at the first."""
+        """Whether at least one of these rows has assistant content or cannot be read. Stops at the first."""
         if self._is_answered and len(rows) == len(self):
             return True
         for start in range(0, len(rows), _TEXTS_AT_ONCE):
@@ -277,16 +277,16 @@ class Table:
 
     @property
     def names(self) -> dict[str, str]:
-        """Role to column, for messages: the prompt may begin in another column than its own."""
+        """Role to column, for error messages: the prompt may start in another column than its own."""
         return {**self.roles, "prompt": self.prompt_column}
 
     @property
     def _wraps_answers(self) -> bool:
-        """Whether completions stand inside the answers of an API."""
+        """Whether completions are inside API responses."""
         return self.is_batch and self.roles.get("completion") == "response"
 
     def conversation_cells(self, rows: Rows | slice | None) -> dict[str, Any]:
-        """Role to cells, for the roles that conversations are made of."""
+        """Role to cells, for the roles from which conversations are built."""
         apart = ("instruction", "prompt", "completion")
         cells: dict[str, Any] = {
             role: self.cells(name, rows)
@@ -301,7 +301,7 @@ class Table:
         return cells
 
     def _answers(self, rows: Rows | slice | None) -> list[Any] | None:
-        """The cells of the completions, of a batch's output what its JSON text holds; None where there are none."""
+        """The cells of the completions, for batch output parsed from its JSON text; None if there are none."""
         cells = self.role("completion", rows)
         return list(map(unpacked, cells)) if cells is not None and self._wraps_answers else cells
 
@@ -312,9 +312,9 @@ class Table:
     def read(
         self, rows: Rows | slice | None, *, references: bool = False
     ) -> tuple[Built, NDArray[np.object_]]:
-        """The threads of some rows, and their references where these are asked for (else None, like those of unreadable rows).
+        """The threads of some rows, and their references if requested (else None, as for unreadable rows).
 
-        Rows in a part of a file that can no longer be read are at fault; the others are read.
+        Rows in a part of a file that can no longer be read have a fault; the others are read.
         """
         try:
             return self._built(rows), self._references(rows, wanted=references)
@@ -328,7 +328,7 @@ class Table:
     ) -> tuple[Built, NDArray[np.object_]]:
         is_lost = (rows >= error.rows.start) & (rows < error.rows.stop)
         if not is_lost.any():
-            is_lost[:] = True  # what is asked about a whole column cannot be answered without the lost ones
+            is_lost[:] = True  # decisions on a whole column are impossible without the unreadable rows
         left = np.flatnonzero(~is_lost)
         built, found = self.read(rows[left], references=references)
         wires, answers = [EMPTY] * len(rows), np.full(len(rows), None, object)
@@ -358,7 +358,7 @@ class Table:
         return len(range(len(self))[rows]) if isinstance(rows, slice) else len(rows)
 
     def line_faults(self, rows: Rows | slice | None) -> dict[int, Fault]:
-        """Place among these rows to what is wrong with its line, or with its request."""
+        """Index among these rows to what is wrong with its line, or with its request."""
         if not self._faults:
             return {}
         numbers = (
@@ -374,7 +374,7 @@ class Table:
         return Built(wires, dict(sorted({**built.faults, **faults}.items())))
 
     def ids_at(self, rows: Rows | slice) -> list[str]:
-        """The ids of some rows; those of rows without an id column are made for them alone."""
+        """The ids of some rows; if there is no id column, they are generated for these rows only."""
         if "id" in self.roles:
             return list(self.ids[rows])
         return [str(row) for row in (range(len(self))[rows] if isinstance(rows, slice) else rows.tolist())]
@@ -386,7 +386,7 @@ class Table:
 
     @cached_property
     def ids(self) -> NDArray[np.object_]:
-        """Text (n,), every one once: the second row called "a" is "a#2"; a row without an id has its number."""
+        """Text (n,), unique: the second row called "a" is "a#2"; a row without an id has its number."""
         cells = self.role("id", None)
         if cells is None:
             return _objects([str(row) for row in range(len(self))])
@@ -394,15 +394,15 @@ class Table:
         return _objects(_unique(names))
 
     def groups(self, rows: Rows | None) -> NDArray[np.object_]:
-        """Text (n,): the group column, else the prompt, else the row's own id."""
+        """Text (n,): the group column, else the prompt, else the row's id."""
         ids = self.ids if rows is None else self.ids[rows]
         keys = self._group_keys(rows)
         return _objects([name if key is None else key for key, name in zip(keys, ids, strict=True)])
 
     def group_codes(self, rows: Rows | slice | None) -> NDArray[np.intp]:
-        """The prompt that each row answers as a whole number (n,), counted from 0 in the order of the rows.
+        """The prompt of each row as an integer (n,), counted from 0 in the order of the rows.
 
-        As `groups` in other words, and from whole columns where these are text; a row without a prompt has one of its own.
+        Equivalent to `groups`, computed from whole columns if these are text; a row without a prompt is a separate group.
         """
         count = self._count(rows)
         codes = np.full(count, -1, np.intp)
@@ -414,14 +414,14 @@ class Table:
             prompts = self._prompt_codes(rows if len(without) == count else numbers[without])
             codes[without] = np.where(prompts < 0, -1, prompts + codes.max(initial=-1) + 1)
         without = np.flatnonzero(codes < 0)
-        # By their numbers: a row that a view repeats is one prompt.
+        # By row number: a row that a view repeats is one prompt.
         codes[without] = codes.max(initial=-1) + 1 + pd.factorize(numbers[without])[0]
         return pd.factorize(codes)[0].astype(np.intp)
 
     def group_hashes(self, rows: Rows | None) -> tuple[NDArray[np.uint64], NDArray[np.bool_]]:
-        """A number for the prompt that each row answers (n,), the same for the same prompt in any part of the data and any process.
+        """An integer for each row's prompt (n,), the same for the same prompt in any part of the data and any process.
 
-        As `groups` in other words; beside it, whether a row has a prompt at all (n,).
+        Equivalent to `groups`; the second array is whether a row has a prompt at all (n,).
         """
         keys = self._prompt_texts(rows)
         if keys is None:
@@ -430,7 +430,7 @@ class Table:
         return hashes_of([key or "" for key in keys]), has_prompt
 
     def _prompt_texts(self, rows: Rows | None) -> list[str | None] | None:
-        """The keys of the prompts where these are the texts of one column; None where more than that is to be read."""
+        """The keys of the prompts if these are the texts of one column; None if other columns are needed."""
         turns = self.text_turns
         if turns is None or "prompt" not in turns or "system" in turns or "group" in self.roles:
             return None
@@ -448,7 +448,7 @@ class Table:
         return keys
 
     def _codes(self, column: str, rows: Rows | slice | None) -> NDArray[np.intp]:
-        """A number for each different text of a column (n,), -1 for a missing cell."""
+        """An integer for each different text of a column (n,), -1 for a missing cell."""
         if not self.data.is_text(column):
             return pd.factorize(_objects(clean(self.cells(column, rows), text, "")))[0].astype(np.intp)
         if rows is not None and not self.data.is_lazy:
@@ -457,7 +457,7 @@ class Table:
         return codes if rows is None else codes[rows]
 
     def _prompt_codes(self, rows: Rows | slice | None) -> NDArray[np.intp]:
-        """A number for each different prompt (n,), as `prompt_key` tells them apart; -1 where there is none."""
+        """An integer for each different `prompt_key` (n,); -1 if there is none."""
         turns = self.text_turns
         if turns is None:
             return self._codes_of_conversations(rows)
@@ -465,7 +465,7 @@ class Table:
         codes = self._codes(turns["prompt"], rows) if "prompt" in turns else np.full(count, -1, np.intp)
         systems = self._codes(turns["system"], rows) if "system" in turns else np.full(count, -1, np.intp)
         if "prompt" in turns:
-            # An empty prompt is none that rows could share.
+            # Rows cannot share an empty prompt.
             codes[(systems < 0) & self._is_blank(turns["prompt"], rows)] = -1
         both = codes + (systems + 1) * (codes.max(initial=-1) + 2)
         return np.where((codes < 0) & (systems < 0), -1, both + 1)
@@ -474,7 +474,7 @@ class Table:
         return np.concatenate([np.zeros(0, np.bool_), *map(_blank, self._texts(column, rows))])
 
     def _texts(self, column: str, rows: Rows | slice | None) -> Iterator[pa.ChunkedArray]:
-        """A column of text in pieces, so that no more of it is held than a piece."""
+        """A text column in pieces, so that only one piece is in memory."""
         for part in self._parts(rows):
             yield self.data.text(column, part)
 
@@ -498,7 +498,7 @@ class Table:
         return codes
 
     def completions(self, rows: Rows | slice | None) -> list[str | None]:
-        """The text of each completion (n,), None where the last turn is not the assistant's or the row cannot be read."""
+        """The text of each completion (n,), None if the last turn is not the assistant's or the row cannot be read."""
         turns = self.text_turns
         if turns is not None:
             if "completion" not in turns:
@@ -508,15 +508,15 @@ class Table:
         return [turn[-1][1] if turn and turn[-1][0] == "assistant" else None for turn in wires]
 
     def _text_cells(self, column: str, rows: Rows | slice | None) -> list[str | None]:
-        """The cells of a column of text, None for a missing one and where the line cannot be read."""
-        # Missing cells are None, NaN or pd.NA, by the kind of the column; NA can be compared with nothing.
+        """The cells of a text column, None for a missing one and if the line cannot be read."""
+        # Missing cells are None, NaN or pd.NA, depending on the column's type; NA cannot be compared with anything.
         texts = [cell if type(cell) is str else None for cell in self.cells(column, rows)]
         for at in self.line_faults(rows):
             texts[at] = None
         return texts
 
     def completion_lengths(self, rows: Rows | slice | None) -> NDArray[np.float64]:
-        """Characters of each completion (n,), 0 where there is none."""
+        """Characters of each completion (n,), 0 if there is none."""
         turns = self.text_turns
         if turns is None or "completion" not in turns or self._faults:
             parts = (self.completions(part) for part in self._parts(rows))
@@ -528,7 +528,7 @@ class Table:
         return np.concatenate([np.zeros(0), *lengths]).astype(np.float64)
 
     def _conversations(self, rows: Rows | slice | None) -> list[list[Any]]:
-        """The turns of each row; none where it cannot be read."""
+        """The turns of each row; none if it cannot be read."""
         faults: dict[int, Fault] = {}
         turns = conversations(self.conversation_cells(rows), self.names, self._count(rows), faults).turns
         for at in {**faults, **self.line_faults(rows)}:
@@ -536,7 +536,7 @@ class Table:
         return turns
 
     def references(self, rows: Rows | slice | None) -> NDArray[np.object_]:
-        """Plain values (n,), None where missing."""
+        """Plain values (n,), None if missing."""
         cells = self.role("reference", rows)
         if cells is None:
             return _objects([None] * self._count(rows))
@@ -545,7 +545,7 @@ class Table:
         return _objects(clean(cells, partial(reference_of_cell, column=name) if is_wrapped else plain, ""))
 
     def place(self, row: int, column: str = "") -> str:
-        """Where a row is, in words: file, row, line, column."""
+        """The location of a row as text: file, row, line, column."""
         line = f" (line {self._lines[row]})" if self._lines is not None else ""
         parts = (self.source, f"row {row}{line}", f"column {column!r}" if column else "")
         return ", ".join(part for part in parts if part)
@@ -558,13 +558,13 @@ class Table:
             where=self.place(row, fault.column),
             found=fault.found,
             expected=fault.expected,
-            hint=f"mend the cell, or map another column; there are {names}",
+            hint=f"fix the cell, or map another column; there are {names}",
         )
 
     def check_some_row_reads(self) -> None:
-        """Refuse a dataset of which not one row can be read.
+        """Refuse a dataset without a single readable row.
 
-        Stops at the first good row, so that a healthy dataset pays for one slice.
+        Stops at the first good row, so that a valid dataset costs one slice.
 
         Raises:
             SamplesError: The first row's fault.
@@ -605,7 +605,7 @@ def _are_whole_with_gaps(pieces: Iterable[NDArray[Any]]) -> bool:
 
 
 def _are_whole(pieces: Iterable[NDArray[Any]]) -> bool:
-    """Whether floats are whole numbers without a gap, and not all of them 0 or 1."""
+    """Whether floats are whole numbers without a gap, and not only 0 or 1."""
     others = False
     for values in pieces:
         if not (values == np.floor(values)).all():
@@ -616,7 +616,7 @@ def _are_whole(pieces: Iterable[NDArray[Any]]) -> bool:
 
 def _blank(cells: pa.ChunkedArray) -> NDArray[np.bool_]:
     """Which texts are white space or empty, (n,)."""
-    # Text with a printable ASCII character in front is none: what is left, next to nothing, is looked at as Python does.
+    # Text that starts with a printable ASCII character is not blank: only the few others need Python's test.
     is_text = pc.fill_null(pc.match_substring_regex(cells, r"^[!-~]"), False).to_numpy()
     blank = np.zeros(len(cells), np.bool_)
     for row in np.flatnonzero(~is_text):
@@ -642,7 +642,7 @@ def _unique(names: Sequence[str]) -> list[str]:
     result = []
     for name in names:
         fresh = name
-        # A name made here must not be one that another row brings along.
+        # A generated name must differ from the ids of other rows.
         while fresh in used or (fresh != name and fresh in originals):
             count[name] = count.get(name, 1) + 1
             fresh = f"{name}#{count[name]}"

@@ -1,4 +1,4 @@
-"""`Samples`: an immutable view on a dataset whose columns play parts in threads."""
+"""`Samples`: an immutable view on a dataset whose columns have roles in threads."""
 
 from __future__ import annotations
 
@@ -32,49 +32,49 @@ from workbench.thread import StringThread
 __all__ = ["ANY_ROW", "Sample", "Samples"]
 
 ANY_ROW = "any"
-"""For `Samples.needing`: graders are asked about rows without an answer, too, to see what they make of them."""
+"""For `Samples.needing`: graders also get rows without a completion, to test how they handle them."""
 
 
 class Samples:
-    """Rows of a dataset as samples. Never changes; every choice of rows is a new view of the same data.
+    """Rows of a dataset as samples. Immutable; every selection of rows is a new view of the same data.
 
-    Columns play parts (*roles*), recognised by name, exactly first and then without regard to case; of two
+    Columns have *roles*, recognised by name, exactly first and then case-insensitively; of two
     names for one role the first in this table wins:
 
     | role | column names | becomes |
     | --- | --- | --- |
-    | messages | `messages`; `conversations` `conversation` `contents` `chat` where they hold messages | the turns: chat messages of OpenAI, Anthropic, Gemini, ShareGPT, LangChain; a list, its JSON text or its repr |
+    | messages | `messages`; `conversations` `conversation` `contents` `chat` if they contain messages | the turns: chat messages of OpenAI, Anthropic, Gemini, ShareGPT, LangChain; a list, its JSON text or its repr |
     | system | `system` | a leading system turn |
-    | instruction | `instruction` | the prompt, or what stands before `input` in it (Alpaca) |
+    | instruction | `instruction` | the prompt, or its part before `input` (Alpaca) |
     | prompt | `prompt` `input` `question` `user` `user_input` `query` `problem` `inputs` `request` … | a user turn; messages, or an API's request, become those turns |
-    | completion | `completion` `output` `response` `assistant` `generated_text` `prediction` `model_output` `model_response` `actual_output` `outputs` …; `completions` `responses` `generations` where they hold lists | the assistant's last turn; an API's answer; each of several is a row |
+    | completion | `completion` `output` `response` `assistant` `generated_text` `prediction` `model_output` `model_response` `actual_output` `outputs` …; `completions` `responses` `generations` if they contain lists | the assistant's last turn; an API response; each of several is a row |
     | tools | `tools` | `thread.tools`: a list of dicts, or its JSON text |
     | reference | `reference` `expected` `ground_truth` `label` (other than verdicts) `answer` `target` `ideal` `gold` `expected_output` `reference_answer` `correct_answer` `solution` `gts` `expectations` … | `Sample.reference`, and metadata |
     | group | `group` | `Sample.group`; without one the prompt is the group |
     | id | `id` | `Sample.id`; the second row with one id gets `#2`, a row without one its number |
     | metadata | `metadata` | a dict, or its JSON text, merged under the columns that have no role |
 
-    Every other column is metadata under its own name. The reference is in the metadata too, under its
-    column's name, since a grade function sees the thread alone. Missing cells: no completion, no assistant
+    Every other column is metadata under its name. The reference is in the metadata too, under its
+    column's name, because a grade function gets only the thread. Missing cells: no completion, no assistant
     turn; no prompt, no user turn; a metadata column keeps its key with None. A row whose last turn is not the
-    assistant's fails in a run, and never scores. A column of times without a time of day holds days.
+    assistant's fails in a run, and never scores. A column of times without a time of day is read as days.
 
-    A completion that is no text is written as JSON (4 is "4"), except a chat message or a list of them,
-    which become turns, an object round one text, which is that text, and an API's answer, whose message counts; one
-    without a message fails its row, and so does any other object in a column `response`. Pairs (`chosen`, `rejected`), lists
-    of completions and an API's choices become a row each, in one group; a column `chosen` or `choice` tells them apart. In
-    data that are read lazily they fail their row. A completion beside `messages` is appended, unless they end with that
-    very turn. A named index of a DataFrame is read as columns. Whole numbers that a gap in their column made floats
-    are whole again.
+    A completion that is not text is encoded as JSON (4 is "4"), with these exceptions. A chat message or a list of them
+    becomes turns. An object with one text becomes that text. An API response becomes its message; one without a message
+    fails its row, and so does any other object in a column `response`. Pairs (`chosen`, `rejected`), lists
+    of completions and API choices become one row each, in one group; a column `chosen` or `choice` distinguishes them. In
+    lazily read data they fail their row. A completion next to `messages` is appended, unless it equals their last turn.
+    A named index of a DataFrame is read as columns. Whole numbers that a gap in their column made floats
+    are converted back to whole numbers.
 
     Args:
         data: A DataFrame (copied), a list of dicts or a list of StringThreads.
         columns: Role to column name, overriding what is recognised; None switches a role off.
-        source: Where the data come from, for error messages.
+        source: Origin of the data, for error messages.
 
     Raises:
-        SamplesError: No usable column, a mapping that does not fit, columns that share a name, or not one
-            row that can be read. A single bad row is no error here: see `problems`.
+        SamplesError: No usable column, a mapping that does not fit, columns that share a name, or no
+            readable row. A single bad row is not an error here: see `problems`.
 
     Example:
         >>> samples = Samples([{"question": "2+2?", "answer": "4", "output": "It is 4."}])
@@ -106,7 +106,7 @@ class Samples:
 
     @classmethod
     def _view(cls, table: Table, rows: Rows | None) -> Samples:
-        # Past `__init__`, which would read and check the data once more.
+        # Bypasses `__init__`, which would read and check the data again.
         view = cls.__new__(cls)
         view._set(table, rows)  # noqa: SLF001 (its own class)
         return view
@@ -119,12 +119,12 @@ class Samples:
         *,
         text_chats: frozenset[str] = frozenset(),
     ) -> Samples:
-        """Rows that are a part of more: here it is no error that none of them can be read.
+        """Rows that are a part of a dataset: here it is not an error if none of them can be read.
 
         Args:
             data: The rows.
             columns: Role to column.
-            text_chats: `text_chats` of the whole; a part by itself does not tell, and its texts are texts.
+            text_chats: `text_chats` of the whole dataset; in a part it cannot be determined, and its texts stay texts.
         """
         return cls._view(Table(load(data), columns, "", text_chats=text_chats), None)
 
@@ -134,7 +134,7 @@ class Samples:
         return self._table.text_chats
 
     def part(self, first: int, last: int) -> Samples:
-        """Rows that follow each other as data of their own: in memory, and numbered from 0."""
+        """Consecutive rows as a separate dataset: in memory, and numbered from 0."""
         return self._view(self._table.part(self.row_numbers[first:last]), None)
 
     def _set(self, table: Table, rows: Rows | None) -> None:
@@ -163,19 +163,19 @@ class Samples:
         """One sample, or a view of a slice; negative rows count from the end.
 
         Raises:
-            IndexError: No such row.
-            SamplesError: The row cannot be read; file, line, column, found and expected are named.
+            IndexError: The row is out of range.
+            SamplesError: The row cannot be read; the error gives file, line, column, found and expected.
         """
         if isinstance(row, slice):
             return self.take(range(len(self))[row])
         if not isinstance(row, int | np.integer):
-            raise TypeError(f"samples[...] takes a row number, not {row!r}; columns are in samples.frame")
+            raise TypeError(f"samples[...] requires a row number, not {row!r}; columns are in samples.frame")
         if not -len(self) <= row < len(self):
             raise IndexError(f"row {row} of {len(self)} rows")
         return next(self._samples(self.row_numbers[row % len(self)].reshape(1)))
 
     def __iter__(self) -> Iterator[Sample]:
-        """The samples in order, made as they are asked for; an unreadable row raises as `samples[i]` does."""
+        """The samples in order, built lazily; an unreadable row raises as `samples[i]` does."""
         numbers = self.row_numbers
         for start in range(0, len(numbers), BATCH_ROWS):
             yield from self._samples(numbers[start : start + BATCH_ROWS])
@@ -191,10 +191,10 @@ class Samples:
 
     @property
     def threads(self) -> NDArray[np.object_]:
-        """StringThreads (n,), made anew each time; an unreadable row has an empty one (see `problems`)."""
+        """StringThreads (n,), rebuilt each time; an unreadable row has an empty one (see `problems`)."""
         result = np.empty(len(self), dtype=object)
         for row, wire in enumerate(self._build().wires):
-            # A fresh list and dict: unreadable rows share one empty wire.
+            # A new list and dict: unreadable rows share one empty wire.
             result[row] = StringThread.from_wire((list(wire[0]), dict(wire[1]), *wire[2:]))
         return result
 
@@ -206,7 +206,7 @@ class Samples:
 
     @property
     def references(self) -> NDArray[np.object_]:
-        """Plain values (n,), None where there is no reference."""
+        """Plain values (n,), None if there is no reference."""
         return self._table.references(self._rows)
 
     def references_at(self, rows: Rows | slice) -> NDArray[np.object_]:
@@ -214,15 +214,15 @@ class Samples:
         return self._table.references(self._of_table(rows))
 
     def faults_at(self, start: int, stop: int) -> dict[int, Problem]:
-        """`problems` of the rows from `start` up to `stop` alone, by their positions in this view."""
+        """`problems` of the rows from `start` up to `stop`, by their positions in this view."""
         return self._described(self._encoding.faults_at(start, stop, self._asked))
 
     def needing(self, need: str) -> Samples:
-        """The same rows, of which those without an answer are among `problems`.
+        """The same rows; those without a completion are included in `problems`.
 
         Args:
-            need: `ANY_ROW` for none, whatever graders ask for later; "completion" where the last turn has to be the assistant's, "turn" where one of the turns has to be, "" for
-                neither.
+            need: "completion" if the last turn must be the assistant's, "turn" if any turn after the last user turn must
+                be, "" for neither; `ANY_ROW` for neither, and later requirements of graders are ignored.
         """
         if self._need in (need, ANY_ROW):
             return self
@@ -234,26 +234,26 @@ class Samples:
 
     @property
     def groups(self) -> NDArray[np.object_]:
-        """Text (n,): the group column, else the prompt, else the row's own id."""
+        """Text (n,): the group column, else the prompt, else the row's id."""
         return self._table.groups(self._rows)
 
     @property
     def group_hashes(self) -> tuple[NDArray[np.uint64], NDArray[np.bool_]]:
-        """A number for the prompt of each row (n,), the same in any process and any part of the data; see `Table.group_hashes`."""
+        """An integer for each row's prompt (n,), the same in any process and any part of the data; see `Table.group_hashes`."""
         return self._table.group_hashes(self._rows)
 
     @property
     def group_codes(self) -> NDArray[np.intp]:
-        """`groups` as whole numbers (n,), from 0 in the order of the rows: many times faster, and the same rows together.
+        """`groups` as integers (n,), from 0 in the order of the rows: the same grouping, computed many times faster.
 
-        Rows that cannot be read, which have a group of their own in `groups`, may be with the others of their prompt here.
+        Unreadable rows, each a separate group in `groups`, may be grouped with the others of their prompt here.
         """
         if self._codes is None:
             self._codes = self._table.group_codes(self._rows)
         return self._codes
 
     def completions(self, rows: Rows | slice | None = None) -> list[str | None]:
-        """The text of each completion (n,), None where there is none or its line cannot be read.
+        """The text of each completion (n,), None if there is none or its line cannot be read.
 
         Args:
             rows: Positions in this view; all by default.
@@ -266,7 +266,7 @@ class Samples:
         return self._table.completions(self._of_table(rows))
 
     def completion_lengths(self, rows: Rows | slice | None = None) -> NDArray[np.float64]:
-        """Characters of each completion (n,), 0 where there is none; `rows` as in `completions`."""
+        """Characters of each completion (n,), 0 if there is none; `rows` as in `completions`."""
         if self._rewrite is not None:
             return np.array([len(text or "") for text in self.completions(rows)], np.float64)
         return self._table.completion_lengths(self._of_table(rows))
@@ -290,7 +290,7 @@ class Samples:
         """One column of `frame`, without reading the others.
 
         Raises:
-            KeyError: There is none of that name.
+            KeyError: There is no column of that name.
         """
         data = self._table.data
         if name not in data.names:
@@ -299,7 +299,7 @@ class Samples:
 
     @property
     def is_lazy(self) -> bool:
-        """Whether rows are read from their file as they are asked for."""
+        """Whether rows are read from their file on demand."""
         return self._table.data.is_lazy
 
     @property
@@ -314,11 +314,11 @@ class Samples:
 
     @property
     def metadata_names(self) -> tuple[str, ...]:
-        """Columns that are keys of every thread's metadata, the reference's among them."""
+        """Columns that are keys of every thread's metadata, including the reference's."""
         return self._table.metadata
 
     def require_completion(self) -> None:
-        """Refuse to be graded where no column holds completions.
+        """Require a column with completions.
 
         Raises:
             SamplesError: Neither messages nor a completion column was recognised or mapped.
@@ -328,10 +328,10 @@ class Samples:
             require_completion(table.column_names, table.roles, self.source, table.first_cells)
 
     def require_answers(self) -> None:
-        """Refuse to be graded where no row holds an answer.
+        """Require at least one row with a completion.
 
         Raises:
-            SamplesError: As `require_completion`, or the assistant says nothing in any row.
+            SamplesError: As `require_completion`, or no row has assistant content.
         """
         self.require_completion()
         if self._need == ANY_ROW:
@@ -340,13 +340,13 @@ class Samples:
         try:
             is_answered = not len(self) or table.has_answer(self.row_numbers)
         except UnreadableRowsError:
-            return  # its rows fail by themselves, and say so
+            return  # each of its rows fails with its reason
         if not is_answered:
             raise no_answers(len(self), table.column_names, table.roles, self.source)
 
     @property
     def source(self) -> str:
-        """Where the data come from; "" where that is unknown."""
+        """Origin of the data; "" if unknown."""
         return self._table.source
 
     @property
@@ -358,17 +358,17 @@ class Samples:
 
     @property
     def known_problems(self) -> dict[int, Problem]:
-        """`problems` of the rows that have been sent to graders: no row is read for it."""
+        """`problems` of the rows that have been sent to graders: no row is read."""
         return self._described(self._encoding.known_faults(self._asked))
 
     @property
     def _asked(self) -> str:
-        """What rows must hold, as the encoder takes it."""
+        """What rows must contain, in the encoder's form."""
         return "" if self._need == ANY_ROW else self._need
 
     @property
     def problems(self) -> dict[int, Problem]:
-        """Row of this view to why it cannot be read. Empty for a healthy dataset.
+        """View row to why it cannot be read. Empty for a valid dataset.
 
         Such a row has an empty thread in `packed()` and fails, never scores, in a run.
         """
@@ -377,12 +377,12 @@ class Samples:
         return self._described(self._faults)
 
     def _described(self, faults: Mapping[int, Fault]) -> dict[int, Problem]:
-        # Without `row_numbers`, which are as many as there are rows.
+        # Without `row_numbers`, an array as long as the dataset.
         numbers = range(len(self)) if self._rows is None else self._rows
         return {row: Problem.of(fault, self._table.place(int(numbers[row]))) for row, fault in faults.items()}
 
     def threads_and_references(self) -> tuple[list[Wire], NDArray[np.object_]]:
-        """The threads of all rows as plain data and the references, in one pass that `problems` takes its answer from."""
+        """The threads of all rows as plain data and the references, in one pass that `problems` also uses."""
         built, references = self._table.read(self._rows, references=True)
         lacking = self._lacking([wire[0] for wire in built.wires])
         if self._rewrite is not None:
@@ -391,7 +391,7 @@ class Samples:
         return built.wires, references
 
     def _lacking(self, turns: Sequence[Sequence[Sequence[str]]]) -> dict[int, Fault]:
-        """The rows that have no answer of the kind that is needed; see `needing`."""
+        """The rows that lack a completion of the required kind; see `needing`."""
         if self._need in ("", ANY_ROW):
             return {}
         faults = {row: fault for row, one in enumerate(turns) if (fault := no_answer(one))}
@@ -400,7 +400,7 @@ class Samples:
         return {row: fault for row, fault in faults.items() if is_silent(turns[row])}
 
     def read(self) -> list[Sample | Problem]:
-        """The samples (n,), made together; in place of one that cannot be read, why."""
+        """The samples (n,), built together; an unreadable one is replaced by the reason."""
         wires, references = self.threads_and_references()
         problems = self.problems
         if len(problems) == len(self):
@@ -413,21 +413,21 @@ class Samples:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a person should know of the rows: empty prompts, one prompt for all, whole references that are floats."""
+        """Notes for the user: empty prompts, one prompt for all rows, whole-number references stored as floats."""
         if self._notes is None:
             self._notes = dataset_notes(self._table, self.row_numbers)
         return self._notes
 
     def packed(self, *, extras: bool = False) -> Packed | Stream:
-        """The rows for the sandbox: encoded once and kept, or, where they are many, encoded as they are sent.
+        """The rows for the sandbox: encoded once and cached or, if there are many, encoded while they are sent.
 
         Args:
-            extras: With the reference, its key in the metadata, and the id, for graders that take them.
+            extras: Include the reference, its key in the metadata, and the id, for graders that use them.
         """
         return self._encoding.packed(extras=extras)
 
     def stream(self, *, extras: bool = False) -> Stream:
-        """The rows for the sandbox, encoded as they are sent; see `packed`."""
+        """The rows for the sandbox, encoded while they are sent; see `packed`."""
         return self._encoding.stream(extras=extras)
 
     def content_digest(self) -> str:
@@ -450,7 +450,7 @@ class Samples:
     def rewrite(self, change: Callable[[StringThread], StringThread]) -> Samples:
         """The same rows with every thread changed by a function, such as an extractor's choice of text.
 
-        Ids, references and groups stay. A row whose thread cannot be changed is among `problems`.
+        Ids, references and groups stay. A row whose thread cannot be changed is included in `problems`.
 
         Args:
             change: From a thread to another; it may raise.
@@ -462,7 +462,7 @@ class Samples:
         return view
 
     def head(self, n: int = 5) -> Samples:
-        """The first n rows, all where n is larger.
+        """The first n rows, or all if n is larger.
 
         Raises:
             ValueError: n is negative.
@@ -470,14 +470,14 @@ class Samples:
         return self.take(range(min(_count(n), len(self))))
 
     def draw(self, n: int = 5, *, seed: int | None = None, by: str | Sequence[str] | None = None) -> Samples:
-        """Rows at random, without repeats, in their original order.
+        """Rows at random, without replacement, in their original order.
 
         Args:
-            n: Rows wanted; all of them where n is larger. Five is the usual test sample.
-            seed: Same seed, same rows; None draws afresh each time. A larger plain draw with the same seed
+            n: Number of rows; all if n is larger. Five is the usual test sample.
+            seed: Same seed, same rows; None draws differently each time. A larger uniform draw with the same seed
                 contains the smaller one.
-            by: A column, or several, whose values are strata, missing a stratum of its own. Each gets its share of
-                n, and at least one row where n is at least the number of strata. "group" may be the role.
+            by: A column, or several, whose values are strata; a missing value is a separate stratum. Each gets its share of
+                n, and at least one row if n is at least the number of strata. "group" may be the role.
 
         Raises:
             ValueError: n is negative.
@@ -490,7 +490,7 @@ class Samples:
 
     def _stratum(self, name: str) -> list[str]:
         if name in self._table.column_names:
-            # By `repr`: a cell may be a list, which is no key, and 1 and "1" are two strata.
+            # By `repr`: a cell may be a list, which cannot be a key, and 1 and "1" are two strata.
             return [repr(plain(cell)) for cell in self._table.cells(name, self._rows)]
         if name == "group":
             return list(self.groups)
@@ -506,10 +506,10 @@ class Samples:
 
         Args:
             condition: A mask of n truth values, a function of the frame that returns one, or a pandas query
-                such as `"task == 'rag' and truth < 1"`. A missing value in a mask chooses nothing.
+                such as `"task == 'rag' and truth < 1"`. A missing value in a mask selects nothing.
 
         Raises:
-            SamplesError: A mask of another length, with another index, or of things that are no truth values;
+            SamplesError: A mask of another length, with another index, or with values that are not truth values;
                 a query that pandas cannot read.
         """
         if isinstance(condition, str):
@@ -523,11 +523,11 @@ class Samples:
 
         Raises:
             IndexError: A position outside 0 to n - 1.
-            TypeError: Positions that are no whole numbers (a mask goes to `where`).
+            TypeError: Positions that are not integers (use `where` for a mask).
         """
         positions = np.asarray(rows)
         if positions.size and positions.dtype.kind not in "iu":
-            raise TypeError(f"rows must be whole numbers, not {positions.dtype}; a mask goes to where()")
+            raise TypeError(f"rows must be whole numbers, not {positions.dtype}; pass a mask to where()")
         positions = positions.astype(np.intp)
         outside = positions[(positions < 0) | (positions >= len(self))]
         if outside.size:

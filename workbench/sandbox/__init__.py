@@ -1,1 +1,1 @@
-"""Capture, validation and the sandbox: nothing here runs grader source in this process."""
+"""Capture, validation and the sandbox: no grader source runs in this process."""

@@ -1,1 +1,1 @@
-"""A suite over data of other engines: plain batches, and Dask's partitions on a cluster."""
+"""Suites over data of other engines: plain batches, and Dask's partitions on a cluster."""

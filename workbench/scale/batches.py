@@ -1,4 +1,4 @@
-"""A suite as a plain function over batches of rows, for engines that bring their own cluster."""
+"""A suite as a plain function over batches of rows, for engines with their own cluster."""
 
 from __future__ import annotations
 
@@ -24,28 +24,28 @@ from workbench.suite_run import Run, RunSettings, check_ready, ending_notes_of, 
 __all__ = ["BatchGrader"]
 
 _ADDED = ("status", "score", "passed", "reasoning", "error_kind", "error", "seconds", "tokens", "cost")
-"""What is added of each grade, as column "<grader>.<name>"; see `GRADE_COLUMNS`."""
+"""Parts of each grade that become a column "<grader>.<name>"; see `GRADE_COLUMNS`."""
 _PANDAS = {"string": "string", "bool": "boolean"}
-"""Kinds of columns in pandas' words, in which a missing one is none of the kind's values."""
+"""Nullable pandas types of columns."""
 _SPARK = {"score": "double", "seconds": "double", "tokens": "double", "cost": "double", "passed": "boolean"}
-"""Kinds of columns in Spark's words; all others are strings."""
+"""Spark types of columns; all others are strings."""
 
 
 class BatchGrader:
-    """Adds grades to batches of rows: `Suite.map_batches` makes it.
+    """Adds grades to batches of rows: the return value of `Suite.map_batches`.
 
-    It takes a pandas DataFrame, a pyarrow Table or RecordBatch, or a dict of arrays, and returns the same with more columns; of an
-    iterator of frames it makes one. It pickles as plain data and is rebuilt in the process that calls it, which grades with
-    its own sandbox, event loop and environment (keys are read there). Limits such as a client's `concurrency` hold in
-    each process.
+    It takes a pandas DataFrame, a pyarrow Table or RecordBatch, or a dict of arrays, and returns the same with more columns;
+    for an iterator of frames it returns one. It pickles as plain data and is rebuilt in the process that calls it, which
+    grades with a separate sandbox, event loop and environment (keys are read there). Limits such as a client's
+    `concurrency` apply per process.
 
     Args:
         entries: The graders.
-        rule: Makes one grade of theirs; None for none.
-        column: Under which name that grade is added.
-        columns: Role to column name, as `Samples` takes them.
-        workers: Sandbox processes a call.
-        store: The address of a store of judges' answers.
+        rule: Combines their grades; None for none.
+        column: Name of the column of the combined grade.
+        columns: Role to column name, as in `Samples`.
+        workers: Sandbox processes per call.
+        store: The address of a store of judge replies.
 
     Attributes:
         added: Name to Arrow type of the columns that are added.
@@ -73,7 +73,7 @@ class BatchGrader:
 
     @property
     def spark_schema(self) -> str:
-        """The columns that are added in Spark's words, to go behind those of the frame: "`exact-match.score` double, ..."."""
+        """The added columns in Spark's schema syntax, to append to those of the frame: "`exact-match.score` double, ..."."""
         kinds = {name: _SPARK.get(name.rpartition(".")[2], "string") for name in self.added}
         return ", ".join(f"`{name.replace('`', '``')}` {kind}" for name, kind in kinds.items())
 
@@ -81,8 +81,8 @@ class BatchGrader:
         """The batch with grades.
 
         Raises:
-            SamplesError: It is no batch, or has no usable column.
-            IsolationError: Imported source where the machine cannot confine it.
+            SamplesError: It is not a batch, or has no usable column.
+            IsolationError: Imported source, and the machine cannot confine it.
         """
         if isinstance(batch, Iterator):
             return (self(one) for one in batch)
@@ -97,7 +97,7 @@ class BatchGrader:
             frame = pd.DataFrame({name: _cells(column) for name, column in batch.items()})
             return {**batch, **{name: _array(series) for name, series in self._series(frame).items()}}
         raise SamplesError(
-            "these data are no batch", found=type(batch).__name__,
+            "these data are not a batch", found=type(batch).__name__,
             expected="a DataFrame, a pyarrow Table or RecordBatch, a dict of arrays, or an iterator of these",
         )  # fmt: skip
 
@@ -108,7 +108,7 @@ class BatchGrader:
         return table
 
     def _series(self, frame: pd.DataFrame) -> dict[str, pd.Series[Any]]:
-        """Columns with the frame's index, of kinds that do not hang on which rows have a grade."""
+        """Columns with the frame's index, of types that do not depend on which rows have a grade."""
         graded = self._graded(frame)
         return {
             name: pd.Series(column.to_pandas().to_numpy(), frame.index, dtype=_PANDAS.get(str(column.type)))
@@ -116,7 +116,7 @@ class BatchGrader:
         }
 
     def _graded(self, frame: pd.DataFrame) -> dict[str, pa.Array]:
-        if not len(frame):  # such as the one by which an engine learns the columns
+        if not len(frame):  # such as the one from which an engine infers the columns
             return {name: pa.array([], kind) for name, kind in self.added.items()}
         rows, graded = slice(0, len(frame)), self._grades(frame.reset_index(drop=True))
         columns = {
@@ -136,7 +136,7 @@ class BatchGrader:
             judge_run = JudgeRun(replies=None if store is None else store.replies)
             run = Run(entries, samples, self._settings, judge_run)
             grades, is_stopped = run.go(lambda _: None)
-        if is_stopped:  # `go` returned what was graded; whoever calls this in a loop wants to stop
+        if is_stopped:  # `go` returned the existing grades, but the calling loop must stop
             raise KeyboardInterrupt
         for note in ending_notes_of(run, judge_run, interrupted=False):
             warnings.warn(note, stacklevel=2)
@@ -150,7 +150,7 @@ def _one(column: pa.ChunkedArray) -> pa.Array:
 
 
 def _cells(column: Any) -> Any:
-    """A column of a batch of arrays as pandas takes it: one with several dimensions as lists."""
+    """A column of a batch of arrays for pandas: arrays of several dimensions as lists."""
     return list(column) if getattr(column, "ndim", 1) > 1 else column
 
 

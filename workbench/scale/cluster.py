@@ -1,4 +1,4 @@
-"""A run over the partitions of a Dask DataFrame in the workers of a cluster: each grades where its rows are."""
+"""A run over the partitions of a Dask DataFrame in the workers of a cluster: each partition is graded where it is."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ __all__ = ["ClusterRun"]
 
 @dataclass(frozen=True)
 class _Rows:
-    """What is to be graded of a partition.
+    """The rows of a partition that must be graded.
 
     Attributes:
         number: Of the partition.
-        rows: By the grader's name, numbers among all rows of those that are graded (m,).
+        rows: By the grader's name, row indices among all rows (m,).
     """
 
     number: int
@@ -47,22 +47,22 @@ class _Rows:
 
 
 class ClusterRun(PartitionQueue[_Rows]):
-    """One run on a cluster; it answers as `Run` does.
+    """One run on a cluster, with the interface of `Run`.
 
-    A worker grades a whole partition by all graders, with one sandbox process and one event loop.
+    A worker grades a whole partition with all graders, with one sandbox process and one event loop.
 
     Args:
         client: Of the cluster.
         entries: The graders.
         samples: The rows: a whole Dask frame.
         settings: Of the run.
-        judge_run: In which is counted what was spent.
-        file: Where grades are kept as they come, and those of earlier runs are; None without.
+        judge_run: Counts what was spent.
+        file: Stores grades during the run, and has those of earlier runs; None without.
 
     Attributes:
-        planned: Grades to give when the run began.
-        passes: Grades by entry name, one a repeat, in the samples' order.
-        notes: Sentences about the graders' run that a person should read.
+        planned: Number of grades at the start of the run.
+        passes: Grades by entry name, one per repeat, in the samples' order.
+        notes: Sentences about the graders' run for the user.
 
     Raises:
         ReportError: A store that workers cannot open, or an address with a password.
@@ -100,7 +100,7 @@ class ClusterRun(PartitionQueue[_Rows]):
         self._new: dict[tuple[str, int], list[tuple[NDArray[np.intp], Grades]]] = {}
 
     def go(self, listen: OnProgress) -> tuple[dict[str, Grades], bool]:
-        """See `Run.go`."""
+        """Grades by entry name, reduced from the repeats, and whether the run was interrupted."""
         stopped = self.work_off(listen)
         with background.uninterrupted():
             self._join()
@@ -108,7 +108,7 @@ class ClusterRun(PartitionQueue[_Rows]):
         return grades, stopped
 
     def _waiting(self) -> Iterator[_Rows]:
-        """Partitions with the numbers of the rows, by grader, that an earlier run has not graded in each repeat."""
+        """Partitions with the row indices, by grader, that an earlier run has not graded in each repeat."""
         missing = {entry.name: np.zeros(len(self._samples), np.bool_) for entry in self._entries}
         for name, repeat in self._all_passes():
             is_kept = self._kept(name, repeat).codes != MISSING
@@ -135,12 +135,12 @@ class ClusterRun(PartitionQueue[_Rows]):
         return None if self._file is None else self._file.of(name, repeat)
 
     def _affordable(self, work: _Rows) -> _Rows | None:
-        """The rows of graders that ask no model; those of the others fail, since the budget is spent."""
+        """The rows of graders without a model; those of the others fail, since the budget is exhausted."""
         self._judge_run.spending.any_share_spent = True
         for name in self._judges & work.rows.keys():
             for repeat in range(self._repeats[name]):
                 grades = Grades.empty(len(work.rows[name]))
-                grades.finish(ErrorKind.BUDGET, "the budget is spent")
+                grades.finish(ErrorKind.BUDGET, "the budget is exhausted")
                 self._put(name, repeat, work.rows[name], grades)
         left = {name: own for name, own in work.rows.items() if name not in self._judges}
         return _Rows(work.number, left) if left else None
@@ -158,7 +158,7 @@ class ClusterRun(PartitionQueue[_Rows]):
         return self._client.compute(graded, retries=1)
 
     def _take(self, work: _Rows, future: Any) -> None:
-        """Put the grades of a partition beside the others, or why there are none."""
+        """Add the grades of a partition to the others, or why there are none."""
         error = future.exception()
         if error is None:
             graded: PartitionGrades = future.result()
@@ -172,7 +172,7 @@ class ClusterRun(PartitionQueue[_Rows]):
                 self._put(name, repeat, work.rows[name], grades)
 
     def _put(self, name: str, repeat: int, rows: NDArray[np.intp], grades: Grades) -> None:
-        """Take new grades of rows of which there are none; a row that lacks a repeat may have been graded in others, too."""
+        """Store new grades of ungraded rows; a row that lacks one repeat may have been graded in others, too."""
         if self._file is not None:
             is_new = self._kept(name, repeat).codes[rows] == MISSING
             rows, grades = rows[is_new], grades.take(np.flatnonzero(is_new))
@@ -183,7 +183,7 @@ class ClusterRun(PartitionQueue[_Rows]):
             checkpoint.of_rows(rows).add(grades, final=True)
 
     def _join(self) -> None:
-        """All grades in the samples' order; rows that were not reached are failed, and repeats that nobody began left out."""
+        """All grades in the samples' order; rows that were not reached are failed, and repeats not started are omitted."""
         for name, repeat in self._all_passes():
             new = self._new.get((name, repeat), [])
             kept = self._kept(name, repeat)

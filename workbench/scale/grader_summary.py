@@ -1,4 +1,4 @@
-"""What the grades of one grader come to, as sums and counts that can be added up over parts of the rows."""
+"""Summary of one grader's grades, as sums and counts that can be merged over parts of the rows."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ __all__ = ["GraderSummary", "Moments"]
 Floats = NDArray[np.float64]
 
 BUNDLES = MAX_CLUSTERS
-"""Bundles of prompts over which scores are summed: intervals of more than 4,096 prompts are made of so many bundles anyway."""
+"""Bundles of prompts over which scores are summed: intervals of more than 4,096 prompts use this many bundles anyway."""
 _UNIT = edges_of(np.zeros(0))
-"""Ends of the bars of a histogram of scores from 0 to 1, (21,)."""
+"""Edges of the bars of a histogram of scores from 0 to 1, (21,)."""
 _MOST_EXAMPLES = 20
 _NOT_RUN = "not run"
 
 
 @dataclass(frozen=True)
 class Moments:
-    """Number, mean and squares of the distances from the mean, which merge (Chan, Golub & LeVeque 1983).
+    """Number, mean and squared distances from the mean, which can be merged (Chan, Golub & LeVeque 1983).
 
     Attributes:
-        n: Values.
+        n: Number of values.
         mean: Their mean.
         squares: Sum of the squared distances from it.
         low: The lowest; infinite without values.
@@ -52,7 +52,7 @@ class Moments:
 
     @classmethod
     def of(cls, values: Floats) -> Moments:
-        """Those of a column of finite numbers, (n,)."""
+        """The moments of a column of finite numbers, (n,)."""
         if not len(values):
             return cls()
         centre = mean(values)
@@ -61,7 +61,7 @@ class Moments:
         return cls(len(values), centre, squares, float(values.min()), float(values.max()))
 
     def merged(self, other: Moments) -> Moments:
-        """Those of both columns together."""
+        """The moments of both columns together."""
         n = self.n + other.n
         if not self.n or not other.n:
             return self if self.n else other
@@ -72,7 +72,7 @@ class Moments:
 
     @property
     def sd(self) -> float:
-        """The sample standard deviation (ddof=1); NaN below two values and past the largest float."""
+        """The sample standard deviation (ddof=1); NaN below two values and beyond the largest float."""
         found = sqrt(self.squares / (self.n - 1)) if self.n > 1 else nan
         return found if found < inf else nan
 
@@ -87,19 +87,19 @@ def _no_sums() -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class GraderSummary:
-    """Counts, histogram and sums of one grader's grades. The summary of several parts of the rows is that of all of them.
+    """Counts, histogram and sums of one grader's grades. Summaries of several parts of the rows can be merged.
 
     Attributes:
-        rows: Grades, whatever their status.
-        failed: Those that failed.
-        skipped: Those that the grader skipped.
+        rows: Number of grades of any status.
+        failed: Number of failed grades.
+        skipped: Number of skipped grades.
         moments: Of the scores.
         value_counts: How often each score was given.
-        bins: Scores in each bar from 0 to 1, (20,); only where none lies outside.
+        bins: Scores in each bar from 0 to 1, (20,); only if no score is outside.
         sums: For each of 4,096 bundles of prompts the sum of the scores, and its rows by `PARTS` (known good and accepted, ...),
             (4096, 9). A prompt is in one bundle wherever its rows are, by a hash of its text.
-        spent: Sums of seconds, tokens and US dollars, NaN where none is known, (3,).
-        errors: Failed rows by the kind of their error.
+        spent: Sums of seconds, tokens and US dollars, NaN if unknown, (3,).
+        errors: Failed rows by error kind.
         examples: An error of each kind, as text.
         isolations: Sandbox levels at which rows were run.
         ended: Why the grader stopped before the last row of a part.
@@ -123,7 +123,7 @@ class GraderSummary:
         """The summary of the grades of some rows.
 
         Args:
-            case: Grades with labels and pass mark, n rows.
+            case: Grades with labels and pass threshold, n rows.
             bundles: The bundle of each row's prompt, (n,).
         """
         grades = case.grades
@@ -145,8 +145,8 @@ class GraderSummary:
         )
 
     def merged(self, other: GraderSummary) -> GraderSummary:
-        """The summary of both."""
-        with np.errstate(over="ignore", invalid="ignore"):  # sums past the largest float have no interval
+        """The merged summary of both."""
+        with np.errstate(over="ignore", invalid="ignore"):  # sums beyond the largest float have no interval
             sums = self.sums + other.sums
         return GraderSummary(
             self.rows + other.rows,
@@ -175,13 +175,13 @@ class GraderSummary:
 
     @property
     def isolation(self) -> str:
-        """The sandbox level, or levels where they differ from part to part; as in `Report.summary`."""
+        """The sandbox level, or levels if they differ from part to part; as in `Report.summary`."""
         ran = sorted(self.isolations - {_NOT_RUN})
         return " and ".join(ran) or _NOT_RUN
 
     @property
     def histogram(self) -> Histogram:
-        """Scores counted into 20 bins. Where scores lie outside 0 to 1, by `value_counts`, which may have lost digits."""
+        """Scores counted into 20 bins. If scores are outside 0 to 1, from `value_counts`, which may have lost digits."""
         low, high = (self.moments.low, self.moments.high) if self.scored else (0.0, 1.0)
         edges = edges_of(np.array([low, high]))
         counts = self.bins
@@ -190,7 +190,7 @@ class GraderSummary:
         return Histogram(edges, counts, self.scored, self.failed, self.skipped)
 
     def mean_interval(self, scale: tuple[float, float] = (0.0, 1.0)) -> Interval:
-        """The 95 % interval of the mean, which allows for prompts; both ends NaN where none holds."""
+        """The 95 % interval of the mean, which allows for prompts; both ends NaN if there is none."""
         moments = self.moments
         return mean_interval_of_sums(
             self.sums[:, 0], self._scored_rows, moments.low, moments.high, scale=scale
@@ -224,5 +224,5 @@ def _bundle_sums(case: Case, bundles: NDArray[np.intp]) -> Floats:
 
 
 def _with_gaps(one: float, other: float) -> float:
-    """The sum of what is known."""
+    """The sum of the known values."""
     return other if isnan(one) else one if isnan(other) else one + other

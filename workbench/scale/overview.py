@@ -1,4 +1,4 @@
-"""`Overview`: what graders did on any number of rows, of which only sums, counts and a sample were brought back."""
+"""`Overview`: results of graders on any number of rows, as sums, counts and a sample."""
 
 from __future__ import annotations
 
@@ -35,21 +35,21 @@ _HEADS = ("grader", "scored", "failed", "skipped", "mean", "95 % interval")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Overview:
-    """The grades of any number of rows, summed up. Never changes.
+    """The aggregated grades of any number of rows. Immutable.
 
-    Counts, means, intervals and histograms are of all rows. Findings, and the share of dead prompts, are of a random sample of
-    prompts with all their rows; where it holds all rows, the findings are those of `Suite.run`.
+    Counts, means, intervals and histograms are of all rows. Findings, and the share of zero-variance prompts, are of a
+    random sample of prompts with all their rows; if it contains all rows, the findings are those of `Suite.run`.
 
     Attributes:
         graders: The summary of each grader's grades, by name.
         report: The report on the sample.
-        places: Where its rows stand: `part` and `row` in it, one line a row of the sample.
+        places: Location of its rows: `part` and `row` in it, one line per row of the sample.
         parts: One line for each part and grader: part, grader, rows, scored, failed, skipped, mean.
         notes: Sentences about the run: that it was stopped, which parts were not graded.
-        folder: Where the grades are, a file a part, as `Report.to_parquet` writes it; None where they were not kept.
-        whole: Whether the sample holds all rows that were graded.
-        missing: Rows that were not graded: of parts that could not be read, or that the run did not come to.
-        has_part_of_a_prompt: Whether the sample has only some rows of its last prompt, which has more than there was room for.
+        folder: Folder of the grades, one file per part, as written by `Report.to_parquet`; None if they were not saved.
+        whole: Whether the sample contains all graded rows.
+        missing: Number of ungraded rows: of unreadable parts, or not reached by the run.
+        has_part_of_a_prompt: Whether the sample has only some rows of its last prompt, which exceeds the sample's size.
     """
 
     graders: Mapping[str, GraderSummary]
@@ -63,15 +63,15 @@ class Overview:
     has_part_of_a_prompt: bool = field(default=False, kw_only=True)
 
     def __len__(self) -> int:
-        """Rows that were graded."""
+        """Number of graded rows."""
         return max((one.rows for one in self.graders.values()), default=0)
 
     @cached_property
     def summary(self) -> pd.DataFrame:
         """One line for each grader, with the columns of `Report.summary`, over all rows.
 
-        The quartiles are exact for up to 16,384 different scores, and else as near as `GraderSummary.value_counts` says. The share of
-        dead prompts is that of the sample.
+        The quartiles are exact for up to 16,384 different scores, and else have the precision of
+        `GraderSummary.value_counts`. The share of zero-variance prompts is that of the sample.
         """
         lines = [self._line(name, one) for name, one in self.graders.items()]
         index = pd.Index(list(self.graders), dtype=object, name="grader")
@@ -100,7 +100,7 @@ class Overview:
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """What is wrong with the graders, as far as the sample shows it."""
+        """Findings about the graders, from the sample."""
         return self.report.findings
 
     @cached_property
@@ -110,7 +110,7 @@ class Overview:
 
     @cached_property
     def labels(self) -> pd.DataFrame:
-        """One line for each grader: what it did with all rows that have a label; no lines without labels.
+        """One line for each grader: its verdicts on all labelled rows; no lines without labels.
 
         Columns: good (rows known to be good), good_accepted (share, 0 to 1) with its 95 % interval lo and hi, and the same for bad.
         The intervals allow for prompts.
@@ -140,7 +140,7 @@ class Overview:
         return SafeFrame(lines, columns=["grader", "error_kind", "rows", "example"])
 
     def rows(self, grader: str | None = None, where: Any = None, **choice: Any) -> pd.DataFrame:
-        """Rows of the sample to read, as `Report.rows` gives them, with the part and the row in it where each stands.
+        """Rows of the sample to read, as returned by `Report.rows`, with the part and the row in it.
 
         Args:
             grader: As in `Report.rows`.
@@ -153,14 +153,14 @@ class Overview:
         frame = self.report.rows(grader, where, **choice)
         places = self.places.iloc[frame.index]
         if "id" not in self.report.samples.columns:
-            del frame["sample"]  # the row's number in the sample, which says nothing
+            del frame["sample"]  # the row's number in the sample, which carries no information
         frame.insert(0, "part", places["part"].to_numpy())
         frame.insert(1, "row in part", places["row"].to_numpy())
         return frame
 
     @property
     def facts(self) -> tuple[str, ...]:
-        """Sentences on what the findings rest on, and on the run."""
+        """Sentences on the basis of the findings, and on the run."""
         return (self._basis, *self._others)
 
     @property
@@ -177,7 +177,7 @@ class Overview:
     @property
     def _others(self) -> tuple[str, ...]:
         gate = [] if self.report.gate is None else [f"{self.report.gate} (on these rows)"]
-        # Where the sample is all rows, findings say it.
+        # If the sample has all rows, findings include it.
         labelled = [] if self.whole else self.labels.iterrows()
         labels = [_label_line(str(name), line) for name, line in labelled]
         more = len(self.notes) - _MOST_NOTES

@@ -1,4 +1,4 @@
-"""A run of which only sums, counts and a sample come back: over partitions in a cluster, or part by part in this process."""
+"""A run that returns only sums, counts and a sample: over partitions in a cluster, or part by part in this process."""
 
 from __future__ import annotations
 
@@ -45,25 +45,25 @@ __all__ = ["Collected", "OverviewPlan", "run_overview"]
 
 _COMPARED = "Only the first 1,000 and the last 100 rows of a part are compared with those of the earlier run."
 PART_ROWS = 65_536
-"""Rows that are graded at a time where the data have no partitions: 45 MB of 700 bytes each."""
+"""Rows graded at a time if the data have no partitions: 45 MB of 700 bytes each."""
 
 
 @dataclass(frozen=True)
 class OverviewPlan:
-    """What is to be graded, how, and what comes back of it.
+    """What is to be graded, how, and what is returned.
 
     Attributes:
         entries: The graders.
         samples: The rows.
         settings: Of the run.
-        folder: Where grades are written, a file a part; None for nowhere.
-        sample: Most rows of the sample.
-        rule: Makes one grade of the graders' grades; None for none.
-        column: Under which name.
+        folder: Folder for the grades, one file per part; None to discard them.
+        sample: Maximum rows of the sample.
+        rule: Combines the graders' grades; None for none.
+        column: Name of the combined grade.
         fingerprints: Of the graders, by name.
 
     Raises:
-        ReportError: A sample of no rows, or a folder that is no path.
+        ReportError: A sample of no rows, or a folder that is not a path.
     """
 
     entries: tuple[Entry, ...]
@@ -84,8 +84,8 @@ class OverviewPlan:
             isinstance(self.folder, str | os.PathLike) and os.fspath(self.folder).strip()
         ):
             raise ReportError(
-                "grades are written to a folder", found=f"folder={self.folder!r}"[:80], expected="its path, or None to keep no grades",
-                hint="name a folder of their own, such as 'graded/'",
+                "grades are written to a folder", found=f"folder={self.folder!r}"[:80], expected="its path, or None to discard the grades",
+                hint="name a separate folder, such as 'graded/'",
             )  # fmt: skip
 
     @property
@@ -98,7 +98,7 @@ class OverviewPlan:
 
     @property
     def total(self) -> int:
-        """Grades to give."""
+        """Number of grades."""
         return len(self.samples) * self._grades_a_row
 
     @property
@@ -106,14 +106,14 @@ class OverviewPlan:
         return sum(repeats_of(self.entries, self.settings.repeats).values())
 
     def counts(self, part: PartSummary) -> tuple[int, int]:
-        """Grades of a part, over all graders and repeats, and those that failed."""
+        """Number of grades of a part, over all graders and repeats, and of those that failed."""
         return part.rows * self._grades_a_row, sum(part.graders[entry.name].failed for entry in self.entries)
 
     def task(self, **grading: Any) -> PartTask:
-        """How a part is graded, but for its number.
+        """How a part is graded, except for its number.
 
         Args:
-            grading: Fields of `PartitionTask` that hang on where it is graded.
+            grading: Fields of `PartitionTask` that depend on where it is graded.
         """
         columns, settings = every_role(self.samples.columns), self.settings
         return PartTask(
@@ -133,23 +133,23 @@ class OverviewPlan:
             column=self.column,
             reduce=settings.reduce,
             labels=settings.labels,
-            # Workers of a cluster may stand in another folder.
+            # Workers of a cluster may have another working directory.
             folder=None if self.folder is None else str(Path(self.folder).absolute()),
         )
 
 
 @dataclass
 class Collected:
-    """What the parts came to so far.
+    """Results of the parts so far.
 
     Attributes:
         sample: The sample of their rows.
         graders: The summary of each grader, by name, in the graders' order.
         parts: For each part its number, rows, and for each grader scored and failed rows and mean: the lines of a table.
         lost: Parts that were not graded at all, with the reason.
-        notes: What a person should read.
-        kept: Grades that earlier runs had given.
-        is_left: Whether the same call would go on with something.
+        notes: Notes for the user.
+        kept: Number of grades that earlier runs had stored.
+        is_left: Whether another call would have more to grade.
     """
 
     sample: RowSample
@@ -166,12 +166,12 @@ class Collected:
         return max((one.rows for one in self.graders.values()), default=0)
 
     def lose(self, number: int, rows: int, why: str) -> None:
-        """Take that a part was not graded."""
+        """Record that a part was not graded."""
         self.lost[number] = f"{rows:,} rows of part {number} were not graded: {why}"
         self.is_left = True
 
     def add(self, part: PartSummary) -> None:
-        """Add what came of a part."""
+        """Add the result of a part."""
         for name, summary in part.graders.items():
             known = self.graders.get(name)
             self.graders[name] = summary if known is None else known.merged(summary)
@@ -190,12 +190,12 @@ def run_overview(
     progress: bool | OnProgress,
     make_report: Callable[[Samples, dict[str, Grades]], Report],
 ) -> Overview:
-    """See `Suite.overview`.
+    """Grade part by part and return aggregates of the grades.
 
     Args:
         plan: What is to be graded, and how.
         progress: As in `Suite.run`.
-        make_report: From the sample and its grades to the report on it.
+        make_report: Creates the report from the sample and its grades.
     """
     samples, settings = plan.samples, plan.settings
     samples.require_answers()
@@ -219,18 +219,20 @@ def _check_labels(samples: Samples, settings: RunSettings) -> None:
     labels = settings.labels
     if labels is None or (isinstance(labels, str) and labels in samples.column_names):
         if samples.dask_columns is None and not samples.is_lazy:
-            check_settings(samples, labels=labels)  # one that cannot be read is met before anything is graded
+            check_settings(
+                samples, labels=labels
+            )  # an unreadable column is refused before anything is graded
         return
     several = isinstance(labels, list | tuple)
     raise ReportError(
-        "labels of an overview are a column of the data", found=repr(labels)[:80], expected=f"one of {', '.join(map(repr, samples.column_names[:30]))}",
-        hint="name one person's labels, or compare several people's in a run on fewer rows" if several else
-        "add the labels to the data as a column: each part brings its own",
+        "labels of an overview must be a column of the data", found=repr(labels)[:80], expected=f"one of {', '.join(map(repr, samples.column_names[:30]))}",
+        hint="name one annotator's labels, or compare several annotators in a run on fewer rows" if several else
+        "add the labels to the data as a column, so that each part contains its labels",
     )  # fmt: skip
 
 
 def _prepare(plan: OverviewPlan) -> None:
-    """Make the folder, and refuse one in which grades would be among the data, or beside those of more rows."""
+    """Create the folder; refuse one inside the data, or one that has grades of more rows."""
     if plan.folder is None:
         return
     path, count = Path(plan.folder), len(plan.bounds) - 1
@@ -240,21 +242,21 @@ def _prepare(plan: OverviewPlan) -> None:
         data = Path(str(plan.samples.source))
         beside = repr(str(data.with_name(data.name + "-graded")))
         raise ReportError(
-            "grades are not written where their data are", where=str(path), found=error.found, expected="a folder of their own",
+            "grades cannot be written to the folder of their data", where=str(path), found=error.found, expected="a separate folder",
             hint=f"write them to {beside}",
         ) from error  # fmt: skip
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise FormatError(
-            "the folder cannot be made", where=str(path), found=error.strerror or str(error), hint="choose a folder you may write to"
+            "the folder cannot be created", where=str(path), found=error.strerror or str(error), hint="choose a folder you may write to"
         ) from error  # fmt: skip
     check_writable(part_path(path, 0))
     known = {part_path(path, number) for number in range(count)}
     if behind := sorted(set(path.glob("part-*.parquet")) - known):
         raise ReportError(
-            "the folder has grades of other rows", where=str(behind[0]), found=f"a part behind the last of these rows ({count} parts)",
-            expected="the parts of these rows, or none", hint="name another folder, or divide the rows as before",
+            "the folder has grades of other rows", where=str(behind[0]), found=f"a part after the last of these rows ({count} parts)",
+            expected="the parts of these rows, or none", hint="name another folder, or partition the rows as before",
         )  # fmt: skip
 
 
@@ -288,7 +290,7 @@ def _overview(
 
 
 def _sampled(plan: OverviewPlan, sample: RowSample) -> Samples:
-    """The rows of the sample: as a view of the data where these are in memory, with all that is known of them."""
+    """The rows of the sample: as a view of the data if these are in memory, with all their attributes."""
     if plan.samples.is_lazy and sample.parts:
         whole = plan.samples
         return Samples.of_part(sample.frame(), every_role(whole.columns), text_chats=whole.text_chats)
@@ -298,13 +300,13 @@ def _sampled(plan: OverviewPlan, sample: RowSample) -> Samples:
 
 def _notes(plan: OverviewPlan, collected: Collected, judge_run: JudgeRun, *, stopped: bool) -> list[str]:
     of_all = f"{collected.rows:,} of {len(plan.samples):,} rows"
-    notes = [f"Interrupted: {of_all} are in what was begun."] if stopped else []
+    notes = [f"Interrupted: {of_all} are in the parts that were started."] if stopped else []
     if collected.lost and not stopped:
         notes.append(f"{of_all} were graded.")
     if judge_run.spending.any_share_spent and any(
         one.errors.get("budget") for one in collected.graders.values()
     ):
-        notes.append("Budget spent.")
+        notes.append("Budget exhausted.")
     if collected.kept:
         kept = f"{collected.kept:,} grades were in {plan.folder}: these rows were not graded again."
         is_long = max(last - first for first, last in pairwise(plan.bounds)) > COMPARED
@@ -314,16 +316,16 @@ def _notes(plan: OverviewPlan, collected: Collected, judge_run: JudgeRun, *, sto
     notes += [*collected.lost.values(), *collected.notes]
     if judge_run.store_errors:
         notes.append(
-            f"{len(judge_run.store_errors):,} answers could not be kept: {judge_run.store_errors[0]}"
+            f"{len(judge_run.store_errors):,} replies could not be stored: {judge_run.store_errors[0]}"
         )
     notes += [note for note in judge_run.notes() if note not in notes]
     if plan.folder is not None and (collected.is_left or stopped):
-        notes.append(f"The same call with the folder {str(plan.folder)!r} goes on from here.")
+        notes.append(f"Rerun with the folder {str(plan.folder)!r} to continue.")
     return notes
 
 
 def _unreachable_notes(name: str, one: GraderSummary) -> Iterator[str]:
-    """Why a judge's model, or the store of its answers, could not be reached."""
+    """Why a judge's model, or the store of its replies, could not be reached."""
     for kind, count in one.errors.items():
         if kind == ErrorKind.STORE or (kind in UNRECOVERABLE and not one.scored):
             why = one.examples.get(kind, kind).removesuffix(NOT_ASKED)
@@ -334,10 +336,10 @@ def _unreachable_notes(name: str, one: GraderSummary) -> Iterator[str]:
 
 
 def _collect_here(plan: OverviewPlan, judge_run: JudgeRun, listen: OnProgress) -> tuple[Collected, bool]:
-    """Grade part by part, each by all sandbox processes; no more than one part is held.
+    """Grade part by part, each with all sandbox processes; at most one part is in memory.
 
     Returns:
-        What the parts came to, and whether the run was stopped.
+        The results of the parts, and whether the run was stopped.
     """
     task = plan.task(tasks=1, workers=plan.settings.workers)
     collected, progress = Collected(RowSample(plan.sample)), _WholeProgress(listen, plan.total)
@@ -355,19 +357,19 @@ def _collect_here(plan: OverviewPlan, judge_run: JudgeRun, listen: OnProgress) -
                 collected.add(part)
             progress.part_ended(*plan.counts(part))
             del rows
-            pa.default_memory_pool().release_unused()  # else it keeps the memory of parts that are gone
+            pa.default_memory_pool().release_unused()  # otherwise it retains the memory of finished parts
             if part.stopped or (progress.is_stopped and number < len(bounds) - 1):
                 return collected, True
     except KeyboardInterrupt:
         return (
             collected,
             True,
-        )  # between the rows of two parts; a part that was not summed up is graded anew, or is in its file
+        )  # between the rows of two parts; a part without a summary is graded again, or is in its file
     return collected, False
 
 
 class _WholeProgress:
-    """The progress of the whole out of that of each part.
+    """The progress of the whole run, from that of each part.
 
     Attributes:
         is_stopped: Whether the listener wants the run to stop.
@@ -384,7 +386,7 @@ class _WholeProgress:
             part, done=self._done + part.done, failed=self._failed + part.failed, total=self._total,
             seconds=time.monotonic() - self._start,
         )  # fmt: skip
-        # A part may end before it has heard of a stop.
+        # A part may end before it has received a stop.
         self.is_stopped = self._listen(whole) is False or self.is_stopped
         return not self.is_stopped
 
@@ -413,11 +415,11 @@ def _collect_on_cluster(
 
 
 class _OverviewQueue(PartitionQueue[int]):
-    """Partitions by their numbers; what comes back is a `PartSummary`.
+    """Partitions by their numbers; each result is a `PartSummary`.
 
     Attributes:
-        collected: What they came to.
-        error: Why the run cannot go on: a folder of another run.
+        collected: The results.
+        error: Why the run cannot continue: a folder of another run.
     """
 
     def __init__(self, client: Any, plan: OverviewPlan, judge_run: JudgeRun) -> None:

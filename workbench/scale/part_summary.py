@@ -1,4 +1,4 @@
-"""One part of the data, graded here; of its grades only sums, counts and a sample are given back."""
+"""Grading of one part of the data, which returns only sums, counts and a sample of its grades."""
 
 from __future__ import annotations
 
@@ -43,13 +43,13 @@ class PartTask:
         number: Of the part.
         first: The number of its first row among all rows.
         fingerprints: Of the graders, by name.
-        limit: Most rows of the sample.
-        cut: Behind which no row is wanted for the sample any more.
-        rule: Makes one grade of the graders' grades; None for none.
-        column: Under which name.
-        reduce: Which grade stands for several repeats.
+        limit: Maximum rows of the sample.
+        cut: Hash threshold above which rows are not sampled.
+        rule: Combines the graders' grades; None for none.
+        column: Name of the combined grade.
+        reduce: How several repeats are reduced to one grade.
         labels: The column of labels; None without.
-        folder: Where the part's grades are written; None for nowhere.
+        folder: Folder for the part's grades; None to discard them.
     """
 
     grading: PartitionTask
@@ -67,21 +67,21 @@ class PartTask:
 
 @dataclass(frozen=True)
 class PartSummary:
-    """What came of a part: plain data.
+    """The result of a part: plain data.
 
     Attributes:
         number: Of the part.
         rows: Its rows.
         graders: The summary of each grader's grades, by name.
-        sampled: Those of its rows that belong to the sample.
-        cut: Behind which it has left out rows.
-        kept: Grades that an earlier run had given.
+        sampled: Its rows that belong to the sample.
+        cut: Hash threshold above which it has omitted rows.
+        kept: Number of grades that an earlier run had stored.
         is_left: Whether its file has rows that another run would grade again.
         stopped: Whether grading was stopped before the last row.
-        notes: What a person should read of it.
-        spent: Calls, tokens, US dollars and answers out of the store.
-        share_spent: Whether its part of the budget was spent.
-        store_errors: Why answers could not be stored.
+        notes: Notes for the user.
+        spent: Calls, tokens, US dollars and cache hits.
+        share_spent: Whether its part of the budget was exhausted.
+        store_errors: Why replies could not be stored.
     """
 
     number: int
@@ -106,7 +106,7 @@ def part_path(folder: str | Path, number: int) -> Path:
 def summarise_in_worker(frame: pd.DataFrame, task: PartTask) -> PartSummary | WorkbenchError:
     """`summarise_part` in a worker of a cluster, with this process's sandbox, event loop and environment.
 
-    Its errors are given back: a cluster would try such a part again, and write each error into its log.
+    Its errors are returned: a cluster would retry such a part, and write each error to its log.
     """
     grading = task.grading
     entries = with_concurrency(grading.plan.built(), share_of(grading.tasks))
@@ -135,14 +135,14 @@ def summarise_part(
     judge_run: JudgeRun,
     listen: OnProgress,
 ) -> PartSummary:
-    """Grade a part here and sum up its grades.
+    """Grade a part in this process and summarise its grades.
 
     Args:
         samples: Its rows.
         task: How.
         entries: The graders.
-        judge_run: What judges share.
-        listen: Hears of progress; where it returns False, grading stops.
+        judge_run: State shared by judges.
+        listen: Receives progress; if it returns False, grading stops.
 
     Raises:
         ReportError: The file of the part's grades is of other rows or graders, damaged or in use.
@@ -172,7 +172,7 @@ def _part_file(
         try:
             file = stack.enter_context(open_run_file(path, samples, fingerprints))
         except (ReportError, FormatError) as error:
-            hint = "name another folder, or remove the files in this one to grade all rows anew"
+            hint = "name another folder, or remove the files in this one to grade all rows again"
             raise type(error)(
                 error.what, where=error.where, found=error.found, expected=error.expected, hint=hint
             ) from error

@@ -1,4 +1,4 @@
-"""One partition, graded in a worker of a cluster; and its grades on their way back."""
+"""Grading of one partition in a worker of a cluster, and the return of its grades."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from workbench.suite_run import Run, RunSettings, open_run_store
 __all__ = ["PartitionGrades", "PartitionTask", "Stop", "grade_partition", "share_of"]
 
 _STOP_SECONDS = 0.5
-"""Seconds between two looks whether the run is to stop: each asks the scheduler."""
+"""Seconds between two checks whether the run must stop: each sends a request to the scheduler."""
 
 
 @dataclass(frozen=True)
@@ -35,14 +35,14 @@ class PartitionTask:
     Attributes:
         plan: The graders.
         columns: Role to column name, of every role.
-        tasks: Partitions that are graded at the same time, which share what a client may have under way.
+        tasks: Partitions that are graded at the same time, which share a client's concurrency limit.
         workers: Sandbox processes.
         repeats: How often every row is graded.
         budget: This partition's part of the budget.
-        store: The address of the store of answers.
-        stop: The name of the `distributed.Event` that says that the run is to stop.
+        store: The address of the store of replies.
+        stop: The name of the `distributed.Event` that stops the run.
         rows: By the grader's name, positions of the rows to grade; None for all rows by all graders.
-        text_chats: The roles whose texts are messages, as the whole dataset decides.
+        text_chats: The roles whose texts are messages, as decided for the whole dataset.
     """
 
     plan: Plan
@@ -59,14 +59,14 @@ class PartitionTask:
 
 @dataclass(frozen=True)
 class PartitionGrades:
-    """What came of a partition: plain data.
+    """The result of a partition: plain data.
 
     Attributes:
         passes: By the grader's name, the records of its grades for each repeat; see `records`.
-        notes: What a person should read of it.
-        spent: Calls, tokens, US dollars and answers out of the store.
-        share_spent: Whether its part of the budget was spent.
-        store_errors: Why answers could not be stored.
+        notes: Notes for the user.
+        spent: Calls, tokens, US dollars and cache hits.
+        share_spent: Whether its part of the budget was exhausted.
+        store_errors: Why replies could not be stored.
     """
 
     passes: dict[str, list[list[tuple[str, bytes]]]]
@@ -76,7 +76,7 @@ class PartitionGrades:
     store_errors: list[str] = field(default_factory=list)
 
     def grades(self) -> dict[str, list[Grades]]:
-        """The grades by the grader's name, one a repeat that was begun, in the order of its rows."""
+        """The grades by the grader's name, one per started repeat, in the order of its rows."""
         return {
             name: [Grades.joined([grades_of_record(*one) for one in each]) for each in passes]
             for name, passes in self.passes.items()
@@ -113,7 +113,7 @@ def grade_partition(frame: pd.DataFrame, task: PartitionTask) -> PartitionGrades
 def _together(
     entries: Sequence[Entry], rows: Mapping[str, Any] | None, count: int
 ) -> Iterator[tuple[tuple[Entry, ...], NDArray[np.intp]]]:
-    """Entries that grade the same rows, and these."""
+    """Entries that grade the same rows, and these rows."""
     if rows is None:
         yield tuple(entries), np.arange(count, dtype=np.intp)
         return
@@ -127,7 +127,7 @@ def _together(
 
 
 class Stop:
-    """Listens to a run's progress, and stops it once the event is set: Dask itself cannot end a task that has begun."""
+    """Listens to a run's progress, and stops it once the event is set: Dask itself cannot end a running task."""
 
     def __init__(self, name: str) -> None:
         from distributed import Event
@@ -136,7 +136,7 @@ class Stop:
         self._event, self._next = event(name), time.monotonic() + _STOP_SECONDS
 
     def __call__(self, _: Progress) -> bool:
-        """Whether the run goes on."""
+        """Whether the run continues."""
         if time.monotonic() < self._next:
             return True
         self._next = time.monotonic() + _STOP_SECONDS
@@ -144,5 +144,5 @@ class Stop:
 
 
 def share_of(tasks: int) -> Callable[[int], int]:
-    """From a client's questions under way to those of each of so many tasks; at least one."""
+    """A client's concurrency limit divided by the given number of tasks; at least one."""
     return lambda concurrency: max(1, concurrency // tasks)

@@ -1,4 +1,4 @@
-"""What another process needs to grade: the entries as plain data, rebuilt there."""
+"""Serialised entries for grading in another process, where they are rebuilt."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ __all__ = ["Plan", "shared_address", "with_concurrency"]
 
 @dataclass(frozen=True)
 class Plan:
-    """The entries of a suite on their way to another process.
+    """The entries of a suite, serialised for another process.
 
     Attributes:
-        spec: Them as JSON; "" where one has no such form.
-        entries: Themselves where one has no such form, such as a judge with a client of somebody's own: they are pickled.
+        spec: The entries as JSON; "" if one has no such form.
+        entries: The entries themselves if one has no such form, such as a judge with a user's client: they are pickled.
     """
 
     spec: str
@@ -34,14 +34,14 @@ class Plan:
 
     @classmethod
     def of(cls, entries: Sequence[Entry]) -> Plan:
-        """The plan for some entries; keys are in none, each process reads its own environment."""
+        """The plan for some entries, without keys: each process reads its environment."""
         entries = tuple(entries)
         if any(
             isinstance(part, Judge) and part.client is not None
             for entry in entries
             for part in parts(entry.grader)
         ):
-            return cls("", entries)  # a client is in no spec
+            return cls("", entries)  # a client is not part of a spec
         try:
             spec = json.dumps([entry.spec() for entry in entries])
             if _built(spec) == entries:
@@ -51,7 +51,7 @@ class Plan:
         return cls("", entries)
 
     def built(self) -> tuple[Entry, ...]:
-        """The entries; built once a process from their spec."""
+        """The entries; built from their spec once per process."""
         return _built(self.spec) if self.spec else self.entries
 
 
@@ -61,10 +61,10 @@ def _built(spec: str) -> tuple[Entry, ...]:
 
 
 def shared_address(store: Any) -> str | None:
-    """The address of a store, which each process opens for itself.
+    """The address of a store, which each process opens separately.
 
     Raises:
-        ReportError: A store that is open here, or an address with a password: it would travel, and stand in logs.
+        ReportError: An open store object, or an address with a password, which would be sent and logged.
     """
     if store is None:
         return None
@@ -75,14 +75,14 @@ def shared_address(store: Any) -> str | None:
         )  # fmt: skip
     if urlsplit(str(store)).password:
         raise ReportError(
-            "the address of a store must not carry its password to other processes", found="an address with a password",
-            expected="postgresql://user@host/database", hint="set PGPASSWORD, or a .pgpass file, where each of them runs",
+            "the address of a store must not pass its password to other processes", found="an address with a password",
+            expected="postgresql://user@host/database", hint="set PGPASSWORD, or a .pgpass file, on each machine",
         )  # fmt: skip
     return str(store)
 
 
 def with_concurrency(entries: Sequence[Entry], share: Callable[[int], int]) -> tuple[Entry, ...]:
-    """Entries whose judges have another number of questions under way.
+    """Entries whose judges have another concurrency limit.
 
     Args:
         entries: Graders, with judges anywhere inside them.

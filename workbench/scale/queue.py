@@ -1,4 +1,4 @@
-"""Partitions on their way to the workers of a cluster and back: so many at a time, with a part of the budget each."""
+"""Distributes partitions to the workers of a cluster: a limited number at a time, each with a part of the budget."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ __all__ = ["PartitionQueue", "Sent", "cluster_of"]
 
 _TICK_SECONDS = 0.1
 _AHEAD = 2
-"""Partitions for each thread of the cluster that are sent at a time where no model is asked: one to grade, one to come."""
+"""Partitions sent per thread of the cluster if no model is used: one to grade, one to follow."""
 _END_SECONDS = 10.0
-"""Seconds that partitions under way have to hand in what they have graded once the run is to stop."""
+"""Seconds that running partitions have to return their grades once the run must stop."""
 _NOTHING = 1e-9
-"""What is left of a spent budget: too little for any question, where 0 would be no limit."""
+"""Remainder of an exhausted budget: too little for any request, where 0 would mean no limit."""
 
 Work = TypeVar("Work")
 
@@ -39,7 +39,7 @@ def cluster_of(samples: Samples) -> Any:
     """The client of the cluster on which Dask would compute these samples.
 
     Returns:
-        None where they are no whole Dask frame, or Dask computes in this process.
+        None if they are not a whole Dask frame, or Dask computes in this process.
     """
     if samples.dask_columns is None or "distributed" not in sys.modules:
         return None
@@ -53,10 +53,10 @@ def cluster_of(samples: Samples) -> Any:
 
 @dataclass(frozen=True)
 class Sent(Generic[Work]):
-    """A partition that a worker has.
+    """A partition assigned to a worker.
 
     Attributes:
-        work: What it is to do.
+        work: Its task.
         budget: Its part of the budget.
     """
 
@@ -65,18 +65,18 @@ class Sent(Generic[Work]):
 
 
 class PartitionQueue(ABC, Generic[Work]):
-    """Hands partitions to the workers of a cluster and takes what they give back.
+    """Sends partitions to the workers of a cluster and processes their results.
 
-    What a judge's client may have under way is divided among the partitions that are graded at the same time, and each gets
-    a part of the budget, of which what it leaves goes to those after it. A partition whose worker dies is graded once more
+    The concurrency limit of a judge's client is divided among the partitions that are graded at the same time. Each gets
+    a part of the budget, whose remainder goes to later partitions. A partition whose worker dies is retried
     elsewhere.
 
     Args:
         client: Of the cluster.
         entries: The graders.
-        judge_run: In which is counted what was spent.
-        stop: Name of the `distributed.Event` that stops partitions under way.
-        total: Grades to give.
+        judge_run: Counts what was spent.
+        stop: Name of the `distributed.Event` that stops running partitions.
+        total: Number of grades.
     """
 
     def __init__(
@@ -92,22 +92,22 @@ class PartitionQueue(ABC, Generic[Work]):
 
     @abstractmethod
     def _waiting(self) -> Iterator[Work]:
-        """What is to be done, in order."""
+        """The tasks, in order."""
 
     @abstractmethod
     def _send(self, work: Work, budget: Budget | None) -> Any:
-        """Hand a partition to the cluster: its future."""
+        """Submit a partition to the cluster; returns its future."""
 
     @abstractmethod
     def _take(self, work: Work, future: Any) -> None:
-        """Take what came of a partition: its future's result or error."""
+        """Process a partition's result: its future's value or error."""
 
     def _affordable(self, work: Work) -> Work | None:
-        """What of a partition is done once the budget is spent; None for nothing."""
+        """The remaining task of a partition once the budget is exhausted; None for nothing."""
         return work
 
     def _tasks_at_once(self) -> int:
-        """Partitions under way: as many as the cluster has threads, and as a client may have questions."""
+        """Maximum running partitions: the cluster's threads, and at most a client's concurrency limit."""
         threads = sum(self._client.nthreads().values()) or 1
         if not self._judges:
             return int(_AHEAD * threads)
@@ -120,7 +120,7 @@ class PartitionQueue(ABC, Generic[Work]):
         """Grade all partitions.
 
         Args:
-            listen: Hears of progress; where it returns False, the run stops.
+            listen: Receives progress; if it returns False, the run stops.
 
         Returns:
             Whether it was stopped.
@@ -147,14 +147,14 @@ class PartitionQueue(ABC, Generic[Work]):
             budget = self._part_of_budget(sent.values())
             is_spent = budget is not None and _is_spent(budget)
             if is_spent and sent:
-                return  # what those under way leave is for the next
+                return  # the remainder of the running ones is for the next
             work: Work | None = waiting.popleft()
             work = self._affordable(work) if is_spent and work is not None else work
             if work is not None:
                 sent[self._send(work, budget)] = Sent(work, budget)
 
     def _part_of_budget(self, sent: Collection[Sent[Work]]) -> Budget | None:
-        """An equal part, for each partition that may yet begin beside those under way, of what is neither spent nor given."""
+        """An equal share of the unspent and unreserved budget for each partition that may still start or is running."""
         if self._budget is None:
             return None
         spending = self._judge_run.spending
@@ -176,14 +176,14 @@ class PartitionQueue(ABC, Generic[Work]):
     def _count(
         self, spent: tuple[int, float, float, int], store_errors: list[str], *, share_spent: bool
     ) -> None:
-        """Count what a partition has spent: calls, tokens, US dollars and answers out of the store."""
+        """Count what a partition has spent: calls, tokens, US dollars and cache hits."""
         spending = self._judge_run.spending
         spending.add(*spent)
         spending.any_share_spent = spending.any_share_spent or share_spent
         self._judge_run.store_errors += store_errors
 
     def _end(self, sent: dict[Any, Sent[Work]]) -> None:
-        """Stop partitions that are under way, and take what they have graded."""
+        """Stop running partitions, and store what they have graded."""
         if not sent:
             return
         from distributed import Event
@@ -197,7 +197,7 @@ class PartitionQueue(ABC, Generic[Work]):
         self._client.cancel(list(sent))
 
     def _ended(self, sent: Collection[Any]) -> list[Any]:
-        """Partitions that are graded, or failed; none where that takes longer than a moment."""
+        """Partitions that are graded, or failed; none if that takes too long."""
         if not sent:
             return []
         import distributed

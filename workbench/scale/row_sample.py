@@ -1,8 +1,8 @@
-"""A random sample of whole prompts with their grades, which is the same however the rows are divided into parts.
+"""A random sample of whole prompts with their grades, independent of how the rows are divided into parts.
 
-Prompts are ordered by a hash of their text, and the first so many rows are kept: a bottom-k sample (Cohen & Kaplan 2007,
-"Summarizing data using bottom-k sketches"). A hash is as good as a draw, and it is the same in every process, so that all
-rows of a prompt are kept or none, wherever they are.
+Prompts are ordered by a hash of their text, and the first rows up to the limit are included: a bottom-k sample (Cohen & Kaplan
+2007, "Summarizing data using bottom-k sketches"). A hash is as good as a random draw, and it is the same in every process,
+so that all rows of a prompt are included or none, wherever they are.
 """
 
 from __future__ import annotations
@@ -25,22 +25,22 @@ Records = list[tuple[str, bytes]]
 
 _LAST = 2**64 - 1
 _SMALL = 0.1
-"""The largest share of a sample that is left out so that all its prompts are whole."""
+"""The largest share of a sample that is omitted so that all its prompts are whole."""
 _SPARE = 2
-"""Times the sample that is held before what is too much is left out: each time all that is held is written anew."""
+"""Multiple of the sample size at which the excess is dropped: each time the whole sample is rewritten."""
 
 Cut = tuple[int, int]
-"""The key of the last row that is kept: nothing up to it has been left out."""
+"""The key of the last included row: no row up to it has been omitted."""
 _NO_CUT: Cut = (_LAST, _LAST)
 
 
 def keys_of(prompts: Keys, has_prompt: NDArray[np.bool_], first: int) -> Keys:
-    """The keys by which rows are ordered, (n, 2): the prompt's, then the row's own.
+    """The keys by which rows are ordered, (n, 2): the prompt's, then the row's.
 
     Args:
         prompts: A hash of the prompt of each row, (n,).
-        has_prompt: Whether it has one; else it is a prompt of its own, (n,).
-        first: The number of the first of these rows among all rows of the data.
+        has_prompt: Whether it has one; a row without one counts as a separate prompt, (n,).
+        first: The index of the first of these rows among all rows of the data.
     """
     own = _scrambled(np.arange(first, first + len(prompts), dtype=np.uint64))
     return np.column_stack([np.where(has_prompt, prompts, own), own])
@@ -55,14 +55,14 @@ def _scrambled(numbers: Keys) -> Keys:
 
 
 def _up_to(keys: Keys, cut: Cut) -> NDArray[np.bool_]:
-    """Which rows stand before a cut or at it, (n,)."""
+    """Which rows are at or before a cut, (n,)."""
     prompt, row = np.uint64(cut[0]), np.uint64(cut[1])
     before: NDArray[np.bool_] = (keys[:, 0] < prompt) | ((keys[:, 0] == prompt) & (keys[:, 1] <= row))
     return before
 
 
 def _cut_after(keys: Keys, limit: int) -> Cut:
-    """The key of the row at which so many rows are full; none where there are not more of them."""
+    """The key of the row at which the limit is reached; none if there are not more rows."""
     if len(keys) <= limit:
         return _NO_CUT
     order = np.lexsort((keys[:, 1], keys[:, 0]))
@@ -72,11 +72,11 @@ def _cut_after(keys: Keys, limit: int) -> Cut:
 
 @dataclass(frozen=True)
 class SampledPart:
-    """The rows of a sample that stand in one part of the data: plain data.
+    """The rows of a sample in one part of the data: plain data.
 
     Attributes:
         part: Number of the part.
-        rows: Their numbers in it, ascending, (m,).
+        rows: Their indices in it, ascending, (m,).
         keys: See `keys_of`, (m, 2).
         frame: Their columns.
         grades: By the grader's name the records of its grades, then those of each repeat; see `records`.
@@ -92,15 +92,15 @@ class SampledPart:
     def of(
         cls, part: int, frame: pd.DataFrame, grades: Mapping[str, Grades], keys: Keys, limit: int, cut: Cut
     ) -> tuple[SampledPart, Cut]:
-        """Those of the rows of a part that belong to the sample so far, and the cut behind them.
+        """The rows of a part that belong to the sample so far, and the cut after them.
 
         Args:
             part: Number of the part.
             frame: Its rows, n of them.
             grades: By the grader's name, n rows each.
             keys: See `keys_of`, (n, 2).
-            limit: Most rows.
-            cut: Behind which no row is wanted any more.
+            limit: Maximum rows.
+            cut: Key after which rows are not sampled.
         """
         cut = min(cut, _cut_after(keys, limit))
         rows = np.flatnonzero(_up_to(keys, cut))
@@ -108,7 +108,7 @@ class SampledPart:
         return cls(part, rows, keys[rows], frame.iloc[rows], packed), cut
 
     def up_to(self, cut: Cut) -> SampledPart | None:
-        """Without the rows behind a cut; itself where there are none, None where no row is left."""
+        """Without the rows after a cut; itself if there are none, None if no row remains."""
         stays = _up_to(self.keys, cut)
         if stays.all():
             return self
@@ -124,13 +124,13 @@ class SampledPart:
 
 @dataclass
 class RowSample:
-    """A sample of at most so many rows, to which parts of the data are added in any order.
+    """A sample of limited size, to which parts of the data are added in any order.
 
     Attributes:
-        limit: Most rows.
+        limit: Maximum rows.
         parts: What was sampled, by the number of the part.
-        cut: Behind which no row is wanted any more.
-        has_part_of_a_prompt: Whether one of its prompts has more rows than there was room for, once it is finished.
+        cut: Key after which rows are not sampled.
+        has_part_of_a_prompt: Once it is finished, whether one of its prompts has more rows than the sample can contain.
     """
 
     limit: int
@@ -145,12 +145,12 @@ class RowSample:
         return self.cut == _NO_CUT
 
     def add(self, part: SampledPart, cut: Cut) -> None:
-        """Add what a part of the data has. What there is no place for goes once it is as much as what stays."""
+        """Add the sampled rows of a part. Excess rows are dropped once they are as many as the limit."""
         if len(part.rows):
             self.parts[part.part] = part
         cut = min(self.cut, cut)
         keys = np.concatenate([self._keys, part.keys])
-        # Only up to the cut are all rows known.
+        # All rows are known only up to the cut.
         keys = keys[_up_to(keys, cut)]
         self.cut = min(cut, _cut_after(keys, self.limit))
         self._keys = keys[_up_to(keys, self.cut)]
@@ -162,9 +162,9 @@ class RowSample:
         self.parts = {number: one for number, one in left.items() if one is not None}
 
     def finish(self) -> None:
-        """Leave out the last prompt, of which rows may be missing, unless that would leave out much of the sample.
+        """Omit the last prompt, of which rows may be missing, unless that would omit much of the sample.
 
-        A prompt with more rows than there is room for would else never be in a sample, however many of all rows are its own.
+        Otherwise a prompt with more rows than the limit would never be sampled, however large its share of the rows.
         """
         if self.is_whole:
             return
@@ -197,7 +197,7 @@ class RowSample:
 
 
 def _packed(grades: Grades) -> list[Records]:
-    """The grades that stand, then those of each repeat."""
+    """The reduced grades, then those of each repeat."""
     return [_packed_one(one) for one in (grades, *grades.repeats)]
 
 
@@ -211,7 +211,7 @@ def _unpacked_one(packed: Records) -> Grades:
 
 def _joined(parts: Iterable[list[Records]]) -> Grades:
     """The grades of several parts one after another, with their repeats."""
-    # Of a part whose budget was spent, repeats may be missing.
+    # If a part's budget was exhausted, repeats may be missing.
     layers = zip(*parts, strict=False)
     first, *repeats = (_behind_each_other([_unpacked_one(one) for one in layer]) for layer in layers)
     first.repeats = tuple(repeats) if len(repeats) > 1 else ()

@@ -1,10 +1,10 @@
 """Intervals, effective sample sizes and spread, on numpy and scipy's special functions.
 
-`shares` holds intervals of shares (Wilson, clusters) and Holm's correction, `resampling` the cluster bootstrap,
-`agreement` kappa and AC1, `raters` several people and the human ceiling, `differences` and `steps` means of parts of
-the rows, `confusion` verdicts against the truth, `weighted` rows that stand for unequally many others, `ranks` Spearman and AUROC, `paired` two graders on the same rows, `spread` the measures of a column of
-scores, `passes` and `runs` several tries of one test. Scores are float64 (n,) without NaN: the caller has already
-left out rows without a score.
+`shares` has intervals of shares (Wilson, clusters) and Holm's correction, `resampling` the cluster bootstrap,
+`agreement` kappa and AC1, `raters` several annotators and the human ceiling, `differences` and `steps` means of parts of
+the rows, `confusion` verdicts against the labels, `weighted` rows with unequal weights, `ranks` Spearman and AUROC,
+`paired` two graders on the same rows, `spread` the measures of a column of scores, `passes` and `runs` several attempts
+at one test. Scores are float64 (n,) without NaN: the caller has already excluded rows without a score.
 """
 
 from __future__ import annotations

@@ -4,10 +4,10 @@ The standard error is the large-sample one of each statistic (delta method), whi
 Fleiss, Cohen & Everitt (1969, "Large sample standard errors of kappa and weighted kappa"). Rows of one
 prompt enter it at their effective number, as in `shares`.
 
-The interval is not the value plus and minus a number of standard errors. Where two columns agree on every row that
-error is zero, and at 30 labels such "95 %" intervals hold a true kappa of 0.9 only 41 to 79 times out of
-100. So half a row is first added to each cell of the table (Haldane 1956 does so for odds ratios; in a larger table
-two rows are spread over all cells). By simulation this brings the coverage to 92 to 99 % from 10 rows on; with many
+The interval is not the value plus and minus a number of standard errors. If two columns agree on every row, that
+error is zero, and at 30 labels such "95 %" intervals contain a true kappa of 0.9 in only 41 to 79 of
+100 cases. So half a row is first added to each cell of the table (Haldane 1956 does so for odds ratios; in a larger table
+two rows are spread over all cells). By simulation this raises the coverage to 92 to 99 % from 10 rows on; with many
 rows its effect vanishes.
 """
 
@@ -54,14 +54,14 @@ def kappa(
 ) -> Estimate:
     """Cohen's kappa (1960): agreement beyond what the two columns' own shares give by chance, -1 to 1.
 
-    NaN where both columns consist of the same single category: chance alone then agrees on every row.
+    NaN if both columns consist of the same single category: chance then agrees on every row.
 
     Args:
         a: Category codes from 0 on, (n,).
         b: Category codes from 0 on, (n,).
-        groups: Integer cluster codes (n,) from 0 on; None when all rows are independent.
-        levels: How many categories there are.
-        weights: How many rows each stands for, (n,), see `Weighted`; None when all count alike.
+        groups: Integer cluster codes (n,) from 0 on; None if all rows are independent.
+        levels: Number of categories.
+        weights: Weight of each row, (n,), see `Weighted`; None if all are equal.
 
     Example:
         >>> import numpy as np
@@ -78,7 +78,7 @@ def weighted_kappa(a: Codes, b: Codes, groups: Codes | None = None, *, levels: i
     Args:
         a: Category codes in order from 0 on, (n,).
         b: Category codes in order from 0 on, (n,).
-        groups: Integer cluster codes (n,) from 0 on; None when all rows are independent.
+        groups: Integer cluster codes (n,) from 0 on; None if all rows are independent.
         levels: How many categories there are, at least 2.
     """
     steps = np.subtract.outer(np.arange(levels), np.arange(levels)) / (levels - 1)
@@ -88,7 +88,7 @@ def weighted_kappa(a: Codes, b: Codes, groups: Codes | None = None, *, levels: i
 def ac1(
     a: Codes, b: Codes, groups: Codes | None = None, *, levels: int = 2, weights: Floats | None = None
 ) -> Estimate:
-    """Gwet's AC1 (2008): agreement beyond chance that does not collapse where one category is rare.
+    """Gwet's AC1 (2008): agreement beyond chance that does not collapse if one category is rare.
 
     "Computing inter-rater reliability and its variance in the presence of high agreement". Kappa falls to
     0 on columns that agree on 95 of 100 rows if nearly all rows are good; AC1 does not. NaN without rows.
@@ -96,8 +96,8 @@ def ac1(
     Args:
         a: Category codes from 0 on, (n,).
         b: Category codes from 0 on, (n,).
-        groups: Integer cluster codes (n,) from 0 on; None when all rows are independent.
-        levels: How many categories there are, at least 2.
+        groups: Integer cluster codes (n,) from 0 on; None if all rows are independent.
+        levels: Number of categories, at least 2.
         weights: As in `kappa`.
     """
     return _estimate(_Table(a, b, groups, np.eye(levels), weights), _ac1)
@@ -105,7 +105,7 @@ def ac1(
 
 @dataclass(frozen=True, eq=False)
 class _Table:
-    """Two columns of codes, their clusters, how far each pair of categories agrees (0 to 1), and row weights."""
+    """Two columns of codes, their clusters, the agreement of each pair of categories (0 to 1), and row weights."""
 
     a: Codes
     b: Codes
@@ -115,7 +115,7 @@ class _Table:
 
     @cached_property
     def weighted(self) -> Weighted | None:
-        """The rows with their weights where they count unequally; None where all count alike."""
+        """The rows with their weights if these are unequal; None if all are equal."""
         if self.weights is None or not len(self.a):
             return None
         return Weighted(self.a, self.b, self.weights, self.groups, len(self.agreement_weights))
@@ -128,7 +128,7 @@ class _Table:
         return table(self.a, self.b, levels=len(self.agreement_weights)).astype(float) / len(self.a)
 
     def effective_rows(self, influence: Floats, formula: Formula) -> float:
-        """How many independent rows of equal weight carry as much."""
+        """Number of independent rows of equal weight with the same information."""
         if self.weighted is None:
             return effective_n(influence[self.a, self.b], self.groups)
         return self.weighted.effective_rows(formula(self.weighted.smoothed, self.agreement_weights)[1])
@@ -154,9 +154,9 @@ def _estimate(rows: _Table, formula: Formula) -> Estimate:
 def _kappa(shares: Floats, weights: Floats) -> tuple[float, Floats]:
     down, across = shares.sum(1), shares.sum(0)
     observed, chance = float((weights * shares).sum()), float(down @ weights @ across)
-    if chance >= 1 - 1e-12:  # one category only, but for rounding
+    if chance >= 1 - 1e-12:  # only one category, up to rounding
         return math.nan, np.zeros_like(shares)
-    # A row moves the agreement by chance through the shares of both columns.
+    # A row changes the agreement by chance through the shares of both columns.
     chance_change = np.add.outer(weights @ across, down @ weights) - 2 * chance
     influence = ((weights - observed) * (1 - chance) - (1 - observed) * chance_change) / (1 - chance) ** 2
     return (observed - chance) / (1 - chance), influence

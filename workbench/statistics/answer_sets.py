@@ -1,8 +1,8 @@
-"""The scores of several answers to each of many prompts: which of them are the same, and how far they lie apart.
+"""The scores of several completions of each of many prompts: which are equal, and how much they vary.
 
-A group of G answers teaches reinforcement learning with group-relative advantages something only where they do not all
-get one score: it is then *live*, else *dead* (DAPO, arXiv 2503.14476). Its update is as large as its standard deviation
-(exactly so for scores of 0 and 1: arXiv 2607.00152), which is meant by sd here, with ddof=0.
+A group of G completions is informative for reinforcement learning with group-relative advantages only if not all of them
+have one score: it is then *live*, else *dead* (DAPO, arXiv 2503.14476). Its update is as large as its standard deviation
+(exactly so for scores of 0 and 1: arXiv 2607.00152). In this module sd is the standard deviation with ddof=0.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ __all__ = ["AnswerSets"]
 Floats = NDArray[np.float64]
 Codes = NDArray[np.intp]
 
-_COUNTED = 0.9  # share of the prompts that must have G answers for G to be counted rather than modelled
+_COUNTED = 0.9  # share of the prompts that must have G completions for G to be counted rather than modelled
 _SUBSETS, _DRAWN = 16, 2_000_000
-"""Random choices of G answers of each prompt: hundreds of prompts average over them, thousands need fewer."""
+"""Random choices of G completions of each prompt: hundreds of prompts average over them, thousands need fewer."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,17 +39,17 @@ class AnswerSets:
 
     @cached_property
     def sizes(self) -> Codes:
-        """Answers to each prompt, (p,)."""
+        """Number of completions of each prompt, (p,)."""
         return np.bincount(self.prompts)
 
     @cached_property
     def several(self) -> NDArray[np.bool_]:
-        """Which prompts have two answers or more, (p,)."""
+        """Which prompts have at least two completions, (p,)."""
         return self.sizes >= 2
 
     @cached_property
     def _rescaled(self) -> tuple[Floats, float]:
-        """The scores small enough to be subtracted and squared, and the factor to multiply results by."""
+        """The scores scaled so that they can be subtracted and squared, and the factor to multiply results by."""
         return rescaled(self.scores)
 
     @cached_property
@@ -61,7 +61,7 @@ class AnswerSets:
 
     @cached_property
     def sds(self) -> Floats:
-        """Sample sd (ddof=1) of each prompt, (p,); NaN below two answers and past the largest float."""
+        """Sample sd (ddof=1) of each prompt, (p,); NaN below two completions and beyond the largest float."""
         small, factor = self._rescaled
         apart = small - (self.means / factor)[self.prompts]
         squares = np.bincount(self.prompts, weights=apart**2)
@@ -69,13 +69,13 @@ class AnswerSets:
         with np.errstate(over="ignore"):
             known = np.sqrt(squares[self.several] / (self.sizes[self.several] - 1)) * factor
         sds[self.several] = np.where(np.isinf(known), np.nan, known)
-        # A mean is rounded, so that equal scores may seem to lie apart.
+        # A mean is rounded, so that equal scores may seem to differ.
         sds[self.several & (self.largest == self.sizes)] = 0.0
         return sds
 
     @cached_property
     def _ties(self) -> tuple[Codes, Codes]:
-        """For each set of equal scores of a prompt: the prompt, and how many there are."""
+        """For each set of equal scores of a prompt: the prompt, and the size of the set."""
         small, _ = self._rescaled
         order = np.lexsort((small, self.prompts))
         scores, prompts = small[order], self.prompts[order]
@@ -85,7 +85,7 @@ class AnswerSets:
 
     @cached_property
     def largest(self) -> Codes:
-        """The most answers of each prompt that share a score, (p,)."""
+        """The largest number of completions of each prompt that share a score, (p,)."""
         prompts, counts = self._ties
         largest = np.zeros(len(self.sizes), np.intp)
         np.maximum.at(largest, prompts, counts)
@@ -93,7 +93,7 @@ class AnswerSets:
 
     @cached_property
     def ends(self) -> tuple[float, float] | None:
-        """The lower and the higher score where there are no others; None where there are more than two."""
+        """The lower and the higher score if there are no others; None if there are more than two."""
         if not len(self.scores):
             return None
         small, _ = self._rescaled
@@ -102,21 +102,21 @@ class AnswerSets:
 
     @cached_property
     def successes(self) -> Codes:
-        """Answers of each prompt with the higher score, (p,), where there are only two scores."""
+        """Completions of each prompt with the higher score, (p,), if there are only two scores."""
         small, _ = self._rescaled
         is_high = small - small.min() > SAME
         return np.bincount(self.prompts, weights=is_high).astype(np.intp)
 
     @cached_property
     def most_counted(self) -> int:
-        """The largest group that can be counted: nine of ten prompts with several answers have as many."""
+        """The largest group that can be counted: nine of ten prompts with several completions have that many."""
         return int(np.quantile(self.sizes[self.several], 1 - _COUNTED, method="lower"))
 
     def live(self, size: int) -> float:
-        """Share of live groups among all choices of `size` answers to a prompt, each prompt counting alike.
+        """Share of informative groups among all choices of `size` completions of a prompt, with equal weight per prompt.
 
-        An unbiased estimate of the share among fresh answers: a U-statistic, as pass@k is (Chen et al. 2021).
-        Prompts with fewer answers are left out.
+        An unbiased estimate of the share among new completions: a U-statistic, like pass@k (Chen et al. 2021).
+        Prompts with fewer completions are excluded.
         """
         prompts, counts = self._ties
         alike = np.ones(len(counts))
@@ -126,13 +126,13 @@ class AnswerSets:
         return float(1 - dead[self.sizes >= size].mean())
 
     def sd(self, size: int, *, seed: int = 0) -> float:
-        """Mean sd of `size` answers (ddof=0) drawn from those to each prompt, each prompt counting alike."""
+        """Mean sd of `size` completions (ddof=0) drawn from those of each prompt, with equal weight per prompt."""
         rng = np.random.default_rng(seed)
         enough = np.flatnonzero(self.sizes >= size)
         starts = np.concatenate([[0], np.cumsum(self.sizes)[:-1]])[enough]
         small, factor = self._rescaled
         small = small[np.argsort(self.prompts, kind="stable")]
-        # A random choice is the first few of the answers in a random order.
+        # A random choice is the first `size` completions in a random order.
         longest = int(self.sizes.max(initial=1))
         times = max(1, min(_SUBSETS, _DRAWN // max(1, len(enough) * longest)))
         ranks = rng.random((times, len(enough), longest))

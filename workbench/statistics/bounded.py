@@ -1,14 +1,14 @@
-"""The mean of scores that lie within known ends: an interval and a test that hold at any number of rows.
+"""The mean of scores between known ends: an interval and a test that are valid at any number of rows.
 
 The interval is Gaffke's (2005, "Three test statistics for a nonparametric one-sided hypothesis on the mean of a
 nonnegative variable"; see Learned-Miller & Thomas 2019, arXiv 1905.06208): rows get random weights that sum to one,
-and one row more, at the end of the scale, stands for what was not seen. For scores that are all 0 or 1 it is the exact
-interval of Clopper & Pearson (1934). Equal scores have an interval with a width: though none of n rows differs, up to
-about 3 / n of all rows may. Student's interval has no such guard.
+and one additional row, at the end of the scale, represents unseen rows. For scores that are all 0 or 1 it is the exact
+interval of Clopper & Pearson (1934). Equal scores have an interval of positive width: though none of n rows differs, up to
+about 3 / n of all rows may. Student's interval lacks this protection.
 
-Rows of one prompt get one weight together, so that their likeness needs no estimate. Tail probabilities come from the
+Rows of one prompt get one weight together, so that their similarity needs no estimate. Tail probabilities are from the
 saddlepoint formula of Lugannani & Rice (1980, "Saddle point approximation for the distribution of the sum of
-independent random variables"), which here is within 8 % of the truth however small they are, and within 1 % where
+independent random variables"), which here is within 8 % of the truth however small they are, and within 1 % if
 scores differ: no draws, and the same result every time.
 """
 
@@ -32,8 +32,8 @@ Floats = NDArray[np.float64]
 Codes = NDArray[np.intp]
 
 MAX_CLUSTERS = 4_096
-"""Clusters weighted singly. More are merged at random into so many bundles, which are independent and have the right
-variance, so that the cost stops growing with the rows."""
+"""Maximum number of clusters weighted individually. More are merged at random into this many bundles, which are
+independent and have the right variance, so that the cost stops growing with the rows."""
 
 _MAX_LEVELS = 512  # distinct scores that are counted rather than listed
 _STEPS = 200  # of Newton's method; it takes about ten
@@ -75,15 +75,15 @@ class BoundedMean:
         return Interval(self.lower(tail), self.upper(tail))
 
     def lower(self, tail: float) -> float:
-        """The end that lies above the true mean with a chance of at most `tail`."""
+        """The end that is above the true mean with a probability of at most `tail`."""
         return self._end(lambda mean: self.p_above(mean) - tail, self.low)
 
     def upper(self, tail: float) -> float:
-        """The end that lies below the true mean with a chance of at most `tail`."""
+        """The end that is below the true mean with a probability of at most `tail`."""
         return self._end(lambda mean: self.p_below(mean) - tail, self.high)
 
     def _end(self, excess: Callable[[float], float], end: float) -> float:
-        """Where `excess`, which grows from the end of the scale to the mean, passes 0."""
+        """Root of `excess`, which grows from the end of the scale to the mean."""
         span = self.high - self.low
         if not self.clusters or abs(self.value - end) <= 1e-12 * span:
             return end
@@ -95,15 +95,15 @@ class BoundedMean:
         return float(brentq(excess, near, self.value, xtol=1e-9 * span))
 
     def p_above(self, threshold: float) -> float:
-        """One-sided p value of "the mean is at most `threshold`", which lies within the ends."""
+        """One-sided p value of "the mean is at most `threshold`", which is within the ends."""
         return self._chance(threshold, self.low, 1.0)
 
     def p_below(self, threshold: float) -> float:
-        """One-sided p value of "the mean is at least `threshold`", which lies within the ends."""
+        """One-sided p value of "the mean is at least `threshold`", which is within the ends."""
         return self._chance(threshold, self.high, -1.0)
 
     def _chance(self, threshold: float, end: float, sign: float) -> float:
-        """The chance that the weighted mean, with one average cluster at `end`, falls on the wrong side."""
+        """The probability that the weighted mean, with one average cluster at `end`, falls on the wrong side."""
         if not self.clusters:
             return 1.0
         average = float(self.sizes @ self.counts) / float(self.counts.sum())
@@ -112,7 +112,7 @@ class BoundedMean:
 
     @property
     def complement(self) -> BoundedMean:
-        """The mean of the scores turned round: `low` + `high` minus each."""
+        """The mean of the mirrored scores: `low` + `high` minus each."""
         turned = (self.low + self.high) * self.sizes - self.sums
         return BoundedMean(turned, self.sizes, self.counts, self.low, self.high)
 
@@ -124,9 +124,9 @@ def bounded_mean(
 
     Args:
         values: float64 (n,), within the ends.
-        groups: Integer cluster codes (n,) from 0 on; None when all rows are independent.
-        low: Lowest value a score can have.
-        high: Highest value a score can have.
+        groups: Integer cluster codes (n,) from 0 on; None if all rows are independent.
+        low: Lowest possible score.
+        high: Highest possible score.
         seed: Of the random bundles that more than 4,096 clusters are merged into.
 
     Example:
@@ -136,7 +136,7 @@ def bounded_mean(
     """
     sums, sizes = cluster_sums(np.column_stack([values, np.ones(len(values))]), groups).T
     if not len(sizes) or sizes.max() == 1:
-        # A few values tell whether it is worth sorting them all.
+        # A small sample decides whether it is worth sorting them all.
         few = len(np.unique(sums[:MAX_CLUSTERS])) <= _MAX_LEVELS
         levels, counts = np.unique(sums, return_counts=True) if few else (sums, sums)
         if few and len(levels) <= _MAX_LEVELS:
@@ -156,7 +156,7 @@ def cluster_sums(columns: Floats, groups: Codes | None) -> Floats:
 
 
 def bundled(sums: Floats, seed: int = 0) -> Floats:
-    """Sums of clusters (g, k), where there are over 4,096 merged at random into as many bundles."""
+    """Sums of clusters (g, k); more than 4,096 clusters are merged at random into that many bundles."""
     if len(sums) <= MAX_CLUSTERS:
         return sums
     bundles = np.random.default_rng(seed).permutation(len(sums)) % MAX_CLUSTERS

@@ -1,4 +1,4 @@
-"""Rows that come in clusters: several answers to one prompt carry less information than as many independent rows."""
+"""Clustered rows: several completions of one prompt carry less information than as many independent rows."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def effective_n(values: NDArray[np.float64], groups: NDArray[np.intp] | None = N
 
     Args:
         values: float64 (n,).
-        groups: Integer cluster codes (n,) from 0 on; None when all rows are independent.
+        groups: Integer cluster codes (n,) from 0 on; None if all rows are independent.
     """
     n = len(values)
     if groups is None or n == 0:
@@ -34,7 +34,7 @@ def effective_n(values: NDArray[np.float64], groups: NDArray[np.intp] | None = N
     values, _ = rescaled(values)
     residuals = values - values.mean()
     plain = float(residuals @ residuals) / (n - 1) / n
-    if len(sizes) < 2 or plain <= 1e-24:  # the variance of a constant, but for rounding
+    if len(sizes) < 2 or plain <= 1e-24:  # the variance of a constant, up to rounding
         return floor
     totals = np.bincount(groups, weights=residuals)
     robust = len(sizes) / (len(sizes) - 1) * float(totals @ totals) / n**2
@@ -42,7 +42,7 @@ def effective_n(values: NDArray[np.float64], groups: NDArray[np.intp] | None = N
 
 
 def cluster_df(n: int, groups: NDArray[np.intp] | None) -> float:
-    """Degrees of freedom of a bound over n rows: clusters minus one, infinite where all rows are independent."""
+    """Degrees of freedom of a bound over n rows: clusters minus one, infinite if all rows are independent."""
     count = clusters(n, groups)
     return math.inf if count == n else count - 1.0
 

@@ -1,4 +1,4 @@
-"""Verdicts against the truth: the two-by-two table, and the shares and corrections that follow from it."""
+"""Verdicts against labels: the two-by-two table, and the shares and corrections that follow from it."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ class Confusion:
     Attributes:
         truth: Which rows are good, bool (n,).
         verdict: Which rows are accepted, bool (n,).
-        groups: Integer cluster codes (n,) from 0 on; None when all rows are independent.
-        weights: How many rows each stands for, (n,), see `Weighted`; None when all count alike.
+        groups: Integer cluster codes (n,) from 0 on; None if all rows are independent.
+        weights: How many rows each represents, (n,), see `Weighted`; None if all have equal weight.
     """
 
     truth: Flags
@@ -98,24 +98,24 @@ class Confusion:
 
     @cached_property
     def kappa(self) -> Estimate:
-        """Cohen's kappa; NaN where the truth has one class only, since no verdict could then do better than 0."""
+        """Cohen's kappa; NaN if the labels have one class only, since no verdict could then do better than 0."""
         return self._one_class or kappa(*self._codes, self.groups, weights=self.weights)
 
     @cached_property
     def ac1(self) -> Estimate:
-        """Gwet's AC1, to be read beside kappa where the base rate is outside 0.2 to 0.8."""
+        """Gwet's AC1, to be read together with kappa if the base rate is outside 0.2 to 0.8."""
         return ac1(*self._codes, self.groups, weights=self.weights)
 
     @cached_property
     def youden(self) -> Estimate:
-        """TPR - FPR (Youden 1950), -1 to 1, 0 by guessing; NaN where the labels have one class only.
+        """TPR - FPR (Youden 1950), -1 to 1, 0 for random verdicts; NaN if the labels have one class only.
 
         The interval is that of Agresti & Caffo (2000, "Simple and effective confidence intervals for proportions and
         differences of proportions"): one hit and one miss are added to each class.
         """
         tpr, fpr = self.sensitivity, self.specificity.complement
         if not tpr.n or not fpr.n:
-            return Estimate(math.nan, len(self), reason="it takes good labels and bad labels")
+            return Estimate(math.nan, len(self), reason="requires good labels and bad labels")
         (good, n_good), (bad, n_bad) = _padded(tpr, 2.0), _padded(fpr, 2.0)
         spread = math.sqrt(good * (1 - good) / n_good + bad * (1 - bad) / n_bad)
         value = tpr.value - fpr.value
@@ -142,12 +142,12 @@ class Confusion:
 
 
 def corrected_rate(accepted: Share, sensitivity: Share, specificity: Share) -> Estimate:
-    """The share of good rows behind a share of accepted ones, given how the grader errs.
+    """The share of good rows, given the share of accepted ones and the grader's error rates.
 
     (p + TNR - 1) / (TPR + TNR - 1), from Rogan & Gladen 1978, clipped to 0 to 1. The interval is the closed
     form of Lang & Reiczigel 2014 ("Confidence limits for prevalence of disease adjusted for estimated
     sensitivity and specificity", also in Lee 2025, arXiv 2511.21140): it allows for chance in both the judged
-    and the labelled rows, even where no mistake was seen.
+    and the labelled rows, even if no mistake was seen.
 
     Args:
         accepted: Share of the judged rows that the grader accepts.
@@ -155,23 +155,23 @@ def corrected_rate(accepted: Share, sensitivity: Share, specificity: Share) -> E
         specificity: TNR on labelled rows.
 
     Returns:
-        NaN with a reason where there are no good or no bad labels, or TPR + TNR is below 1.2: verdicts that
-        hardly tell good from bad carry no information on how many are good.
+        NaN with a reason if there are no good or no bad labels, or TPR + TNR is below 1.2: verdicts that
+        hardly separate good from bad carry no information on the share of good rows.
     """
     if not (accepted.n and sensitivity.n and specificity.n):
-        return Estimate(math.nan, 0, least=0.0, reason="it takes judged rows, good labels and bad labels")
+        return Estimate(math.nan, 0, least=0.0, reason="requires judged rows, good labels and bad labels")
     # 4 and 2 added rows are those of the paper: half of them hits, as in Agresti & Coull 1998.
     p, p_n = _padded(accepted, 4.0)
     (tpr, good_n), (tnr, bad_n) = _padded(sensitivity, 2.0), _padded(specificity, 2.0)
     if sensitivity.value + specificity.value < _MIN_RATES or tpr + tnr <= _MIN_PADDED_RATES:
-        reason = f"TPR + TNR is {sensitivity.value + specificity.value:.2f}, too low to correct by"
+        reason = f"TPR + TNR is {sensitivity.value + specificity.value:.2f}, too low for a correction"
         return Estimate(math.nan, accepted.n, least=0.0, reason=reason)
     gain = tpr + tnr - 1
     rate = (p + tnr - 1) / gain
     of_good, of_bad = tpr * (1 - tpr) / good_n, tnr * (1 - tnr) / bad_n
     spread = math.sqrt(p * (1 - p) / p_n + (1 - rate) ** 2 * of_bad + rate**2 * of_good) / gain
     shift = 8 * (rate * of_good - (1 - rate) * of_bad)  # 2 z^2 (...) in the paper, with z = 2 for 95 %
-    # The value is that of the plain shares; the added rows serve the interval alone.
+    # The value is that of the plain shares; the added rows are used only for the interval.
     raw = (accepted.value + specificity.value - 1) / (sensitivity.value + specificity.value - 1)
     df = min(accepted.df, sensitivity.df, specificity.df)
     return Estimate(min(max(raw, 0.0), 1.0), accepted.n, spread, rate + shift, spread, df, least=0.0)

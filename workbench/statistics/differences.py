@@ -14,18 +14,18 @@ __all__ = ["within_levels"]
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
-_FEWEST = 8  # rows of one level, of one kind and of all others; chosen here
+_FEWEST = 8  # minimum rows of one level, of one kind and of all others; this project's choice
 
 
 def within_levels(scores: Floats, codes: NDArray[np.intp], levels: NDArray[Any], own: Flags) -> Estimate:
     """How much higher some rows score than the others of their level, with Welch's standard error (1947).
 
-    Within each level, then pooled (Cochran's weights, 1954): what goes with the level is no difference.
+    Within each level, then pooled (Cochran's weights, 1954): an effect of the level does not count as a difference.
 
     Args:
-        scores: (m,), of 0 to 1.
+        scores: (m,), from 0 to 1.
         codes: Prompts, (m,).
-        levels: What is held fixed, (m,), such as the label.
+        levels: Strata, (m,), such as the label.
         own: Which rows, (m,).
     """
     pairs = [(own & (levels == level), ~own & (levels == level)) for level in np.unique(levels)]
@@ -46,7 +46,7 @@ def within_levels(scores: Floats, codes: NDArray[np.intp], levels: NDArray[Any],
 
 
 def _variance_of_mean(scores: Floats, codes: NDArray[np.intp]) -> tuple[float, float]:
-    """Squared standard error of a mean, and the independent rows behind it; two rows half a scale away join them."""
+    """Squared standard error of a mean, and its independent rows; two rows at a distance of half a scale are added."""
     independent = effective_n(scores, compact(codes))
-    # Equal scores in few rows are no certainty.
+    # Equal scores in few rows do not imply certainty.
     return float((scores.var() * independent + 0.5) / (independent + 2) / independent), independent

@@ -19,14 +19,14 @@ class Estimate:
     The interval is not centred on the value: see `workbench.statistics.agreement` for why.
 
     Attributes:
-        value: The statistic; NaN where there is none, and `reason` says why.
-        n: Rows it rests on.
+        value: The statistic; NaN if there is none, and `reason` explains why.
+        n: Number of rows on which it is based.
         error: Its large-sample standard error, which allows for clusters; NaN without a value.
         centre: Middle of the interval.
         spread: Standard error at the centre.
-        df: Clusters minus one; infinite where all rows are independent.
+        df: Clusters minus one; infinite if all rows are independent.
         least: Lowest value the statistic can have.
-        reason: Why there is no value; "" where there is one.
+        reason: Why there is no value; "" if there is one.
     """
 
     value: float
@@ -40,11 +40,11 @@ class Estimate:
 
     @property
     def units(self) -> int:
-        """What can be drawn independently of each other: clusters, or rows where all are independent."""
+        """Number of independent units: clusters, or rows if all are independent."""
         return self.n if math.isinf(self.df) else round(self.df) + 1
 
     def interval(self, confidence: float = 0.95) -> Interval:
-        """The two-sided interval, which holds the value; both ends NaN where there is none.
+        """The two-sided interval, which contains the value; both ends NaN if there is none.
 
         With one cluster it is the whole range of the statistic.
         """
@@ -74,12 +74,12 @@ class Estimate:
         return 0.5 * math.erfc(score / math.sqrt(2)) if math.isinf(self.df) else float(stdtr(self.df, -score))
 
     def needed(self, threshold: float, confidence: float = 0.95) -> int | None:
-        """How many rows (clusters, where rows come in clusters) more it takes until the interval excludes `threshold`.
+        """How many more rows (clusters, if rows are clustered) are needed until the interval excludes `threshold`.
 
-        With so many it does in 90 % of cases, see `growth_needed`.
+        With that many it does in 90 % of cases, see `growth_needed`.
 
         Returns:
-            0 when it is excluded already; None when there is no value, or the present rows say too little to plan by.
+            0 if it is excluded already; None if there is no value, or the current rows are too few to plan.
         """
         if math.isnan(self.value):
             return None
@@ -91,7 +91,7 @@ class Estimate:
         return None if growth is None else max(1, math.ceil(self.units * (growth - 1)))
 
     def __str__(self) -> str:
-        """Such as "0.71 (0.52 to 0.87)", or "- (why not)"."""
+        """Such as "0.71 (0.52 to 0.87)", or "- (reason)"."""
         if math.isnan(self.value):
             return f"- ({self.reason})"
         lo, hi = self.interval()

@@ -1,10 +1,10 @@
-"""The hidden types of prompts that a forecast of live groups reckons with.
+"""The hidden types of prompts in a forecast of informative groups.
 
-Where a report has two scores only, a type is a pass rate, and the outcome of a prompt is how many answers pass. Where it
-has more, whether G answers all get one score depends, for large G, only on the prompt's most frequent score: a type is
-then the chance of that score, with the rest either one other score or all different, and the outcome of a prompt is how
-many answers share a score, if more than half of them do. The chance of such an outcome is a sum over the scores that the
-prompt can get, so that it is exact for these types however many scores there are.
+If a report has two scores only, a type is a pass rate, and the outcome of a prompt is its number of passing completions.
+If it has more, whether all of G completions have one score depends, for large G, only on the prompt's most frequent score:
+a type is then the probability of that score, with the rest either one other score or all different, and the outcome of a
+prompt is the number of completions that share a score, if more than half of them do. The probability of such an outcome is
+a sum over the possible scores of the prompt, so that it is exact for these types with any number of scores.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ Floats = NDArray[np.float64]
 Codes = NDArray[np.intp]
 
 _RATES = 61
-"""Chances in the grid, evenly spaced in their angle, arcsin of the root: finest where 64 answers tell rates apart."""
-_FINE = 2_000  # points at which a density is read, between which the grid's cells divide
+"""Probabilities in the grid, evenly spaced in their angle, arcsin of the root: finest where 64 completions separate rates."""
+_FINE = 2_000  # points at which a density is evaluated, between which the grid's cells divide
 _MEANS, _STRENGTHS = (
     31,
     14,
-)  # Beta distributions in a guess: their means, and from U-shaped (0.1) to narrow (60)
+)  # Beta distributions of a prior: their means, and from U-shaped (0.1) to narrow (60)
 _AT_END = (0.0, 0.03, 0.07, 0.12, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
-"""Shares of prompts that always fail, or always pass, in a guess."""
-_NONE_AT_END = 0.8  # how probable it is that no prompt is at an end, before the data
+"""Shares of prompts that always fail, or always pass, in a prior."""
+_NONE_AT_END = 0.8  # prior probability that no prompt is at an end
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,10 +43,10 @@ class GroupTypes:
     """Types of prompts, m of them.
 
     Attributes:
-        chances: Chances of the first and of the second score of each type, (2, m); 0 where there is none.
-        tied: Whether an outcome is how many answers share a score, rather than how many have the first.
-        shapes: Guesses of the shares of types, (s, m), each without its ends.
-        ends: The types at the two ends of each guess, (s, 2).
+        chances: Probabilities of the first and of the second score of each type, (2, m); 0 if there is none.
+        tied: Whether an outcome is the number of completions that share a score, rather than that with the first score.
+        shapes: Priors of the shares of types, (s, m), each without its ends.
+        ends: The types at the two ends of each prior, (s, 2).
     """
 
     chances: Floats
@@ -55,15 +55,15 @@ class GroupTypes:
     ends: Codes
 
     def dead(self, size: int) -> Floats:
-        """Chance that `size` answers to a prompt of each type all get one score, (m,)."""
+        """Probability that `size` completions of a prompt of each type all have one score, (m,)."""
         dead: Floats = (self.chances**size).sum(0)
         return dead
 
     def kernel(self, seen: Codes) -> Floats:
-        """Chance of each outcome under each type, (c, m).
+        """Probability of each outcome under each type, (c, m).
 
         Args:
-            seen: Outcomes, (c, 2): the number of answers, and how many of them count; see `outcomes`.
+            seen: Outcomes, (c, 2): the number of completions, and how many of them count; see `outcomes`.
         """
         return np.array([self._chance(answers, counted) for answers, counted in seen.tolist()])
 
@@ -78,12 +78,12 @@ class GroupTypes:
 
 
 def _majorities(answers: int) -> range:
-    """The numbers of equal answers that are more than half of them; one answer alone says nothing."""
+    """The possible numbers of equal completions that are more than half; a single completion is uninformative."""
     return range(answers // 2 + 1, answers + 1) if answers > 1 else range(0)
 
 
 def _binomial(answers: int, counted: int, chances: Floats) -> Floats:
-    # By logarithms: thousands of answers have more choices than a float can hold.
+    # By logarithms: thousands of completions have more combinations than a float can represent.
     choices = lgamma(answers + 1) - lgamma(counted + 1) - lgamma(answers - counted + 1)
     found: Floats = np.exp(
         choices + _times_log(counted, chances) + _times_log(answers - counted, 1 - chances)
@@ -99,7 +99,7 @@ def _times_log(count: int, chances: Floats) -> Floats:
 
 
 def outcomes(answers: AnswerSets) -> Codes:
-    """What each prompt shows, (p, 2): its answers, and those that pass, or share a score if most of them do, else 0."""
+    """The outcome of each prompt, (p, 2): its completions, and those that pass, or share a score if most do, else 0."""
     if answers.ends is not None:
         return np.stack([answers.sizes, answers.successes], axis=1)
     is_majority = (2 * answers.largest > answers.sizes) & answers.several
@@ -119,7 +119,9 @@ def two_score_types() -> GroupTypes:
 def tied_types() -> GroupTypes:
     """Types by the chance of their most frequent score, for reports with more scores than two."""
     rates, shapes = _rates(), _shapes()
-    upper = rates[_RATES // 2 :]  # with one other score the more frequent one has half of the answers or more
+    upper = rates[
+        _RATES // 2 :
+    ]  # with one other score the more frequent one has at least half of the completions
     first = np.concatenate([upper, rates])
     second = np.concatenate([1 - upper, np.zeros(_RATES)])
     folded = np.zeros((_RATES, len(first)))
@@ -160,7 +162,7 @@ def _betas() -> Iterator[tuple[float, float]]:
 
 
 class _Ends(NamedTuple):
-    """Shares of prompts at the two ends, and how probable that is before the data."""
+    """Shares of prompts at the two ends, and their prior probability."""
 
     low: float
     high: float
@@ -178,7 +180,7 @@ def _end_shares() -> list[_Ends]:
 
 
 def guess(types: GroupTypes, mixture: Mixture) -> Floats:
-    """A smooth guess of the shares of types, (m,): beta-binomial models with prompts at the ends, averaged by Bayes.
+    """A smooth prior of the shares of types, (m,): beta-binomial models with prompts at the ends, averaged by Bayes.
 
     Args:
         types: The types.

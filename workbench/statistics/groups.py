@@ -1,4 +1,4 @@
-"""Prompts with several answers: whether their scores differ, which is what reinforcement learning learns from."""
+"""Prompts with several completions: whether their scores differ, from which reinforcement learning learns."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def group_spans(
         groups: Prompt codes (n,) from 0 on, without gaps.
     """
     sizes = np.bincount(groups)
-    if len(sizes) == len(scores):  # one answer a prompt
+    if len(sizes) == len(scores):  # one completion per prompt
         return sizes, np.zeros(len(sizes))
     order = np.argsort(groups, kind="stable")
     starts = np.cumsum(sizes) - sizes
@@ -31,14 +31,14 @@ def group_spans(
 
 
 def dead_share(scores: NDArray[np.float64], groups: NDArray[np.intp], *, least: int = 2) -> Share:
-    """The share of prompts that give all their answers one score, among those with `least` answers or more.
+    """The share of prompts with one score for all their completions, among those with at least `least` completions.
 
     Such a prompt gives reinforcement learning no advantage to learn from: DAPO, arXiv 2503.14476.
 
     Args:
         scores: float64 (n,).
         groups: Prompt codes (n,) from 0 on, without gaps.
-        least: Fewest scored answers of a prompt that counts.
+        least: Minimum number of scored completions of a prompt that counts.
     """
     sizes, spans = group_spans(scores, groups)
     return share(spans[sizes >= least] <= SAME)

@@ -14,25 +14,25 @@ _POWER_SCORE = 1.2816
 """Normal score of a power of 90 %."""
 
 _CAUTION = 1.0
-"""Standard errors by which a plan takes the effect to be smaller than it looks.
+"""Standard errors by which a plan assumes the effect to be smaller than its estimate.
 
-Plans are made where an effect looks large, which it often does by luck. By simulation over shares of 1.5 times the limit
-and more, 10 to 200 rows, this much is what brings the power at the planned rows to 90 %.
+Plans are made if an effect looks large, which is often due to chance. By simulation over shares of 1.5 times the limit
+and more, with 10 to 200 rows, this reduction raises the power at the planned rows to 90 %.
 """
 
 _MAX_GROWTH = 20.0
-"""Times the present rows: where more would be needed, the present rows say too little to plan by."""
+"""Maximum growth relative to the current rows: if more would be needed, the current rows are too few to plan."""
 
 
 class Interval(NamedTuple):
-    """A confidence interval; `lo` and `hi` are both NaN where there is none."""
+    """A confidence interval; `lo` and `hi` are both NaN if there is none."""
 
     lo: float
     hi: float
 
 
 def clopper_pearson(k: float, n: float, *, confidence: float = 0.95) -> Interval:
-    """The exact interval of a share, from Clopper & Pearson (1934): it holds the truth at least so often at every n.
+    """The exact interval of a share, from Clopper & Pearson (1934): its coverage is at least nominal at every n.
 
     Args:
         k: Hits, 0 to n. May be a fraction, for effective counts.
@@ -73,9 +73,9 @@ def wilson(k: float, n: float, *, confidence: float = 0.95) -> Interval:
 
 def _check(k: float, n: float, confidence: float) -> None:
     if not 0 <= k <= n:
-        raise ValueError(f"k must lie between 0 and n={n}, not {k}")
+        raise ValueError(f"k must be between 0 and n={n}, not {k}")
     if not 0 < confidence < 1:
-        raise ValueError(f"confidence must lie between 0 and 1, not {confidence}")
+        raise ValueError(f"confidence must be between 0 and 1, not {confidence}")
 
 
 def _score_interval(value: float, n: float, critical: float) -> Interval:
@@ -84,20 +84,20 @@ def _score_interval(value: float, n: float, critical: float) -> Interval:
     square = critical * critical
     centre = (value + square / (2 * n)) / (1 + square / n)
     half = critical / (1 + square / n) * math.sqrt(value * (1 - value) / n + square / (4 * n * n))
-    # Written out, because rounding would leave the end a hair inside where no row, or every row, is a hit.
+    # Written out, because rounding would leave the end slightly inside if no row, or every row, is a hit.
     lo = 0.0 if value <= 0 else max(0.0, centre - half)
     return Interval(lo, 1.0 if value >= 1 else min(1.0, centre + half))
 
 
 def critical_value(confidence: float, df: float) -> float:
-    """Two-sided critical value: Student's with `df`, the normal one when `df` is infinite; infinite below 1 degree.
+    """Two-sided critical value: Student's with `df`, the normal one if `df` is infinite; infinite below 1 degree.
 
     Example:
         >>> round(critical_value(0.95, 3), 2)
         3.18
     """
     if not 0 < confidence < 1:
-        raise ValueError(f"confidence must lie between 0 and 1, not {confidence}")
+        raise ValueError(f"confidence must be between 0 and 1, not {confidence}")
     if df < 1:
         return math.inf
     upper = 0.5 + confidence / 2
@@ -110,22 +110,22 @@ def normal_score(t: float, df: float) -> float:
         return t
     if df < 1:
         return 0.0
-    # By the lower tail, which keeps its digits however small it is.
+    # By the lower tail, which retains its digits however small it is.
     return -math.copysign(float(ndtri(stdtr(df, -abs(t)))), -t)
 
 
 def growth_needed(p: float, tail: float) -> float | None:
-    """How many times the present rows a verdict takes, with a chance of 90 % that it then comes.
+    """Multiple of the current rows that a verdict requires, with a power of 90 %.
 
-    As if the test's normal score grew with the square root of the rows. The effect is taken to be one standard error
-    smaller than it looks.
+    Assumes that the test's normal score grows with the square root of the rows. The effect is assumed to be one standard
+    error smaller than its estimate.
 
     Args:
-        p: One-sided p value of the present rows.
+        p: One-sided p value of the current rows.
         tail: One-sided level of the verdict.
 
     Returns:
-        None where the present rows say too little to plan by: the effect may well be nothing, or it takes more than
+        None if the current rows are too few to plan: the effect may well be zero, or it requires more than
         20 times the rows.
     """
     if not 0 < p < 1 or not 0 < tail < 1:
@@ -142,7 +142,7 @@ def holm(p: Sequence[float], *, alpha: float = 0.05) -> list[tuple[bool, float]]
 
     Args:
         p: p values, in any order.
-        alpha: The chance allowed of even one false rejection.
+        alpha: The allowed probability of at least one false rejection.
 
     Returns:
         (rejected, level) for each p value, in the order of `p`. After the first hypothesis that is not rejected,

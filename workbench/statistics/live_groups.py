@@ -1,10 +1,11 @@
-"""How many groups of G answers would be live: counted where G answers were seen, modelled beyond.
+"""Share of groups of G completions that would be informative: counted for observed G, modelled beyond.
 
-Live means that the G answers to a prompt do not all get one score. Up to the answers that most prompts have it is counted
-over all choices of G of them (unbiased). Beyond, k answers do not decide it: prompts that always fail and prompts that pass
-one time in a hundred look the same at k = 4. The estimate is then a smooth guess of how prompts differ (see `group_types`), moved
-until the outcomes do not refute it; the interval is the range over all that they do not refute (see `mixtures`), and is
-wide where G is many times k. In simulation (`tests/statistics/test_live_groups.py`) it holds for prompts of every shape.
+Informative means that the G completions of a prompt do not all have one score. Up to the number of completions that most
+prompts have, it is counted over all choices of G of them (unbiased). Beyond, k completions do not determine it: prompts
+that always fail and prompts that pass one time in a hundred look the same at k = 4. The estimate is then a smooth prior of
+how prompts differ (see `group_types`), updated until the outcomes do not reject it. The interval is the range over all
+distributions that they do not reject (see `mixtures`), and is wide if G is many times k. In simulation
+(`tests/statistics/test_live_groups.py`) it covers the truth for prompts of every shape.
 """
 
 from __future__ import annotations
@@ -41,10 +42,10 @@ class LiveShare:
 
 @dataclass(frozen=True, eq=False)
 class LiveGroups:
-    """What groups of any size would show of these prompts.
+    """Forecast for groups of any size of these prompts.
 
     Attributes:
-        answers: Scores by prompt; at least one prompt has two answers.
+        answers: Scores by prompt; at least one prompt has two.
     """
 
     answers: AnswerSets
@@ -56,13 +57,13 @@ class LiveGroups:
 
     @cached_property
     def _outcomes(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        """The different outcomes, (c, 2), and which of them each prompt shows, (p,)."""
+        """The different outcomes, (c, 2), and the outcome of each prompt, (p,)."""
         seen, which = np.unique(outcomes(self.answers), axis=0, return_inverse=True)
-        return seen, which.ravel()  # numpy 2.0 alone gives it two axes
+        return seen, which.ravel()  # only numpy 2.0 returns two axes
 
     @cached_property
     def mixture(self) -> Mixture:
-        """The outcomes with their chances under each type."""
+        """The outcomes with their probabilities under each type."""
         seen, which = self._outcomes
         return Mixture(self.types.kernel(seen), np.bincount(which).astype(np.float64))
 
@@ -72,7 +73,7 @@ class LiveGroups:
         return self.mixture.near(guess(self.types, self.mixture))
 
     def live(self, size: int) -> LiveShare:
-        """Share of live groups among groups of `size` fresh answers to prompts like these."""
+        """Share of informative groups among groups of `size` new completions of such prompts."""
         value = self._estimate(size)
         low, high = self.mixture.range_of(1 - self.types.dead(size))
         return LiveShare(value, Interval(min(low, value), max(high, value)))
@@ -81,23 +82,23 @@ class LiveGroups:
         counted = self.answers.live(min(size, self.answers.most_counted))
         if size <= self.answers.most_counted:
             return counted
-        # More answers never make a group less live.
+        # A larger group is never less informative.
         return max(counted, float((1 - self.types.dead(size)) @ self.shares))
 
     def chances(self, size: int) -> Floats:
-        """Each prompt's chance that `size` fresh answers to it are a live group, (p,), given its answers so far."""
+        """Probability per prompt that `size` new completions form an informative group, (p,), given its completions so far."""
         _, which = self._outcomes
         joint = self.mixture.kernel * self.shares
         chances: Floats = (joint @ (1 - self.types.dead(size)) / joint.sum(1))[which]
         return chances
 
     def live_among(self, size: int, chosen: NDArray[np.bool_]) -> LiveShare:
-        """Share of live groups among those of chosen prompts; NaN where none is chosen.
+        """Share of informative groups among those of chosen prompts; NaN if none is chosen.
 
-        The interval is that of the ratio, live groups of such prompts to all their groups, by its linear form.
+        The interval is that of the ratio, informative groups of such prompts to all their groups, by its linear form.
 
         Args:
-            size: Answers in a group.
+            size: Completions in a group.
             chosen: Which prompts, (p,); of prompts with one outcome all or none.
         """
         if not chosen.any():
@@ -111,16 +112,16 @@ class LiveGroups:
         return LiveShare(value, Interval(max(0.0, min(low, value)), min(1.0, max(high, value))))
 
     def _chosen_chance(self, seen: NDArray[np.intp], is_chosen: NDArray[np.bool_]) -> Floats:
-        """Chance under each type that a prompt's outcome is a chosen one, (m,): prompts have unequally many answers."""
+        """Probability under each type that a prompt's outcome is a chosen one, (m,): prompts differ in size."""
         answers = seen[:, 0]
         weight = np.bincount(answers, self.mixture.counts) / self.mixture.total
         chance: Floats = (weight[answers] * is_chosen) @ self.mixture.kernel
         return chance
 
     def sd(self, size: int) -> float:
-        """Mean sd of a group of `size` answers (ddof=0), dead groups with their 0 among them, on the scores' own scale.
+        """Mean sd of a group of `size` completions (ddof=0), including zero-variance groups with 0, on the scores' scale.
 
-        NaN beyond the answers that can be counted where only one score was ever seen: how far others lie is not known.
+        NaN beyond the countable sizes if only one score was ever seen: the distance to other scores is unknown.
         """
         ends = self.answers.ends
         if ends is not None and ends[0] == ends[1]:
@@ -134,11 +135,11 @@ class LiveGroups:
         return self._modelled_sd(size)
 
     def _modelled_sd(self, size: int) -> float:
-        """The sd beyond the answers seen, from the share of live groups and the variance within prompts.
+        """The sd beyond the countable sizes, from the share of informative groups and the variance within prompts.
 
         The mean variance of a group is known at any size. The mean sd is less than its root, and less than the root of
-        its product with the share of live groups by the inequality of Cauchy and Schwarz; how much less, is taken from the
-        largest group that can be counted.
+        its product with the share of informative groups by the inequality of Cauchy and Schwarz; how much less is taken
+        from the largest group that can be counted.
         """
         counted = self.answers.most_counted
         most = [sqrt(self._estimate(each) * (1 - 1 / each)) for each in (counted, size)]

@@ -1,4 +1,4 @@
-"""Where to put a pass mark: the one that best tells good rows from bad, and how sure its place is."""
+"""Choice of a pass threshold: the one that best separates good rows from bad, with its uncertainty."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ __all__ = ["Marks"]
 
 Floats = NDArray[np.float64]
 
-_MOST_MARKS = 64  # marks tried: more distinct scores are thinned to their quantiles
-_DRAWS = 400  # Bayesian bootstrap draws of the best mark: ten beyond each end at 95 %
+_MOST_MARKS = 64  # maximum thresholds to test: more distinct scores are thinned to their quantiles
+_DRAWS = 400  # Bayesian bootstrap draws of the best threshold: ten beyond each end at 95 %
 
 
 @dataclass(frozen=True, eq=False)
 class Marks:
-    """Pass marks over scores with known truth; a score at or above the mark passes.
+    """Pass thresholds over scores with known labels; a score at or above the threshold passes.
 
     Attributes:
         scores: float64 (n,).
-        good: Which rows are good, bool (n,); both kinds are there.
+        good: Which rows are good, bool (n,); both kinds are present.
         groups: Integer cluster codes (n,) from 0 on, without gaps.
     """
 
@@ -36,7 +36,7 @@ class Marks:
 
     @cached_property
     def candidates(self) -> Floats:
-        """Marks half-way between neighbouring scores, (t,); at most 64."""
+        """Thresholds half-way between neighbouring scores, (t,); at most 64."""
         levels = np.unique(self.scores)
         middles = (levels[:-1] + levels[1:]) / 2
         if len(middles) > _MOST_MARKS:
@@ -45,11 +45,11 @@ class Marks:
 
     @cached_property
     def _passing(self) -> NDArray[np.bool_]:
-        """Whether each row passes at each mark, (n, t)."""
+        """Whether each row passes at each threshold, (n, t)."""
         return self.scores[:, None] >= self.candidates
 
     def _accuracies(self, part: NDArray[np.bool_]) -> Floats:
-        """Balanced accuracy of each mark over part of the rows, (t,); 0 where one kind is missing."""
+        """Balanced accuracy of each threshold over part of the rows, (t,); 0 if one kind is missing."""
         passing, good = self._passing[part], self.good[part]
         if not good.any() or good.all():
             return np.zeros(len(self.candidates))
@@ -62,16 +62,16 @@ class Marks:
 
     @property
     def best(self) -> float:
-        """The mark of the highest balanced accuracy."""
+        """The threshold of the highest balanced accuracy."""
         return float(self.candidates[int(self._everywhere.argmax())])
 
     @property
     def accuracy(self) -> float:
-        """Its balanced accuracy, on the rows it was chosen by."""
+        """Its balanced accuracy, on the rows by which it was chosen."""
         return float(self._everywhere.max())
 
     def crossed_verdicts(self) -> NDArray[np.bool_]:
-        """Verdicts of each half of the prompts by the best mark of the other half, (n,)."""
+        """Verdicts of each half of the prompts by the best threshold of the other half, (n,)."""
         half = self._first_half
         verdicts = np.empty(len(self.scores), bool)
         for part in (half, ~half):
@@ -89,10 +89,10 @@ class Marks:
         return first[self.groups]
 
     def written(self, in_units: Callable[[float], float]) -> str:
-        """The best mark with as few digits as keep it between the scores on its two sides.
+        """The best threshold with the fewest digits that keep it between its two neighbouring scores.
 
         Args:
-            in_units: Function from a score here to the units it is written in.
+            in_units: Function that converts a score to the user's units.
         """
         low = in_units(float(self.scores[self.scores < self.best].max()))
         high = in_units(float(self.scores[self.scores >= self.best].min()))
@@ -100,7 +100,7 @@ class Marks:
         return next((text for text in short if low < float(text) <= high), repr(high))
 
     def interval(self, confidence: float = 0.95, *, seed: int = 0) -> Interval:
-        """Where the best mark lies, by the Bayesian bootstrap over clusters; its ends are scores, which no mark separates."""
+        """Range of the best threshold, by the Bayesian bootstrap over clusters; its ends are scores, which no threshold separates."""
         good, bad = self.good[:, None], ~self.good[:, None]
         columns = np.hstack([good, bad, self._passing & good, self._passing & bad]).astype(np.float64)
         sums = bundled(cluster_sums(columns, self.groups), seed)

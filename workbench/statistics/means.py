@@ -1,4 +1,4 @@
-"""Intervals of means and standard deviations of scores, which hold at few rows and at few prompts."""
+"""Intervals of means and standard deviations of scores, valid for few rows and few prompts."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ _SCALES: tuple[Scale, ...] = (
     (0.0, 1.0), (-1.0, 1.0), (1.0, 5.0), (0.0, 5.0), (1.0, 7.0), (1.0, 10.0), (0.0, 10.0), (0.0, 100.0),
     (-10.0, 10.0), (-100.0, 100.0),
 )  # fmt: skip
-"""Scales in use, the narrower ones first."""
+"""Common scales, the narrower ones first."""
 
 _FEWEST_UNBOUNDED = 30
-"""Clusters from which on a mean without a known scale gets an interval: nothing then bounds what was not seen, and of
+"""Minimum clusters for an interval of a mean without a known scale: nothing then bounds unseen rows, and for
 skewed scores fewer rows miss the mean too often."""
 
 
 def likely_scale(values: Floats) -> Scale | None:
-    """The narrowest scale in common use that holds all scores, such as 1 to 5; None where there is none.
+    """The narrowest common scale that contains all scores, such as 1 to 5; None if there is none.
 
     Args:
         values: float64 (n,).
@@ -48,17 +48,17 @@ def mean_interval(
 ) -> Interval:
     """An interval for the mean score that allows for clusters of rows; see `workbench.statistics.bounded`.
 
-    Scores off the scale are read on the narrowest common scale that holds them, see `likely_scale`. Where none does, at
-    least 30 rows (or prompts, where rows share prompts) are needed: nothing then bounds the scores that were not seen.
+    Scores off the scale use the narrowest common scale that contains them, see `likely_scale`. If there is none, at
+    least 30 rows (or prompts, if rows share prompts) are needed: nothing then bounds unseen scores.
 
     Args:
         values: float64 (n,).
-        groups: Integer cluster codes (n,) from 0 on; None when all rows are independent.
+        groups: Integer cluster codes (n,) from 0 on; None if all rows are independent.
         confidence: Two-sided.
         scale: Lowest and highest score.
 
     Returns:
-        Both ends NaN where there is no interval that holds.
+        Both ends NaN if there is no valid interval.
     """
     if not len(values):
         return Interval(math.nan, math.nan)
@@ -96,7 +96,7 @@ def mean_interval_of_sums(
         scale: Lowest and highest score that there can be.
 
     Returns:
-        Both ends NaN where there is no interval that holds, or sums are past the largest float.
+        Both ends NaN if there is no valid interval, or sums are beyond the largest float.
     """
     has_rows = sizes > 0
     ends = _ends(low, high, int(has_rows.sum()), scale) if has_rows.any() else None
@@ -107,7 +107,7 @@ def mean_interval_of_sums(
 
 
 def _ends(low: float, high: float, count: int, scale: Scale) -> Scale | None:
-    """The ends to read scores by: those of the scale, of a common one, or of the scores themselves where they are many."""
+    """The ends to use: those of the scale, of a common one, or of the scores themselves if there are many."""
     slack = SAME * (scale[1] - scale[0])
     if scale[0] - slack <= low and high <= scale[1] + slack:
         return min(low, scale[0]), max(high, scale[1])
@@ -122,11 +122,11 @@ def squared_spread(values: Floats, groups: Codes | None = None) -> BoundedMean:
 
     Args:
         values: float64 (n,), within 0 to 1.
-        groups: Integer cluster codes (n,) from 0 on; None when all rows are independent.
+        groups: Integer cluster codes (n,) from 0 on; None if all rows are independent.
     """
     centre = float(values.mean()) if len(values) else 0.5
     found = clusters(len(values), groups)
-    # Squares about the sample's own mean are too small by this factor on average.
+    # Squares about the sample's mean are too small by this factor on average.
     factor = found / (found - 1) if found > 1 else 1.0
     furthest = factor * max(centre, 1 - centre) ** 2
     return bounded_mean(factor * (values - centre) ** 2, groups, low=0.0, high=furthest)
@@ -137,7 +137,7 @@ def sd_interval(values: Floats, groups: Codes | None = None, *, confidence: floa
 
     Args:
         values: float64 (n,), within 0 to 1.
-        groups: Integer cluster codes (n,) from 0 on; None when all rows are independent.
+        groups: Integer cluster codes (n,) from 0 on; None if all rows are independent.
         confidence: Two-sided.
     """
     lo, hi = squared_spread(values, groups).interval(confidence)

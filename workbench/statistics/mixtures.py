@@ -1,12 +1,12 @@
-"""What a mixture of known distributions may look like, given how often each outcome was seen.
+"""Plausible mixtures of known distributions, given the frequency of each outcome.
 
-Every prompt has a hidden type, such as its pass rate, and shows one outcome, such as 3 passes of 4 answers. The share
-of each type is not known; how likely each outcome is under each type is. The shares that explain the outcomes best
-are the nonparametric maximum-likelihood estimate (Laird 1978, "Nonparametric maximum likelihood estimation of a mixing
-distribution"). Many other shares explain them nearly as well, and a number that few answers hardly decide, such as what
-64 answers would show where 4 were seen, differs among these. So an interval here is the range of that number over all
-shares whose log-likelihood is close enough to the best (a profile likelihood interval), which holds whatever the shares
-are. Its ends, and the best shares themselves, are convex problems, solved by an interior-point method.
+Every prompt has a hidden type, such as its pass rate, and one observed outcome, such as 3 passes of 4 completions. The
+share of each type is not known; the probability of each outcome under each type is. The shares that explain the outcomes
+best are the nonparametric maximum-likelihood estimate (Laird 1978, "Nonparametric maximum likelihood estimation of a mixing
+distribution"). Many other shares explain them nearly as well. A quantity that few completions hardly determine, such as
+the result of 64 completions when 4 were observed, differs among these. So an interval here is the range of that quantity
+over all shares whose log-likelihood is close enough to the best (a profile likelihood interval), which is valid for any
+true shares. Its ends, and the best shares themselves, are convex problems, solved by an interior-point method.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ _STEPS, _HALVINGS = (
 )  # Newton steps for each barrier weight, and halvings of a step: far more than are used
 _SMALL_SAMPLE = 6.0
 """The likelihood's critical value grows by this divided by the prompts: by simulation, so that 30 prompts cover 95 %."""
-_MOVES = 3_000  # steps of EM from a start towards the best shares; most starts need none
+_MOVES = 3_000  # maximum EM steps from a start towards the best shares; most starts need none
 
 
 class _Local(NamedTuple):
-    """A function near some shares, for changes relative to them: its slope (m,) and the negative of its curvature (m, m)."""
+    """A local quadratic model of a function of the shares, for relative changes: its slope (m,) and negative curvature (m, m)."""
 
     slope: Floats
     curvature: Floats
@@ -64,7 +64,7 @@ class Mixture:
         return float(self.counts.sum())
 
     def log_likelihood(self, shares: Floats) -> float:
-        """The log-likelihood of shares of types (m,); minus infinity where an outcome that was seen could not be."""
+        """The log-likelihood of shares of types (m,); minus infinity if an observed outcome would be impossible."""
         with np.errstate(divide="ignore"):
             return float(self.counts @ np.log(self.kernel @ shares))
 
@@ -79,15 +79,15 @@ class Mixture:
 
     @cached_property
     def least(self) -> float:
-        """The log-likelihood from which on shares are not refuted by the outcomes."""
+        """The minimum log-likelihood of shares that the outcomes do not reject."""
         critical = critical_value(self.confidence, math.inf) ** 2 * (1 + _SMALL_SAMPLE / self.total)
         return self.log_likelihood(self.best) - critical / 2
 
     def near(self, start: Floats) -> Floats:
-        """Shares that the outcomes do not refute, close to a guess: EM from there, stopped as soon as they do not.
+        """Shares that the outcomes do not reject, close to a start: EM from there, until the outcomes accept them.
 
         Args:
-            start: The guess, (m,), above 0 wherever a type is possible at all.
+            start: The start, (m,), above 0 for every possible type.
         """
         shares = start
         for _ in range(_MOVES):
@@ -97,10 +97,10 @@ class Mixture:
         return shares
 
     def range_of(self, values: Floats) -> Interval:
-        """Lowest and highest mean of a number over the types, among all shares that the outcomes do not refute.
+        """Lowest and highest mean of a quantity over the types, among all shares that the outcomes do not reject.
 
         Args:
-            values: The number under each type, (m,).
+            values: The quantity under each type, (m,).
         """
         span = float(np.ptp(values))
         if span <= 0:
@@ -110,7 +110,7 @@ class Mixture:
         return Interval(low, high)
 
     def _furthest(self, values: Floats) -> Floats:
-        """The shares within reach that have the highest mean of `values`."""
+        """The feasible shares with the highest mean of `values`."""
 
         def value(shares: Floats, barrier: float) -> float:
             room = self.log_likelihood(shares) - self.least
@@ -158,7 +158,7 @@ def _newton(
     for _ in range(_STEPS):
         slope, curvature = local(shares, barrier)
         solved = np.linalg.solve(curvature, np.stack([slope, shares], axis=1))
-        # Relative changes that leave the sum of the shares at 1.
+        # Relative changes that keep the sum of the shares at 1.
         tilt = float(shares @ solved[:, 0]) / float(shares @ solved[:, 1])
         change: Floats = solved[:, 0] - tilt * solved[:, 1]
         gain = float(change @ curvature @ change)
@@ -172,7 +172,7 @@ def _newton(
 
 
 def _stepped(shares: Floats, change: Floats, value: Callable[[Floats], float], gain: float) -> Floats | None:
-    """The shares after a step that raises the value; None where no step does, but for rounding."""
+    """The shares after a step that raises the value; None if no step does, up to rounding."""
     lowest, now = float(change.min()), value(shares)
     step = min(1.0, -0.99 / lowest) if lowest < 0 else 1.0
     for _ in range(_HALVINGS):

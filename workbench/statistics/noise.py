@@ -1,9 +1,9 @@
-"""How far a grader agrees with itself: rows graded several times, compared with how rows differ from each other.
+"""Consistency of a grader: rows graded several times, compared with differences between rows.
 
-Scores are float64 (n, r), one line a row and one column a repeat, NaN where a repeat has no score. Repeats have no
-order and no identity (each is one more draw of the same grader), so the model is the one-way one: ICC(1,1) of Shrout &
-Fleiss 1979. Pingouin calls it ICC(1,1), older versions ICC1. ICC(2,1) would set apart a shift that all rows of one repeat
-share; since rows are shuffled between repeats there is none to set apart, and the two agree.
+Scores are float64 (n, r), one line per row and one column per repeat, NaN if a repeat has no score. Repeats have no
+order and no identity (each is another draw of the same grader), so the model is the one-way one: ICC(1,1) of Shrout &
+Fleiss 1979. Pingouin calls it ICC(1,1), older versions ICC1. ICC(2,1) would separate a shift that all rows of one repeat
+share; since rows are shuffled between repeats there is none to separate, and the two agree.
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ class Reliability(Estimate):
     """ICC(1,1): the share of the scores' variance that is not noise, 1 for a grader that repeats itself exactly.
 
     With F = MSB / MSW the ICC is (F - 1) / (F + k - 1). The interval is one of ln F: its standard error is linearised over
-    rows (prompts, where rows come in prompts), and Student's quantile has as many degrees of freedom as there are rows that
-    carry the smaller of the two variances (Kish's effective number, less one). The textbook interval, from quantiles of F,
-    takes scores to be normal: by simulation it holds the true value in 62 % of runs for a judge that wavers on every
-    tenth row (30 rows x 3), where this one does in 99 %; for normal scores both do in 94 % and more.
+    rows (prompts, if rows are grouped by prompt), and Student's quantile has as many degrees of freedom as there are rows
+    that carry the smaller of the two variances (Kish's effective number, less one). The textbook interval, from quantiles
+    of F, assumes normal scores: by simulation it covers the true value in 62 % of runs for a judge that is inconsistent on
+    every tenth row (30 rows x 3), where this one does in 99 %; for normal scores both do in 94 % and more.
 
     Attributes:
-        repeats: Mean number of repeats a row, k.
-        log_ratio: ln F; NaN where there is none, infinite where every row repeats exactly.
+        repeats: Mean number of repeats per row, k.
+        log_ratio: ln F; NaN if there is none, infinite if every row repeats exactly.
         log_error: Its standard error.
-        worst: Where every row repeats exactly: MSW over MSB if all rows wavered between the lowest and the highest score.
+        worst: If every row repeats exactly: MSW over MSB if all rows varied between the lowest and the highest score.
     """
 
     repeats: float = math.nan
@@ -53,8 +53,8 @@ class Reliability(Estimate):
     def interval(self, confidence: float = 0.95) -> Interval:
         """The two-sided interval; both ends NaN without a value.
 
-        Where no row differed from itself, a share p of rows that waver is missed with a chance of (1 - p)^n: the lower
-        end allows for the largest p for which that is likely enough, and for the widest wavering that scores show.
+        If no row differed between repeats, inconsistent rows of share p are missed with a probability of (1 - p)^n: the
+        lower end allows for the largest p for which that is likely enough, and for the widest variation that the scores show.
         """
         if math.isnan(self.value):
             return Interval(math.nan, math.nan)
@@ -65,7 +65,7 @@ class Reliability(Estimate):
         return Interval(self._icc(self.log_ratio - half), self._icc(self.log_ratio + half))
 
     def _icc(self, log_ratio: float) -> float:
-        if log_ratio > 700:  # beyond what `exp` can hold
+        if log_ratio > 700:  # beyond the range of `exp`
             return 1.0
         ratio = math.exp(log_ratio)
         return (ratio - 1) / (ratio + self.repeats - 1)
@@ -83,7 +83,7 @@ class Reliability(Estimate):
 
     @property
     def units(self) -> int:
-        """Rows: `df` counts those that carry the variance, not those that can be drawn."""
+        """Number of rows: `df` counts those that carry the variance, not the independent ones."""
         return self.n
 
 
@@ -91,14 +91,14 @@ def reliability(scores: Matrix, groups: Groups | None = None) -> Reliability:
     """ICC(1,1) of repeated scores, from one-way analysis of variance.
 
     Args:
-        scores: float64 (n, r); rows with fewer than two scores are left out.
-        groups: Integer prompt codes (n,); None where all rows are independent.
+        scores: float64 (n, r); rows with fewer than two scores are excluded.
+        groups: Integer prompt codes (n,); None if all rows are independent.
     """
     several = (~np.isnan(scores)).sum(axis=1) >= 2
     scores, groups = scores[several], None if groups is None else compact(groups[several])
     n, total = len(scores), int((~np.isnan(scores)).sum())
     if n < 2:
-        return Reliability(math.nan, n, reason="fewer than two rows have two scores or more")
+        return Reliability(math.nan, n, reason="fewer than two rows have at least two scores")
     counts, means, squares = _moments(scores)
     centre = float(counts @ means) / total
     k = (total - float(counts @ counts) / total) / (n - 1)
@@ -114,17 +114,17 @@ def reliability(scores: Matrix, groups: Groups | None = None) -> Reliability:
         return Reliability(
             value, n, 0.0, value, 0.0, clusters(n, groups) - 1, -1.0, "", k, math.inf, 0.0, worst
         )
-    if msb <= _TINY:  # every row has the same mean: nothing bounds how far that is chance
+    if msb <= _TINY:  # every row has the same mean: nothing bounds the effect of chance
         return Reliability(value, n, math.inf, value, math.inf, df, -1.0, "", k, 0.0, math.inf)
     log_error = _log_error(between / msb - within / msw, groups)
-    # The slope of the ICC over ln F gives its own standard error.
+    # The slope of the ICC over ln F gives its standard error.
     slope = (msb / msw) * k / (msb / msw + k - 1) ** 2
     error = slope * log_error
     return Reliability(value, n, error, value, error, df, -1.0, "", k, math.log(msb / msw), log_error)
 
 
 def _widest_variance(scores: Matrix, k: int) -> float:
-    """Sample variance of a row whose k repeats lie, half and half, at the lowest and the highest score of all."""
+    """Sample variance of a row with half of its k repeats at the lowest and half at the highest score of all."""
     small, _ = rescaled(scores[~np.isnan(scores)])
     return float(np.ptp(small)) ** 2 * (k // 2) * (k - k // 2) / (k * (k - 1))
 
@@ -134,7 +134,7 @@ def _moments(scores: Matrix) -> tuple[NDArray[np.float64], NDArray[np.float64], 
     small, _ = rescaled(np.nan_to_num(scores))
     known = ~np.isnan(scores)
     counts = known.sum(axis=1).astype(float)
-    # Less one of the row's own scores first, which makes the sd of equal scores exactly 0.
+    # One of the row's scores is subtracted first, which makes the sd of equal scores exactly 0.
     base = small[np.arange(len(small)), known.argmax(axis=1)]
     gaps = np.where(known, small - base[:, None], 0.0)
     means = gaps.sum(axis=1) / counts
@@ -143,7 +143,7 @@ def _moments(scores: Matrix) -> tuple[NDArray[np.float64], NDArray[np.float64], 
 
 
 def _carrying(between: Matrix, within: Matrix, groups: Groups | None) -> float:
-    """How many rows (prompts) carry the variance between, or within, whichever are fewer."""
+    """Number of rows (prompts) that carry the variance between, or within, whichever are fewer."""
     return min(_effective(_by_group(between, groups)), _effective(_by_group(within, groups)))
 
 
@@ -168,14 +168,14 @@ def _log_error(influence: Matrix, groups: Groups | None) -> float:
 
 
 def flip_share(verdicts: NDArray[np.int8], groups: Groups | None = None) -> tuple[Share, NDArray[np.bool_]]:
-    """The share of rows whose verdict is not the same in all repeats, and which they are.
+    """The share of rows whose repeats have different verdicts, and which rows these are.
 
     Args:
-        verdicts: int8 (n, r): 1 pass, 0 fail, -1 where a repeat has no score.
-        groups: Integer prompt codes (n,); None where all rows are independent.
+        verdicts: int8 (n, r): 1 pass, 0 fail, -1 if a repeat has no score.
+        groups: Integer prompt codes (n,); None if all rows are independent.
 
     Returns:
-        The share, over rows with two verdicts or more; and for each of the n rows whether it flips.
+        The share, over rows with at least two verdicts; and for each of the n rows whether it flips.
     """
     several = (verdicts >= 0).sum(axis=1) >= 2
     flips = (verdicts == 1).any(axis=1) & (verdicts == 0).any(axis=1)
@@ -204,9 +204,9 @@ def row_ranges(scores: Matrix) -> NDArray[np.float64]:
 
 
 def within_sd(scores: Matrix) -> float:
-    """Standard deviation of one grade about its row's own mean: the root of the mean square within rows.
+    """Standard deviation of one grade about its row's mean: the root of the mean square within rows.
 
-    Bland & Altman 1996, "Measurement error". NaN where no row has two scores.
+    Bland & Altman 1996, "Measurement error". NaN if no row has two scores.
     """
     several = (~np.isnan(scores)).sum(axis=1) >= 2
     if not several.any():
@@ -217,12 +217,12 @@ def within_sd(scores: Matrix) -> float:
 
 
 def noise_floor(a: float, b: float, n: int, *, confidence: float = 0.95) -> float:
-    """The difference of two means over the same n rows that noise alone reaches: z * sqrt((a^2 + b^2) / n).
+    """The difference of two means over the same n rows that noise alone can cause: z * sqrt((a^2 + b^2) / n).
 
     The repeatability coefficient of Bland & Altman 1986 ("Statistical methods for assessing agreement between two methods
     of clinical measurement") for means of n rows: of two runs of the same two graders over the same rows, the
-    differences of means are this close in 95 % of cases if the graders do not differ. A difference below it may be gone
-    when both run again. It takes no sampling of rows into account: the interval of the difference does.
+    differences of means are this close in 95 % of cases if the graders do not differ. A difference below it may vanish
+    when both run again. It does not include the sampling of rows: the interval of the difference does.
 
     Args:
         a: Within-row sd of one grader's grades (of its mean of r repeats: divided by the root of r).

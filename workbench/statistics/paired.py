@@ -28,7 +28,7 @@ class Difference:
 
     Attributes:
         value: Mean of the second less the first; NaN over no rows.
-        interval: Its 95 % interval; both ends NaN where there is none.
+        interval: Its 95 % interval; both ends NaN if there is none.
         n: Rows.
     """
 
@@ -43,7 +43,7 @@ class Difference:
 
 
 def mcnemar(only_a: int, only_b: int, *, mid: bool = False) -> float:
-    """McNemar's test (1947) in its exact form: two-sided p value of "each accepts as many rows alone as the other".
+    """McNemar's test (1947) in its exact form: two-sided p value of "each accepts as many rows that the other rejects".
 
     Only rows with different verdicts count: the sign test on these, binomial with one half.
 
@@ -54,7 +54,7 @@ def mcnemar(only_a: int, only_b: int, *, mid: bool = False) -> float:
             (Fagerland, Lydersen & Laake 2013).
 
     Returns:
-        1.0 where there are no such rows.
+        1.0 if there are no such rows.
 
     Raises:
         ValueError: A negative count.
@@ -67,7 +67,7 @@ def mcnemar(only_a: int, only_b: int, *, mid: bool = False) -> float:
         raise ValueError(f"counts of rows cannot be negative: {only_a}, {only_b}")
     n, fewer = only_a + only_b, min(only_a, only_b)
     steps = np.arange(1, fewer + 1)
-    # In logs: 2 to the power of n is past every float from 1,024 rows on.
+    # In logs: 2 to the power of n exceeds every float from 1,024 rows on.
     logs = np.concatenate([[0.0], np.cumsum(np.log((n - steps + 1) / steps))]) - n * math.log(2)
     masses = np.exp(logs)
     return min(1.0, float(2 * masses.sum() - mid * masses[-1]))
@@ -80,7 +80,7 @@ class Verdicts:
     Attributes:
         a: Which rows the first accepts, bool (n,).
         b: Which rows the second accepts, bool (n,).
-        groups: Integer cluster codes (n,) from 0 on; None when all rows are independent.
+        groups: Integer cluster codes (n,) from 0 on; None if all rows are independent.
     """
 
     a: Flags
@@ -112,10 +112,10 @@ class Verdicts:
 
     @cached_property
     def p(self) -> float:
-        """McNemar's p value: exact where all rows are independent.
+        """McNemar's p value: exact if all rows are independent.
 
-        Where rows share prompts, the test of `bounded` instead: whether the share of rows that only the second accepts,
-        among the rows with different verdicts, differs from one half. The exact test would take each answer for
+        If rows share prompts, the test of `bounded` instead: whether the share of rows that only the second accepts,
+        among the rows with different verdicts, differs from one half. The exact test would treat each completion as
         independent.
         """
         apart = self._disagreements
@@ -126,7 +126,7 @@ class Verdicts:
 
     @property
     def is_exact(self) -> bool:
-        """Whether `p` comes from the exact test."""
+        """Whether `p` is from the exact test."""
         return math.isinf(self._disagreements.df)
 
     @cached_property
@@ -148,14 +148,14 @@ class Verdicts:
 def paired_difference(
     gaps: NDArray[np.float64], groups: NDArray[np.intp] | None = None, *, span: float = 1.0
 ) -> Difference:
-    """The mean of row-by-row differences, with an interval that holds at few rows and few prompts.
+    """The mean of row-by-row differences, with an interval that is valid for few rows and few prompts.
 
     Equal differences still get an interval with a width, see `mean_interval`.
 
     Args:
         gaps: Second less first, float64 (n,).
-        groups: Integer cluster codes (n,) from 0 on; None when all rows are independent.
-        span: The largest difference there can be: the highest score of the scale less the lowest.
+        groups: Integer cluster codes (n,) from 0 on; None if all rows are independent.
+        span: The largest possible difference: the highest score of the scale less the lowest.
     """
     codes = None if groups is None else compact(groups)
     return Difference(mean(gaps), mean_interval(gaps, codes, scale=(-span, span)), len(gaps))
@@ -164,12 +164,12 @@ def paired_difference(
 def accuracy_difference(
     truth: Flags, a: Flags, b: Flags, groups: NDArray[np.intp] | None = None
 ) -> Difference:
-    """How much more often the second agrees with the truth than the first, over the same rows.
+    """How much more often the second agrees with the labels than the first, over the same rows.
 
     Args:
         truth: Which rows are good, bool (n,).
         a: Which rows the first accepts, bool (n,).
         b: Which rows the second accepts, bool (n,).
-        groups: Integer cluster codes (n,) from 0 on; None when all rows are independent.
+        groups: Integer cluster codes (n,) from 0 on; None if all rows are independent.
     """
     return paired_difference((b == truth).astype(float) - (a == truth), groups)

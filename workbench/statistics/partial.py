@@ -1,4 +1,4 @@
-"""Rank correlation of two columns, with a third held fixed."""
+"""Partial rank correlation of two columns, given a third."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from workbench.statistics.ranks import ranks
 __all__ = ["rank_correlation"]
 
 Floats = NDArray[np.float64]
-_FEWEST = 10  # rows; below it Fisher's transformation is no longer close to normal
+_FEWEST = 10  # minimum rows; below it Fisher's transformation is not close to normal
 
 
 def rank_correlation(
     a: Floats, b: Floats, *, given: Floats | None = None, groups: NDArray[np.intp] | None = None
 ) -> Estimate:
-    """Spearman's correlation of two columns, where `given` is not None what is left of it with that column fixed.
+    """Spearman's correlation of two columns; if `given` is not None, their partial correlation given that column.
 
     The standard error is that of Bonett & Wright on Fisher's scale (2000, "Sample size requirements for estimating
     Pearson, Kendall and Spearman correlations"), sqrt((1 + r^2 / 2) / (n - 3)), used on the scale of the correlation
@@ -30,7 +30,7 @@ def rank_correlation(
         a: float64 (n,).
         b: float64 (n,).
         given: float64 (n,), or None.
-        groups: Integer cluster codes (n,) from 0 on; None when all rows are independent.
+        groups: Integer cluster codes (n,) from 0 on; None if all rows are independent.
     """
     n = len(a)
     columns = [ranks(column) for column in (a, b)]
@@ -49,7 +49,7 @@ def rank_correlation(
 
 
 def _residual(column: Floats, given: Floats) -> Floats:
-    """What a straight line through `given` leaves of a column."""
+    """Residuals of a column after linear regression on `given`."""
     centred = given - given.mean()
     square = float(centred @ centred)
     residual: Floats = (

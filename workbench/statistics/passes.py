@@ -1,4 +1,4 @@
-"""How often at least one of several tries passes."""
+"""Probability that at least one of several attempts passes."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ __all__ = ["pass_at_k"]
 
 
 def pass_at_k(n: int, correct: int, k: int) -> float:
-    """The unbiased estimate of the chance that at least one of k tries passes, 0 to 1.
+    """The unbiased estimate of the probability that at least one of k attempts passes, 0 to 1.
 
-    1 - C(n - correct, k) / C(n, k): of all ways to draw k of the n tries made, the share with a pass among
-    them. With n < k, where k tries cannot be drawn, it is 1.0 if any passed, else 0.0.
+    1 - C(n - correct, k) / C(n, k): of all ways to draw k of the n attempts made, the share with a pass among
+    them. With n < k, where k attempts cannot be drawn, it is 1.0 if any passed, else 0.0.
 
     Args:
-        n: Tries made, at least 1.
+        n: Attempts made, at least 1.
         correct: Those that passed, 0 to n.
-        k: Tries to draw, at least 1.
+        k: Attempts to draw, at least 1.
 
     Raises:
         ValueError: A count out of its range.

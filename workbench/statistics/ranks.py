@@ -17,7 +17,7 @@ _BISECTIONS = 50  # leave 2 to the power of -50 of the range, about the precisio
 
 
 def ranks(values: Floats) -> Floats:
-    """Ranks from 1 on, (n,); equal values share the mean of theirs."""
+    """Ranks from 1 on, (n,); equal values share their mean rank."""
     at, counts = np.unique(values, return_inverse=True, return_counts=True)[1:]
     ends = np.cumsum(counts)
     shared: Floats = (ends - (counts - 1) / 2)[at]
@@ -25,13 +25,13 @@ def ranks(values: Floats) -> Floats:
 
 
 def spearman(a: Floats, b: Floats) -> float:
-    """Spearman's rank correlation, -1 to 1; NaN where a column does not vary, or below two rows."""
+    """Spearman's rank correlation, -1 to 1; NaN if a column does not vary, or below two rows."""
     if len(a) < 2:
         return math.nan
     a_ranks, b_ranks = ranks(a), ranks(b)
     a_ranks, b_ranks = a_ranks - a_ranks.mean(), b_ranks - b_ranks.mean()
     scale = math.sqrt(float(a_ranks @ a_ranks) * float(b_ranks @ b_ranks))
-    # Rounding may carry a perfect correlation a hair past 1.
+    # Rounding may move a perfect correlation slightly beyond 1.
     return min(1.0, max(-1.0, float(a_ranks @ b_ranks) / scale)) if scale > 0 else math.nan
 
 
@@ -42,21 +42,21 @@ def auroc(
     *,
     confidence: float = 0.95,
 ) -> tuple[float, Interval]:
-    """The chance that a good row scores above a bad one, ties counting half, and its interval.
+    """The probability that a good row scores above a bad one, ties counting half, and its interval.
 
-    The interval is a score interval: it holds every area that a test would not reject, by the variance of Hanley
+    The interval is a score interval: it contains every area that a test would not reject, by the variance of Hanley
     & McNeil 1982 with both classes of the average size (Newcombe 2006, "Confidence intervals for an effect
-    size measure based on the Mann-Whitney statistic", method 5). So it has a width even where every good row is
+    size measure based on the Mann-Whitney statistic", method 5). So it has positive width even if every good row is
     above every bad one. Rows of one prompt count at their effective number.
 
     Args:
         scores: float64 (n,).
         truth: Which rows are good, bool (n,).
-        groups: Integer cluster codes (n,) from 0 on; None when all rows are independent.
+        groups: Integer cluster codes (n,) from 0 on; None if all rows are independent.
         confidence: Two-sided.
 
     Returns:
-        NaN, with a NaN interval, where there is no good row or no bad one.
+        NaN, with a NaN interval, if there is no good row or no bad one.
     """
     good, bad = int(truth.sum()), int((~truth).sum())
     if not good or not bad:
@@ -72,7 +72,7 @@ def auroc(
 
 
 def _influence(scores: Floats, truth: NDArray[np.bool_], area: float) -> Floats:
-    """How far each row moves the area: its share of pairs won, less the area, divided by the share of its class."""
+    """Influence of each row on the area: its share of pairs won, less the area, divided by the share of its class."""
     all_ranks, won = ranks(scores), np.empty(len(scores))
     for rows, other_class in ((truth, ~truth), (~truth, truth)):
         won[rows] = (all_ranks[rows] - ranks(scores[rows])) / other_class.sum()

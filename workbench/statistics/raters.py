@@ -1,12 +1,13 @@
-"""Agreement among several people who labelled the same rows, and of a grader with one of them: the human ceiling.
+"""Agreement among annotators of the same rows, and of a grader with one of them: the human ceiling.
 
-A grader cannot be shown to agree with people better than they agree with each other, so both are measured alike: the
-mean kappa of all pairs of people (Light 1971, "Measures of response agreement for qualitative data"), and the mean kappa
-of the grader with each of them. Pairs count by the rows that both labelled.
+A grader cannot be shown to agree with annotators better than they agree with each other, so both are measured alike: the
+mean kappa of all pairs of annotators (Light 1971, "Measures of response agreement for qualitative data"), and the mean
+kappa of the grader with each of them. Pairs are weighted by the rows that both labelled.
 
-Standard errors are those of the infinitesimal jackknife over prompts (Efron 1982), which sees that pairs share rows and
-people, times g / (g - 3) for g prompts since a table of two by two has three free shares, with Student's quantile. As for a single kappa (see `agreement`) half a row is added to each cell first: however
-equal the columns, the interval has a width. By simulation it holds the truth in 93 to 99 % of cases from 30 rows on.
+Standard errors are those of the infinitesimal jackknife over prompts (Efron 1982), which accounts for pairs that share rows
+and annotators, times g / (g - 3) for g prompts since a table of two by two has three free shares, with Student's quantile.
+As for a single kappa (see `agreement`) half a row is added to each cell first: even for equal columns, the interval has
+positive width. By simulation it covers the truth in 93 to 99 % of cases from 30 rows on.
 """
 
 from __future__ import annotations
@@ -27,14 +28,14 @@ Codes = NDArray[np.int8]
 Floats = NDArray[np.float64]
 Statistic = Callable[[Floats], float]
 
-_FEWEST = 8  # rows that two have both labelled; chosen here
+_FEWEST = 8  # minimum rows that two annotators have both labelled; this project's choice
 _ADDED = 0.5  # rows, to each cell
-_FREE = 3  # shares of a two-by-two table that are free: so many prompts say nothing about the variance
-_STEP = 1e-4  # of a row: derivatives are taken numerically, over cells that hold half a row at least
+_FREE = 3  # free shares of a two-by-two table: this many prompts give no information about the variance
+_STEP = 1e-4  # of a row: derivatives are numerical, over cells with at least half a row
 
 
 def among_raters(votes: Codes, groups: NDArray[np.intp]) -> Estimate:
-    """Mean kappa of all pairs of raters over the rows that both labelled; NaN where no two share 8 rows.
+    """Mean kappa of all pairs of raters over the rows that both labelled; NaN if no two share 8 rows.
 
     Args:
         votes: 1 good, 0 bad, -1 no label, (n, m).
@@ -55,7 +56,7 @@ def with_raters(verdicts: Codes, votes: Codes, groups: NDArray[np.intp]) -> Esti
 
 
 def ceiling_gap(verdicts: Codes, votes: Codes, groups: NDArray[np.intp]) -> Estimate:
-    """How much better a column of verdicts agrees with people than they do with each other, by mean kappa, -2 to 1.
+    """How much better a column of verdicts agrees with annotators than they do with each other, by mean kappa, -2 to 1.
 
     Args:
         verdicts: 1 good, 0 bad, -1 none, (n,).
@@ -69,7 +70,7 @@ def ceiling_gap(verdicts: Codes, votes: Codes, groups: NDArray[np.intp]) -> Esti
         return _mean_kappa(cells[split:]) - _mean_kappa(cells[:split])
 
     if not split or not own.shape[1]:
-        return Estimate(nan, 0, reason="no two have labelled enough of the same rows")
+        return Estimate(nan, 0, reason="no two annotators labelled enough of the same rows")
     return _estimate(np.concatenate([pairs, own], axis=1), groups, gap, least=-2.0)
 
 
@@ -78,7 +79,7 @@ def _pairs(votes: Codes) -> list[tuple[Codes, Codes]]:
 
 
 def _tables(columns: list[tuple[Codes, Codes]]) -> Floats:
-    """Which cell of each pair's two-by-two table each row is in, (n, pairs, 4); pairs that share few rows are left out."""
+    """Cell of each row in each pair's two-by-two table, (n, pairs, 4); pairs that share few rows are excluded."""
     tables = [_table(*pair) for pair in columns]
     kept = [table for table in tables if table.sum() >= _FEWEST]
     n = len(columns[0][0]) if columns else 0
@@ -86,14 +87,14 @@ def _tables(columns: list[tuple[Codes, Codes]]) -> Floats:
 
 
 def _table(a: Codes, b: Codes) -> Floats:
-    """Which cell of the two-by-two table each row is in, (n, 4); a row that one of them left out is in none."""
+    """Cell of each row in the two-by-two table, (n, 4); none for a row that one of them did not label."""
     at = np.where((a >= 0) & (b >= 0), 2 * a + b, -1)
     cells: Floats = (at[:, None] == np.arange(4)).astype(float)
     return cells
 
 
 def _mean_kappa(cells: Floats) -> float:
-    """Mean kappa of pairs by their rows; (pairs, 4). A pair that knows one category only agrees by chance alone."""
+    """Mean kappa of pairs weighted by their rows; (pairs, 4). A pair with only one category agrees by chance alone."""
     rows = cells.sum(1)
     neither, only_b, only_a, both = (cells / rows[:, None]).T
     first, second = only_a + both, only_b + both
@@ -105,7 +106,7 @@ def _mean_kappa(cells: Floats) -> float:
 def _estimate(tables: Floats, groups: NDArray[np.intp], statistic: Statistic, *, least: float) -> Estimate:
     n = int(tables.any((1, 2)).sum())
     if not tables.shape[1]:
-        return Estimate(nan, n, reason="no two have labelled enough of the same rows")
+        return Estimate(nan, n, reason="no two annotators labelled enough of the same rows")
     sums = cluster_sums(tables.reshape(len(tables), -1), groups)
     shape = tables.shape[1:]
 
@@ -115,7 +116,7 @@ def _estimate(tables: Floats, groups: NDArray[np.intp], statistic: Statistic, *,
     total = sums.sum(0)
     slopes = _slopes(of, total + _ADDED)
     g = len(sums)
-    # What each prompt, and each half row that was added, moves the statistic by.
+    # Influence of each prompt, and of each added half row, on the statistic.
     moved = float(((sums @ slopes) ** 2).sum())
     square = (g / (g - _FREE) if g > _FREE else inf) * moved + _ADDED * float(slopes @ slopes)
     return Estimate(of(total), n, sqrt(square), of(total + _ADDED), sqrt(square), g - 1.0, least)

@@ -1,10 +1,10 @@
 """The Bayesian bootstrap over clusters: whole prompts get random weights, never single rows of one prompt.
 
-Rows of one prompt resemble each other; resampling single rows would mistake that likeness for certainty (Miller 2024,
-"Adding error bars to evals"). Weights are exponential (Rubin 1981, "The Bayesian bootstrap"). Where a statistic has a
-worst case that was not seen, such as one level more, a row of that kind joins the draws: however equal the rows, the
-interval then has a width. Every statistic here is a function of column sums, so a draw is one row of weights times one
-small matrix.
+Rows of one prompt are correlated; resampling single rows would understate the uncertainty (Miller 2024,
+"Adding error bars to evals"). Weights are exponential (Rubin 1981, "The Bayesian bootstrap"). If a statistic has an
+unseen worst case, such as one additional level, a row of that kind is included in the draws: even for equal rows, the
+interval then has positive width. Every statistic here is a function of column sums, so a draw is one row of weights times
+one small matrix.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ Floats = NDArray[np.float64]
 Statistic = Callable[[Floats], Floats]
 
 DRAWS = 2_000
-"""Draws of a bootstrap: 50 of them then lie beyond the 2.5 % end."""
+"""Draws of a bootstrap: 50 of them are then beyond the 2.5 % end."""
 
-_MAX_CLUSTERS = 2_048  # clusters weighted singly; more are merged at random into so many bundles
+_MAX_CLUSTERS = 2_048  # clusters weighted individually; more are merged at random into this many bundles
 _CELLS = 1_000_000  # weights in one block: 4 MB as float32
 
 
@@ -38,9 +38,9 @@ class Bootstrap:
 
     Attributes:
         value: The statistic over all rows.
-        draws: Over the rows there are, sorted, without NaN.
-        widened: The same with an unseen row in each draw, sorted; those of `draws` where nothing is unseen.
-        units: Clusters, or rows where all are independent.
+        draws: Over the present rows, sorted, without NaN.
+        widened: The draws with an unseen row in each, sorted; equal to `draws` if nothing is unseen.
+        units: Clusters, or rows if all are independent.
     """
 
     value: float
@@ -65,8 +65,8 @@ class Bootstrap:
     def p_below(self, threshold: float) -> float:
         """One-sided p value of "the statistic is at least `threshold`".
 
-        The share of draws at or beyond the threshold, with one added to both counts (Davison & Hinkley 1997). Where
-        no draw gets there, the normal tail is used if it is smaller: 2,000 draws cannot give less than 0.0005.
+        The share of draws at or beyond the threshold, with one added to both counts (Davison & Hinkley 1997). If
+        no draw reaches it, the normal tail is used if it is smaller: 2,000 draws cannot give less than 0.0005.
         """
         if not len(self.widened) or self.value >= threshold:
             return 1.0
@@ -106,8 +106,8 @@ def bootstrap(
     Args:
         columns: float64 (n, k), one row a sample (or a cluster, with `groups` None).
         statistic: Function from column sums (..., k) to values (...).
-        groups: Integer cluster codes (n,) from 0 on; None when all rows are independent.
-        unseen: Columns of the row that was not seen and would raise the statistic most, (k,); None where there is none.
+        groups: Integer cluster codes (n,) from 0 on; None if all rows are independent.
+        unseen: Columns of the unseen row that would raise the statistic most, (k,); None if there is none.
         draws: 2,000 by default.
         seed: Same seed, same interval.
     """
@@ -133,7 +133,7 @@ def _sorted(values: Floats) -> Floats:
 
 @lru_cache(maxsize=2)
 def _weights(seed: int, found: int, draws: int) -> tuple[NDArray[np.intp] | None, list[Floats]]:
-    """The bundle of each cluster (None where each is its own), and blocks of weights: a draw a line, the unseen row first.
+    """The bundle of each cluster (None if each is separate), and blocks of weights: one line per draw, the unseen row first.
 
     Each draw's weights are scaled to the mean of 1, so that sums stay on the scale of the rows. The same for all
     graders of a report, so cached: at most 33 MB.

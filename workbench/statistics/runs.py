@@ -1,4 +1,4 @@
-"""Several runs of one test, as Umbraco.AI sums them up."""
+"""Several runs of one test, aggregated as in Umbraco.AI."""
 
 from __future__ import annotations
 

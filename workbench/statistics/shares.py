@@ -1,8 +1,8 @@
-"""Shares of rows: exact for independent rows, and no less careful for rows that come in clusters.
+"""Shares of rows: exact for independent rows, and equally conservative for clustered rows.
 
 The share of independent rows has Clopper & Pearson's interval and the exact binomial test: with rare hits in few rows
 Wilson's interval and the score test, which are right on average, call a share of 2 % in 20 rows too high in 10 %
-of cases where 2.5 % was asked for. Rows that answer one prompt are one cluster, see `bounded`.
+of cases at a nominal 2.5 %. Rows of one prompt are one cluster, see `bounded`.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ class Share:
     Attributes:
         k: Hits.
         n: Rows.
-        effective: Effective number of independent rows, at most n where all count alike.
-        df: Clusters minus one; infinite where all rows are independent.
-        rate: The share where rows stand for unequally many others; None for k of n.
-        by_cluster: The hits of each cluster; None where all rows are independent, or count unequally.
+        effective: Effective number of independent rows, at most n if all have equal weight.
+        df: Clusters minus one; infinite if all rows are independent.
+        rate: The share if rows have unequal weights; None for k of n.
+        by_cluster: The hits of each cluster; None if all rows are independent, or have unequal weights.
     """
 
     k: int
@@ -45,14 +45,14 @@ class Share:
 
     @property
     def value(self) -> float:
-        """The share itself, NaN over no rows."""
+        """The share, NaN over no rows."""
         if self.rate is not None:
             return self.rate
         return self.k / self.n if self.n else math.nan
 
     @property
     def units(self) -> int:
-        """What can be drawn independently of each other: clusters, or rows where all are independent."""
+        """Number of independent units: clusters, or rows if all are independent."""
         return self.n if math.isinf(self.df) else round(self.df) + 1
 
     @property
@@ -69,11 +69,11 @@ class Share:
         return clopper_pearson(*self._counts, confidence=confidence)
 
     def upper(self, confidence: float = 0.95) -> float:
-        """The one-sided upper bound: what the share lies below with this confidence; 1 without rows."""
+        """The one-sided upper bound: the share is below it with this confidence; 1 without rows."""
         return self.interval(2 * confidence - 1).hi
 
     def p_above(self, threshold: float) -> float:
-        """One-sided p value of "the share is at most `threshold`", which lies within 0 to 1.
+        """One-sided p value of "the share is at most `threshold`", which is within 0 to 1.
 
         It is below (1 - confidence) / 2 exactly when the interval's lower end is above the threshold.
         """
@@ -84,7 +84,7 @@ class Share:
 
     @property
     def _counts(self) -> tuple[float, float]:
-        """Hits and rows; for rows that count unequally the effective ones (Korn & Graubard 1998)."""
+        """Hits and rows; for unequal weights the effective ones (Korn & Graubard 1998)."""
         if not self.n:
             return 0.0, 0.0
         few = critical_value(_CONFIDENCE, math.inf) / critical_value(_CONFIDENCE, self.df)
@@ -92,13 +92,13 @@ class Share:
         return min(self.value, 1.0) * rows, rows
 
     def needed_above(self, threshold: float, confidence: float = 0.95) -> int | None:
-        """How many rows (clusters, where rows come in clusters) more it takes to show the share above `threshold`.
+        """How many more rows (clusters, if rows are clustered) are needed to show the share above `threshold`.
 
-        With so many the verdict comes in 90 % of cases, see `growth_needed`.
+        With that many the verdict is reached in 90 % of cases, see `growth_needed`.
 
         Returns:
-            0 when it is shown already; None when the share is at or below the threshold, or the present rows say too
-            little to plan by.
+            0 if it is shown already; None if the share is at or below the threshold, or the current rows are
+            too few to plan.
         """
         tail = (1 - confidence) / 2
         p = self.p_above(threshold)
@@ -113,7 +113,7 @@ def share(flags: NDArray[np.bool_], groups: NDArray[np.intp] | None = None) -> S
 
     Args:
         flags: bool (n,).
-        groups: Integer cluster codes (n,) from 0 on; None when all rows are independent.
+        groups: Integer cluster codes (n,) from 0 on; None if all rows are independent.
     """
     n = len(flags)
     df = cluster_df(n, groups)

@@ -1,4 +1,4 @@
-"""Measures of a column of scores: spread, quantiles, levels in use, likeness within prompts."""
+"""Measures of a column of scores: spread, quantiles, used levels, similarity within prompts."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ SAME = 1e-9
 
 
 def rescaled(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
-    """Values small enough to be summed and squared without overflow, and the factor to multiply results by.
+    """Values scaled to be summed and squared without overflow, and the factor to multiply results by.
 
-    A score can be any finite number. Up to 1e100 the values are returned as they are, with a factor of 1.
+    A score can be any finite number. Up to 1e100 the values are returned unchanged, with a factor of 1.
     """
     size = float(np.abs(values).max(initial=0.0))
     return (values, 1.0) if size <= 1e100 else (values / size, size)
@@ -45,11 +45,11 @@ def mean(values: NDArray[np.float64]) -> float:
 
 
 def sample_sd(values: NDArray[np.float64]) -> float:
-    """The sample standard deviation (ddof=1), exactly 0 for constants; NaN below two values and past the largest float."""
+    """The sample standard deviation (ddof=1), exactly 0 for constants; NaN below two values and beyond the largest float."""
     if len(values) < 2:
         return float("nan")
     small, factor = rescaled(values)
-    # Less the median first, which makes the sd of equal values exactly 0.
+    # The median is subtracted first, which makes the sd of equal values exactly 0.
     sd = float(np.std(small - np.median(small), ddof=1)) * factor
     return sd if math.isfinite(sd) else float("nan")
 
@@ -92,7 +92,7 @@ def levels_of(counts: NDArray[np.float64]) -> NDArray[np.float64]:
 def group_sums(values: NDArray[np.float64], groups: NDArray[np.intp]) -> NDArray[np.float64]:
     """For each group: 1, size, size squared, sum, sum of squares, squared sum over size. float64 (g, 6)."""
     values, _ = rescaled(values)
-    # Less the median, because large scores would lose their digits in the squares.
+    # Minus the median, because large scores would lose their digits in the squares.
     centred = values - np.median(values) if len(values) else values
     size = np.bincount(groups).astype(float)
     total = np.bincount(groups, weights=centred)
@@ -105,9 +105,9 @@ def group_sums(values: NDArray[np.float64], groups: NDArray[np.intp]) -> NDArray
 def icc_of(sums: NDArray[np.float64]) -> NDArray[np.float64]:
     """ICC(1) from the column sums of `group_sums`, (..., 6) to (...).
 
-    The share of the scores' variance that lies between groups rather than within them: one-way
+    The share of the scores' variance that is between groups rather than within them: one-way
     analysis of variance, (MSB - MSW) / (MSB + (k - 1) MSW) with the usual average k for groups of
-    unequal size (Shrout & Fleiss 1979). 1 means every group has one score only. NaN where nothing
+    unequal size (Shrout & Fleiss 1979). 1 means every group has one score only. NaN if nothing
     varies, or there are fewer than two groups, or no group has two rows.
     """
     g, n, n2, total, squares, between = np.moveaxis(sums, -1, 0)

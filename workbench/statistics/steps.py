@@ -1,4 +1,4 @@
-"""A step in a column of scores: the row from which on they are higher, or lower, by how much, and how surely."""
+"""A step in a column of scores: the row from which scores are higher, or lower, by how much, and with what certainty."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from workbench.statistics.estimate import Estimate
 __all__ = ["Step", "find_step"]
 
 Floats = NDArray[np.float64]
-_CUTS = np.arange(1, 20) / 20  # where a step may be: each twentieth of the rows; chosen here
-_APART = 0.25  # of the rows, by which the cuts that the two halves of the prompts choose may differ
+_CUTS = np.arange(1, 20) / 20  # candidate positions: each twentieth of the rows; this project's choice
+_APART = 0.25  # maximum distance, as a share of the rows, of the cuts chosen by the two halves of the prompts
 
 
 @dataclass(frozen=True)
@@ -23,9 +23,9 @@ class Step:
     """A step.
 
     Attributes:
-        at: Place of the first row after it, among the rows there are.
-        found: How much higher the rows after it score, of 0 to 1.
-        explains_more: Whether it explains more of the scores than a straight line through them does.
+        at: Index of the first row after it, among the given rows.
+        found: How much higher the rows after it score, on 0 to 1.
+        explains_more: Whether it explains more of the scores than a linear trend does.
     """
 
     at: int
@@ -34,15 +34,15 @@ class Step:
 
 
 def find_step(scores: Floats, levels: NDArray[np.int8], groups: NDArray[np.intp]) -> Step | None:
-    """The largest step in a column of scores, with other things held fixed.
+    """The largest step in a column of scores, within strata.
 
-    Its size is measured on prompts that had no say in its place: one half of them chooses where, the other half says how
-    much, and the other way round (cross-fitting). Otherwise the largest of many differences would be shown, which is too
-    large. None where the two halves choose places that are far apart, or there are too few rows.
+    Its size is measured on prompts that were not used for its position: one half of them chooses the position, the other
+    half measures the size, and vice versa (cross-fitting). Otherwise the largest of many differences would be reported,
+    which is too large. None if the two halves choose distant positions, or there are too few rows.
 
     Args:
-        scores: (n,), of 0 to 1, in order.
-        levels: What is held fixed, (n,), such as the label.
+        scores: (n,), from 0 to 1, in order.
+        levels: Strata, (n,), such as the label.
         groups: Prompts, integer codes (n,).
     """
     residuals: Floats = scores - _means_by(scores, levels)
@@ -78,7 +78,7 @@ def _means_by(scores: Floats, levels: NDArray[np.int8]) -> Floats:
 
 
 def _best(residuals: Floats, part: NDArray[np.bool_], cuts: NDArray[np.intp]) -> int:
-    """The cut that explains most of some of the rows."""
+    """The cut that explains most for some of the rows."""
     sums, counts = np.cumsum(residuals * part), np.cumsum(part)
     before, n_before = sums[cuts - 1], counts[cuts - 1]
     n_after = counts[-1] - n_before
@@ -93,6 +93,6 @@ def _explained(residuals: Floats, at: int) -> float:
 
 
 def _explained_by_line(residuals: Floats) -> float:
-    """Sum of squares that a straight line through the rows in their order explains."""
+    """Sum of squares that a linear trend in the order of the rows explains."""
     places = np.arange(len(residuals)) - (len(residuals) - 1) / 2
     return float(places @ residuals) ** 2 / max(float(places @ places), 1.0)

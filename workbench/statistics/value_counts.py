@@ -1,4 +1,4 @@
-"""Counts of the values of a column in bounded memory: parts of a column are counted apart, and their counts merged."""
+"""Counts of the values of a column in bounded memory: parts of a column are counted separately and merged."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 __all__ = ["MOST_VALUES", "ValueCounts"]
 
 MOST_VALUES = 16_384
-"""Different values that are kept: more than any rating scale has, and 256 kB of memory."""
+"""Maximum number of different values: more than any rating scale has, and 256 kB of memory."""
 _MANTISSA = 52
-"""Bits of a float64 behind its first digit."""
+"""Bits of a float64 after its first digit."""
 
 
 def _no_values() -> NDArray[np.float64]:
@@ -29,13 +29,13 @@ def _no_counts() -> NDArray[np.int64]:
 class ValueCounts:
     """How often each value of a column occurs. Exact up to 16,384 different values.
 
-    Where there are more, values lose their last binary digits, as few as bring them down to so many. How many digits that
-    is hangs on the values alone: whatever the parts, and in whatever order they are merged, the counts are the same.
+    If there are more, values lose their last binary digits, the fewest that reduce their number to the maximum. That number
+    of digits depends only on the values: the counts are the same for any parts, merged in any order.
 
     Attributes:
         values: Different values, ascending, (v,).
-        counts: Rows that have each, (v,).
-        dropped: Binary digits of 52 that the values have lost; 0 where they are exact.
+        counts: Rows with each value, (v,).
+        dropped: Binary digits of 52 that the values have lost; 0 if they are exact.
     """
 
     values: NDArray[np.float64] = field(default_factory=_no_values)
@@ -64,7 +64,7 @@ class ValueCounts:
 
     @property
     def precision(self) -> float:
-        """By how much a value may be too near to 0, as a share of itself; 0 where values are exact."""
+        """Maximum relative error of a value towards 0; 0 if values are exact."""
         return 2.0 ** (self.dropped - _MANTISSA) if self.dropped else 0.0
 
     def quantiles(self, at: Sequence[float] = (0.25, 0.5, 0.75)) -> list[float]:
@@ -83,9 +83,9 @@ class ValueCounts:
 
 
 def _shortened(values: NDArray[np.float64], counts: NDArray[np.int64], dropped: int) -> ValueCounts:
-    """Values counted, with as few digits lost as leave 16,384 of them, and at least `dropped`."""
+    """Counted values, with the fewest lost digits that leave at most 16,384 of them, and at least `dropped`."""
     order = np.argsort(values, kind="stable")
-    # 0.0 is added, which makes 0.0 of -0.0; as whole numbers, equal values stand together whatever digits they lose.
+    # 0.0 is added, which converts -0.0 to 0.0; as integers, equal values are adjacent before and after losing digits.
     bits = (values[order] + 0.0).view(np.int64)
     ordered = counts[order]
     while True:

@@ -1,7 +1,7 @@
-"""What drives a weighted total: the share of its variance that each part brings, with a bootstrap over prompts.
+"""Contributions to a weighted total: the share of its variance that is due to each part, with a bootstrap over prompts.
 
-share_i = w_i cov(s_i, T) / var(T) for a total T = sum of w_i s_i. The shares sum to 1. One is above its weight where the
-part's scores spread more than the others', or go along with them; it may be below 0, or above 1.
+share_i = w_i cov(s_i, T) / var(T) for a total T = sum of w_i s_i. The shares sum to 1. One exceeds its weight if the
+part's scores vary more than the others', or correlate with them; it may be below 0, or above 1.
 """
 
 from __future__ import annotations
@@ -22,11 +22,13 @@ __all__ = ["rank_correlation", "variance_share", "variance_shares"]
 Floats = NDArray[np.float64]
 Codes = NDArray[np.intp]
 
-_MOST_WIDENED = 3.0  # with three or four clusters Student's quantile is no use; no verdict rests on so few
+_MOST_WIDENED = (
+    3.0  # with three or four clusters Student's quantile is useless; no verdict is based on so few
+)
 
 
 def variance_shares(parts: Floats, total: Floats) -> Floats:
-    """Share of the variance of the total that each part brings, (k,); NaN where the total does not vary.
+    """Share of the variance of the total that is due to each part, (k,); NaN if the total does not vary.
 
     Args:
         parts: Scores times weights, (n, k).
@@ -47,7 +49,7 @@ def variance_share(part: Floats, total: Floats, groups: Codes | None = None, *, 
     Args:
         part: Scores times weight, (n,).
         total: The sum over all parts, (n,).
-        groups: Integer cluster codes (n,) from 0 on; None when all rows are independent.
+        groups: Integer cluster codes (n,) from 0 on; None if all rows are independent.
         seed: Same seed, same draws.
     """
     small, factor = rescaled(total)
@@ -64,14 +66,14 @@ def _share(sums: Floats) -> Floats:
 
 
 def rank_correlation(a: Floats, b: Floats, groups: Codes | None = None, *, seed: int = 0) -> Bootstrap:
-    """The bootstrap of Spearman's correlation of two columns, its sign turned so that it is positive.
+    """The bootstrap of Spearman's correlation of two columns, with the sign changed so that it is positive.
 
-    Ranks are those among all rows in every draw; NaN, and no draws, where a column does not vary.
+    Ranks are those among all rows in every draw; NaN, and no draws, if a column does not vary.
 
     Args:
         a: float64 (n,).
         b: float64 (n,).
-        groups: Integer cluster codes (n,) from 0 on; None when all rows are independent.
+        groups: Integer cluster codes (n,) from 0 on; None if all rows are independent.
         seed: Same seed, same draws.
     """
     x, y = (_centred(ranks(column)[:, None])[:, 0] / max(len(column), 1) for column in (a, b))
@@ -81,7 +83,7 @@ def rank_correlation(a: Floats, b: Floats, groups: Codes | None = None, *, seed:
 
 
 def _widened(boot: Bootstrap, most: float = math.inf) -> Bootstrap:
-    """Draws as far apart as Student's quantile wants for so few clusters: a percentile interval of 12 covers 91 %."""
+    """Draws widened as Student's quantile requires for few clusters: a percentile interval of 12 covers 91 %."""
     if boot.units < 3:
         return replace(boot, draws=np.empty(0), widened=np.empty(0))
     df = boot.units - 1
@@ -94,7 +96,7 @@ def _correlation(sums: Floats) -> Floats:
     n, x, y, xy, xx, yy = np.moveaxis(sums, -1, 0)
     spread = (xx - x * x / n) * (yy - y * y / n)
     with np.errstate(divide="ignore", invalid="ignore"):
-        # Rounding may carry a perfect correlation a hair past 1.
+        # Rounding may move a perfect correlation slightly beyond 1.
         return np.where(
             spread > (n * SAME**2) ** 2, np.minimum((xy - x * y / n) / np.sqrt(spread), 1.0), np.nan
         )

@@ -1,13 +1,13 @@
-"""Two columns of categories over rows that stand for unequally many others.
+"""Two columns of categories over rows with unequal weights.
 
-Often the rows to label are not drawn at random: as many that a grader accepted as it refused, say. Read as if they had
-been drawn at random, such labels make every rate wrong (verification bias: Begg & Greenes 1983, "Assessment of
-diagnostic tests when disease verification is subject to selection bias"). Their remedy is used here: each labelled row
-counts for as many rows as it stands for, which is the rows of its stratum divided by the labelled ones among them.
+Often the rows to label are not drawn uniformly: for example, as many accepted rows as refused ones. Treated as if they had
+been drawn uniformly, such labels bias every rate (verification bias: Begg & Greenes 1983, "Assessment of
+diagnostic tests when disease verification is subject to selection bias"). Their correction is used here: the weight of
+each labelled row is the number of rows it represents, that is the rows of its stratum divided by its labelled ones.
 
 A rate's variance is that of its linearised form under these weights (Kish 1965, "Survey sampling"; Korn & Graubard
-1998). That the strata lower it is ignored, which is conservative. Half a row is first added to each cell of each
-stratum: otherwise a stratum that stands for many rows and has no mistake in its few labels would have no variance.
+1998). That the strata reduce it is ignored, which is conservative. Half a row is first added to each cell of each
+stratum: otherwise a stratum that represents many rows and has no mistake in its few labels would have no variance.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ _ADDED_ROWS = 2.0  # rows to each stratum, spread evenly over the cells
 
 @dataclass(frozen=True, eq=False)
 class Weighted:
-    """Two columns of categories and what each row stands for.
+    """Two columns of categories and the weight of each row.
 
     Attributes:
         a: Category codes from 0 on, (n,).
         b: Category codes from 0 on, (n,).
-        weights: How many rows each stands for, on any scale, above 0, (n,); one value a stratum.
-        groups: Integer cluster codes (n,) from 0 on; None when all rows are independent.
-        levels: How many categories there are.
+        weights: How many rows each represents, on any scale, above 0, (n,); one value per stratum.
+        groups: Integer cluster codes (n,) from 0 on; None if all rows are independent.
+        levels: Number of categories.
     """
 
     a: Codes
@@ -56,7 +56,7 @@ class Weighted:
     @cached_property
     def _strata(self) -> tuple[Floats, Floats]:
         """Weight of each stratum, (s, 1, 1), and its rows by cell with the added ones, (s, levels, levels)."""
-        # Rows of one stratum have one weight, so that equal weights are taken for one stratum.
+        # Rows of one stratum have one weight, so that strata of equal weight are merged.
         values, stratum = np.unique(self.weights, return_inverse=True)
         cells = self.levels**2
         rows_by_cell = np.bincount(
@@ -69,17 +69,17 @@ class Weighted:
 
     @cached_property
     def smoothed(self) -> Floats:
-        """As `shares`, with the added rows."""
+        """`shares` with the added rows."""
         weights, counts = self._strata
         shares: Floats = (weights * counts).sum(0) / (weights * counts).sum()
         return shares
 
     def effective_rows(self, influence: Floats, among: NDArray[np.bool_] | None = None) -> float:
-        """How many independent rows of equal weight carry as much information.
+        """Number of independent rows of equal weight with the same information.
 
         Args:
-            influence: How far a row in each cell moves the statistic, (levels, levels).
-            among: Cells whose rows the statistic rests on; all by default.
+            influence: Influence of a row in each cell on the statistic, (levels, levels).
+            among: Cells whose rows the statistic uses; all by default.
         """
         weights, counts = self._strata
         inside = np.ones_like(influence) if among is None else among.astype(float)

@@ -227,7 +227,7 @@ def test_several_samples_make_their_mean():
         ("ctx.set_sample_reward('0', True)", "return_type", "not bool"),
         ("ctx.set_sample_reward('0', '1')", "return_type", "not str"),
         ("while True: pass", "timeout", "timed out"),
-        ("import asyncio\nawait asyncio.Event().wait()", "runtime", "never happen"),
+        ("import asyncio\nawait asyncio.Event().wait()", "runtime", "cannot complete"),
         ("import os\nos._exit(0)", "crash", "exit code 0"),
     ],
 )

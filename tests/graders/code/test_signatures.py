@@ -263,7 +263,7 @@ def test_letta_score_that_was_changed_afterwards(value, kind):
             "@extractor\ndef a(trajectory, config):\n    return ''\n@extractor\ndef b(trajectory, config):\n    return ''\n",
             {"extractor": "c"},
             "execution",
-            "c is no function",
+            "c is not a function",
         ),
         (
             "@extractor\ndef a(trajectory):\n    return ''\n",
@@ -283,7 +283,7 @@ def test_letta_score_that_was_changed_afterwards(value, kind):
             "test_run",
             "must return text, not int",
         ),
-        ("", {"extractor": "gone"}, "execution", "gone is no function"),
+        ("", {"extractor": "gone"}, "execution", "gone is not a function"),
     ],
 )
 def test_letta_extractor_checks(extractors, settings, check, part):

@@ -235,7 +235,7 @@ def test_checks_of_rules():
     """Rules refuse entries they cannot combine, with the numbers and names."""
     with pytest.raises(ValueError, match=r"0.5 \+ 0.4 = 0.9"):
         Combined(entries=tuple(entries(1.0, 1.0, weights=[0.5, 0.4])), combine=Sum(weights_sum_to_one=True))
-    with pytest.raises(ValueError, match="no grader here"):
+    with pytest.raises(ValueError, match="not a grader of this suite"):
         Combined(entries=tuple(entries(1.0)), combine=Formula("g0 + nope"))
     with pytest.raises(ValueError, match="above 0"):
         Combined(entries=tuple(entries(1.0, weights=[0.0])))

@@ -1,1 +1,1 @@
-"""The families of diagnostics, each in a file of its own. Every module here is loaded and registers its diagnostics."""
+"""Families of diagnostics, one file each. Every module here is imported and registers its diagnostics."""

@@ -18,45 +18,45 @@ __all__ = ["FALSE_ACCEPTS", "FALSE_REJECTS", "accepts_known_bad", "too_lenient",
 
 _BAD, _GOOD = 0, 1
 FALSE_ACCEPTS = (
-    0.05  # share of known-bad rows; this project's limit. None of 60 accepted clears a grader (bound 4.9 %)
+    0.05  # share of known-bad rows; this project's limit. None of 60 accepted is within it (bound 4.9 %)
 )
 FALSE_REJECTS = (
-    0.1  # share of known-good rows; this project's limit. None of 30 rejected clears a grader (bound 9.5 %)
+    0.1  # share of known-good rows; this project's limit. None of 30 rejected is within it (bound 9.5 %)
 )
 _LABEL_ERROR = 0.01
-"""Share of labels that may be wrong before a code grader's mistakes are called its own: ten much used test sets have
-3.3 % on average (Northcutt 2021, arXiv 2103.14749), labels by hand for one's own grader hopefully fewer."""
+"""Share of wrong labels that is assumed before a code grader's mistakes count: ten widely used test sets have
+3.3 % on average (Northcutt 2021, arXiv 2103.14749); manual labels for a specific grader should have fewer."""
 
 
 @diagnostic("too-lenient")
 def too_lenient(case: Case) -> Iterable[Claim]:
-    """Over 5 % of known-bad rows accepted (lower bound), or more than 1 % of wrong labels would explain; cleared where at most 5 % are (upper bound), as 0 of 60 show.
+    """Over 5 % of known-bad rows accepted (lower bound), or more than 1 % of wrong labels would explain; within the limit if at most 5 % are (upper bound), for example 0 of 60.
 
     Lenient judges: Zhao 2025, arXiv 2507.08794; Thakur 2024, arXiv 2406.12624.
     Evidence: the accepted known-bad rows, highest score first.
     """
-    advice = "read these rows, say what they lack, and make the grader ask for it; where one is right after all, correct its label"
+    advice = "read these rows, find what they lack, and make the grader require it; if one is right after all, correct its label"
     yield from _mistakes(case, "too-lenient", "accepts {k} of {n} known-bad rows, {part}", advice)
 
 
 @diagnostic("too-strict")
 def too_strict(case: Case) -> Iterable[Claim]:
-    """Over 10 % of known-good rows rejected (lower bound), or more than 1 % of wrong labels would explain; cleared where at most 10 % are (upper bound), as 0 of 30 show.
+    """Over 10 % of known-good rows rejected (lower bound), or more than 1 % of wrong labels would explain; within the limit if at most 10 % are (upper bound), for example 0 of 30.
 
     EvalGen's false failure rate: Shankar 2024, arXiv 2404.12272. Evidence: the rejected known-good
     rows, lowest score first.
     """
-    advice = "read these rows, and accept the forms of a right answer that the grader misses; where one is wrong after all, correct its label"
+    advice = "read these rows, and accept the forms of a correct completion that the grader misses; if one is wrong after all, correct its label"
     yield from _mistakes(case, "too-strict", "rejects {k} of {n} known-good rows, {part}", advice)
 
 
 @diagnostic("accepts-known-bad", unless="too-lenient")
 def accepts_known_bad(case: Case) -> Iterable[Claim]:
-    """Code accepted known-bad rows: a verdict where wrong labels cannot explain it, else a note that says what would.
+    """Code accepted known-bad rows: a verdict if wrong labels cannot explain it, else a note with the share that would.
 
-    For the verdict the share must lie above what 1 % of wrong labels would make (lower bound): that is 1 % of the
-    known-good rows, which would stand among the known-bad ones. Only for graders that are code: a judge model errs now
-    and then, and its rate of false accepts is what counts.
+    For the verdict the share must exceed what 1 % of wrong labels would cause (lower bound): 1 % of the known-good
+    rows, wrongly labelled as bad. Only for code graders: a judge model makes occasional mistakes, and its rate of false
+    accepts is what counts.
     """
     bad = case.labels[case.rows] == _BAD
     at = np.flatnonzero(bad & case.accepted)
@@ -95,7 +95,7 @@ def _mistakes(case: Case, kind: str, template: str, advice: str) -> Iterable[Cla
     order = np.argsort(-case.scores[at] if is_lenient else case.scores[at], kind="stable")
     statistic = "share of known-bad accepted" if is_lenient else "share of known-good rejected"
     rows = RowNumbers(case.rows[at[order]])
-    message = f"{kind.replace('-', ' ')}, {counts}"
+    message = f"{kind.replace('-', ' ')}: {counts}"
     unit = "known-bad row" if is_lenient else "known-good row"
     finding = case.finding(kind, Severity.ERROR, statistic, message, advice, rows, unit=unit)
     n_others = int((case.labels[case.rows] == (_GOOD if is_lenient else _BAD)).sum())
@@ -104,6 +104,6 @@ def _mistakes(case: Case, kind: str, template: str, advice: str) -> Iterable[Cla
     verb, kind_of_row = ("accepts", "known-bad") if is_lenient else ("rejects", "known-good")
     kept = (
         f"{verb} at most {{bound}} of {kind_of_row} rows, {mistake_share.k:,} of {mistake_share.n:,} here; "
-        f"the limit is {percent(limit)}"
+        f"limit {percent(limit)}"
     )
     yield share_claim(finding, mistake_share, limit, cleared=kept)

@@ -1,4 +1,4 @@
-"""One annotator against all others: labels that are wrong must not be blamed on the grader."""
+"""One annotator against all others: wrong labels must not be blamed on the grader."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from workbench.statistics import compact, share
 
 __all__ = ["annotator_disagrees"]
 
-_FEWEST = 8  # labels of an annotator; chosen here
-_HALF = 0.5  # of labels that a coin would share with the grader
-_SEVERAL = 3  # people who labelled the same rows: of two, neither can be said to be the one who errs
+_FEWEST = 8  # minimum labels of an annotator; this project's choice
+_HALF = 0.5  # share of labels on which a random annotator agrees with the grader
+_SEVERAL = 3  # minimum annotators of the same rows: of two, it is undecidable which one is wrong
 _ADVICE = (
-    "read these rows: their labels look turned round, or this one saw another kind of rows, or the question differently; "
-    "correct the labels or leave them out, then look again"
+    "review these rows: the annotator may have inverted the labels, seen other data, or read the task differently; "
+    "correct or remove the labels, then diagnose again"
 )
 
 
@@ -42,11 +42,11 @@ _ADVICE = (
     ),
 )
 def annotator_disagrees(case: Case) -> Iterable[Claim]:
-    """One annotator's labels contradict the verdicts, or what most others say, more often than not; all others' agree.
+    """One annotator's labels contradict the verdicts, or the majority of the others, more often than not; all others' agree.
 
     Both are shown by bounds: over half of this annotator's labels contradict, at a level shared among all annotators, and
-    over half of the others' agree (95 %). Annotators are named by a column such as `annotator`, or are columns of their
-    own (`labels=["ann", "ben", "cyd"]`). Where three or more labelled the same rows, they are compared with each other.
+    over half of the others' agree (95 %). Annotators are named by a column such as `annotator`, or are separate columns
+    (`labels=["ann", "ben", "cyd"]`). If three or more labelled the same rows, they are compared with each other.
     """
     raters = case.raters
     if raters is not None and len(raters.names) >= _SEVERAL:
@@ -56,7 +56,7 @@ def annotator_disagrees(case: Case) -> Iterable[Claim]:
 
 
 def _among_people(case: Case, raters: Raters) -> Iterator[Claim]:
-    """One annotator against what most of the others say of the same rows."""
+    """One annotator against the majority of the others on the same rows."""
     claims = [_against_others(case, raters, rater) for rater in range(len(raters.names))]
     yield from _only_one([claim for claim in claims if claim is not None], len(claims))
 
@@ -66,11 +66,11 @@ def _against_others(case: Case, raters: Raters, rater: int) -> Claim | None:
     both = (own[:, 0] >= 0) & ((others >= 0).sum(1) >= _SEVERAL - 1)
     if both.sum() < _FEWEST:
         return None
-    # Where the others are even, neither side is said to err.
+    # A tie among the others counts against neither side.
     differs = (((others == 1 - own).sum(1)) > (others == own).sum(1))[both]
     contradicted = share(differs, compact(raters.groups[both]))
     message = (
-        f"annotator {one_line(raters.names[rater], 40)!r} disagrees with all others: contradicts what most of them say "
+        f"annotator {one_line(raters.names[rater], 40)!r} disagrees with all others: contradicts their majority "
         f"on {contradicted.k:,} of {contradicted.n:,} rows, {percent(contradicted.value)}"
     )
     finding = case.finding(
@@ -93,8 +93,8 @@ def _beside_verdicts(case: Case, names: Sequence[Hashable | None]) -> Iterator[C
 
 
 def _only_one(claims: list[Claim], tried: int) -> Iterator[Claim]:
-    """The claim about the one annotator who contradicts most, its level shared among all who were looked at."""
-    # Two who contradict the verdicts may well be right: then no single one disagrees with all others.
+    """The claim about the one annotator who contradicts most, its level shared among all examined annotators."""
+    # Two annotators who contradict the verdicts may well be right: then no single one disagrees with all others.
     if len([claim for claim in claims if claim.finding.value > _HALF]) == 1:
         worst = min(claims, key=lambda claim: claim.p)
         yield replace(worst, p=min(1.0, worst.p * tried))
@@ -105,11 +105,11 @@ def _claim(
 ) -> Claim | None:
     others = share(~differs[~own], compact(case.groups[rows[~own]]))
     if others.interval().lo <= _HALF:
-        return None  # nobody agrees with the grader: the fault need not be this annotator's
+        return None  # no annotator agrees with the grader: this annotator need not be at fault
     contradicted = share(differs[own], compact(case.groups[rows[own]]))
     message = (
         f"annotator {one_line(name, 40)!r} disagrees with all others: they agree with {percent(others.value)} of the "
-        f"verdicts, this one contradicts {contradicted.k:,} of {contradicted.n:,}, {percent(contradicted.value)}"
+        f"verdicts, this annotator contradicts {contradicted.k:,} of {contradicted.n:,}, {percent(contradicted.value)}"
     )
     finding = case.finding(
         "annotator-disagrees", Severity.WARNING, "share of verdicts contradicted", message, _ADVICE,

@@ -1,8 +1,8 @@
-"""The shape of the scores: all the same, at one end, on one level, close together, or off the scale.
+"""Distribution of the scores: constant, at one end, on one level, close together, or off the scale.
 
-A high mean is not leniency: good answers deserve high scores. So the findings here say where the scores lie; *too
-lenient* needs known-bad rows, see `agreement`. Scores that differ little may still rank good above bad, which is all
-that group-relative training needs: where labels show that they do, the findings about spread are notes.
+A high mean is not leniency: good completions deserve high scores. So these findings only describe where the scores are;
+*too lenient* needs known-bad rows, see `agreement`. Scores with little variance may still rank good above bad, which is
+all that group-relative training needs: if labels show that they do, the findings about spread are notes.
 """
 
 from __future__ import annotations
@@ -32,20 +32,24 @@ __all__ = [
     "saturated_low",
 ]
 
-# Scores and sds on a scale of 0 to 1, shares of scored rows. Where no source is named, the number is this project's.
+# Scores and sds on a scale of 0 to 1, shares of scored rows. Numbers without a source are this project's choice.
 _CEILING, _FLOOR = 0.95, 0.05  # the outermost twentieth, one bin of the histogram
 _SATURATED, _NEARLY = 0.9, 0.8
 _LEVELS, _FEW_LEVELS = 1.5, 3.0  # effective levels of 21 (Hill 1973); 2 is an even pass/fail
 _CONTINUOUS = 6  # distinct scores: more than a pass/fail or five-point scale has
-_SD = 0.1  # sample sd: the cut-off of the `seed` and `vllora` presets, here against a bound
+_SD = 0.1  # sample sd: the threshold of the `seed` and `vllora` presets, here for a bound
 _NARROW = 0.05  # distance from the median: together a tenth of the scale
-_RANKS = 0.7  # AUROC above which scores separate good from bad, see peers' usual reading of the curve
+_RANKS = 0.7  # AUROC above which scores separate good from bad, by the usual interpretation of the curve
 
-_LABEL_BAD = "label some known-bad rows: only they tell a lenient grader from good answers"
-_LABEL_GOOD = "label some known-good rows: only they tell a strict grader from bad answers"
-_READ_BAD = "read what it gives the known-bad rows: only they tell a lenient grader from good answers"
-_READ_GOOD = "read what it gives the known-good rows: only they tell a strict grader from bad answers"
-_FINER = "ask the grader for finer distinctions, and say what each level means"
+_LABEL_BAD = "label some known-bad rows: only they distinguish a lenient grader from good completions"
+_LABEL_GOOD = "label some known-good rows: only they distinguish a strict grader from bad completions"
+_READ_BAD = (
+    "review its scores of the known-bad rows: only they distinguish a lenient grader from good completions"
+)
+_READ_GOOD = (
+    "review its scores of the known-good rows: only they distinguish a strict grader from bad completions"
+)
+_FINER = "make the grader distinguish more levels, and define each level"
 _LABELLED = (
     "favours-a-writer",
     "accepts-known-bad",
@@ -58,13 +62,13 @@ _LABELLED = (
 
 @diagnostic("same-score", explains=(*_LABELLED, "dead-groups", "prompt-decides"))
 def same_score(case: Case) -> Iterable[Claim]:
-    """Every row gets the same score, and over 90 % of all rows would (lower bound): 36 rows show it."""
+    """Every row has the same score, and over 90 % of all rows would (lower bound): 36 rows show it."""
     scores = case.scores
     if case.is_tiny or case.varies:
         return
     n = len(scores)
     message = f"gives every row the same score, {case.in_units(float(scores[0])):.4g} on {n:,} of {n:,} rows"
-    advice = "read its code or its prompt: nothing in the rows moves this score"
+    advice = "read its code or its prompt: no difference between the rows changes this score"
     statistic = "share with one score"
     finding = case.finding("same-score", Severity.WARNING, statistic, message, advice, case.rows)
     yield share_claim(finding, share(np.ones(n, bool), case.scored_groups), _SATURATED)
@@ -108,18 +112,18 @@ def _saturated(case: Case, kind: str, flags: NDArray[np.bool_], end: str, advice
     end_share = share(flags, case.scored_groups)
     place = "top" if kind.endswith("high") else "bottom"
     counts = f"{percent(end_share.value)} of {end_share.n:,} scores are {end}"
-    message = f"nearly every score is at the {place}, {counts}"
+    message = f"nearly every score is at the {place}: {counts}"
     finding = case.finding(kind, Severity.WARNING, f"share at {end}", message, advice, case.rows[flags])
     yield share_claim(finding, end_share, _SATURATED)
-    note = replace(finding, severity=Severity.NOTE, message=f"most scores are at the {place}, {counts}")
+    note = replace(finding, severity=Severity.NOTE, message=f"most scores are at the {place}: {counts}")
     yield share_claim(note, end_share, _NEARLY)
 
 
 @diagnostic("collapsed")
 def collapsed(case: Case) -> Iterable[Claim]:
-    """Fewer than 1.5 levels of 21 in real use (upper bound, with one level more that was not seen).
+    """Fewer than 1.5 effective levels of 21 (upper bound, with one additional unseen level).
 
-    A note below 3 where six or more distinct scores show a continuous scale (judges use few of its levels: Stureborg
+    A note below 3 if six or more distinct scores indicate a continuous scale (judges use few of its levels: Stureborg
     2024, arXiv 2405.01724). Not for graders that only give 0 or 1: *saturated* covers them.
     """
     if not _has_shape(case) or np.isin(case.scores, (0.0, 1.0)).all():
@@ -128,18 +132,18 @@ def collapsed(case: Case) -> Iterable[Claim]:
         return
     counts = level_counts(case.scores)
     boot = bootstrap(counts, levels_of, groups=case.scored_groups, unseen=_rarest(counts))
-    uses = f"{boot.value:.2f} of {LEVELS} levels in effect"
-    message = f"collapsed, hardly more than one level of the scale is in use: {uses}"
+    uses = f"{boot.value:.2f} of {LEVELS} effective levels"
+    message = f"collapsed: hardly more than one level of the scale is in use, {uses}"
     finding = _about_spread(case, "collapsed", "levels in use", message)
     yield bootstrap_claim(finding, boot, _LEVELS)
-    # Rounded: scores that differ by rounding alone are one level.
+    # Rounded: scores that differ only by rounding are one level.
     if len(np.unique(np.round(case.scores, 9))) >= _CONTINUOUS:
-        message = f"nearly collapsed, few levels of the scale are in use: {uses}"
+        message = f"nearly collapsed: few levels of the scale are in use, {uses}"
         yield bootstrap_claim(replace(finding, severity=Severity.NOTE, message=message), boot, _FEW_LEVELS)
 
 
 def _rarest(counts: NDArray[np.float64]) -> NDArray[np.float64]:
-    """One row on the level used least: what would raise the number of levels most."""
+    """One row on the least used level: it would raise the number of levels most."""
     row: NDArray[np.float64] = np.zeros(counts.shape[1])
     row[int(counts.sum(0).argmin())] = 1.0
     return row
@@ -147,9 +151,9 @@ def _rarest(counts: NDArray[np.float64]) -> NDArray[np.float64]:
 
 @diagnostic("no-variance")
 def no_variance(case: Case) -> Iterable[Claim]:
-    """Sample sd (ddof=1) below a tenth of the scale (upper bound, which allows for scores that were not seen).
+    """Sample sd (ddof=1) below a tenth of the scale (upper bound, which allows for unseen scores).
 
-    Training on rewards that hardly differ is slow however accurate they are: Razin 2025, arXiv 2503.15477.
+    Training on rewards of low variance is slow even if they are accurate: Razin 2025, arXiv 2503.15477.
     """
     if not _has_shape(case):
         return
@@ -157,14 +161,14 @@ def no_variance(case: Case) -> Iterable[Claim]:
     if sd >= _SD:
         return
     squares = squared_spread(case.scores, case.scored_groups)
-    message = f"the scores hardly differ, their sd (ddof=1) is {sd * span:.3g}"
+    message = f"scores hardly vary: their sd (ddof=1) is {sd * span:.3g}"
     finding = replace(_about_spread(case, "no-variance", "sd", message), value=sd * span)
     p = squares.p_below(min(_SD**2, squares.high))
     yield claim_of(finding, p, _SdInterval(case), limit=_SD * span, units=squares.clusters)
 
 
 class _SdInterval:
-    """From a confidence level to the interval of the sd, in the user's units."""
+    """Function from a confidence level to the interval of the sd, in the user's units."""
 
     def __init__(self, case: Case) -> None:
         self._case = case
@@ -178,8 +182,8 @@ class _SdInterval:
 def narrow_range(case: Case) -> Iterable[Claim]:
     """Over 90 % of scores within a twentieth of the scale from their median (lower bound).
 
-    The same question as *no variance*, answered with fewer rows: an sd may hang on one rare score far away, a share
-    cannot.
+    Like *no variance*, but decidable with fewer rows: an sd may depend on one rare distant score, a share
+    does not.
     """
     if not _has_shape(case):
         return
@@ -191,14 +195,14 @@ def narrow_range(case: Case) -> Iterable[Claim]:
         return
     near = share(close, case.scored_groups)
     lo, hi = (case.in_units(end) for end in (centre - _NARROW, centre + _NARROW))
-    message = f"nearly all scores lie close together, {percent(near.value)} of {near.n:,} between {lo:.4g} and {hi:.4g}"
+    message = f"nearly all scores are close together: {percent(near.value)} of {near.n:,} between {lo:.4g} and {hi:.4g}"
     yield share_claim(
         _about_spread(case, "narrow-range", "share close to the median", message), near, _SATURATED
     )
 
 
 def _has_shape(case: Case) -> bool:
-    """Whether there are enough scores on the scale, and not all the same: *same score* says that and more."""
+    """Whether there are enough scores on the scale, and not all are equal: *same score* covers that."""
     return case.on_scale and case.varies and not case.is_tiny
 
 
@@ -207,29 +211,27 @@ def _about_spread(case: Case, kind: str, statistic: str, message: str) -> Findin
     severity, advice = Severity.WARNING, _FINER
     if case.separation[1].lo > _RANKS:
         severity = Severity.NOTE
-        ranks = f"good rows score above bad ones all the same (AUROC {case.separation[0]:.2f})"
-        advice = (
-            f"{ranks}: enough for group-relative training, which ranks; a pass mark must lie between the two"
-        )
+        ranks = f"good rows still score above bad ones (AUROC {case.separation[0]:.2f})"
+        advice = f"{ranks}: sufficient for group-relative training, which ranks; the pass threshold must be between the two"
     finding = case.finding(kind, severity, statistic, message, advice, RowNumbers(nearest))
     return replace(finding, n=len(case.scores))
 
 
 @diagnostic("out-of-scale", presets=("workbench", "seed"), explains=_LABELLED)
 def out_of_scale(case: Case) -> Iterable[Finding]:
-    """Scores outside the scale: a fact, and the reason why nothing is said about saturation, levels and variance."""
+    """Scores outside the scale: a fact, because of which saturation, levels and variance are not judged."""
     if not case.off_scale.any():
         return
     scores, (lo, hi) = case.grades.scores[case.rows], case.scale
     worst = np.argsort(-np.abs(case.scores - 0.5), kind="stable")
     rows = case.rows[worst][case.off_scale[worst]]
     message = (
-        f"{len(rows):,} of {len(scores):,} scores lie outside {lo:g} to {hi:g}, from {scores.min():.4g} "
+        f"{len(rows):,} of {len(scores):,} scores are outside {lo:g} to {hi:g}, from {scores.min():.4g} "
         f"to {scores.max():.4g}, so saturation, levels and variance were not judged"
     )
     likely = likely_scale(scores)
     ends = "(lowest, highest)" if likely is None else f"({likely[0]:g}, {likely[1]:g})"
-    advice = f"return scores from {lo:g} to {hi:g}, or name the scale: diagnose(scale={ends})"
+    advice = f"return scores from {lo:g} to {hi:g}, or pass the scale: diagnose(scale={ends})"
     finding = case.finding(
         "out-of-scale", Severity.WARNING, "share outside the scale", message, advice, RowNumbers(rows)
     )

@@ -1,4 +1,4 @@
-"""Rows without a score: failures, rows never tried, skips, and too few rows to say anything."""
+"""Rows without a score: failed, not attempted or skipped, and too few rows for any statement."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ from workbench.statistics import compact, effective_n, share
 
 __all__ = ["broken", "few_rows", "nothing_scored", "one_prompt", "skipped", "unfinished"]
 
-_BROKEN_ABOVE = 0.02  # share of the rows tried; this project's limit
+_BROKEN_ABOVE = 0.02  # share of the attempted rows; this project's limit
 _MESSAGE = 120  # characters of an error in a sentence
 _PART = re.compile(r"  (where|found|expected|next step): ")
-_STEP = "  next step: "  # as errors write it, see `WorkbenchError`
-_ENOUGH = 36  # independent rows: with fewer no verdict on saturation can fire, see `distribution`
+_STEP = "  next step: "  # as formatted by `WorkbenchError`
+_ENOUGH = 36  # independent rows: with fewer, no verdict on saturation is possible, see `distribution`
 
 
 @diagnostic("broken")
 def broken(case: Case) -> Iterable[Claim]:
-    """More than 2 % of the rows tried failed (lower bound, which allows for rows that share a prompt).
+    """More than 2 % of the attempted rows failed (lower bound, which allows for rows that share a prompt).
 
-    Rows that were not graded because the run was stopped or its budget spent do not count.
+    Rows that were not graded because the run was stopped or its budget exhausted do not count.
     """
     tried, failed = _tried(case), _failed(case)
     rows = np.flatnonzero(failed)
@@ -46,9 +46,9 @@ def broken(case: Case) -> Iterable[Claim]:
         "broken",
         Severity.ERROR,
         "share failed",
-        f"broken, {_rows(k, n)} failed{part}: {details}",
+        f"broken: {_rows(k, n)} failed{part}: {details}",
         _next_step(case, rows)
-        or "read the errors of these rows; a failed row has no score and is in no mean",
+        or "read the errors of these rows; a failed row has no score and is excluded from every mean",
         rows,
     )
     yield share_claim(finding, failed_share, _BROKEN_ABOVE)
@@ -56,7 +56,7 @@ def broken(case: Case) -> Iterable[Claim]:
 
 @diagnostic("nothing-scored", presets=("workbench", "seed", "vllora"), unless="broken")
 def nothing_scored(case: Case) -> Iterable[Finding]:
-    """No row has a score, so no statement about scores is possible; silent where *broken* says so."""
+    """No row has a score, so no statement about scores is possible; omitted if *broken* is found."""
     if len(case.rows):
         return
     total, failed, skips = len(case.grades), case.grades.n_failed, case.grades.n_skipped
@@ -71,7 +71,7 @@ def nothing_scored(case: Case) -> Iterable[Finding]:
 
 @diagnostic("unfinished", presets=("workbench", "seed", "vllora"))
 def unfinished(case: Case) -> Iterable[Finding]:
-    """Some rows were never graded: the run was stopped, or its budget spent."""
+    """Some rows were not graded: the run was stopped, or its budget exhausted."""
     rows = np.flatnonzero(~_tried(case))
     if len(rows):
         message = f"{_rows(len(rows), len(case.grades))} {_were(len(rows))} not graded"
@@ -80,7 +80,7 @@ def unfinished(case: Case) -> Iterable[Finding]:
 
 @diagnostic("ungraded", presets=("workbench", "seed", "vllora"))
 def ungraded(case: Case) -> Iterable[Finding]:
-    """Rows have a score by a platform's rule although nothing was graded: a failure that counts as a number."""
+    """Rows have a score by a platform's rule without being graded: a failure that counts as a number."""
     rows = np.array(sorted(case.grades.ungraded), dtype=np.intp)
     if len(rows):
         main_cause, _ = Counter(case.grades.ungraded.values()).most_common(1)[0]
@@ -88,31 +88,33 @@ def ungraded(case: Case) -> Iterable[Finding]:
             f"{_rows(len(rows), len(case.grades))} {'has' if len(rows) == 1 else 'have'} a score by rule, not by grading: "
             f"{main_cause}"
         )
-        advice = "mend the cause; 'fail' in on_error, on_empty, on_no_reference or on_bad_pattern leaves such rows unscored"
+        advice = "fix the cause; 'fail' in on_error, on_empty, on_no_reference or on_bad_pattern leaves such rows unscored"
         yield replace(_fact(case, "ungraded", message, advice, rows), severity=Severity.WARNING)
 
 
 @diagnostic("skipped", presets=("workbench", "seed", "vllora"))
 def skipped(case: Case) -> Iterable[Finding]:
-    """The grader chose not to score some rows; all other findings are about the rest."""
+    """The grader skipped some rows; all other findings are about the remaining rows."""
     rows = np.flatnonzero(case.status == Status.SKIPPED)
     if len(rows):
         message = f"{_rows(len(rows), len(case.grades))} {_were(len(rows))} skipped"
         if len(rows) < len(case.grades):
-            message += f", {percent(len(rows) / len(case.grades))}; all else is about the rest"
-        yield _fact(case, "skipped", message, "check that these rows are not the hard ones", rows)
+            message += (
+                f", {percent(len(rows) / len(case.grades))}; all other findings are about the remaining rows"
+            )
+        yield _fact(case, "skipped", message, "check that these rows are not the difficult ones", rows)
 
 
 @diagnostic("few-rows")
 def few_rows(case: Case) -> Iterable[Finding]:
-    """Fewer than 36 independent scored rows (effective number): no verdict on saturation can fire."""
+    """Fewer than 36 independent scored rows (effective number): no verdict on saturation is possible."""
     n = len(case.rows)
     independent = effective_n(case.scores, case.scored_groups)
     if not n or independent >= _ENOUGH - 1e-9:  # effective_n may miss a whole number by rounding
         return
     message = (
-        f"{counted(n, 'scored row')}{_worth(case, independent)}: too few to judge how the scores are spread, "
-        f"which takes {_ENOUGH} independent rows at least"
+        f"{counted(n, 'scored row')}{_worth(case, independent)}: too few to judge the spread of the scores, "
+        f"which takes at least {_ENOUGH} independent rows"
     )
     finding = case.finding("few-rows", Severity.NOTE, "rows", message, "draw more samples")
     yield replace(finding, value=n, n=n)
@@ -120,11 +122,13 @@ def few_rows(case: Case) -> Iterable[Finding]:
 
 @diagnostic("one-prompt")
 def one_prompt(case: Case) -> Iterable[Finding]:
-    """All scored rows answer one prompt: nothing shows how the grader does on another."""
+    """All scored rows belong to one prompt: there is no evidence for other prompts."""
     n = len(case.rows)
     if n > 1 and not case.scored_groups.any():
         whole = "both" if n == 2 else f"all {n:,}"
-        message = f"{whole} scored rows answer one prompt: they do not show how it grades answers to others"
+        message = (
+            f"{whole} scored rows are completions of one prompt: there is no evidence about other prompts"
+        )
         finding = case.finding(
             "one-prompt", Severity.NOTE, "rows", message, "draw rows of many prompts", case.rows
         )
@@ -132,7 +136,7 @@ def one_prompt(case: Case) -> Iterable[Finding]:
 
 
 def _worth(case: Case, independent: float) -> str:
-    """How many independent rows they count as, where that is fewer."""
+    """The effective number of independent rows, if that is lower."""
     n = len(case.rows)
     if independent > n - 1:
         return ""
@@ -143,7 +147,7 @@ def _worth(case: Case, independent: float) -> str:
 
 
 def _rows(k: int, n: int) -> str:
-    """Some of all rows in words: "3 of 40 rows", "all 40 rows", "both rows", "the only row"."""
+    """Some of all rows as text: "3 of 40 rows", "all 40 rows", "both rows", "the only row"."""
     if k < n:
         return f"{k:,} of {counted(n, 'row')}"
     return {1: "the only row", 2: "both rows"}.get(n, f"all {n:,} rows")
@@ -173,7 +177,7 @@ def _kinds(case: Case, rows: NDArray[np.intp]) -> str:
 
 
 def _message(case: Case, rows: NDArray[np.intp]) -> str:
-    """The message most of the rows failed with, cut to fit a sentence."""
+    """The message with which most of the rows failed, cut to fit a sentence."""
     counts = Counter(_main_part(message) for message in _messages(case, rows))
     if not counts:
         return "without a message"
@@ -191,7 +195,7 @@ def _messages(case: Case, rows: NDArray[np.intp]) -> list[str]:
 
 
 def _main_part(message: str) -> str:
-    """A message in one line; of an error of the workbench, which has labelled parts, the problem and what was found."""
+    """A message in one line; of a `WorkbenchError`, which has labelled parts, the problem and what was found."""
     head, *parts = message[: 10 * _MESSAGE].split("\n")
     if not any(_PART.match(part) for part in parts):
         return " ".join(message[: 10 * _MESSAGE].split())
@@ -200,7 +204,7 @@ def _main_part(message: str) -> str:
 
 
 def _next_step(case: Case, rows: NDArray[np.intp]) -> str:
-    """The next step that the errors themselves name, where more than half of the rows name the same."""
+    """The next step in the errors' messages, if more than half of the rows have the same."""
     steps = Counter(
         text_line.removeprefix(_STEP) for message in _messages(case, rows) for text_line in message.split("\n")
         if text_line.startswith(_STEP)

@@ -1,4 +1,4 @@
-"""Whose answers are favoured: those of one writer, those shown at one place, the first of two that are compared."""
+"""Bias: for or against one writer, one position, or the first of two compared completions."""
 
 from __future__ import annotations
 
@@ -17,45 +17,47 @@ from workbench.statistics import compact, share
 
 __all__ = ["favours_a_position", "favours_a_writer", "order_decides", "position_bias"]
 
-_ORDERS = 2  # the completion first, then the other answer first
+_ORDERS = 2  # the completion first, then the other completion first
 _LETTERS = ("A", "B")
 _MISTAKES = ("too-lenient", "too-strict", "accepts-known-bad", "disagrees-with-labels")
-"""What follows, where the mistakes would go away without the favour."""
+"""Consequences: findings whose mistakes would disappear without the bias."""
 _FLAT = ("order-decides", "same-score", "narrow-range", "no-variance", "collapsed")
-"""What follows: two orders that contradict each other are a tie, so that all scores are alike."""
-_FIRST = 0.05  # how far from a half the share of first answers among the winners may lie
-_CHANGED = 0.1  # share of pairs whose winner may hang on the order
-"""Both limits: this project's, for what Zheng 2023 (arXiv 2306.05685) and Wang 2024 (arXiv 2305.17926) measure."""
+"""Consequences: two orders that contradict each other are a tie, so that all scores are alike."""
+_FIRST = 0.05  # maximum distance from a half of the share of choices for the first completion
+_CHANGED = 0.1  # maximum share of pairs whose winner depends on the order
+"""Both limits are this project's choice, for the effects in Zheng 2023 (arXiv 2306.05685) and Wang 2024 (arXiv 2305.17926)."""
 
 
 @diagnostic("favours-a-writer", explains=_MISTAKES)
 def favours_a_writer(case: Case) -> Iterable[Claim]:
-    """Answers of one model score higher, or lower, than others' with the same label, by over a twentieth of the scale.
+    """Completions of one model score higher, or lower, than others' with the same label, by over a twentieth of the scale.
 
-    Self-preference, where the judge is of the writer's family: Panickssery 2024, arXiv 2404.13076. Writers are named by a
+    Self-preference, if the judge is of the writer's family: Panickssery 2024, arXiv 2404.13076. Writers are named by a
     column such as `writer` or `model`; the level is shared among them.
     """
     names = None if case.context is None else case.context.writers
-    advice = "compare these rows with equally good ones of others: something in this writer's style moves the score"
-    yield from favoured(case, names, "favours-a-writer", "the answers of {name}", advice)
+    advice = "compare these rows with equally good ones of other writers: something in this writer's style changes the score"
+    yield from favoured(case, names, "favours-a-writer", "writer {name}", advice)
 
 
 @diagnostic("favours-a-position", explains=_MISTAKES)
 def favours_a_position(case: Case) -> Iterable[Claim]:
-    """Answers shown at one place score higher, or lower, than others with the same label, by over a twentieth of the scale.
+    """Completions shown at one position score higher, or lower, than others with the same label, by over a twentieth of the scale.
 
-    Places are named by a column such as `position`; the level is shared among them.
+    Positions are named by a column such as `position`; the level is shared among them.
     """
     places = None if case.context is None else case.context.positions
-    advice = "show the same answers in another order: the place of an answer should not move its score"
-    yield from favoured(case, places, "favours-a-position", "answers at position {name}", advice)
+    advice = (
+        "show the same completions in another order: the position of a completion should not change its score"
+    )
+    yield from favoured(case, places, "favours-a-position", "position {name}", advice)
 
 
 @diagnostic("position-bias", explains=_FLAT)
 def position_bias(case: Case) -> Iterable[Claim]:
-    """A judge that compares two answers in both orders finds the first, or the second, better in over 55 % of its choices.
+    """A judge that compares two completions in both orders prefers the first, or the second, in over 55 % of its choices.
 
-    Over all its choices a half are for the first answer if the order does not matter, since each pair is asked in both
+    Without an effect of the order a half of all choices are for the first completion, since each pair is judged in both
     orders: Zheng 2023, arXiv 2306.05685.
     """
     rows, letters = _choices(case)
@@ -68,15 +70,15 @@ def position_bias(case: Case) -> Iterable[Claim]:
     wins = share(chosen == ("A" if is_first else "B"), compact(prompts))
     changed = rows[_depends_on_order(letters)]
     message = (
-        f"favours the {place} of two answers, whichever that is: {wins.k:,} of {wins.n:,} choices fell on it, "
-        f"{percent(wins.value)}, where a half would be fair"
+        f"prefers the {place} of two completions: {wins.k:,} of {wins.n:,} choices, "
+        f"{percent(wins.value)}, instead of a half"
     )
-    advice = "keep asking both orders, and count only what wins in both; a prompt that asks for reasons first, or another model, may lessen it"
+    advice = "judge both orders, and count only wins in both; a prompt that requires reasons first, or another model, may reduce it"
     finding = case.finding(
         "position-bias", Severity.WARNING, "share of choices", message, advice, changed, unit="pair"
     )
     finding = replace(finding, value=wins.value, n=wins.n)
-    # Either place could have been the favoured one.
+    # Either position could have been the preferred one.
     limit = 1 / 2 + _FIRST
     p = min(1.0, 2 * wins.p_above(limit))
     yield claim_of(finding, p, wins.interval, limit=limit, units=wins.units, plans=False)
@@ -84,17 +86,17 @@ def position_bias(case: Case) -> Iterable[Claim]:
 
 @diagnostic("order-decides")
 def order_decides(case: Case) -> Iterable[Claim]:
-    """For over 10 % of the pairs of answers the winner hangs on which is shown first (lower bound)."""
+    """For over 10 % of the pairs of completions the winner depends on the order (lower bound)."""
     rows, letters = _choices(case)
     if not len(rows):
         return
     changed = _depends_on_order(letters)
     part = share(changed, compact(case.groups[rows]))
     message = (
-        f"its verdict hangs on which of two answers is shown first: another winner in the other order for "
+        f"order-dependent: swapping the two completions changes the winner in "
         f"{part.k:,} of {part.n:,} pairs, {percent(part.value)}"
     )
-    advice = "these pairs count as ties; ask the judge for reasons first, or use another model"
+    advice = "these pairs count as ties; require reasons before the verdict, or use another model"
     finding = case.finding(
         "order-decides", Severity.WARNING, "share of pairs", message, advice, rows[changed], unit="pair"
     )
@@ -113,7 +115,7 @@ def _choices(case: Case) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
 
 
 def _letters(metadata: Mapping[str, Any]) -> tuple[str, ...]:
-    """The letters of both orders as `PairwiseJudge` keeps them; () for any other grade."""
+    """The letters of both orders as stored by `PairwiseJudge`; () for any other grade."""
     verdicts = metadata.get("verdicts")
     if not isinstance(verdicts, list | tuple) or len(verdicts) != _ORDERS or "consistent" not in metadata:
         return ()
@@ -121,6 +123,6 @@ def _letters(metadata: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _depends_on_order(letters: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Whether both orders chose the same place, that is, another answer, (m,)."""
+    """Whether both orders chose the same position, that is, another completion, (m,)."""
     depends: np.ndarray[Any, Any] = (letters[:, 0] == letters[:, 1]) & np.isin(letters[:, 0], _LETTERS)
     return depends

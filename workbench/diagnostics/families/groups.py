@@ -1,4 +1,4 @@
-"""Rows by prompt: whether answers to one prompt get different scores, which is what RL learns from."""
+"""Scores by prompt: whether completions of one prompt have different scores, from which RL learns."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from workbench.statistics.spread import SAME, group_sums, icc_of
 __all__ = ["dead_groups", "prompt_decides"]
 
 _DEAD = 0.5  # share of prompts; this project's limit
-_ICC = 0.9  # ICC(1), where Koo & Li 2016 begin to call reliability excellent
-_ANSWERS = 4  # fewest of a prompt: of fewer, many get one score by chance
-_PROMPTS = 30  # fewest prompts of so many answers for an ICC
+_ICC = 0.9  # ICC(1) from which Koo & Li 2016 call reliability excellent
+_ANSWERS = 4  # minimum completions of a prompt: with fewer, many prompts have one score by chance
+_PROMPTS = 30  # minimum prompts with that many completions for an ICC
 
 
 @diagnostic("dead-groups")
 def dead_groups(case: Case) -> Iterable[Claim]:
-    """Over half of the prompts give all their answers one score (lower bound).
+    """Over half of the prompts have one score for all their completions (lower bound).
 
-    Counted over prompts with four or more scored answers: of two or three, many get one score by chance. A prompt whose
-    answers all get one score gives reinforcement learning no advantage to learn from: DAPO, arXiv 2503.14476.
+    Counted over prompts with four or more scored completions: with two or three, many have one score by chance. A prompt
+    whose completions all have one score gives reinforcement learning no advantage to learn from: DAPO, arXiv 2503.14476.
     """
     sizes, spans = group_spans(case.scores, case.scored_groups)
     several = sizes >= _ANSWERS
@@ -40,9 +40,9 @@ def dead_groups(case: Case) -> Iterable[Claim]:
     finding = case.finding(
         "dead-groups",
         Severity.WARNING,
-        "share of dead prompts",
-        f"dead prompts, {dead_share.k:,} of {dead_share.n:,} with {_ANSWERS} answers or more give them all one score, {percent(dead_share.value)}",
-        "give part marks, or draw prompts of middling difficulty; RL learns nothing from these",
+        "share of zero-variance prompts",
+        f"zero-variance prompts: all completions have one score in {dead_share.k:,} of {dead_share.n:,} prompts with at least {_ANSWERS} completions, {percent(dead_share.value)}",
+        "give partial credit, or draw prompts of medium difficulty; RL learns nothing from these",
         rows,
         unit="prompt",
     )
@@ -51,12 +51,12 @@ def dead_groups(case: Case) -> Iterable[Claim]:
 
 @diagnostic("prompt-decides")
 def prompt_decides(case: Case) -> Iterable[Claim]:
-    """A note where over 90 % of the scores' variance lies between prompts (lower bound of ICC1)."""
+    """A note if over 90 % of the scores' variance is between prompts (lower bound of ICC1)."""
     sizes = np.bincount(case.scored_groups)
     if (sizes >= _ANSWERS).sum() < _PROMPTS:
         return
     boot = bootstrap(group_sums(case.scores, case.scored_groups), icc_of)
-    # Evidence: rows in order of their prompt, so that equal scores stand side by side.
+    # Evidence: rows in order of their prompt, so that equal scores are adjacent.
     order = np.argsort(case.scored_groups, kind="stable")
     finding = Finding(
         case.grader,
@@ -67,8 +67,8 @@ def prompt_decides(case: Case) -> Iterable[Claim]:
         None,
         len(case.scores),
         0,
-        f"the prompt decides the score, {percent(boot.value)} of the variance lies between prompts (ICC1)",
-        "the grader tells prompts apart, not answers; check that it reads the completion",
+        f"the prompt decides the score: {percent(boot.value)} of the variance is between prompts (ICC1)",
+        "scores differ between prompts but not between completions of a prompt; check that the grader reads the completion",
         RowNumbers(case.rows[order]),
     )
     yield bootstrap_claim(finding, boot, _ICC, above=True)

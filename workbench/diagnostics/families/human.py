@@ -1,7 +1,7 @@
-"""Verdicts against labels as a whole: whether a grader agrees with people beyond chance.
+"""Overall agreement of verdicts with labels: whether a grader agrees with annotators beyond chance.
 
-*Too lenient* and *too strict* in `agreement` say which way a grader errs. Where one of them is found, a finding from
-here would only repeat it, so it is left out.
+*Too lenient* and *too strict* in `agreement` give the direction of a grader's errors. If one of them is found, a finding
+from this module would only repeat it, so it is omitted.
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ __all__ = [
 ]
 
 KAPPA = 0.6
-"""Agreement with people counts as good from here on: "substantial" in Landis & Koch 1977."""
+"""Kappa from which agreement with annotators counts as good: "substantial" in Landis & Koch 1977."""
 
 LABELS = 100
-"""Fewest labels for a verdict on agreement: a kappa of 0.6 is then known within 0.16 either way (95 %), at 30 within 0.29."""
+"""Minimum labels for a verdict on agreement: a kappa of 0.6 then has a margin of 0.16 (95 %), at 30 of 0.29."""
 
-_FEWEST_LABELS = 30  # below it kappa's large-sample interval is not to be trusted at the levels of a verdict
-_NOT_SHOWN = 0.025  # p value above which verdicts are not shown to be better than a coin's
+_FEWEST_LABELS = 30  # below it kappa's large-sample interval is not reliable at the levels of a verdict
+_NOT_SHOWN = 0.025  # p value above which verdicts are not shown to be better than random
 _EVEN = (
     0.2,
     0.8,
-)  # shares of good labels between which kappa alone is a fair measure (this project's; see Gwet 2008)
+)  # shares of good labels between which kappa by itself is a fair measure (this project's; see Gwet 2008)
 
 
 _CONSEQUENCES = (
@@ -51,24 +51,22 @@ _CONSEQUENCES = (
     "disagrees-with-labels",
     "accepts-known-bad",
 )
-_CHANCE = (
-    0.2  # TPR - FPR below which verdicts are hardly better than a coin's; TPR + TNR of 1.2 in `confusion`
-)
+_CHANCE = 0.2  # TPR - FPR below which verdicts are hardly better than random; TPR + TNR of 1.2 in `confusion`
 
 
 @diagnostic("no-better-than-chance", unless="worse-than-chance", explains=_CONSEQUENCES)
 def no_better_than_chance(case: Case) -> Iterable[Claim]:
     """Good rows are accepted hardly more often than bad ones: the difference is below 0.2 (upper bound).
 
-    The difference is Youden's index (1950), TPR - FPR: 0 for a coin, and for a grader that gives all rows one verdict.
+    The difference is Youden's index (1950), TPR - FPR: 0 for random verdicts, and for a grader that gives all rows one verdict.
     """
     confusion, rows = against_labels(case)
     gain = confusion.youden
     if np.isnan(gain.value):
         return
     good, bad = percent(confusion.sensitivity.value), percent(1 - confusion.specificity.value)
-    advice = "its verdicts say nothing about these labels: check that both are about the same question"
-    message = f"agrees with the labels no better than chance, accepts {good} of good rows and {bad} of bad ones, a difference of {gain.value:.2f}"
+    advice = "its verdicts are unrelated to these labels: check that both are about the same criterion"
+    message = f"agrees with the labels no better than chance: accepts {good} of good rows and {bad} of bad ones, a difference of {gain.value:.2f}"
     wrong = rows[confusion.truth != confusion.verdict]
     finding = case.finding(
         "no-better-than-chance",
@@ -85,13 +83,13 @@ def no_better_than_chance(case: Case) -> Iterable[Claim]:
 
 @diagnostic("worse-than-chance", explains=_CONSEQUENCES)
 def worse_than_chance(case: Case) -> Iterable[Claim]:
-    """Cohen's kappa against labels below 0 (upper bound), from 30 labels on: the scale may be reversed.
+    """Cohen's kappa against labels below 0 (upper bound), with at least 30 labels: the scale may be reversed.
 
     No note on how many more labels are needed: a grader that accepts everything has a kappa of about 0.
     """
     confusion, rows = against_labels(case)
     if len(confusion) >= _FEWEST_LABELS and confusion.kappa.value < 0:
-        advice = "good and bad seem turned round: check which way the score runs, and which way the labels do"
+        advice = "good and bad seem inverted: check the direction of the score, and that of the labels"
         finding = _finding(case, "worse-than-chance", confusion, advice, rows)
         yield estimate_claim(finding, confusion.kappa, 0.0, plan_rows=False)
 
@@ -101,16 +99,16 @@ def worse_than_chance(case: Case) -> Iterable[Claim]:
     unless=("too-lenient", "too-strict", "worse-than-chance", "no-better-than-chance"),
 )
 def disagrees_with_labels(case: Case) -> Iterable[Claim]:
-    """Cohen's kappa against labels below 0.6 (upper bound), from 30 labels on.
+    """Cohen's kappa against labels below 0.6 (upper bound), with at least 30 labels.
 
     0.6 is where Landis & Koch 1977 begin to call agreement substantial. AC1 (Gwet 2008) is shown as well
-    where fewer than 20 % or more than 80 % of labels are good: a few mistakes then make kappa low. Evidence:
+    if fewer than 20 % or more than 80 % of labels are good: a few mistakes then make kappa low. Evidence:
     the rows on which the two differ, those first whose score is furthest from the label.
     """
     confusion, rows = against_labels(case)
     if len(confusion) < _FEWEST_LABELS or np.isnan(confusion.kappa.value):
         return
-    advice = "read the rows on which the two differ, and mend the grader or the labels"
+    advice = "read the rows on which the two differ, and fix the grader or the labels"
     finding = _finding(case, "disagrees-with-labels", confusion, advice, rows)
     yield estimate_claim(finding, confusion.kappa, KAPPA)
 
@@ -123,7 +121,7 @@ def against_labels(case: Case) -> tuple[Confusion, NDArray[np.intp]]:
 
 
 def is_lopsided(base_rate: Share) -> bool:
-    """Whether so few or so many rows are good that AC1 should be read beside kappa."""
+    """Whether so few or many rows are good that AC1 should be read together with kappa."""
     return bool(base_rate.n) and not _EVEN[0] <= base_rate.value <= _EVEN[1]
 
 
@@ -131,10 +129,10 @@ def _finding(case: Case, kind: str, confusion: Confusion, advice: str, rows: NDA
     same, n, beside = confusion.observed.k, len(confusion), ""
     if is_lopsided(confusion.base_rate):
         beside = f" ({percent(confusion.base_rate.value)} of them good, AC1 {confusion.ac1.value:.2f})"
-    message = f"{kind.replace('-', ' ')}, the same verdict on {same:,} of {n:,} labelled rows{beside}, kappa {confusion.kappa.value:.2f}"
+    message = f"{kind.replace('-', ' ')}: the same verdict on {same:,} of {n:,} labelled rows{beside}, kappa {confusion.kappa.value:.2f}"
     severity = Severity.ERROR if kind == "worse-than-chance" else Severity.WARNING
     differ = np.flatnonzero(confusion.truth != confusion.verdict)
-    # `case.rows` ascends, so that each row's place in it is found by bisection.
+    # `case.rows` ascends, so that each row's index in it is found by bisection.
     scores = case.scores[np.searchsorted(case.rows, rows[differ])]
     order = np.argsort(-np.abs(scores - confusion.truth[differ]), kind="stable")
     evidence = RowNumbers(rows[differ[order]])

@@ -1,4 +1,4 @@
-"""Whether a grader agrees with itself: repeats of the same rows, and code whose scores hang on what it saw before."""
+"""Consistency of a grader: repeats of the same rows, and code whose scores depend on earlier rows."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _ROWS, _HINT_ROWS = 30, 8  # rows for a verdict by the ICC (Koo & Li 2016), and 
 _FAILING = 0.02  # share of rows, as for *broken*
 _MISTAKES = ("too-lenient", "too-strict", "disagrees-with-labels", "no-better-than-chance", "drifts")
 _ADVICE = (
-    "read the rows that differ most, and say in the criterion what decides them; or grade every row several times and "
+    "read the rows that differ most, and state in the criterion what decides them; or grade every row several times and "
     'take the majority: run(..., repeats=3, reduce="majority")'
 )
 
@@ -38,9 +38,9 @@ _ADVICE = (
 def inconsistent(case: Case) -> Iterable[Claim]:
     """Over 5 % of rows get another verdict when graded again (lower bound), or ICC(1,1) below 0.75 (upper bound).
 
-    For runs with repeats; the ICC takes 30 rows. A row flips where its repeats are not all of one verdict (Haldar & Hockenmaier
+    For runs with repeats; the ICC takes 30 rows. A row flips if its repeats have different verdicts (Haldar & Hockenmaier
     2025, arXiv 2510.27106); below an ICC of 0.75 reliability is at most moderate (Koo & Li 2016, "A guideline of selecting
-    and reporting intraclass correlation coefficients"). Evidence: the rows that differ most come first.
+    and reporting intraclass correlation coefficients"). Evidence: the rows that differ most are first.
     """
     repeats = repeats_of(case)
     if repeats is None or len(repeats.rows) < _HINT_ROWS:
@@ -53,7 +53,7 @@ def inconsistent(case: Case) -> Iterable[Claim]:
 def _flipping(case: Case, repeats: Repeats) -> Finding:
     flips, count = repeats.flip_share, repeats.scores.shape[1]
     message = (
-        f"inconsistent, {flips.k:,} of {flips.n:,} rows get another verdict when they are graded {count} times, "
+        f"inconsistent: {flips.k:,} of {flips.n:,} rows get another verdict when they are graded {count} times, "
         f"{percent(flips.value)}"
     )
     order = repeats.widest_first
@@ -64,8 +64,8 @@ def _flipping(case: Case, repeats: Repeats) -> Finding:
 def _unreliable(case: Case, repeats: Repeats) -> Finding:
     icc = repeats.reliability
     message = (
-        f"inconsistent, {percent(1 - max(icc.value, 0.0))} of what sets its scores apart is noise: graded again, a row's "
-        f"score moves by {repeats.within_sd:.2g} (sd), ICC {icc.value:.2f}"
+        f"inconsistent: {percent(1 - max(icc.value, 0.0))} of score variance is noise (within-row "
+        f"sd {repeats.within_sd:.2g}, ICC {icc.value:.2f})"
     )
     order = repeats.widest_first
     rows = repeats.rows[order[repeats.ranges[order] > 0]]
@@ -74,7 +74,7 @@ def _unreliable(case: Case, repeats: Repeats) -> Finding:
 
 @diagnostic("fails-when-repeated", unless="broken")
 def fails_when_repeated(case: Case) -> Iterable[Claim]:
-    """Over 2 % of rows that have a score fail when they are graded again (lower bound): a failure is no agreement."""
+    """Over 2 % of scored rows fail when graded again (lower bound): a failure does not count as agreement."""
     later = case.grades.repeats[1:]
     first = case.grades.codes == SCORED
     if not later or not first.any():
@@ -82,10 +82,10 @@ def fails_when_repeated(case: Case) -> Iterable[Claim]:
     failed = np.any([each.codes == FAILED for each in later], axis=0) & first
     found = share(failed[first], compact(case.groups[first]))
     message = (
-        f"fails when it is asked again: {found.k:,} of {found.n:,} rows with a score have a repeat without one, "
+        f"fails when repeated: {found.k:,} of {found.n:,} rows with a score have a repeat without one, "
         f"{percent(found.value)}"
     )
-    advice = "read the errors in report.repeats; what is said of noise rests on the repeats that have a score"
+    advice = "read the errors in report.repeats; findings about noise use only the repeats that have a score"
     rows = np.flatnonzero(failed)
     finding = case.finding(
         "fails-when-repeated", Severity.ERROR, "share of rows that fail again", message, advice, rows
@@ -95,34 +95,32 @@ def fails_when_repeated(case: Case) -> Iterable[Claim]:
 
 @diagnostic("keeps-state", explains=_MISTAKES)
 def keeps_state(case: Case) -> Iterable[Finding]:
-    """Code gave rows another score in another order: it keeps something between rows (a fact, seen on a few rows)."""
+    """Code gave rows another score in another order: it keeps state between rows (a fact, observed on a few rows)."""
     if case.grades.unstable == "state":
-        message = "its score of a row depends on which rows the worker saw before, so means differ with the number of workers"
+        message = "its score of a row depends on which rows the worker graded before, so means vary with the number of workers"
         advice = (
-            "make every score from the row alone: no global, list or counter that grade writes to, and no iterator that "
-            "goes on from row to row"
+            "compute every score from its row only: no global, list or counter that grade writes to, and no iterator that "
+            "advances from row to row"
         )
         yield _changed(case, "keeps-state", f"keeps state between rows: {message}", advice)
 
 
 @diagnostic("uses-chance", explains=_MISTAKES)
 def uses_chance(case: Case) -> Iterable[Finding]:
-    """Code gave rows another score although it saw the same rows in the same order (a fact, seen on a few rows)."""
+    """Code gave rows another score although it graded the same rows in the same order (a fact, observed on a few rows)."""
     if case.grades.unstable == "chance":
-        message = "draws its scores partly by chance, or reads the clock: the same rows get other scores in every run"
-        advice = (
-            "take out random, time, uuid and os.urandom, or seed with the row's own text: random.Random(text)"
-        )
+        message = "not repeatable: the grader is random or reads the clock, so the same rows get different scores in every run"
+        advice = "remove random, time, uuid and os.urandom, or seed with the row's text: random.Random(text)"
         yield _changed(case, "uses-chance", message, advice)
 
 
 def _changed(case: Case, kind: str, message: str, advice: str) -> Finding:
-    """The finding, with the share of the rows tried that changed. One row is proof: the interval says how many to expect."""
+    """The finding, with the share of the tested rows that changed. One row is sufficient evidence: the interval is for the share."""
     tried = case.grades.graded_again
     rows = np.array(sorted(tried), dtype=np.intp)
     changed = np.array([tried[int(row)] for row in rows], dtype=bool)
     found = share(changed)
-    # Scores that hang on the number of workers are no result; chance may be what the author wants.
+    # Scores that depend on the number of workers are invalid; randomness may be intended by the author.
     severity = Severity.ERROR if kind == "keeps-state" else Severity.WARNING
     told = f"{message}; {found.k:,} of {counted(found.n, 'row')} graded again changed"
     return Finding(

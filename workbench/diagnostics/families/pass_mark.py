@@ -1,4 +1,4 @@
-"""The pass mark beside the labels: whether another one would tell good from bad better."""
+"""The pass threshold compared with the labels: whether another one would separate good from bad better."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from workbench.statistics.marks import Marks
 
 __all__ = ["wrong_pass_mark"]
 
-_GAIN = 0.1  # of balanced accuracy that a better pass mark must bring; this project's limit
-_MOST_ROWS = 20_000  # for one pass mark: known to 0.01 by then
+_GAIN = 0.1  # minimum gain in balanced accuracy for a finding; this project's limit
+_MOST_ROWS = 20_000  # maximum rows for one threshold: they determine it within 0.01
 _EXPLAINED = (
     "too-lenient", "too-strict", "disagrees-with-labels", "no-better-than-chance", "accepts-known-bad",
 )  # fmt: skip
@@ -27,10 +27,10 @@ _EXPLAINED = (
 
 @diagnostic("wrong-pass-mark", explains=_EXPLAINED)
 def wrong_pass_mark(case: Case) -> Iterable[Claim]:
-    """Another pass mark would tell good from bad better, by over 0.1 of balanced accuracy (lower bound).
+    """Another pass threshold would separate good from bad better, by over 0.1 of balanced accuracy (lower bound).
 
-    The other mark is chosen on one half of the prompts and tried on the other half, both ways round, so that it gains
-    nothing by luck. Not for graders that give a verdict of their own.
+    The other threshold is chosen on one half of the prompts and tested on the other half, in both directions, so that it
+    gains nothing by chance. Not for graders that return a verdict.
     """
     confusion, rows = against_labels(case)
     if (case.grades.passed[rows] >= 0).any() or not case.on_scale:
@@ -60,11 +60,11 @@ def _mark_finding(case: Case, confusion: Confusion, marks: Marks, gain: float) -
     now = (confusion.sensitivity.value + confusion.specificity.value) / 2
     at, ends = marks.written(case.in_units), (case.in_units(lo), case.in_units(hi))
     message = (
-        f"the pass mark of {case.pass_threshold:.4g} is in the wrong place: at {at} ({ends[0]:.3g} to {ends[1]:.3g}) "
-        f"{percent(marks.accuracy)} of good and bad rows would be told apart (balanced accuracy), now {percent(now)}; "
-        f"tried on the other half of the prompts, a gain of {gain:.2f}"
+        f"pass_threshold={case.pass_threshold:.4g} is suboptimal: {at} ({ends[0]:.3g} to {ends[1]:.3g}) "
+        f"raises balanced accuracy to {percent(marks.accuracy)} from {percent(now)}; "
+        f"tested on the other half of the prompts, a gain of {gain:.2f}"
     )
-    advice = f"set pass_threshold={at}, then label some new rows to try it on"
+    advice = f"set pass_threshold={at}, then label some new rows to test it"
     wrong = against_labels(case)[1][confusion.truth != confusion.verdict]
     return case.finding(
         "wrong-pass-mark", Severity.WARNING, "gain in balanced accuracy", message, advice, wrong

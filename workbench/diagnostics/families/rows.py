@@ -1,4 +1,4 @@
-"""The rows themselves: a grader that reads the labels or what gives them away, and answers that are copies."""
+"""The rows themselves: a grader that reads the labels or a column that reveals them, and duplicate completions."""
 
 from __future__ import annotations
 
@@ -25,39 +25,41 @@ __all__ = ["copied_answers", "reads_a_giveaway", "reads_the_label"]
 _NAMED = re.compile(
     r"""\[\s*(?P<q>["'])(?P<key>[^"'\\\n]{1,60})(?P=q)\s*\]      # row["name"]
     |\.get\(\s*(?P<p>["'])(?P<got>[^"'\\\n]{1,60})(?P=p)       # metadata.get("name")
-    |\.(?P<attribute>[A-Za-z_]\w*)\b(?!\s*\()                  # row.name, but no call""",
+    |\.(?P<attribute>[A-Za-z_]\w*)\b(?!\s*\()                  # row.name, but not a call""",
     re.VERBOSE,
 )
-"""Where code reads a column, in Python as in JavaScript."""
-_GIVEN_AWAY = 0.9  # share of labels that a column may tell; this project's limit
+"""Where code reads a column, in Python and in JavaScript."""
+_GIVEN_AWAY = 0.9  # maximum share of labels that a column may predict; this project's limit
 _SHOWN = ("too-lenient", "too-strict")
-"""What a grader that reads the labels may not be cleared of by them."""
-_FEW_VALUES = 8  # numbers of so few values are levels, not quantities
-_LEAK_ADVICE = "grade by the answer and the reference alone; in training there will be no such column"
+"""Kinds whose good results are void for a grader that reads the labels."""
+_FEW_VALUES = 8  # numbers with at most this many values are levels, not quantities
+_LEAK_ADVICE = "grade by the completion and the reference only; in training this column will not exist"
 _COPIES = 0.2  # share of rows; this project's limit
-_MOST_TEXTS = 5_000  # rows whose texts are compared: reading more would take seconds
-_FEWEST = 8  # labelled rows of which a column that equals the labels is no coincidence; chosen here
+_MOST_TEXTS = 5_000  # maximum rows whose texts are compared: reading more would take seconds
+_FEWEST = (
+    8  # labelled rows from which a column that equals the labels is not a coincidence; this project's choice
+)
 
 
 @diagnostic("reads-the-label", explains=_SHOWN)
 def reads_the_label(case: Case) -> Iterable[Finding]:
-    """The grader's code names a column that holds the labels: that it agrees with them shows nothing (a fact).
+    """The grader's code reads a column of labels, so agreement with them shows nothing (a fact).
 
-    Label leakage: Kaufman 2012, "Leakage in data mining". Found where its source reads, by a key or after a point,
-    a column whose cells equal the labels of all labelled rows, or their opposites, both kinds among
-    them. The column of references is meant to be read, and no such column.
+    Label leakage: Kaufman 2012, "Leakage in data mining". Found if its source reads, by a key or an attribute,
+    a column whose cells equal the labels of all labelled rows, or their opposites, with both kinds among
+    them. The column of references is meant to be read and does not count.
     """
     for name in _columns_read(case):
         if _equals_labels(case, name):
             labelled = np.flatnonzero(case.labels >= 0)
-            message = f"its code reads the column {one_line(name, 60)!r}, which holds the labels: that it agrees with them shows nothing"
+            message = f"reads the label column {one_line(name, 60)!r}, so agreement with the labels does not show quality"
             finding = case.finding("reads-the-label", Severity.ERROR, "rows", message, _LEAK_ADVICE, labelled)
             yield replace(finding, value=len(labelled), n=len(labelled))
             return
 
 
 def _columns_read(case: Case) -> list[str]:
-    """Columns that the grader's source names, where enough rows are labelled to tell what is in them."""
+    """Columns that the grader's source names, if enough rows are labelled to examine them."""
     if case.context is None or not case.source:
         return []
     labels = case.labels[case.labels >= 0]
@@ -82,11 +84,11 @@ def _equals_labels(case: Case, name: str) -> bool:
 
 @diagnostic("reads-a-giveaway", unless="reads-the-label", explains=_SHOWN)
 def reads_a_giveaway(case: Case) -> Iterator[Claim]:
-    """The grader's code names a column that alone tells over 90 % of good rows from bad ones (lower bound).
+    """The grader's code reads a column that by itself separates over 90 % of good rows from bad ones (lower bound).
 
-    A number by which side of the middle between the means of good and bad rows it lies on; anything else by the label that
-    most other rows with the same cell have, of rows that answer other prompts. Only where the grader accepts what the column says is good, for over 90 % of
-    the rows too.
+    A number separates by its side of the midpoint between the means of good and bad rows; any other value by the label that
+    most other rows with the same cell have, among rows of other prompts. Only if the grader's verdict equals the column's
+    prediction for over 90 % of the rows too.
     """
     labelled = case.labels[case.rows] >= 0
     rows = case.rows[labelled]
@@ -102,12 +104,17 @@ def reads_a_giveaway(case: Case) -> Iterator[Claim]:
         right = share(guesses == (case.labels[rows] == 1), compact(case.groups[rows]))
         follows = share(guesses == case.accepted[labelled], compact(case.groups[rows]))
         message = (
-            f"its code reads the column {one_line(name, 60)!r}, which alone tells the labels of {right.k:,} of {right.n:,} "
-            f"rows, {percent(right.value)}: that it agrees with them may show no more than that"
+            f"reads the column {one_line(name, 60)!r}, which by itself predicts the labels of {right.k:,} of {right.n:,} "
+            f"rows, {percent(right.value)}: agreement with the labels may not show quality"
         )
         if follows.interval().lo > _GIVEN_AWAY:
             finding = case.finding(
-                "reads-a-giveaway", Severity.WARNING, "share told by the column", message, _LEAK_ADVICE, rows
+                "reads-a-giveaway",
+                Severity.WARNING,
+                "share predicted by the column",
+                message,
+                _LEAK_ADVICE,
+                rows,
             )
             yield replace(share_claim(finding, right, _GIVEN_AWAY), plans=False)
             return
@@ -116,7 +123,7 @@ def reads_a_giveaway(case: Case) -> Iterator[Claim]:
 def _guesses(
     cells: list[Any], labels: NDArray[np.int8], groups: NDArray[np.intp]
 ) -> NDArray[np.bool_] | None:
-    """What a column says of each row: good or bad; None where it says nothing."""
+    """Prediction of each row by a column: good or bad; None for no prediction."""
     try:
         numbers = np.array(cells, dtype=float)
     except (TypeError, ValueError):
@@ -127,7 +134,7 @@ def _guesses(
 
 
 def _by_number(numbers: NDArray[np.float64], good: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Above the middle between the means of good and bad rows, whichever lies higher."""
+    """Above the midpoint between the means of good and bad rows, in the direction of the higher mean."""
     means = numbers[good].mean(), numbers[~good].mean()
     high: NDArray[np.bool_] = numbers > sum(means) / 2
     return high if means[0] > means[1] else ~high
@@ -136,7 +143,7 @@ def _by_number(numbers: NDArray[np.float64], good: NDArray[np.bool_]) -> NDArray
 def _by_cell(
     cells: list[str], labels: NDArray[np.int8], groups: NDArray[np.intp]
 ) -> NDArray[np.bool_] | None:
-    """What most rows of other prompts with the same cell are; None where cells hardly repeat over prompts."""
+    """The majority label of rows of other prompts with the same cell; None if cells hardly repeat over prompts."""
     codes = pd.factorize(np.array(cells, dtype=object))[0]
     both = pd.factorize(pd.MultiIndex.from_arrays([codes, groups]))[0]
     signs = 2.0 * labels - 1
@@ -148,10 +155,10 @@ def _by_cell(
 
 @diagnostic("copied-answers")
 def copied_answers(case: Case) -> Iterator[Finding]:
-    """A note where over 20 % of the scored rows repeat another answer to their prompt word for word (a fact).
+    """A note if over 20 % of the scored rows repeat another completion of their prompt exactly (a fact).
 
-    Copies teach nothing new: intervals count a prompt once, and group-relative training sees one answer several times.
-    Looked at in up to 5,000 rows.
+    Duplicates add no information: intervals count a prompt once, and group-relative training sees one completion several
+    times. Examined in up to 5,000 rows.
     """
     if case.context is None or case.is_tiny or len(case.rows) > _MOST_TEXTS:
         return
@@ -161,11 +168,11 @@ def copied_answers(case: Case) -> Iterator[Finding]:
     share = len(copies) / len(case.rows)
     if (
         share <= _COPIES or not case.scored_groups.any()
-    ):  # with one prompt for all, what is asked may stand elsewhere
+    ):  # with one prompt for all, the task may be in another column
         return
-    message = f"{len(copies):,} of {len(case.rows):,} rows repeat another answer to the same prompt word for word, {percent(share)}"
+    message = f"{len(copies):,} of {len(case.rows):,} rows repeat another completion of the same prompt exactly, {percent(share)}"
     finding = case.finding(
         "copied-answers", Severity.NOTE, "share of copies", message,
-        "draw answers at a higher temperature, or leave the copies out", case.rows[copies],
+        "draw completions at a higher temperature, or remove the duplicates", case.rows[copies],
     )  # fmt: skip
     yield replace(finding, value=share, n=len(case.rows))

@@ -1,4 +1,4 @@
-"""Scores beside the length of the answer and the order of the rows, given the labels where there are some."""
+"""Correlation of scores with completion length and row order, given the labels if there are any."""
 
 from __future__ import annotations
 
@@ -35,43 +35,43 @@ __all__ = ["differs_by_column", "drifts", "follows_length"]
 Floats = NDArray[np.float64]
 
 _CONFOUNDED = 0.3
-"""Rank correlation of column and label from which on quality may explain what is left: rows that come sorted by it, or
-long answers that are better. A label of two values does not hold quality fixed, so the finding is a note then."""
-_DRIVES = 0.7  # absolute rank correlation: the column is then most of the score; this project's limit
-_BESIDE = 0.3  # absolute rank correlation with the label or other graders held fixed, from the register of statistics
-_ALONE = 0.6  # without labels, where good answers may well be longer; this project's limit
+"""Rank correlation of column and label from which quality may explain the remainder: rows that are sorted by it, or
+long completions that are better. A binary label does not fix quality completely, so the finding is a note then."""
+_DRIVES = 0.7  # absolute rank correlation from which the column is most of the score; this project's limit
+_BESIDE = 0.3  # limit of the absolute rank correlation given the label or other graders, from the register of statistics
+_ALONE = 0.6  # limit without labels, where good completions may well be longer; this project's choice
 _STEP = 0.1  # of the scale, between the rows before and after; this project's limit
-_AS_MUCH = 0.01  # share of the variance by which a column may explain less than a step and still be named in its place
-_MOST_TEXTS = (
-    5_000  # for one rank correlation: known to 0.03 by then, and reading more texts would take seconds
+_AS_MUCH = (
+    0.01  # share of the variance by which a column may explain less than a step and still be named instead
 )
+_MOST_TEXTS = 5_000  # maximum rows for one rank correlation: they determine it within 0.03, and reading more texts would take seconds
 _LABELLED = ("too-lenient", "too-strict", "disagrees-with-labels", "no-better-than-chance")
 
 
 def _reads_others(case: Case) -> bool:
-    """Whether there are no labels of both kinds, so that other graders have to say what is good."""
+    """Whether labels of both kinds are missing, so that other graders must indicate quality."""
     return not _has_both(case.labels[case.rows])
 
 
 @diagnostic("follows-length", explains=_LABELLED, beside=_reads_others)
 def follows_length(case: Case) -> Iterable[Claim]:
-    """The score goes with the length of the answer: rank correlation above 0.3 given the labels, 0.6 without any.
+    """The score correlates with completion length: rank correlation above 0.3 given the labels, 0.6 without any.
 
     Length is the best known bias of judges (Dubois 2024, arXiv 2404.04475). With labels, length may explain no more than
-    they do; without any, beside other graders that agree with this one, it is a note above 0.3.
+    they do; without any, given other graders that agree with this one, it is a note above 0.3.
     """
     if case.context is None or case.is_tiny or not case.varies:
         return
     lengths = case.context.lengths_of
-    yield from _follows(case, lengths, "follows-length", "length of the answer", Severity.WARNING)
+    yield from _follows(case, lengths, "follows-length", "completion length", Severity.WARNING)
 
 
 @diagnostic("drifts", explains=_LABELLED, beside=_reads_others)
 def drifts(case: Case) -> Iterable[Claim]:
-    """The score goes with the order of the rows: a step of a tenth of the scale, or rank correlation above 0.3 given the labels, a note at 0.6 without.
+    """The score changes with the order of the rows: a step of a tenth of the scale, or rank correlation above 0.3 given the labels, a note at 0.6 without.
 
-    Whichever of step and slope explains more of the scores is said, unless a column beside it explains it away: see
-    `differs_by_column`. Without labels it may be the rows that get better or worse, hence a note.
+    Reports whichever of step and slope explains more of the scores, unless another column explains it away: see
+    `differs_by_column`. Without labels the rows themselves may get better or worse, hence a note.
     """
     if case.is_tiny or not case.varies:
         return
@@ -82,9 +82,9 @@ def drifts(case: Case) -> Iterable[Claim]:
 
 @diagnostic("differs-by-column")
 def differs_by_column(case: Case) -> Iterable[Claim]:
-    """Scores go with the order of the rows because they go with a column beside it, such as the topic, dataset or writer.
+    """Scores change with the order of the rows because they differ by a column such as the topic, dataset or writer.
 
-    The value whose rows differ most from the others with the same label is named. Found if the order explains nothing among
+    Names the value whose rows differ most from the others with the same label. Found if the order explains nothing among
     rows with the same value of that column.
     """
     if case.is_tiny or not case.varies or not case.on_scale:
@@ -96,12 +96,12 @@ def differs_by_column(case: Case) -> Iterable[Claim]:
 
 @dataclass(frozen=True)
 class _Order:
-    """How the scores go with the order of the rows.
+    """How the scores change with the order of the rows.
 
     Attributes:
         claim: Of a step, or of a slope.
-        rows: Places among the scored rows of those it is about, (m,).
-        levels: What is held fixed, (m,).
+        rows: Indices among the scored rows of those it is about, (m,).
+        levels: Strata, (m,).
         column: The column that explains it away; None for none.
     """
 
@@ -130,7 +130,7 @@ def _order(case: Case) -> _Order | None:
 
 
 def _labelled_part(case: Case) -> tuple[NDArray[np.intp], NDArray[np.int8]]:
-    """Places of the labelled rows and their labels, if there are labels of both kinds; else of all rows, and zeros."""
+    """Indices of the labelled rows and their labels, if there are labels of both kinds; else of all rows, and zeros."""
     labels = case.labels[case.rows]
     part = np.flatnonzero(labels >= 0) if _has_both(labels) else np.arange(len(labels))
     return part, labels[part] if _has_both(labels) else np.zeros(len(part), np.int8)
@@ -150,12 +150,12 @@ def _of_column(case: Case, order: _Order) -> Iterator[Claim]:
     code = max(known, key=lambda each: (round(abs(found[each].value), 9), found[each].value))
     size, is_beside = abs(found[code].value) * case.span, _has_both(case.labels[case.rows])
     message = (
-        f"scores {size:.2g} {'higher' if found[code].value > 0 else 'lower'} where {one_line(column.name, 40)} is "
-        f"{one_line(column.values[code], 40)!r} than elsewhere, over {'rows with the same label' if is_beside else 'all rows'}"
+        f"scores {size:.2g} {'higher' if found[code].value > 0 else 'lower'} for rows whose {one_line(column.name, 40)} is "
+        f"{one_line(column.values[code], 40)!r} than for others, over {'rows with the same label' if is_beside else 'all rows'}"
     )
     finding = case.finding(
         "differs-by-column", Severity.WARNING if is_beside else Severity.NOTE, "score less that of other rows", message,
-        f"read these rows: the grader works differently on them; report it by {one_line(column.name, 40)}",
+        f"read these rows: the grader treats them differently; report results by {one_line(column.name, 40)}",
         case.rows[order.rows][column.codes == code],
     )  # fmt: skip
     finding = replace(finding, value=found[code].value, n=found[code].n)
@@ -172,15 +172,15 @@ def _has_both(labels: NDArray[np.int8]) -> bool:
 
 @dataclass(frozen=True)
 class _Fixed:
-    """What stands for the quality of the rows, and is held fixed.
+    """The control for the quality of the rows.
 
     Attributes:
-        rows: Places of the rows it is known of, among the scored ones, (m,).
-        values: What it says of them, (m,); None where nothing is known.
-        said: Over which rows the score is compared, in words.
-        severity: The highest a finding can have beside it.
-        limit: Absolute rank correlation that is too much.
-        is_sure: Whether what is held fixed has no bias of its own, which would show as the opposite bias in others.
+        rows: Indices among the scored rows of those whose quality is known, (m,).
+        values: Their quality, (m,); None if nothing is known.
+        said: Over which rows the score is compared, as text.
+        severity: The highest severity of a finding with this control.
+        limit: Maximum absolute rank correlation.
+        is_sure: Whether the control has no bias itself, which would appear as the opposite bias in this grader.
     """
 
     rows: NDArray[np.intp]
@@ -202,7 +202,7 @@ def _fixed(case: Case) -> _Fixed:
 
 
 def _beside_others(case: Case, rows: NDArray[np.intp]) -> _Fixed | None:
-    """The mean rank that other graders give the rows; None where they do not agree with this one about quality."""
+    """The mean rank that other graders give the rows; None if they do not agree with this one about quality."""
     if not case.others:
         return None
     columns = [scores[case.rows[rows]] for scores in case.others]
@@ -210,7 +210,7 @@ def _beside_others(case: Case, rows: NDArray[np.intp]) -> _Fixed | None:
     others: Floats = np.mean([ranks(column[known]) for column in columns], axis=0)
     if not rank_correlation(case.scores[rows[known]], others).value > _BESIDE:
         return None
-    # Other graders may have the same bias, or another task: what is left is no verdict.
+    # Other graders may have the same bias, or another task: the remainder is not a verdict.
     said = "rows that the other graders score alike"
     return _Fixed(rows[known], others, said, Severity.NOTE, _BESIDE, is_sure=False)
 
@@ -229,9 +229,9 @@ def _follows(
     is_confounded = fixed.values is not None and _goes_with(fixed.values, column)
     severities = (severity, fixed.severity, Severity.NOTE if is_confounded else severity)
     direction = "rises" if found.value > 0 else "falls"
-    message = f"the score {direction} with the {noun} over {fixed.said}, rank correlation {found.value:.2f}"
+    message = f"the score {direction} with the {noun} over {fixed.said}: rank correlation {found.value:.2f}"
     order = np.argsort(column, kind="stable")
-    advice = f"compare these rows, which are in this order: the {noun} should not move the score"
+    advice = f"compare these rows, which are in this order: the {noun} should not change the score"
     rows = RowNumbers(case.rows[fixed.rows][order if found.value < 0 else order[::-1]])
     least = max(severities, key=lambda each: each.rank)
     finding = case.finding(kind, least, f"rank correlation with the {noun}", message, advice, rows)
@@ -251,14 +251,14 @@ def _is_explained(case: Case, fixed: _Fixed, column: Floats, found: Estimate) ->
 
 
 def _is_own(case: Case, fixed: _Fixed, column: Floats, found: Estimate) -> bool:
-    """Whether the scores follow a column by themselves too: a bias of the other graders shows as the opposite in this one."""
+    """Whether the scores correlate with a column by themselves too: the other graders' bias appears inverted in this one."""
     if fixed.is_sure:
         return True
     return bool(rank_correlation(case.scores[fixed.rows], column).value * np.sign(found.value) > fixed.limit)
 
 
 def _goes_with(quality: Floats, column: Floats) -> bool:
-    """Whether a column goes with the labels, so that quality may explain what goes with the column."""
+    """Whether a column correlates with the labels, so that quality may explain its correlation with the scores."""
     return abs(rank_correlation(quality, column).value) > _CONFOUNDED
 
 
@@ -274,7 +274,7 @@ def _step(case: Case) -> _Order | None:
     severity = Severity.WARNING if is_beside and not is_sorted else Severity.NOTE
     finding = case.finding(
         "drifts", severity, "score after less before", _said(case, step, case.rows[part], beside=is_beside),
-        "look at what changed there: the model, the prompt, a limit, or the rows themselves", case.rows[part][step.at :],
+        "check what changed there: the model, the prompt, a limit, or the rows themselves", case.rows[part][step.at :],
     )  # fmt: skip
     finding = replace(finding, value=step.found.value, n=step.found.n)
     # Either direction, and step or slope.

@@ -1,8 +1,8 @@
-"""Preset `seed`: fixed cut-offs on the rows there are, as the grader-setup documents give them.
+"""Preset `seed`: fixed thresholds on the available rows, as in the grader-setup documents.
 
 All scores above 0.9 "too lenient", all below 0.1 "too strict", std below 0.1 "no variance". They are
-applied literally, without an interval: on five rows they call about one healthy grader in six bad (by simulation).
-The documents do not say which std; here the sample std (ddof=1) decides, and the message gives both.
+applied literally, without an interval: on five rows they report about one valid grader in six (by simulation).
+The documents do not specify which std; here the sample std (ddof=1) decides, and the message gives both.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def variance_rule(case: Case) -> Iterable[Finding]:
 def _finding(case: Case, kind: str, description: str, advice: str, value: float) -> Finding:
     n, evidence = len(case.scores), RowNumbers(case.rows)
     statistic = {"seed-too-lenient": "lowest score", "seed-too-strict": "highest score"}.get(kind, "std")
-    message = f"seed rule fired, on {counted(n, 'row')}, no interval; {description}"
+    message = f"seed rule applies on {counted(n, 'row')}, without an interval; {description}"
     return Finding(
         case.grader, kind, Severity.WARNING, statistic, value, None, n, 0, message, advice, evidence
     )

@@ -1,4 +1,4 @@
-"""Parts of the rows, and parts of the scale: mistakes of one subset that the whole hides, and levels nobody uses."""
+"""Subsets of the rows and of the scale: mistakes that the whole dataset hides, and unused levels."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ from workbench.statistics import compact, share
 
 __all__ = ["few_levels", "subset_mistakes"]
 
-_LIMIT = 0.2  # share of a subset's rows of one label that are judged wrongly; this project's limit
-_FEWEST = 8  # labelled rows of a subset; chosen here
-_MOST_SUBSETS = 50  # a column with more values is no division into subsets
+_LIMIT = 0.2  # share of a subset's rows of one label with a wrong verdict; this project's limit
+_FEWEST = 8  # minimum labelled rows of a subset; this project's choice
+_MOST_SUBSETS = 50  # a column with more values does not define subsets
 _STUCK = 0.9  # share of scores on two levels
-_WHOLE_LEVELS = 4  # fewest whole numbers of a scale that is graded in levels: 1 to 4
-_MOST_LEVELS = 1_000  # of a scale that is graded in levels: 0 to 100 is
+_WHOLE_LEVELS = 4  # minimum integers of a scale that is graded in levels: 1 to 4
+_MOST_LEVELS = 1_000  # maximum levels of such a scale: includes 0 to 100
 
 
 @diagnostic(
     "subset-mistakes", unless=("too-lenient", "too-strict", "no-better-than-chance", "worse-than-chance")
 )
 def subset_mistakes(case: Case) -> Iterable[Claim]:
-    """In one subset over 20 % of the rows of one label are judged wrongly (lower bound, shared among all subsets).
+    """In one subset over 20 % of the rows of one label have a wrong verdict (lower bound, shared among all subsets).
 
-    Only where no mistake of the whole is shown: what holds of all rows may be the opposite in a part of them (Simpson
+    Only if no mistake of the whole dataset is shown: what is true of all rows may be the opposite in a part of them (Simpson
     1951). Subsets are named by the column `topic`.
     """
     labels = case.labels[case.rows]
     if case.context is None or not (labels >= 0).any():
-        return  # before the topics are read, which takes longer than all else here
+        return  # before the topics are read, which takes longer than all other steps
     names = case.context.topics
     if names is None:
         return
@@ -62,10 +62,10 @@ def _subset_claim(case: Case, name: str, inside: NDArray[np.bool_], label: int) 
     others = (case.labels[case.rows] == label) & ~inside
     elsewhere = f", elsewhere {percent(float(wrong[others].mean()))}" if others.any() else ""
     message = (
-        f"goes wrong on one subset: of {one_line(name, 40)!r} it {verb} {mistakes.k:,} of {mistakes.n:,} {kind} rows"
+        f"wrong on one subset: of {one_line(name, 40)!r} it {verb} {mistakes.k:,} of {mistakes.n:,} {kind} rows"
         f"{elsewhere}; here {percent(mistakes.value)}"
     )
-    advice = "read these rows: the whole hides what happens in this part of it"
+    advice = "read these rows: the overall result hides the errors in this subset"
     finding = case.finding(
         "subset-mistakes", Severity.WARNING, "share wrong in the subset", message, advice,
         case.rows[inside & wrong], unit=f"{kind} row",
@@ -75,13 +75,13 @@ def _subset_claim(case: Case, name: str, inside: NDArray[np.bool_], label: int) 
 
 @diagnostic("few-levels", unless=("same-score", "narrow-range", "saturated-high", "saturated-low"))
 def few_levels(case: Case) -> Iterable[Claim]:
-    """Over 90 % of the scores on two levels of a scale of whole numbers, such as 3 and 4 of 1 to 5 (lower bound).
+    """Over 90 % of the scores on two levels of a scale of integers, such as 3 and 4 of 1 to 5 (lower bound).
 
-    Judges use few of the levels they are given: Stureborg 2024, arXiv 2405.01724. Not for scales of two or three levels,
-    and not where the two are the ends: that is a verdict.
+    Judges use few of the available levels: Stureborg 2024, arXiv 2405.01724. Not for scales of two or three levels,
+    and not if the two are the ends: that is a verdict.
     """
     lo, hi = case.scale
-    whole = hi - lo + 1  # infinite on the widest scales, which nobody grades in levels
+    whole = hi - lo + 1  # infinite on the widest scales, which have no levels
     scores = case.grades.scores[case.rows]
     if (
         case.is_tiny
@@ -101,7 +101,7 @@ def few_levels(case: Case) -> Iterable[Claim]:
         f"uses two levels of {whole:g}: {percent(float(stuck.mean()))} of {len(scores):,} scores are "
         f"{used[0]:g} or {used[1]:g}"
     )
-    advice = "say in the criterion what each level means, with an example of each"
+    advice = "define in the criterion what each level means, with an example of each"
     finding = case.finding(
         "few-levels", Severity.WARNING, "share on two levels", message, advice, case.rows[stuck]
     )

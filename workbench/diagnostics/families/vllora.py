@@ -1,4 +1,4 @@
-"""Preset `vllora`: the dry run, the code reference, topics and the readiness gate, literal cut-offs without intervals."""
+"""Preset `vllora`: the dry run, the code reference, topics and the readiness gate, fixed thresholds without intervals."""
 
 from __future__ import annotations
 
@@ -41,16 +41,16 @@ _MAX_TOPICS = 5  # topics named in a message
 
 @diagnostic("vllora-dry-run", presets=("vllora",))
 def dry_run_verdict(case: Case) -> Iterable[Finding]:
-    """GO, WARNING or NO-GO; a row without a score counts as 0, as the script has it."""
+    """GO, WARNING or NO-GO; a row without a score counts as 0, as in the script."""
     column = np.zeros(len(case.grades))
     column[case.rows] = case.scores
     result = dry_run(column.tolist(), _topics(case))
-    issues = "; ".join(_in_words(issue, result) for issue in result.issues) or "nothing stands out"
+    issues = "; ".join(_in_words(issue, result) for issue in result.issues) or "no issue"
     missing = len(column) - len(case.rows)
     zeros = f", {counted(missing, 'row')} without a score counted as 0" if missing else ""
     message = f"dry run {result.verdict}, mean {result.mean:.3g}, std {result.std:.3g}{zeros}: {issues}{_low_topics(result)}"
     advice = (
-        "go on to training" if result.verdict == "GO" else "mend the grader or the dataset, then run it again"
+        "continue with training" if result.verdict == "GO" else "fix the grader or the dataset, then rerun it"
     )
     yield Finding(
         case.grader, "vllora-dry-run", _SEVERITY[result.verdict], "mean", result.mean, None, len(column), 0, message, advice,
@@ -130,12 +130,12 @@ def topic_balance(case: Case) -> Iterable[Finding]:
 def _one(counts: Counter[Hashable]) -> str:
     ((topic, n),) = counts.items()
     return (
-        f"one topic alone, {one_line(str(topic), 40)}, with {counted(n, 'row')}: there is nothing to balance"
+        f"only one topic, {one_line(str(topic), 40)}, with {counted(n, 'row')}: there is nothing to balance"
     )
 
 
 def _sizes(counts: Counter[Hashable]) -> str:
-    """The smallest topic beside the largest, or how many each has."""
+    """The smallest topic compared with the largest, or the size of each."""
     (largest, most), *_, (_, fewest) = counts.most_common()
     if fewest == most:
         return f"{len(counts):,} of them with {counted(most, 'row')} each"
@@ -165,9 +165,9 @@ def readiness_verdict(case: Case) -> Iterable[Finding]:
         for check in result.checks
         if not check.holds
     ]
-    message = f"readiness gate {result.verdict}: {'; '.join(missed) or 'all checks hold'}"
+    message = f"readiness gate {result.verdict}: {'; '.join(missed) or 'all checks passed'}"
     yield Finding(
-        case.grader, "vllora-readiness", _SEVERITY[result.verdict], "checks that hold",
+        case.grader, "vllora-readiness", _SEVERITY[result.verdict], "checks passed",
         float(sum(check.holds for check in result.checks)), None, len(case.rows), 0, message,
-        "see what each check asks in workbench.diagnostics.readiness", RowNumbers(case.rows),
+        "see what each check requires in workbench.diagnostics.readiness", RowNumbers(case.rows),
     )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Labels that the rows themselves contradict: no grader is to blame for them."""
+"""Labels that contradict the rows: the grader is not at fault for them."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from workbench.statistics import compact, share
 
 __all__ = ["wrong_labels"]
 
-_WRONG = 0.01  # share of labels that may be wrong, as in `agreement`
-_FEWEST_PROMPTS = 2  # of which labels are contradicted
-_MOST_TEXTS = 5_000  # rows whose texts are read: reading more would take seconds
+_WRONG = 0.01  # maximum share of wrong labels, as in `agreement`
+_FEWEST_PROMPTS = 2  # minimum prompts with contradicted labels
+_MOST_TEXTS = 5_000  # maximum rows whose texts are read: reading more would take seconds
 
 
 @diagnostic(
@@ -27,11 +27,11 @@ _MOST_TEXTS = 5_000  # rows whose texts are read: reading more would take second
     explains=("too-lenient", "too-strict", "accepts-known-bad", "disagrees-with-labels"),
 )
 def wrong_labels(case: Case) -> Iterable[Claim]:
-    """Over 1 % of the labels that can be checked are contradicted by the rows (lower bound).
+    """Over 1 % of the labels that can be checked contradict the rows (lower bound).
 
-    Two things can be checked without a person: the same answer to the same prompt has one label, and an answer that is the
-    reference, word for word, is a good one. Of answers with both labels the rarer one counts as wrong. Looked at in up to
-    5,000 labelled rows. It explains the grader's mistakes where they are no more frequent than wrong labels may be.
+    Two rules can be checked automatically: the same completion of the same prompt has one label, and a completion that
+    equals the reference is good. Of completions with both labels the rarer one counts as wrong. Examined in up to
+    5,000 labelled rows. It explains the grader's mistakes if they are no more frequent than wrong labels may be.
     """
     labels = case.labels[case.rows]
     if case.context is None or not (labels >= 0).any():
@@ -39,32 +39,32 @@ def wrong_labels(case: Case) -> Iterable[Claim]:
     part = drawn(labels >= 0, _MOST_TEXTS)
     rows, prompts, labels = case.rows[part], case.scored_groups[part], labels[part]
     repeated, rarer = _repeats(prompts, case.context.hashes_of(rows), labels)
-    if case.raters is not None:  # that several people differ is another finding
+    if case.raters is not None:  # differences between annotators are another finding
         repeated, rarer = np.zeros_like(repeated), np.zeros_like(rarer)
     is_reference = case.context.is_reference(rows)
     refused = is_reference & (labels == 0)
     checked, wrong = repeated | is_reference, refused | (rarer & ~is_reference)
-    # Within one prompt for all rows, what is asked may stand in a column that is not the prompt.
+    # If all rows have one prompt, the task may be in another column.
     if not wrong.any() or len(np.unique(prompts[wrong])) < _FEWEST_PROMPTS:
         return
     found = share(wrong[checked], compact(prompts[checked]))
     message = (
         f"labels are wrong: {_ways(int(refused.sum()), int((wrong & ~refused).sum()))}; that is {found.k:,} of "
-        f"{found.n:,} labels that the rows can contradict, {percent(found.value)}"
+        f"{found.n:,} labels that can be checked, {percent(found.value)}"
     )
-    advice = "correct these labels and read some others: those that nothing contradicts will be wrong about as often"
+    advice = "correct these labels and review some others: the labels that cannot be checked are probably wrong as often"
     finding = case.finding(
         "wrong-labels", Severity.WARNING, "share of labels contradicted", message, advice, rows[wrong], unit="label"
     )  # fmt: skip
     mistakes = float((case.accepted[part] != (labels == 1)).mean())
-    # Wrong labels explain as many mistakes as there may be of them, and no more.
+    # Wrong labels explain at most as many mistakes as their own number.
     yield share_claim(replace(finding, leads=mistakes <= found.interval().hi), found, _WRONG)
 
 
 def _repeats(
     prompts: NDArray[np.intp], answers: NDArray[np.int64], labels: NDArray[np.int8]
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Which rows repeat an answer to their prompt, and which of those have the rarer label of it; of a tie, the later ones."""
+    """Which rows repeat a completion of their prompt, and which of those have its rarer label; in a tie, the later ones."""
     _, same = np.unique(np.column_stack([prompts, answers]), axis=0, return_inverse=True)
     same = same.ravel()
     count, good = np.bincount(same)[same], np.bincount(same, weights=labels)[same]
@@ -75,9 +75,9 @@ def _repeats(
 
 
 def _ways(refused: int, differing: int) -> str:
-    """What contradicts them, in words."""
+    """What contradicts them, as text."""
     ways = [
-        (refused, "call an answer bad that is the reference"),
-        (differing, "differ from others of the same answer"),
+        (refused, "mark a completion bad that equals the reference"),
+        (differing, "differ from others of the same completion"),
     ]
     return ", ".join(f"{count:,} {way}" for count, way in ways if count)

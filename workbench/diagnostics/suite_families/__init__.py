@@ -1,1 +1,1 @@
-"""Diagnostics over several graders, one family a file; each registers itself with `@suite_diagnostic`."""
+"""Diagnostics over several graders, one family per file; each registers itself with `@suite_diagnostic`."""

@@ -1,4 +1,4 @@
-"""Conditions that cannot fail, or that nothing meets."""
+"""Gate conditions that cannot fail, or cannot pass."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from workbench.statistics import share
 __all__ = ["gate_without_effect", "never_blocks", "never_passes"]
 
 _NEARLY_ALL = 0.95  # share of rows; this project's limit
-_STEPS = 20  # rows of a column made up to try a gate: any share of full scores in steps of 5 %
-_MOST_TRIES = 10_000  # combinations of such columns
+_STEPS = 20  # rows of a synthetic column for testing a gate: any share of full scores in steps of 5 %
+_MOST_TRIES = 10_000  # maximum combinations of such columns
 
 
 @suite_diagnostic("gate-without-effect")
 def gate_without_effect(case: SuiteCase) -> Iterable[Finding]:
-    """The suite's gate passes, or fails, whatever scores on the scale its graders give: a fact, found by trying them."""
+    """The suite's gate passes, or fails, for all scores on the scale of its graders: a fact, found by exhaustive test."""
     gate = None if case.parts is None else case.parts.gate
     names = [name for name in (gate.metrics if gate else ()) if name in case.grades]
     if gate is None or not names or not all(_on_scale(case, name) for name in names):
@@ -39,8 +39,8 @@ def gate_without_effect(case: SuiteCase) -> Iterable[Finding]:
         "gate-without-effect",
         Severity.WARNING,
         "verdicts of the gate",
-        f"a gate that {'cannot fail' if passes else 'nothing can pass'}, whatever its graders say on the scale {case.scale[0]:g} to {case.scale[1]:g}",
-        "set its value inside the range of what it compares; accuracy is a percent, 0 to 100",
+        f"a gate that {'cannot fail' if passes else 'cannot pass'} for any scores on the scale {case.scale[0]:g} to {case.scale[1]:g}",
+        "set its value inside the range of the compared quantity; accuracy is a percentage, 0 to 100",
         np.zeros(len(case.groups), bool),
     )
     yield _fact(finding, passes, len(case.groups))
@@ -57,7 +57,7 @@ def _on_scale(case: SuiteCase, name: str) -> bool:
 
 
 def _tries(gate: Gate, scale: tuple[float, float]) -> Iterator[dict[str, NDArray[np.float64]]]:
-    """Columns of scores for each grader of a gate: every share of full scores, and every level, as far as they can be joined."""
+    """Columns of scores for each grader of a gate: every share of full scores, and every level, up to the maximum number."""
     lo, hi = scale
     steps = np.arange(_STEPS + 1)
     mixed = [np.where(np.arange(_STEPS) < step, hi, lo) for step in steps]
@@ -73,15 +73,15 @@ def _tries(gate: Gate, scale: tuple[float, float]) -> Iterator[dict[str, NDArray
 
 @suite_diagnostic("never-blocks")
 def never_blocks(case: SuiteCase) -> Iterable[Claim]:
-    """A note where an entry that all have to pass lets over 95 % of the rows pass (lower bound), from 50 rows on."""
+    """A note if a required entry passes over 95 % of the rows (lower bound), with at least 50 rows."""
     for entry, passed in _conditions(case):
         finding = case.finding(
             entry.name,
             "never-blocks",
             Severity.NOTE,
             "share of rows that pass",
-            f"never blocks, {int(passed.sum()):,} of {len(passed):,} rows pass it",
-            "try it on rows that it should stop; a condition that always holds guards nothing",
+            f"never blocks: {int(passed.sum()):,} of {len(passed):,} rows pass it",
+            "test it on rows that it should stop; a condition that is always true has no effect",
             case.among_all(~passed),
         )
         yield share_claim(
@@ -94,15 +94,15 @@ def never_blocks(case: SuiteCase) -> Iterable[Claim]:
 
 @suite_diagnostic("never-passes")
 def never_passes(case: SuiteCase) -> Iterable[Claim]:
-    """An entry that all have to pass stops over 95 % of the rows (lower bound), so that the combined score is always 0."""
+    """A required entry fails over 95 % of the rows (lower bound), so that the combined score is always 0."""
     for entry, passed in _conditions(case):
         finding = case.finding(
             entry.name,
             "never-passes",
             Severity.WARNING,
             "share of rows that fail",
-            f"never passes, {int((~passed).sum()):,} of {len(passed):,} rows fail it, and with it the whole",
-            "make it a warning, mend it, or lower its pass threshold",
+            f"never passes: {int((~passed).sum()):,} of {len(passed):,} rows fail it, and with it the whole suite",
+            "make it a warning, fix it, or lower its pass threshold",
             case.among_all(~passed),
         )
         yield share_claim(

@@ -1,4 +1,4 @@
-"""Graders that say the same."""
+"""Redundant graders."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ __all__ = ["redundant"]
 
 _RANKS, _VERDICTS = 0.9, 0.95  # this project's limits
 _BOTH_KINDS = 0.1
-"""Share of rows that each grader must accept, and refuse: two that accept nearly all agree by that alone."""
+"""Minimum share of rows that each grader must accept, and refuse: two that accept nearly all agree by that alone."""
 _SAME_RANKS = (
     1 - 1e-9
-)  # but for rounding: nothing to resample, so that the share of rows that may differ is bounded
-_MOST_ROWS = 50_000  # rows looked at: more would tell nothing new, and ranks take time
+)  # up to rounding: nothing to resample, so that the share of rows that may differ is bounded
+_MOST_ROWS = 50_000  # maximum rows: more would add no information, and ranks take time
 
 
 class _Column(NamedTuple):
-    """One grader on the rows that are looked at."""
+    """One grader on the examined rows."""
 
     name: str
     scores: NDArray[np.float64]
@@ -39,7 +39,7 @@ class _Column(NamedTuple):
     is_scored: NDArray[np.bool_]
 
     def among(self, rows: NDArray[np.bool_]) -> _Column:
-        """The same on some of these rows."""
+        """The grader on some of these rows."""
         return _Column(self.name, self.scores[rows], self.accepted[rows], self.is_scored[rows])
 
 
@@ -56,8 +56,8 @@ class _Pair(NamedTuple):
 def redundant(case: SuiteCase) -> Iterable[Claim]:
     """Two graders rank rows alike (Spearman over 0.9, lower bound) or give over 95 % of them one verdict (lower bound).
 
-    From 50 rows that both have scored. Verdicts count only where each of the two accepts and refuses at least a tenth of
-    the rows. A warning where both count in a combined score, else a note: two versions side by side are meant to be alike.
+    With at least 50 rows that both have scored. Verdicts count only if each of the two accepts and refuses at least a
+    tenth of the rows. A warning if both count in a combined score, else a note: two versions are expected to be alike.
     """
     rows = _some_rows(len(case.groups))
     columns = [_column(case, name, rows) for name in case.single_graders]
@@ -71,7 +71,7 @@ def redundant(case: SuiteCase) -> Iterable[Claim]:
 
 
 def _some_rows(n: int) -> NDArray[np.intp]:
-    """All rows, or as many as are looked at, drawn at random: every second one may be alike."""
+    """All rows, or a random subset of the maximum size: every second row may be alike."""
     if n <= _MOST_ROWS:
         return np.arange(n)
     return np.sort(np.random.default_rng(0).choice(n, _MOST_ROWS, replace=False))
@@ -98,13 +98,13 @@ def _pairs(columns: list[_Column], rows: NDArray[np.intp]) -> dict[str, list[_Pa
 
 
 def _rank_claim(case: SuiteCase, pair: _Pair) -> Claim:
-    how = "ranks the rows as" if pair.correlation > 0 else "ranks the rows the other way round from"
+    how = "ranks the rows as" if pair.correlation > 0 else "ranks the rows in the opposite order of"
     finding = case.finding(
         pair.later.name,
         "redundant",
         _severity(case, pair),
         "Spearman correlation",
-        f"redundant, {how} {one_line(pair.earlier.name)} does, Spearman {pair.correlation:.2f} on {len(pair.rows):,} rows",
+        f"redundant: {how} {one_line(pair.earlier.name)} does, Spearman {pair.correlation:.2f} on {len(pair.rows):,} rows",
         _advice(pair),
         _where_verdicts_differ(case, pair),
     )
@@ -133,7 +133,7 @@ def _equal_claim(case: SuiteCase, pair: _Pair, what: str, is_equal: NDArray[np.b
         "redundant",
         _severity(case, pair),
         f"share of rows with equal {what}",
-        f"redundant, the {what} of {one_line(pair.earlier.name)} on {percent(equal.value)} of {equal.n:,} rows",
+        f"redundant: the {what} of {one_line(pair.earlier.name)} on {percent(equal.value)} of {equal.n:,} rows",
         _advice(pair),
         _where_verdicts_differ(case, pair),
     )
@@ -153,4 +153,4 @@ def _severity(case: SuiteCase, pair: _Pair) -> Severity:
 
 
 def _advice(pair: _Pair) -> str:
-    return f"leave one of the two out, or count them as one; read where they differ: report.compare({pair.earlier.name!r}, {pair.later.name!r})"
+    return f"remove one of the two, or count them as one; read where they differ: report.compare({pair.earlier.name!r}, {pair.later.name!r})"

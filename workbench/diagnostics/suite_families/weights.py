@@ -1,4 +1,4 @@
-"""What each grader of a suite contributes to the combined score, against its weight and its price."""
+"""Contribution of each grader of a suite to the combined score, compared with its weight and its cost."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ __all__ = ["decides_little", "effective_weight", "expensive", "price_shares"]
 
 _GAP = 0.2  # a fifth of the whole; this project's limit
 _LITTLE = 0.05  # share of rows: one verdict of twenty
-_PRICE, _DECISIONS = 0.5, 0.1  # half of the money for less than a tenth of the verdicts
-_SLOW = 0.05  # seconds a row: where all graders together are faster, time is no price
+_PRICE, _DECISIONS = 0.5, 0.1  # half of the cost for less than a tenth of the verdicts
+_SLOW = 0.05  # seconds per row: if all graders together are faster, time does not count as cost
 
 
 @suite_diagnostic("effective-weight")
 def effective_weight(case: SuiteCase) -> Iterable[Claim]:
-    """A grader drives a share of the combined score's variance that is over 0.2 away from its weight (bound), from 50 rows on.
+    """A grader's share of the combined score's variance differs from its weight by over 0.2 (bound), with at least 50 rows.
 
     The share is w_i cov(s_i, T) / var(T); the shares of a suite sum to 1.
     """
@@ -34,7 +34,7 @@ def effective_weight(case: SuiteCase) -> Iterable[Claim]:
         return
     for at, (entry, weight) in enumerate(zip(case.entries, case.parts.weights, strict=True)):
         found = case.variance_shares[at]
-        # Others could not be claimed; a bootstrap takes a while.
+        # Others could not be claimed; a bootstrap is slow.
         if not abs(found - weight) > _GAP:
             continue
         finding = case.finding(
@@ -42,7 +42,7 @@ def effective_weight(case: SuiteCase) -> Iterable[Claim]:
             "effective-weight",
             Severity.WARNING,
             "share of the total's variance",
-            f"drives {percent(found)} of the variance of {one_line(case.parts.column)} at a weight of {percent(weight)}",
+            f"determines {percent(found)} of the variance of {one_line(case.parts.column)} at a weight of {percent(weight)}",
             _weight_advice(case, at),
             np.zeros(len(case.groups), bool),
         )
@@ -62,20 +62,20 @@ def _weight_advice(case: SuiteCase, at: int) -> str:
     assert case.parts is not None
     weights = case.parts.weights
     if not spread[at] > 0:
-        return "its scores do not vary, so that its weight does nothing: mend the grader or leave it out"
-    # Weights that give contributions of equal spread a size in proportion to what was meant.
+        return "its scores do not vary, so its weight has no effect: fix or remove the grader"
+    # Weights that give contributions of equal spread a size in proportion to the intended weight.
     wanted = np.divide(weights**2, spread, out=np.zeros_like(weights), where=spread > 0)
     return (
-        f"its scores spread {'more' if spread[at] > spread.mean() else 'less'} than the others': a weight of about "
-        f"{wanted[at] / wanted.sum():.2g} (of 1) would give it what its weight says, or put all scores on one spread"
+        f"its scores vary {'more' if spread[at] > spread.mean() else 'less'} than the others': a weight of about "
+        f"{wanted[at] / wanted.sum():.2g} (of 1) would give it the intended influence, or scale all scores to one spread"
     )
 
 
 @suite_diagnostic("decides-little")
 def decides_little(case: SuiteCase) -> Iterable[Claim]:
-    """A note where leaving a grader out would turn less than 5 % of the combined verdicts (upper bound).
+    """A note if omitting a grader would change less than 5 % of the combined verdicts (upper bound).
 
-    Silent where the verdicts do not differ, and where no grader decides more: then they agree, which says nothing of one.
+    Omitted if the verdicts do not differ, and if no grader decides more: then all agree, which shows nothing about one.
     """
     if (
         case.rule is None
@@ -92,9 +92,9 @@ def decides_little(case: SuiteCase) -> Iterable[Claim]:
             name,
             "decides-little",
             Severity.NOTE,
-            "share of verdicts turned",
-            f"decides little, without it {int(turned.sum()):,} of {len(turned):,} combined verdicts would be another",
-            "leave it out, give it more weight, or keep it for what it tells beside the verdict",
+            "share of verdicts changed",
+            f"decides little: without it {int(turned.sum()):,} of {len(turned):,} combined verdicts would change",
+            "remove it, give it more weight, or keep it for the information next to the verdict",
             case.among_all(turned),
         )
         yield _at_most(share_claim(finding, share(~turned, case.prompts), 1 - _LITTLE))
@@ -102,7 +102,7 @@ def decides_little(case: SuiteCase) -> Iterable[Claim]:
 
 @suite_diagnostic("expensive")
 def expensive(case: SuiteCase) -> Iterable[Claim]:
-    """A grader takes over half of the money (or time) and decides under 10 % of the combined verdicts (upper bound)."""
+    """A grader causes over half of the cost (or time) and decides under 10 % of the combined verdicts (upper bound)."""
     if case.rule is None or len(case.rows) < 2 or len(case.entries) < 2:
         return
     for what, shares in price_shares(case).items():
@@ -115,9 +115,9 @@ def expensive(case: SuiteCase) -> Iterable[Claim]:
                 entry.name,
                 "expensive",
                 Severity.WARNING,
-                "share of verdicts turned",
-                f"expensive, {percent(price)} of the {what} for {percent(1 - part.value)} of the decisions",
-                "ask it only where the cheaper graders leave the verdict open, or take a cheaper one",
+                "share of verdicts changed",
+                f"expensive: {percent(price)} of the {what} for {percent(1 - part.value)} of the decisions",
+                "run it only where the cheaper graders leave the verdict open, or use a cheaper one",
                 case.among_all(turned),
             )
             yield _at_most(
@@ -125,11 +125,11 @@ def expensive(case: SuiteCase) -> Iterable[Claim]:
                     finding, part, 1 - _DECISIONS, missing=missing_units(len(case.rows), case.prompts)
                 )
             )
-        return  # money where it is known, else time
+        return  # money if it is known, else time
 
 
 def price_shares(case: SuiteCase) -> dict[str, list[float]]:
-    """Each entry's share of the money and of the time that all entries took; without what is unknown or next to nothing."""
+    """Each entry's share of the money and of the time that all entries took; without unknown or negligible ones."""
     columns = [case.grades[entry.name] for entry in case.entries]
     money, seconds = ([_total(grades, name) for grades in columns] for name in ("cost", "seconds"))
     slow = sum(seconds) > _SLOW * len(case.groups)
@@ -142,7 +142,7 @@ def _total(grades: Grades, column: str) -> float:
 
 
 def _at_most(claim: Claim) -> Claim:
-    """A claim about the share of rows that stay, told as one about those that turn."""
+    """A claim about the share of unchanged rows, expressed as one about those that change."""
 
     def interval(confidence: float) -> Interval:
         lo, hi = claim.interval(confidence)

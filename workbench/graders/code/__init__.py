@@ -1,1 +1,1 @@
-"""Graders whose rule the user writes: a function, a script, a callable of this process, a whole rollout."""
+"""Graders with user code: a function, a script, a callable of this process, a rollout."""

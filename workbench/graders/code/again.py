@@ -1,7 +1,7 @@
-"""Some rows of a run graded again in another order: whether a score depends on more than its row.
+"""Determinism check of a run: some rows are graded again in another order, to detect scores that depend on more than the row.
 
-A grader that counts its calls or remembers what it saw gives other scores with another number of workers, since each
-worker sees other rows; one that draws by chance gives other scores in every run. Both would pass for results.
+A grader that counts its calls or remembers earlier rows gives other scores with another number of workers, since each
+worker grades other rows; a random one gives other scores in every run. Without the check both would appear as results.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from workbench.samples import Samples
 __all__ = ["look_again"]
 
 _ROWS = 20
-"""Rows graded again: of a grader whose state changes 16 % of its scores, the fewest measured, one is met with 0.97."""
+"""Rows graded again. If state changes 16 % of a grader's scores, the lowest share measured, one is found with 0.97."""
 _SECONDS, _SHARE = 0.5, 0.05
-"""Time it may take: so many seconds, or this share of what the run took, whichever is more."""
+"""Time limit: these seconds, or this share of the run's time, whichever is more."""
 _SEED = 13
-_SAME = 1e-9  # scores closer than this are equal, as in `workbench.statistics`
+_SAME = 1e-9  # maximum difference of equal scores, as in `workbench.statistics`
 
 _STATE = (
     "keeps state between rows: {changed} of {tried} rows graded again in another order got another score, so a score "
-    "depends on which rows its worker saw before, and the result on the number of workers."
+    "depends on which rows its worker graded before, and the result on the number of workers."
 )
-_CHANCE = "draws by chance or reads the clock: {changed} of {tried} rows graded again got another score, and would in every run."
+_CHANCE = "is random or reads the clock: {changed} of {tried} rows graded again got another score, and would in every run."
 
 
 def look_again(grade: Callable[[Samples], Grades], samples: Samples, grades: Grades) -> str:
@@ -37,10 +37,10 @@ def look_again(grade: Callable[[Samples], Grades], samples: Samples, grades: Gra
     Args:
         grade: Grades rows in one fresh worker, in order.
         samples: All rows of the run.
-        grades: Theirs; `graded_again` and `unstable` are set.
+        grades: Their grades; `graded_again` and `unstable` are set.
 
     Returns:
-        A sentence for people where a score changed; "" where none did, or no row was graded again.
+        A sentence for users if a score changed; "" if none did, or no row was graded again.
     """
     rows = _chosen(grades)
     if not len(rows):
@@ -54,7 +54,7 @@ def look_again(grade: Callable[[Samples], Grades], samples: Samples, grades: Gra
             repeated = _same(again.scores, grade(samples.take(twice)).scores)
             grades.unstable = "state" if repeated.all() else "chance"
     except SandboxError:
-        return ""  # the rows have their grades; only what would have been said of them is missing
+        return ""  # the rows have their grades; only the check is missing
     rows_changed = set(twice[changed].tolist())
     grades.graded_again = {int(row): int(row) in rows_changed for row in np.sort(rows)}
     sentence = {"": "", "state": _STATE, "chance": _CHANCE}[grades.unstable]
@@ -62,7 +62,7 @@ def look_again(grade: Callable[[Samples], Grades], samples: Samples, grades: Gra
 
 
 def _chosen(grades: Grades) -> NDArray[np.intp]:
-    """The rows to grade again: as many as the time allows that the run's rows took, drawn with a fixed seed."""
+    """The rows to grade again: as many as the time limit allows, drawn with a fixed seed."""
     scored = np.flatnonzero(grades.codes == SCORED)
     seconds = grades.seconds[scored]
     known = seconds[~np.isnan(seconds)]
@@ -75,7 +75,7 @@ def _chosen(grades: Grades) -> NDArray[np.intp]:
 
 
 def _changed(grades: Grades, again: Grades, rows: NDArray[np.intp]) -> NDArray[np.bool_]:
-    """Which of the second grades are other scores. A row that failed this time tells nothing: a machine may be busy."""
+    """Which of the second grades are other scores. A row that failed this time is ignored: the machine may be busy."""
     scored = again.codes == SCORED
     changed: NDArray[np.bool_] = scored & ~_same(grades.scores[rows], again.scores)
     return changed

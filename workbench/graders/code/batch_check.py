@@ -1,8 +1,8 @@
-"""Whether a trainer's reward scores a row by the other rows of its batch: then it cannot be graded row by row.
+"""Check whether a trainer's reward scores a row by the other rows of its batch: then rows cannot be graded individually.
 
-Trainers call such functions with whole batches; here, and in files for other platforms, a row is graded by itself. The
-function is called with some rows one by one and with all of them together; what differs for another reason, chance or
-state, differs from call to call, too.
+Trainers call such functions with whole batches; the workbench, and its files for other platforms, grade rows individually.
+The function is called with some rows one by one and with all of them together; differences for another reason, chance or
+state, also occur from call to call.
 """
 
 from __future__ import annotations
@@ -22,27 +22,27 @@ from workbench.sandbox.host.pool import pool
 __all__ = ["BATCHED", "BATCH_RELATIVE", "chosen_rows", "is_batch_relative", "mock_rows"]
 
 BATCHED = frozenset({"openrlhf", "trl"})
-"""Signatures of functions that take whole batches."""
+"""Signatures of functions that receive whole batches."""
 
 BATCH_RELATIVE = (
-    "a row's score depends on the other rows of its batch: together with them it gets another score than alone, and rows "
-    "are graded one by one here; use it in its trainer only, or write one that scores each row by itself"
+    "a row's score depends on the other rows of its batch, but rows are graded one by one here; use the function in its "
+    "trainer only, or write one that scores each row independently"
 )
 
 _ROWS = 6
-"""Rows that are tried: three prompts with two answers each, where there are so many."""
+"""Rows for the check: three prompts with two completions each, if available."""
 _LOOKED_AT = 64
-"""Rows among which they are chosen."""
+"""Rows among which they are selected."""
 _MAX_SECONDS = 60.0
-"""Time the check may take, in seconds."""
+"""Time limit of the check, in seconds."""
 _CALLS = 4
-"""Calls for each row: alone and together, and both once more where they differ."""
+"""Calls per row: alone and together, and both again if they differ."""
 
-_MOCK_ANSWERS = ("4", "The answer is 4, since two and two make four.", "5", "I do not know.")
+_MOCK_ANSWERS = ("4", "The result is 4, since two and two make four.", "5", "I do not know.")
 
 
 def is_batch_relative(program: Program, rows: Sequence[Sequence[Any]]) -> bool:
-    """Call a reward with rows one by one and together, in one worker; False where that shows nothing.
+    """Call a reward with rows one by one and together, in one worker; False if that is inconclusive.
 
     Args:
         program: The reward.
@@ -56,12 +56,12 @@ def is_batch_relative(program: Program, rows: Sequence[Sequence[Any]]) -> bool:
     try:
         outcome = pool().run(check, pack([rows[0]], extras=True), workers=1)
     except SandboxError:
-        return False  # the run itself says so
+        return False  # the run itself reports the error
     return bool(np.nan_to_num(outcome.grades.scores)[0] == 1.0)
 
 
 def chosen_rows(samples: Samples) -> list[Sample]:
-    """Rows of a dataset to try: with different answers, and several to a prompt where there are such."""
+    """Rows of a dataset for the check: with different completions, and several per prompt if available."""
     found = samples[:_LOOKED_AT].read()
     groups: dict[str, dict[str | None, Sample]] = {}
     for sample in found:
@@ -73,6 +73,6 @@ def chosen_rows(samples: Samples) -> list[Sample]:
 
 
 def mock_rows(row: Sequence[Any]) -> list[tuple[Any, ...]]:
-    """A row with several answers: where there are no rows yet."""
+    """A row with several completions: used if there are no rows yet."""
     turns = row[0]
     return [([*turns[:-1], ("assistant", answer)], *row[1:]) for answer in _MOCK_ANSWERS]

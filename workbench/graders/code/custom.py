@@ -1,4 +1,4 @@
-"""The custom grader: any callable of yours, run in this process with your rights."""
+"""The custom grader: any user callable, run in this process with the user's rights."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ _TURNS = frozenset(
         "turn_calls",
     ]
 )
-"""Names by which a function reads more of a conversation than its completion."""
+"""Names that indicate that a function reads more of a conversation than its completion."""
 _pool_lock = threading.Lock()
-"""Two event loops may call one grader for the first time together."""
+"""Two event loops may make the first call of one grader at the same time."""
 
 _BLOCKED = (
-    ": it, or a row beside it, blocks the event loop that async functions share; await what takes its time "
+    ": this row, or another one, blocks the event loop that async functions share; await slow operations "
     "(asyncio.sleep, an async client), or write the function with a plain def"
 )
 
@@ -56,31 +56,31 @@ _BLOCKED = (
 @kind("custom", family="code")
 @dataclass(frozen=True, kw_only=True)
 class CustomGrader(Grader):
-    """A function of your own that runs here, not in the sandbox: third-party packages, files, network.
+    """A user function that runs in this process, not in the sandbox: third-party packages, files, network.
 
     It takes a `StringThread`, or a `Sample` if its parameter is called `sample` or annotated so, and returns a
-    finite number or a `Grade`. Sync functions run in threads, async ones together on a loop of their own, so that
-    the rest goes on meanwhile. A sync function may call other graders; an async one awaits their `grade`. One
-    that stops the loop fails the async rows under way. Only the import path is saved and exported, never code; a
-    function of a notebook or a lambda has none and cannot be saved. Reading a file imports nothing: that happens
+    finite number or a `Grade`. Sync functions run in threads, async ones together on a separate event loop, so that
+    other work continues. A sync function may call other graders; an async one awaits their `grade`. One
+    that stops the loop fails the async rows in flight. Only the import path is saved and exported, never code; a
+    notebook function or a lambda has none and cannot be saved. Reading a file imports nothing: that happens
     when the grader first runs, and a grader read from a file runs only when it is trusted.
 
     Attributes:
         fn: Any callable that takes one thread or sample: a function, a method, a callable object.
         target: Import path, `package.module:name`; "" for a function without one.
-        timeout: Seconds a row may take; None for no limit. Without `own_process`, what blocks cannot be stopped, be it a
-            sync function or an async one that calls `time.sleep`: its row fails and its thread goes on. Where hundreds go on,
-            rows that would need another one fail unbegun.
-        own_process: Call the function in processes of its own, one per processor: in their main thread, where `signal.alarm`
-            works, as math-verify and sympy's users need it. After `timeout` the process is killed, and a crash costs its row
-            alone. Loading the function and what it imports is not part of `timeout`: it may take 120 s per process. The
-            processes have your rights; functions of a notebook are sent with cloudpickle.
-        imported: It came from somebody else's file.
-        trust: An imported one may run.
+        timeout: Seconds per row; None for no limit. Without `own_process`, a blocking call cannot be stopped, whether in a
+            sync function or an async one that calls `time.sleep`: its row fails and its thread continues. If hundreds of
+            such threads run, rows that would need another one fail without being started.
+        own_process: Call the function in separate processes, one per processor: in their main thread, where `signal.alarm`
+            works, as math-verify and sympy require. After `timeout` the process is killed, and a crash affects only its
+            row. Loading the function and its imports is not part of `timeout`: it may take 120 s per process. The
+            processes have your rights; notebook functions are sent with cloudpickle.
+        imported: It was read from a file.
+        trust: An imported grader may run.
 
     Error kinds: runtime, timeout, crash (the process ended), sandbox (imported and not trusted), sample.
 
-    Source: Adaptive's custom graders (`create.custom`), which hold no code either.
+    Source: Adaptive's custom graders (`create.custom`), which contain no code either.
 
     Example:
         >>> import workbench as wb
@@ -99,7 +99,7 @@ class CustomGrader(Grader):
     _pool: user_functions.ProcessPool | None = field(default=None, init=False, repr=False, compare=False)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Without the processes, which are this process's."""
+        """State without the processes, which belong to this process."""
         return {**self.__dict__, "_pool": None}
 
     def __post_init__(self, fn: Callable[..., Any] | None) -> None:
@@ -115,10 +115,10 @@ class CustomGrader(Grader):
             object.__setattr__(self, "name", self.target.rpartition(":")[2] or _name_of(self._fn))
 
     def _take(self, fn: Callable[..., Any]) -> None:
-        """The function's import path, else the function itself; its name and docstring where nothing else is given."""
+        """The function's import path, else the function itself; its name and docstring as defaults."""
         if self.target:
             raise TypeError("a custom grader takes a function or a target, not both")
-        # Called for its refusal: a function of two parameters is told here and not row by row.
+        # Called for its error: a function of two parameters is refused here and not row by row.
         _parameter(fn)
         target = _path_of(fn)
         first_line = ((inspect.getdoc(fn) or "").strip().splitlines() or [""])[0]
@@ -133,7 +133,7 @@ class CustomGrader(Grader):
 
     @property
     def needs_answer(self) -> str:
-        """See `Grader.needs_answer`: a function that names turns or tool calls needs no completion."""
+        """`"turn"` for a function that mentions turns or tool calls, else `"completion"`."""
         fn = self._fn if self._fn is not None else _loaded(self.target)
         return "turn" if _reads_turns(fn) else "completion"
 
@@ -155,7 +155,7 @@ class CustomGrader(Grader):
             ) from error
         if inspect.isawaitable(result):  # of a lambda around a coroutine function
             result = await self._awaited(result)
-        if result is None:  # a forgotten return is no skip: that is Grade.skipped(...)
+        if result is None:  # a forgotten return is not a skip: that is Grade.skipped(...)
             raise TypeError(_NO_RESULT)
         return result
 
@@ -176,7 +176,7 @@ class CustomGrader(Grader):
 
     @property
     def at_once(self) -> int:
-        """See `Grader.at_once`: with processes, as many as there are processors."""
+        """Number of rows graded concurrently: with processes, the number of processors."""
         return os.cpu_count() or 1 if self.own_process else super().at_once
 
     async def _awaited(self, awaitable: Awaitable[Any]) -> Any:
@@ -187,7 +187,7 @@ class CustomGrader(Grader):
                 inspect.iscoroutine(awaitable)
                 and inspect.getcoroutinestate(awaitable) == inspect.CORO_CREATED
             ):
-                awaitable.close()  # stopped before its turn: else Python complains that nobody awaited it
+                awaitable.close()  # stopped before it started: otherwise Python warns that it was never awaited
 
     async def _in_time(self, ended: Awaitable[Any]) -> Any:
         try:
@@ -201,24 +201,24 @@ class CustomGrader(Grader):
             return self._fn
         if self.target.partition(":")[0] in sys.modules:
             return _imported(self.target)
-        return await asyncio.to_thread(_imported, self.target)  # a large package takes its time
+        return await asyncio.to_thread(_imported, self.target)  # importing a large package is slow
 
     async def grade_all(self, samples: Samples, control: Control) -> Grades:
-        """See `Grader.grade_all`; the grades say that nothing confined them."""
+        """Grade every row in this process; the grades have the isolation level `none`."""
         async with contextlib.AsyncExitStack() as stack:
             if self.own_process:
-                with contextlib.suppress(CaptureError):  # each row fails by it
+                with contextlib.suppress(CaptureError):  # each row fails with it
                     await stack.enter_async_context(self._processes().run())
             grades = await super().grade_all(samples, control)
         grades.isolation = "none"
         return grades
 
     def check_ready(self) -> None:
-        """Refuse an imported grader nobody trusted, and a target that cannot be imported.
+        """Refuse an untrusted imported grader, and a target that cannot be imported.
 
         Raises:
-            IsolationError: It came from a file and was not trusted.
-            CaptureError: There is no such module, or no such callable in it.
+            IsolationError: It was read from a file and is not trusted.
+            CaptureError: The module, or the callable in it, does not exist.
         """
         self._require_trust()
         if self._fn is None:
@@ -227,22 +227,22 @@ class CustomGrader(Grader):
     def _require_trust(self) -> None:
         if self.imported and not self.trust:
             raise IsolationError(
-                f"grader {self.name!r} runs code of this machine and came from a file",
+                f"grader {self.name!r} runs code of this machine and was read from a file",
                 found=f"{self.target}: {ISOLATION['none']}",
-                expected="a grader you trust",
-                hint="look at what it names; if you trust it, load it with trust=True",
+                expected="a trusted grader",
+                hint="review its target; if you trust it, load it with trust=True",
             )
 
     def as_imported(self, *, trust: bool = False) -> Self:
-        """The same grader as somebody else's: it runs only when trusted."""
+        """The same grader marked as imported: it runs only when trusted."""
         return replace(self, imported=True, trust=trust)
 
     def trusted(self) -> Self:
-        """The same grader, allowed to run although it came from a file."""
+        """The same grader, allowed to run although it was read from a file."""
         return replace(self, trust=True)
 
     def spec(self) -> dict[str, Any]:
-        """See `Grader.spec`.
+        """The grader as a plain dict: `kind`, then every field that is not at its default.
 
         Raises:
             CaptureError: The function has no import path.
@@ -252,19 +252,19 @@ class CustomGrader(Grader):
                 f"grader {self.name!r} has no import path, so it cannot be saved or exported",
                 found="a function of a notebook, a lambda, or an object",
                 expected="a function at the top level of a module that can be imported",
-                hint="put it into a .py file and import it from there; or use @wb.grader, whose source travels along",
+                hint="put it into a .py file and import it from there; or use @wb.grader, which saves the source",
             )
         return super().spec()
 
 
 class _Remote:
-    """The function of a grader as it is sent to a process: reading it there loads the function, before any row's time begins."""
+    """The function of a grader, pickled for a process: unpickling loads the function, before any row's time starts."""
 
     def __init__(self, target: str, fn: Callable[..., Any] | None) -> None:
         self._target, self._fn = target, fn
 
     def __call__(self, sample: Sample) -> Any:
-        raise NotImplementedError("called in a process of its own only")
+        raise NotImplementedError("called only in a separate process")
 
     def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
         return _loaded_remote, (self._target, self._fn)
@@ -273,13 +273,13 @@ class _Remote:
 def _loaded_remote(target: str, fn: Callable[..., Any] | None) -> Callable[[Sample], Any]:
     fn = _imported(target) if fn is None else fn
     for module, names in _imports_of(fn):
-        with contextlib.suppress(Exception):  # the function meets it again, if it comes there at all
+        with contextlib.suppress(Exception):  # the function gets the same error, if it reaches the import
             __import__(module, fromlist=names)
     return partial(_called, fn=fn)
 
 
 def _called(sample: Sample, *, fn: Callable[..., Any]) -> Any:
-    """What the function returns, in a process of its own."""
+    """Result of the function, in a separate process."""
     result = fn(sample if _takes_sample(_parameter(fn)) else sample.thread)
     if inspect.isawaitable(result):
         result = asyncio.run(_result_of(result))
@@ -302,14 +302,14 @@ def _name_of(fn: Any) -> str:
 
 
 def _path_of(fn: Any) -> str:
-    """The import path that gives this very object, "" where there is none."""
+    """The import path of this object, "" if there is none."""
     target = f"{getattr(fn, '__module__', None)}:{getattr(fn, '__qualname__', None)}"
     module = target.partition(":")[0]
     # The `__main__` of a notebook is another module in the next process.
     if not _TARGET.fullmatch(target) or module == "__main__" or module not in sys.modules:
         return ""
     try:
-        # A decorated or redefined function bears a path that leads to another object.
+        # A decorated or redefined function may have a path that leads to another object.
         return target if _imported(target) is fn else ""
     except CaptureError:
         return ""
@@ -326,17 +326,15 @@ def _imported(target: str) -> Callable[..., Any]:
             "the function of a custom grader cannot be imported",
             where=target,
             found=str(error),
-            hint="install or add to the path what holds it, or correct the target",
+            hint="install its package or add its folder to the path, or correct the target",
         ) from error
     if not callable(target_object):
-        raise CaptureError(
-            "the target of a custom grader is no function", where=target, found=type(target_object).__name__
-        )
+        raise CaptureError("target is not callable", where=target, found=type(target_object).__name__)
     return target_object  # type: ignore[no-any-return]
 
 
 def _loaded(target: str) -> Any:
-    """What a target leads to if its module is loaded; None if it is not, or leads nowhere."""
+    """The object of a target if its module is loaded; None if it is not, or does not exist."""
     module, _, names = target.partition(":")
     target_object: Any = sys.modules.get(module)
     for name in names.split("."):
@@ -345,24 +343,24 @@ def _loaded(target: str) -> Any:
 
 
 def _reads_turns(fn: Any) -> bool:
-    """Whether a function may read more of a conversation than its completion: it does as long as its code is unknown."""
+    """Whether a function may read more of a conversation than its completion; True if its code is unknown."""
     codes = list(_codes_of(fn))
     return not codes or any(_TURNS & {*code.co_names, *code.co_consts} for code in codes)
 
 
 def _imports_of(fn: Any) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Modules that a function imports when it is called, each with the names it wants of it."""
+    """Modules that a function imports when it is called, each with the imported names."""
     for code in _codes_of(fn):
         steps = list(dis.get_instructions(code))
         for level, names, step in zip(steps, steps[1:], steps[2:], strict=False):
             if (
                 step.opname == "IMPORT_NAME" and level.argval == 0
-            ):  # a relative one needs the function's package
+            ):  # a relative import needs the function's package
                 yield step.argval, names.argval or ()
 
 
 def _codes_of(fn: Any) -> Iterator[CodeType]:
-    """The code of a function, of functions inside it, and of those of its module that it names."""
+    """The code of a function, of functions inside it, and of those of its module that it mentions."""
     waiting, seen = [_function_of(fn)], set()
     while waiting:
         function = waiting.pop()
@@ -380,9 +378,9 @@ def _codes_of(fn: Any) -> Iterator[CodeType]:
 
 
 def _named(function: Any, names: set[str]) -> Iterator[Any]:
-    """Functions that a function closes over, or finds by their names in its own module."""
+    """Functions in a function's closure, or found by their names in its module."""
     for cell in getattr(function, "__closure__", None) or ():
-        with contextlib.suppress(ValueError):  # not filled yet
+        with contextlib.suppress(ValueError):  # an empty cell
             yield cell.cell_contents
     module = getattr(function, "__globals__", {})
     for name in names:
@@ -391,24 +389,24 @@ def _named(function: Any, names: set[str]) -> Iterator[Any]:
 
 
 def _function_of(fn: Any) -> Any:
-    """The plain function behind a partial, a method, or an object that can be called; else None."""
+    """The plain function of a partial, a method, or a callable object; else None."""
     while isinstance(fn, partial):
         fn = fn.func
     fn = getattr(fn, "__func__", fn)
     if isinstance(fn, FunctionType) or fn is None or isinstance(fn, type):
         return fn if isinstance(fn, FunctionType) else None
-    call = getattr(type(fn), "__call__", None)  # noqa: B004 (its code is wanted)
+    call = getattr(type(fn), "__call__", None)  # noqa: B004 (its code is needed)
     return call if isinstance(call, FunctionType) else None
 
 
 def _parameter(fn: Any) -> inspect.Parameter | None:
-    """The one parameter of a grade function; None where a builtin does not tell.
+    """The one parameter of a grade function; None if a builtin has no signature.
 
     Raises:
-        TypeError: Not a callable, or not exactly one required parameter.
+        TypeError: It is not callable, or does not have exactly one required parameter.
     """
     if not callable(fn):
-        raise TypeError(f"a custom grader needs a function, not {type(fn).__name__}")
+        raise TypeError(f"a custom grader requires a function, not {type(fn).__name__}")
     try:
         parameters = list(inspect.signature(fn).parameters.values())
     except ValueError:
@@ -438,5 +436,5 @@ def _takes_sample(parameter: inspect.Parameter | None) -> bool:
 
 
 def _is_async(fn: Any) -> bool:
-    # For an object whose `__call__` is async, `iscoroutinefunction` of the object itself says no.
+    # For an object whose `__call__` is async, `iscoroutinefunction` of the object itself returns False.
     return inspect.iscoroutinefunction(fn) or inspect.iscoroutinefunction(getattr(fn, "__call__", None))  # noqa: B004

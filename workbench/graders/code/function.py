@@ -1,4 +1,4 @@
-"""The sandboxed function grader: captured source, proved, run in locked workers."""
+"""The sandboxed function grader: captured source, validated, run in confined workers."""
 
 from __future__ import annotations
 
@@ -31,34 +31,34 @@ __all__ = ["FunctionGrader", "grader", "validate"]
 @kind("function", family="code")
 @dataclass(frozen=True, kw_only=True)
 class FunctionGrader(SourceGrader):
-    r"""An `async def grade(thread) -> float` that runs in the sandbox, exactly as its text says.
+    r"""An `async def grade(thread) -> float` that runs in the sandbox, exactly as written.
 
     The text is the grader: the live function it was captured from is never called. The score is any
     finite number; a bool, None or text fails the row. One worker keeps its module's globals for the rows
-    it grades; every run starts with fresh workers, and a single call sees nothing of earlier ones.
+    it grades; every run starts with fresh workers, and a single call cannot see state of earlier ones.
 
-    Functions of other platforms run as they were written, sync or async:
+    Functions of other platforms run unchanged, sync or async:
 
     | signature | function | given |
     | --- | --- | --- |
     | thread | `async def grade(thread) -> float` | the `StringThread` |
-    | letta | `@grader def f(sample, submission) -> GradeResult` | Letta's sample; the last assistant text, or what the named `@extractor` finds |
+    | letta | `@grader def f(sample, submission) -> GradeResult` | Letta's sample; the last assistant text, or the text from the named `@extractor` |
     | openai | `def grade(sample, item) -> float` | `output_text`, `output_json`, `output_tools`, `choices`; the row's metadata with `reference` |
     | osmosis | `@osmosis_reward def f(solution_str, ground_truth, extra_info=None) -> float` | the last assistant text, the reference, the metadata |
-    | trl | `def f(prompts, completions, **columns) -> list` | a batch of one row; messages where the function names their keys, else texts; None is a skipped row |
-    | verl | `def compute_score(data_source, solution_str, ground_truth, extra_info=None)`, also without `data_source` | the last assistant text, the reference as it is (a dict stays one), the metadata with what a column `extra_info` holds; a number, or a dict with `score` |
+    | trl | `def f(prompts, completions, **columns) -> list` | a batch of one row; messages if the function uses their keys, else texts; None is a skipped row |
+    | verl | `def compute_score(data_source, solution_str, ground_truth, extra_info=None)`, also without `data_source` | the last assistant text, the unchanged reference (a dict stays one), the metadata with the content of a column `extra_info`; a number, or a dict with `score` |
     | openrlhf | `def reward_func(queries, prompts, labels)` | a batch of one row; a dict with `rewards` |
-    | together | `def f(prediction, target) -> float` | the last assistant text, the reference; named by hand, since anybody's function may take these |
+    | together | `def f(prediction, target) -> float` | the last assistant text, the reference; must be named explicitly, since other functions may have these parameters |
 
     Attributes:
         source: The captured module.
-        timeout: Seconds a row may take, 1.0 by default.
-        memory_mb: MiB of address space beyond what a worker starts with, 512 by default.
-        trusted_sha256: Hash of the text that may run even where the machine cannot confine it; "" for none.
-        signature: Out of the table.
-        extractor: For letta, the name of an extractor of the module; "" for the last assistant text, as Letta's
-            suites have it: an extractor that is only there is not used.
-        extractor_config: For letta, what the extractor is given as `config`.
+        timeout: Seconds per row, 1.0 by default.
+        memory_mb: MiB of address space beyond the initial size of a worker, 512 by default.
+        trusted_sha256: Hash of the text that may run even if the machine cannot confine it; "" for none.
+        signature: One of the table.
+        extractor: For letta, the name of an extractor of the module; "" for the last assistant text, as in Letta's
+            suites: an extractor that is not named is not used.
+        extractor_config: For letta, the `config` argument of the extractor.
 
     Error kinds: timeout, memory, crash, load, runtime, return_type, not_finite, sandbox, sample.
 
@@ -93,19 +93,19 @@ class FunctionGrader(SourceGrader):
         function: str = "",
         **settings: Any,
     ) -> FunctionGrader:
-        """Take a module's text as it is. Nothing of it runs here.
+        """Create a grader from a module's text, unchanged. None of it runs in this process.
 
         Args:
             text: A module with one grade function: `grade`, the only one of a signature above, or the only
                 async one.
-            name: How reports call it; the function's name by default.
-            imported: The text is somebody else's: it runs only where the kernel confines it.
-            signature: How the function is called; seen from its parameters by default.
-            function: Which function is the grader, where there are several.
+            name: Its name in reports; the function's name by default.
+            imported: The text is from an untrusted source: it runs only with kernel confinement.
+            signature: How the function is called; detected from its parameters by default.
+            function: Which function is the grader, if there are several.
             settings: Other fields.
 
         Raises:
-            CaptureError: No such function, or the text is too large.
+            CaptureError: The function does not exist, or the text is too large.
         """
         source = replace(capture(text, name=function or None), imported=imported)
         return cls(source=source, name=name, signature=signature or signature_of(source.text), **settings)
@@ -116,7 +116,7 @@ class FunctionGrader(SourceGrader):
 
     @property
     def takes_rows(self) -> bool:
-        """See `SandboxedGrader.takes_rows`."""
+        """Whether it receives the reference and the id in addition to the thread."""
         return self.signature != "thread"
 
     def _prove(self, rows: Sequence[tuple[str, Sequence[Any]]]) -> Validation:
@@ -131,7 +131,7 @@ class FunctionGrader(SourceGrader):
         return replace(proof, checks=(*proof.checks[:-1], last))
 
     async def grade_all(self, samples: Samples, control: Control) -> Grades:
-        """See `SandboxedGrader.grade_all`; refuses rewards whose scores depend on the other rows of a batch."""
+        """Grade every row in the sandbox; refuses rewards whose scores depend on the other rows of a batch."""
         first = control.looks_again or control.is_part
         if first and self.signature in BATCHED and await asyncio.to_thread(self._is_relative_on, samples):
             grades = Grades.empty(len(samples))
@@ -164,20 +164,20 @@ def grader(
     timeout: float = 1.0,
     memory_mb: int = 512,
 ) -> Any:
-    """Make a function grader out of the function below: `@wb.grader` or `@wb.grader(name=...)`.
+    """Create a function grader from the decorated function: `@wb.grader` or `@wb.grader(name=...)`.
 
     The function and everything it reads are captured when the decorator runs, so helpers must be
-    defined before it. An open `Workbench` shows the grader at once.
+    defined before it. An open `Workbench` shows the grader immediately.
 
     Args:
         fn: The function, when used without brackets.
-        name: How reports call it; the function's name by default.
+        name: Its name in reports; the function's name by default.
         description: One sentence; the docstring's first line by default.
-        timeout: Seconds a row may take.
-        memory_mb: MiB a worker may use.
+        timeout: Seconds per row.
+        memory_mb: MiB per worker.
 
     Raises:
-        CaptureError: Something the function reads cannot travel; the reason and the way out are named.
+        CaptureError: The function reads something that cannot be captured; the error gives the reason and a hint.
     """
 
     def make(function: Callable[..., Any]) -> FunctionGrader:
@@ -192,12 +192,12 @@ def grader(
 
     if fn is not None and not callable(fn):
         raise TypeError(
-            f"@wb.grader stands above a function, not {type(fn).__name__}; FunctionGrader.from_source takes text"
+            f"@wb.grader decorates a function, not {type(fn).__name__}; for source text use FunctionGrader.from_source"
         )
     return make if fn is None else make(fn)
 
 
-# Capture drops decorators that carry this mark: they are ours, not part of what is graded.
+# Capture drops decorators with this mark: they belong to the workbench, not to the graded code.
 grader.__workbench_decorator__ = True  # type: ignore[attr-defined]
 
 
@@ -206,10 +206,10 @@ def validate(target: SandboxedGrader | Callable[..., Any] | str, payload: Any = 
 
     Args:
         target: What to validate; a function is captured first.
-        payload: Samples or threads of your own for further test runs.
+        payload: Samples or threads of the user for further test runs.
 
     Raises:
-        CaptureError: The function cannot travel.
+        CaptureError: The function cannot be captured.
     """
     if not isinstance(target, SandboxedGrader):
         source = capture(target)

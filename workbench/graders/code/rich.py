@@ -1,4 +1,4 @@
-"""A grader whose text runs in the sandbox, for a notebook: its name, its checks, its source."""
+"""Display of a sandboxed grader in a notebook: its name, its checks, its source."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def grader_html(name: str, text: str, proof: Validation | None) -> str:
     Args:
         name: Its name.
         text: Its source.
-        proof: The result of its checks; None before.
+        proof: The result of its checks (a `Validation`); None if they have not run.
     """
     state = paragraph(_UNPROVED, "quiet") if proof is None else checks_html(proof)
     source = f"<pre>{escaped(text, len(text))}</pre>"
@@ -26,7 +26,7 @@ def grader_html(name: str, text: str, proof: Validation | None) -> str:
 
 
 def grader_markdown(name: str, text: str, proof: Validation | None) -> str:
-    """The same as Markdown; the source is indented, so that no fence in it ends it."""
+    """The grader as Markdown; the source is indented, so that no fence in it ends it."""
     state = _UNPROVED if proof is None else checks_markdown(proof).strip()
     source = "\n".join(f"    {line}" for line in text.splitlines())
     return markdown_lines([f"**{markdown_text(name)}**", state, source])

@@ -32,26 +32,26 @@ __all__ = ["RolloutGrader"]
 @kind("rollout", family="code")
 @dataclass(frozen=True, kw_only=True)
 class RolloutGrader(SourceGrader):
-    r"""An Osmosis `Grader` subclass over a `GraderContext`, exactly as its module says, in the sandbox.
+    r"""An Osmosis `Grader` subclass over a `GraderContext`, exactly as written, in the sandbox.
 
-    `from osmosis_ai.rollout import Grader, GraderContext, GraderConfig, RolloutSample` gives classes of ours
-    with the same contract; the package itself is not needed, and no other third-party package is there. The
-    module holds one `Grader` subclass and perhaps one `GraderConfig`; the class is built as `cls(config)`.
+    `from osmosis_ai.rollout import Grader, GraderContext, GraderConfig, RolloutSample` imports the workbench's classes
+    with the same contract; the package itself is not needed, and no other third-party package is available. The
+    module contains one `Grader` subclass and at most one `GraderConfig`; the class is instantiated as `cls(config)`.
 
     A row's reference is `ctx.label` (as text), its metadata without the reference `ctx.metadata` (None when
     empty). The conversation is the one sample, named by the row's id; a metadata value `samples` of the form
-    `{id: messages}` or `{id: {"messages": [...], ...}}` stands for several. A row with neither label nor metadata
+    `{id: messages}` or `{id: {"messages": [...], ...}}` defines several. A row with neither label nor metadata
     is skipped, as Osmosis does not grade it.
 
-    The score is the mean reward of the samples that were not removed; `metadata` holds every reward and the
-    artifacts. A sample without a reward, or one that is no finite number, fails the row. Artifacts that are no
-    JSON object, or more than 65,536 bytes of it, leave Osmosis' `_error` mark.
+    The score is the mean reward of the samples that were not removed; `metadata` contains every reward and the
+    artifacts. A sample without a reward, or with one that is not a finite number, fails the row. Artifacts that are not
+    a JSON object, or more than 65,536 bytes of it, get Osmosis' `_error` mark.
 
     Attributes:
         source: The captured module.
-        timeout: Seconds a row may take, 1.0 by default.
-        memory_mb: MiB of address space beyond what a worker starts with, 512 by default.
-        trusted_sha256: Hash of the text that may run even where the machine cannot confine it; "" for none.
+        timeout: Seconds per row, 1.0 by default.
+        memory_mb: MiB of address space beyond the initial size of a worker, 512 by default.
+        trusted_sha256: Hash of the text that may run even if the machine cannot confine it; "" for none.
 
     Error kinds: timeout, memory, crash, load, runtime (the message starts with Osmosis' category:
     `validation_error`, `http_error`, `agent_error`), return_type, not_finite, sandbox, sample.
@@ -78,12 +78,12 @@ class RolloutGrader(SourceGrader):
     def from_source(
         cls, text: str, *, name: str = "", imported: bool = False, **settings: Any
     ) -> RolloutGrader:
-        """Take a module's text as it is. Nothing of it runs here.
+        """Create a grader from a module's text, unchanged. None of it runs in this process.
 
         Args:
             text: A module with one `Grader` subclass.
-            name: How reports call it; the class's name by default.
-            imported: The text is somebody else's: it runs only where the kernel confines it.
+            name: Its name in reports; the class's name by default.
+            imported: The text is from an untrusted source: it runs only with kernel confinement.
             settings: Other fields.
 
         Raises:
@@ -95,16 +95,16 @@ class RolloutGrader(SourceGrader):
     def in_process(grader: Any, config: Any = None, *, name: str = "") -> InProcessRollout:
         """A grader class run in this process, with your rights: third-party packages and network allowed.
 
-        Only for code you trust. It is marked `isolation: none` and cannot be saved; nothing of it is captured.
+        Only for trusted code. It is marked `isolation: none` and cannot be saved; nothing of it is captured.
 
         Args:
-            grader: A module's text or a `Path` to it, which is run here, `osmosis_ai` giving our classes; a
-                module; or a `Grader` subclass. One grader class, and perhaps one config.
-            config: The config to build the class with; the module's own by default.
-            name: How reports call it; the class's name by default.
+            grader: A module's text or a `Path` to it, which is executed in this process with the workbench's classes
+                as `osmosis_ai`; a module; or a `Grader` subclass. One grader class, and at most one config.
+            config: The config for the class; the module's config by default.
+            name: Its name in reports; the class's name by default.
 
         Raises:
-            ValueError: Not one grader class, or it cannot be built; Osmosis' codes are named.
+            ValueError: There is not exactly one grader class, or it cannot be instantiated; Osmosis' codes are named.
         """
         module = _executed(grader) if isinstance(grader, str | Path) else grader
         return _in_process(module, config, name)
@@ -122,7 +122,7 @@ class InProcessRollout(Grader):
     grader: Any
 
     async def grade(self, sample: Sample) -> Grade:
-        """Grade one sample on the workbench's own loop."""
+        """Grade one sample on the workbench's event loop."""
         score, note, error = await self._settled(sample)
         details: dict[str, Any] = {"reasoning": note.get("reasoning"), "metadata": note.get("metadata") or {}}
         if error is not None:
@@ -141,7 +141,7 @@ class InProcessRollout(Grader):
             await self.grader.grade(ctx)
         except asyncio.CancelledError:
             raise
-        except Exception as error:  # noqa: BLE001 (told by category, with the artifacts)
+        except Exception as error:  # noqa: BLE001 (reported by category, with the artifacts)
             category = error_category(error)
             kind_ = "timeout" if category == "timeout" else "runtime"
             problem = (kind_, f"{category}: {type(error).__name__}: {error}")
@@ -149,20 +149,20 @@ class InProcessRollout(Grader):
 
     @property
     def needs_answer(self) -> str:
-        """See `Grader.needs_answer`."""
+        """Required content of a row; a row without it fails."""
         return "turn"
 
     async def grade_all(self, samples: Samples, control: Control) -> Grades:
-        """See `Grader.grade_all`; the grades say that nothing confined them."""
+        """Grade every row in this process; the grades have the isolation level `none`."""
         grades = await super().grade_all(samples, control)
         grades.isolation = "none"
         return grades
 
     def spec(self) -> dict[str, Any]:
-        """Refused: there is no text to save.
+        """Not supported: there is no text to save.
 
         Raises:
-            CaptureError: Always; take the module's text to `RolloutGrader.from_source`.
+            CaptureError: Always; pass the module's text to `RolloutGrader.from_source`.
         """
         raise CaptureError(
             f"grader {self.name!r} runs in this process and cannot be saved",
@@ -171,12 +171,12 @@ class InProcessRollout(Grader):
 
 
 def _executed(text_or_path: str | Path) -> types.ModuleType:
-    """The module of a text or file, run in this process with our classes as `osmosis_ai`."""
+    """The module of a text or file, executed in this process with the workbench's classes as `osmosis_ai`."""
     path = str(text_or_path) if isinstance(text_or_path, Path) else "<rollout>"
     text = text_or_path if isinstance(text_or_path, str) else read_bytes(text_or_path, CaptureError).decode()
     module = types.ModuleType(f"workbench_rollout_{Source(text).sha256[:12]}")
     module.__dict__.update({name: getattr(osmosis, name) for name in osmosis.GIVEN})
-    sys.modules[module.__name__] = module  # dataclasses and annotations look their module up by name
+    sys.modules[module.__name__] = module  # dataclasses and annotations look up their module by name
     with osmosis_names():
         exec(compile(text, path, "exec"), module.__dict__)  # noqa: S102 (the caller trusts it, as documented)
     return module
@@ -193,7 +193,7 @@ def _in_process(module_or_class: Any, config: Any, name: str) -> InProcessRollou
 
 
 def _module(text: str, *, imported: bool) -> Source:
-    """The text as a source, with what it imports and defines; what cannot be parsed is left to the checks."""
+    """The text as a source, with its imports and definitions; the checks handle a text that cannot be parsed."""
     text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
     source = Source(text if text.endswith("\n") else text + "\n", "Grader", imported=imported)
     tree = parsed(source.text)

@@ -1,4 +1,4 @@
-"""What all graders share whose source text runs in the sandbox: proof, trust, and the run itself."""
+"""Base class of graders whose source text runs in the sandbox: validation, trust, and the run itself."""
 
 from __future__ import annotations
 
@@ -46,23 +46,23 @@ __all__ = ["SandboxedGrader", "plain_thread"]
 _READS_TURNS = re.compile(
     r"\b(?:get_turns|last_content|messages|output_tools|tool_calls|tool_return|trajectory|turn_calls)\b"
 )
-"""Names by which code reads more of a conversation than its completion."""
+"""Names that indicate that code reads more of a conversation than its completion."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class SandboxedGrader(Grader):
-    """A grader that is a text: what was captured or read is what runs, is proved, and is exported.
+    """A grader that is a text: the captured or imported text is what runs, is validated, and is exported.
 
-    Subclasses have fields `timeout` and `trusted_sha256` and a `source` (a field, or made of their fields),
-    and say how it is called. One worker keeps the module's globals for the rows it grades; every run starts
-    with fresh workers; some rows are then graded again in another order, and a run says where scores change.
-    A single call is graded in a warm worker whose module is run anew for it, so that it sees nothing of earlier
-    ones; where the text could leave something outside of its module, the worker is a fresh one as well.
-    Loading the text may take 0.9 s longer than a row, at most 5 s; one that does not load is
-    tried once.
+    Subclasses have fields `timeout` and `trusted_sha256` and a `source` (a field, or computed from their fields),
+    and define how it is called. One worker keeps the module's globals for the rows it grades; every run starts
+    with fresh workers; some rows are then graded again in another order, and a note reports changed scores.
+    A single call is graded in a warm worker that reruns the module for it, so that it cannot see state of earlier
+    ones; if the text could change state outside its module, the worker is a fresh one as well.
+    Loading the text may take 0.9 s longer than a row, at most 5 s; a text that does not load is
+    attempted once.
 
-    One run keeps at most 256 MiB of reasoning, metadata and error texts: 128 KiB a row are allowed, and a
-    hundred thousand rows of that would fill any notebook. A row that comes later has its score, and the mark
+    One run stores at most 256 MiB of reasoning, metadata and error texts: 128 KiB per row are allowed, and a
+    hundred thousand rows of that would exceed a notebook's memory. A later row has its score, and the mark
     `{"_error": {"code": "run_notes_too_large", ...}}` in its metadata.
     """
 
@@ -74,7 +74,7 @@ class SandboxedGrader(Grader):
 
         @property
         def timeout(self) -> float:
-            """Seconds a row may take."""
+            """Seconds per row."""
 
         @property
         def trusted_sha256(self) -> str:
@@ -83,12 +83,12 @@ class SandboxedGrader(Grader):
     _proof: dict[str, Validation] = field(default_factory=dict, init=False, compare=False, repr=False)
 
     language: ClassVar[str] = "python"
-    """What a worker loads the text as: one of `workbench.sandbox.host.limits.LANGUAGES`."""
+    """How a worker loads the text: one of `workbench.sandbox.host.limits.LANGUAGES`."""
     hidden_from_dir = (
         "ceilings grade_in_worker language limits program remember require_engine require_proof takes_rows"
     )
     ceilings: ClassVar[Mapping[str, float]] = {"timeout": IMPORTED_SECONDS, "memory_mb": IMPORTED_MB}
-    """The most that a file or a store may set; see `workbench.serialization.limit_imported`."""
+    """Maximum values that a file or a store may set; see `workbench.serialization.limit_imported`."""
 
     def __post_init__(self) -> None:
         self.limits  # noqa: B018 (refuses limits out of range)
@@ -97,7 +97,7 @@ class SandboxedGrader(Grader):
 
     @property
     def trust(self) -> bool:
-        """Whether this very text was trusted to run unconfined."""
+        """Whether this exact text was trusted to run without confinement."""
         return self.trusted_sha256 == self.source.sha256
 
     @property
@@ -126,29 +126,29 @@ class SandboxedGrader(Grader):
 
     @property
     def takes_rows(self) -> bool:
-        """Whether it is given the reference and the id beside the thread."""
+        """Whether it receives the reference and the id in addition to the thread."""
         return False
 
     @property
     def needs_answer(self) -> str:
-        """See `Grader.needs_answer`: code that reads turns or tool calls by itself needs no completion."""
+        """`"turn"` for code that reads turns or tool calls itself, else `"completion"`."""
         return "turn" if _READS_TURNS.search(self.source.text) else "completion"
 
     @property
     def validation(self) -> Validation | None:
-        """The last proof of this very text, None when there was none."""
+        """The last validation of this exact text, None if there was none."""
         return self._proof.get(self.source.sha256)
 
     def validate(self, payload: Any = None) -> Validation:
         """Run the five checks in the sandbox and remember the result.
 
         Args:
-            payload: Samples or threads of your own for further test runs: one, or a list of them. Graders
-                that read more than a thread are tried on these alone: the mock thread has no such columns.
+            payload: Samples or threads of the user for further test runs: one, or a list of them. Graders
+                that read more than a thread are tested only on these: the mock thread has no such columns.
         """
         self.check_ready()
         rows = self._test_rows(payload)
-        # Away from the calling thread, so that an Interrupt cannot cut a question to the sandbox in half.
+        # In another thread, so that an interrupt cannot cut a request to the sandbox in half.
         proof = background.run(asyncio.to_thread(self._prove, rows))
         self.remember(proof)
         return proof
@@ -176,26 +176,26 @@ class SandboxedGrader(Grader):
         return self.source.imported and not self.trust
 
     def remember(self, proof: Validation) -> None:
-        """Keep a proof; it counts only for the text whose hash it carries."""
+        """Store a validation; it counts only for the text with its hash."""
         self._proof[proof.sha256] = proof
 
     def require_proof(self) -> None:
-        """Refuse a grader that has not passed its checks.
+        """Require that the grader has passed its checks.
 
         Raises:
             NotValidatedError: It was never validated, or a check failed.
         """
         proof = self.validation
         if proof is not None and proof.ok and proof.claimed:
-            # A file says it passed. The record is kept as it is, but only if this machine agrees.
+            # A file claims that it passed. The record is stored unchanged, but only if this machine confirms it.
             fresh = self.validate()
             self.remember(replace(proof, claimed=False) if fresh.ok else fresh)
             proof = self.validation
         if proof is None or not proof.ok:
             cross = proof.failure if proof else None
-            step = "mend it and validate it again" if cross else f"call {self.name}.validate() first"
+            step = "fix it and validate it again" if cross else f"call {self.name}.validate() first"
             if cross and cross.name == "test_run" and self.takes_rows:
-                step = f"mend it, or try it on rows it was made for: {self.name}.validate(samples)"
+                step = f"fix it, or validate it on your own rows: {self.name}.validate(samples)"
             raise NotValidatedError(
                 f"grader {self.name!r} is not validated",
                 found=f"{cross.name}: {cross.message}" if cross else "it was never validated",
@@ -203,14 +203,14 @@ class SandboxedGrader(Grader):
             )
 
     async def grade(self, sample: Sample) -> Grade:
-        """Grade one sample, with the score that it has in a worker of its own."""
+        """Grade one sample, with the score of a fresh worker."""
         return await self.grade_in_worker(sample)
 
     async def grade_in_worker(self, sample: Sample) -> Grade:
-        """The same, where a sandbox that does not start is an error of the caller's.
+        """Grade one sample; raise an error if the sandbox does not start.
 
         Raises:
-            SandboxError: No sandbox starts, or this machine cannot confine an imported source.
+            SandboxError: The sandbox does not start, or this machine cannot confine an imported source.
         """
         self.require_engine()
         wire = self._wire(sample)
@@ -221,17 +221,17 @@ class SandboxedGrader(Grader):
         return replace(outcome.grades[0], printed=outcome.output or None)
 
     async def grade_all(self, samples: Samples, control: Control) -> Grades:
-        """Grade every row in parallel workers; a row that crashes or hangs costs only itself.
+        """Grade every row in parallel workers; a row that crashes or hangs affects only itself.
 
-        Where no sandbox starts, every row fails with kind *sandbox*: the other graders of a suite go on.
+        If the sandbox does not start, every row fails with kind *sandbox*: the other graders of a suite continue.
         """
-        if control.is_part:  # its bytes are not kept for another run, so nobody waits until all are made
+        if control.is_part:  # its bytes are not reused by another run, so it does not wait for all of them
             packed: Packed | Stream = samples.stream(extras=self.takes_rows)
         else:
             packed = await asyncio.to_thread(samples.packed, extras=self.takes_rows)
         if not control.looks_again:
             return await self._grade_packed(samples, packed, control)
-        # Its start takes as long as grading thousands of rows, so it happens beside the run.
+        # Its start takes as long as grading thousands of rows, so it runs in parallel.
         with closing(pool().prepare(self.program, extras=self.takes_rows)) as prepared:
             grades = await self._grade_packed(samples, packed, control)
             if not control.cancel.is_set():
@@ -247,25 +247,25 @@ class SandboxedGrader(Grader):
             grades = Grades.empty(len(samples))
             grades.ended = f"not graded: {error.message}"
             grades.finish(ErrorKind.SANDBOX, grades.ended)
-        # Who stops a run does not wait until the rest is read.
+        # A stopped run does not wait for the remaining rows to be read.
         for row, problem in (samples.known_problems if stopped else samples.problems).items():
             grades.fail(row, GradeError(problem.kind, str(problem)))
         return grades
 
     def _look_again(self, samples: Samples, grades: Grades, control: Control, prepared: Prepared) -> None:
-        """Grade some rows once more in another order, and note where their scores change; see `look_again`."""
+        """Grade some rows again in another order, and record where their scores change; see `look_again`."""
 
         def grade(rows: Samples) -> Grades:
             alone = control.part()
-            alone.workers = 1  # what one worker sees must be in one order
+            alone.workers = 1  # the rows of one worker must be in one order
             return self._run(rows.stream(extras=self.takes_rows), alone, prepared=prepared).grades
 
         if cause := look_again(grade, samples, grades):
             control.notes.append(f"{self.name}: {cause}")
 
     def require_engine(self) -> None:
-        """Raise where what runs the text is not installed."""
-        return  # a worker is a Python
+        """Raise if the engine for the text is not installed."""
+        return  # Python workers need none
 
     def _run(
         self, packed: Packed | Stream, control: Control, samples: Samples | None = None, prepared: Prepared | None = None
@@ -275,8 +275,8 @@ class SandboxedGrader(Grader):
         Args:
             packed: The rows.
             control: Of the run.
-            samples: The rows as they were read; those with a problem are graded as empty ones, and are not kept.
-            prepared: A worker that may be there already.
+            samples: The original rows; those with a problem are graded as empty ones, and their grades are discarded.
+            prepared: A worker that may have started already.
         """
         self.require_engine()
         without = dict if samples is None else lambda: samples.known_problems
@@ -290,10 +290,10 @@ class SandboxedGrader(Grader):
         )
 
     def check_ready(self) -> None:
-        """Refuse imported source where the machine cannot confine it; see `Grader.check_ready`.
+        """Refuse imported source if the machine cannot confine it; see `Grader.check_ready`.
 
         Raises:
-            IsolationError: With the label found and the way out.
+            IsolationError: With the isolation level and a hint.
         """
         if not self._kernel_only:
             return
@@ -303,16 +303,16 @@ class SandboxedGrader(Grader):
                 f"grader {self.name!r} was imported and this machine cannot confine it",
                 found=ISOLATION[level],
                 expected=ISOLATION["kernel"],
-                hint="read its source; if you trust it, load it with trust=True",
+                hint="review its source; if you trust it, load it with trust=True",
             )
 
     def trusted(self) -> Self:
-        """The same grader, allowed to run where the machine cannot confine it."""
+        """The same grader, allowed to run if the machine cannot confine it."""
         changes: dict[str, Any] = {"trusted_sha256": self.source.sha256}
         return replace(self, **changes)
 
     def as_imported(self, *, trust: bool = False) -> Self:
-        """The same grader as somebody else's: it runs only where the kernel confines it, or when trusted."""
+        """The same grader marked as imported: it runs only with kernel confinement, or when trusted."""
         marked = self._marked_imported()
         changes: dict[str, Any] = {"trusted_sha256": self.source.sha256 if trust else ""}
         return replace(marked, **changes)
@@ -334,9 +334,9 @@ class SourceGrader(SandboxedGrader):
 
     Attributes:
         source: The captured module.
-        timeout: Seconds a row may take, 1.0 by default.
-        memory_mb: MiB of address space beyond what a worker starts with, 512 by default.
-        trusted_sha256: Hash of the text that may run even where the machine cannot confine it; "" for none.
+        timeout: Seconds per row, 1.0 by default.
+        memory_mb: MiB of address space beyond the initial size of a worker, 512 by default.
+        trusted_sha256: Hash of the text that may run even if the machine cannot confine it; "" for none.
     """
 
     source: Source
@@ -357,7 +357,7 @@ class SourceGrader(SandboxedGrader):
 
     @classmethod
     def build(cls, values: dict[str, Any]) -> Self:
-        """See `Grader.build`; the source's hash must be that of its text."""
+        """Create the grader from a spec's fields; the source's hash must be that of its text."""
         if not isinstance(values.get("source"), Source):
             values = {**values, "source": read_source(values.get("source"))}
         return super().build(values)
@@ -371,10 +371,10 @@ def source_record(source: Source) -> dict[str, Any]:
 
 
 def read_source(record: Any) -> Source:
-    """The source out of a record.
+    """The source of a record.
 
     Raises:
-        FormatError: A part that does not belong there, or a text that does not match its hash.
+        FormatError: An unknown field, or a text that does not match its hash.
     """
     if not isinstance(record, dict) or not isinstance(record.get("text"), str):
         raise FormatError(
@@ -395,13 +395,13 @@ def read_source(record: Any) -> Source:
             "the source does not match its hash: it was changed after it was saved",
             found=f"sha256 {source.sha256[:16]}…",
             expected=f"sha256 {str(sha256)[:16]}…",
-            hint="compare it with the original; to accept the change, take the text to FunctionGrader.from_source",
+            hint="compare it with the original; to accept the change, pass the text to FunctionGrader.from_source",
         )
     return source
 
 
 def plain_thread(thread: StringThread) -> StringThread:
-    """The thread with what the sandbox can be told: numpy numbers become Python's, dates text, and so on."""
+    """The thread in types that the sandbox supports: numpy numbers become Python's, dates text, and so on."""
     turns, metadata, calls, tools, answers = thread.to_wire()
     plain_calls = calls and {turn: plain(turn_calls) for turn, turn_calls in calls.items()}
     return StringThread.from_wire((turns, plain(metadata), plain_calls, plain(tools), answers))

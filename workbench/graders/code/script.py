@@ -1,4 +1,4 @@
-"""The script grader: a JavaScript function, proved and run in the same locked workers as Python graders."""
+"""The script grader: a JavaScript function, validated and run in the same confined workers as Python graders."""
 
 from __future__ import annotations
 
@@ -24,26 +24,26 @@ _DECLARED = r"^(?:async\s+)?(?:function\s*\*?|const|let|var)\s+{}\b"
 class ScriptGrader(SandboxedGrader):
     """A JavaScript `function grade(input)` that returns a number, as vLLora's script graders do.
 
-    `input` holds `messages` (the conversation without the final assistant turn, as `{role, content}` with
-    `tool_calls` and `tool_call_id` where there are), `response` (that turn's text, "" where there is none),
+    `input` contains `messages` (the conversation without the final assistant turn, as `{role, content}` with
+    `tool_calls` and `tool_call_id` if there are any), `response` (that turn's text, "" if there is none),
     `toolCalls` (made since the last user turn, in OpenAI's shape), `metadata` (the row's), and for convenience
     `history` (the same as `messages`), `lastUserMessage`, `systemPrompt` and `tools`. A function called
-    `evaluate` is accepted too; it may return `{score, reason}`, and other keys are kept as metadata. Both may
+    `evaluate` is accepted too; it may return `{score, reason}`, and other keys are stored as metadata. Both may
     be async.
 
     The score is any finite number; a boolean, text, null or undefined fails the row. The engine is QuickJS:
-    the language's own globals and a `console` whose lines are kept like a Python grader's prints; no `require`,
+    the language's built-in globals and a `console` whose lines are stored like a Python grader's prints; no `require`,
     `process`, `fetch`, timers or `Intl`. `JSON.parse`
     is strict and lengths count UTF-16 units, as everywhere in JavaScript. Top-level variables keep their values
-    from row to row of one worker; rows are spread over workers and a row that runs out of time or memory starts
-    afresh, so scores must not depend on them.
+    between rows of one worker. Rows are distributed over workers, and a row that runs out of time or memory resets
+    the variables, so scores must not depend on them.
 
     Attributes:
         script: The text, at most 64 KiB.
-        timeout: Seconds a row may take, 1.0 by default.
-        memory_mb: MiB the script may use, 64 by default.
-        imported: The text is somebody else's: it runs only where the kernel confines it, or when trusted.
-        trusted_sha256: Hash of the text that may run even where the machine cannot confine it; "" for none.
+        timeout: Seconds per row, 1.0 by default.
+        memory_mb: MiB for the script, 64 by default.
+        imported: The text is from an untrusted source: it runs only with kernel confinement, or when trusted.
+        trusted_sha256: Hash of the text that may run even if the machine cannot confine it; "" for none.
 
     Error kinds: timeout, memory, crash, load, runtime (with the thrown error and its line), return_type,
     not_finite, sandbox, sample.
@@ -68,7 +68,7 @@ class ScriptGrader(SandboxedGrader):
     def __post_init__(self) -> None:
         if not isinstance(self.script, str):
             raise TypeError(f"script must be text, not {type(self.script).__name__}")
-        # Trust and proof are bound to the text's hash, which must not depend on how a file ends its lines.
+        # Trust and validation are bound to the text's hash, which must not depend on the line ends of a file.
         object.__setattr__(self, "script", _normal(self.script))
         _check_memory(self.memory_mb)
         self.source  # noqa: B018 (refuses a text that is too large)
@@ -78,12 +78,12 @@ class ScriptGrader(SandboxedGrader):
     def from_source(
         cls, text: str, *, name: str = "", imported: bool = False, **settings: Any
     ) -> ScriptGrader:
-        """Take a script's text as it is. Nothing of it runs here.
+        """Create a grader from a script's text, unchanged. None of it runs in this process.
 
         Args:
             text: The script.
-            name: How reports call it; `grade` or `evaluate` by default.
-            imported: The text is somebody else's.
+            name: Its name in reports; `grade` or `evaluate` by default.
+            imported: The text is from an untrusted source.
             settings: Other fields.
 
         Raises:
@@ -93,7 +93,7 @@ class ScriptGrader(SandboxedGrader):
 
     @property
     def function(self) -> str:
-        """The function that is called, as far as the text shows: `grade`, else `evaluate`."""
+        """The called function, as far as the text shows: `grade`, else `evaluate`."""
         declared = [
             name
             for name in ("grade", "evaluate")
@@ -103,24 +103,24 @@ class ScriptGrader(SandboxedGrader):
 
     @property
     def source(self) -> Source:
-        """The script as a source: what trust and validation are bound to."""
+        """The script as a source, to which trust and validation are bound."""
         return Source(self.script, self.function, "script", imported=self.imported)
 
     def _options(self) -> Mapping[str, Any]:
         return {"memory_mb": self.memory_mb}
 
     def check_ready(self) -> None:
-        """Refuse to run without an engine, or an imported script where nothing confines it.
+        """Require the engine, and confinement for an imported script.
 
         Raises:
-            SandboxError: `quickjs-ng` is not installed; how to get it.
+            SandboxError: `quickjs-ng` is not installed; the hint explains how to install it.
             IsolationError: See `SandboxedGrader.check_ready`.
         """
         require_engine()
         super().check_ready()
 
     def require_engine(self) -> None:
-        """See `check_ready`, without which a single sample comes here."""
+        """Call `check_ready`, which a single sample would otherwise bypass."""
         require_engine()
 
     def _marked_imported(self) -> Self:
@@ -130,7 +130,7 @@ class ScriptGrader(SandboxedGrader):
 def _normal(text: str) -> str:
     text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
     if "\0" in text:
-        raise CaptureError("the script holds a null character", hint="write it as \\0 inside a string")
+        raise CaptureError("the script contains a null character", hint="write it as \\0 inside a string")
     return text
 
 

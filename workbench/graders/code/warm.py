@@ -1,4 +1,4 @@
-"""Single calls in workers that are warm, each with the score of a fresh one."""
+"""Single calls in warm workers, each with the score of a fresh worker."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ __all__ = ["grade_alone"]
 
 
 async def grade_alone(program: Program, wire: Any) -> Grade | None:
-    """Grade one row; None where the program needs a fresh worker for that.
+    """Grade one row; None if the program needs a fresh worker for that.
 
-    The worker stays, and runs the module's body anew before every row, so that no call sees what an earlier one left.
-    A text that could leave something outside of its module is not graded like this.
+    The worker persists, and reruns the module's body before every row, so that no call can see the state of an earlier one.
+    A text that could change state outside its module is not graded like this.
 
     Args:
         program: The grader.
         wire: The row as a wire tuple.
 
     Raises:
-        SandboxError: No sandbox starts, or this machine cannot confine the program.
+        SandboxError: The sandbox does not start, or this machine cannot confine the program.
     """
     batch = residents().alone(program, [marshal.dumps(wire)])
     if batch is None:

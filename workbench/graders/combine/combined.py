@@ -1,4 +1,4 @@
-"""Several graders as one grader: their entries, and the rule that makes one grade of theirs."""
+"""Combined grader: several graders as one, with entries and a rule that combines their grades."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ __all__ = ["Combined", "check_names", "combine", "combine_repeats"]
 
 
 def combine(entries: Sequence[Entry], grades: Mapping[str, Grades], rule: CombiningRule) -> Grades:
-    """One grade a row out of the entries' grades, with what each part gave in the metadata.
+    """One grade per row from the entries' grades, with the result of each part in the metadata.
 
     Args:
         entries: In order.
-        grades: By entry name, as `Entry.grade_all` returns them, n rows each.
-        rule: How.
+        grades: By entry name, as returned by `Entry.grade_all`, n rows each.
+        rule: The combining rule.
     """
     result = rule.combine(entries, {entry.name: entry.count(grades[entry.name]) for entry in entries})
     columns = [grades[entry.name] for entry in entries]
     levels = {column.isolation for column in columns} - {""}
     for target in ("seconds", "tokens", "cost"):
         parts = np.array([getattr(column, target) for column in columns])
-        # Where no part knows the number, `nansum` alone would make a 0.0 of it.
+        # If no part has the number, `nansum` by itself would return 0.0.
         known = ~np.isnan(parts).all(axis=0)
         getattr(result, target)[known] = np.nansum(parts[:, known], axis=0)
     for row, reason in _failures_that_count(entries, grades).items():
@@ -52,10 +52,10 @@ def combine(entries: Sequence[Entry], grades: Mapping[str, Grades], rule: Combin
 
 
 def combine_repeats(entries: Sequence[Entry], grades: Mapping[str, Grades], rule: CombiningRule) -> Grades:
-    """As `combine`, out of the grades as they are reduced; each repeat of the whole is made of the same repeat of all.
+    """As `combine`, from the reduced grades; each repeat of the whole combines the same repeat of all.
 
-    An entry that was graded once, since it gives the same grade always, has that one in every repeat. Tokens and cost
-    are unknown rather than a sum: the entries' columns have them, and totals must not count them twice.
+    A deterministic entry was graded once and has that grade in every repeat. Tokens and cost
+    are unknown rather than a sum: the entries' columns contain them, and totals must not count them twice.
     """
     columns = [grades[entry.name] for entry in entries]
     count = min((len(column.repeats) for column in columns if column.repeats), default=0)
@@ -78,11 +78,11 @@ def combine_repeats(entries: Sequence[Entry], grades: Mapping[str, Grades], rule
 
 
 def _failures_that_count(entries: Sequence[Entry], grades: Mapping[str, Grades]) -> dict[int, str]:
-    """Row to the parts that failed and count as a number all the same, because their entries say so."""
+    """Row to the parts that failed but count as a number because of their entries' settings."""
     reasons: dict[int, str] = {}
     for entry in entries:
         for row, error in grades[entry.name].errors.items() if entry.on_error == "zero" else ():
-            # A cancelled row was never graded: it is no failure that counts as a number.
+            # A cancelled row was never graded: it is not a failure that counts as a number.
             if error.kind is not ErrorKind.CANCELLED:
                 counts = 1.0 if entry.negate and entry.negate_errors else 0.0
                 reason = f"{entry.name} failed and counts as {counts} ({error})"
@@ -93,10 +93,10 @@ def _failures_that_count(entries: Sequence[Entry], grades: Mapping[str, Grades])
 @kind("combined", family="several")
 @dataclass(frozen=True, kw_only=True)
 class Combined(Grader):
-    """Several graders over one sample, made one by a rule.
+    """Several graders over one sample, combined by a rule.
 
-    A part that failed leaves the whole unscored, and its error names the part; see the rule. What each part
-    gave is in the metadata under `parts` when a single sample is graded.
+    A part that failed leaves the whole unscored, and its error names the part; see the rule. When a single sample is
+    graded, the metadata contains the result of each part under `parts`.
 
     Attributes:
         entries: Entries or graders; names must differ.
@@ -112,9 +112,9 @@ class Combined(Grader):
     combine: CombiningRule = Mean()  # noqa: RUF009 (frozen)
 
     def __post_init__(self) -> None:
-        if hasattr(self.entries, "entries"):  # iterating a suite would lose its names, weights and rule
+        if hasattr(self.entries, "entries"):  # iterating over a suite would lose its names, weights and rule
             raise TypeError(
-                "Combined takes graders or entries: write Combined(suite.entries, combine=suite.combine)"
+                "Combined requires graders or entries: write Combined(suite.entries, combine=suite.combine)"
             )
         object.__setattr__(self, "entries", tuple(map(as_entry, self.entries)))
         super().__post_init__()
@@ -125,16 +125,16 @@ class Combined(Grader):
 
     @property
     def needs_answer(self) -> str:
-        """See `Grader.needs_answer`."""
+        """Required content of a row; a row without it fails."""
         return ""
 
     def check_ready(self) -> None:
-        """See `Grader.check_ready`; every part must be ready."""
+        """Raise any error that would end a run before its first row; every part must be ready."""
         for entry in self.entries:
             entry.grader.check_ready()
 
     async def grade(self, sample: Sample) -> Grade:
-        """Grade one sample with every part at once."""
+        """Grade one sample with every part concurrently."""
         grades = await asyncio.gather(*(entry.grade(sample) for entry in self.entries))
         columns = {
             entry.name: grades_of_one(grade) for entry, grade in zip(self.entries, grades, strict=True)
@@ -144,7 +144,7 @@ class Combined(Grader):
         return replace(combined, metadata={**combined.metadata, "parts": parts})
 
     async def grade_all(self, samples: Samples, control: Control) -> Grades:
-        """Grade every row with every part, one part after the other."""
+        """Grade every row with every part, one part after another."""
         columns: dict[str, Grades] = {}
         for entry in self.entries:
             checkpoint = control.checkpoint and control.checkpoint.of_part(entry.name)
@@ -153,7 +153,7 @@ class Combined(Grader):
         return combine(self.entries, columns, self.combine)
 
     def _news(self, control: Control, columns: Mapping[str, Grades], n: int) -> Callable[[int, int], None]:
-        """Passes a part's rows on as a share of the whole's; as failed count the part with most failures."""
+        """Passes a part's rows on as a share of the whole's; the failed count is that of the part with most failures."""
         before = max((column.n_failed for column in columns.values()), default=0)
         start = len(columns) * n
 
@@ -170,7 +170,7 @@ class Combined(Grader):
 
     @classmethod
     def build(cls, values: dict[str, Any]) -> Self:
-        """See `Grader.build`."""
+        """Create the grader from a spec's fields, without `kind`."""
         values = dict(values)
         if isinstance(values.get("entries"), list):
             values["entries"] = tuple(
@@ -184,17 +184,17 @@ class Combined(Grader):
 
 
 def check_names(entries: Sequence[Entry]) -> None:
-    """Refuse no entries, and two of one name.
+    """Refuse an empty list of entries, and two of one name.
 
     Raises:
-        ValueError: With the name and the way out.
+        ValueError: With the name and a hint.
     """
     if not entries:
         raise ValueError("a suite needs at least one grader")
     names = [entry.name for entry in entries]
     if twice := sorted({name for name in names if names.count(name) > 1}):
         raise ValueError(
-            f"two graders are called {twice[0]!r}; give one another: Contains(..., name='b'), @wb.grader(name='b') or Entry(grader, 'b')"
+            f"two graders are called {twice[0]!r}; rename one: Contains(..., name='b'), @wb.grader(name='b') or Entry(grader, 'b')"
         )
 
 

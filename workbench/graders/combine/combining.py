@@ -1,7 +1,7 @@
-"""Rules that make one grade a row out of several: mean, sum, all-pass and formula.
+"""Combining rules, which compute one grade per row from several: mean, sum, all-pass and formula.
 
-A part that did not answer is never taken for a zero here: the whole is then unscored and says which part
-is missing, or, in a mean that renormalises, that part is left out of the weights.
+A missing score is never taken for a zero here. Either the whole is unscored and names the missing part,
+or, in a mean that renormalises, that part is excluded from the weights.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Mask = NDArray[np.bool_]
 R = TypeVar("R", bound="type[CombiningRule]")
 
 COMBINING_RULES: dict[str, type[CombiningRule]] = {}
-"""Every rule by the name its specs carry."""
+"""Every rule by the name that its specs use."""
 
 
 def _combining_rule(name: str) -> Callable[[R], R]:
@@ -47,20 +47,20 @@ class CombiningRule(ABC):
 
     rule: ClassVar[str] = ""
 
-    def check(self, entries: Sequence[Entry]) -> None:  # noqa: ARG002 (for those that do)
-        """Refuse entries this rule cannot combine.
+    def check(self, entries: Sequence[Entry]) -> None:  # noqa: ARG002 (used by subclasses)
+        """Refuse entries that this rule cannot combine.
 
         Raises:
-            ValueError: What does not fit, and which entries.
+            ValueError: With the problem and the entries.
         """
-        return  # most rules take any entries
+        return  # most rules accept any entries
 
     def combine(self, entries: Sequence[Entry], parts: Mapping[str, Counted]) -> Grades:
-        """One grade a row: scored, failed (a part failed) or skipped (every part declined).
+        """One grade per row: scored, failed (a part failed) or skipped (every part was skipped).
 
         Args:
             entries: In the suite's order.
-            parts: What counts of each, by entry name, n rows each.
+            parts: The counted values of each, by entry name, n rows each.
         """
         columns = [parts[entry.name] for entry in entries]
         n = len(columns[0].scores) if columns else 0
@@ -71,15 +71,15 @@ class CombiningRule(ABC):
             grades.put(int(row), _absent(*self._asked(entries, columns), int(row)))
         good = ~missing & np.isfinite(scores)
         grades.scores[good], grades.codes[good] = scores[good], SCORED
-        # The parts answered, but the arithmetic has no number for it, such as a division by 0.
+        # All parts have scores, but the arithmetic has no finite result, such as a division by 0.
         for row in np.flatnonzero(~missing & ~good):
-            message = f"{self._what()} gives {float(scores[row])!r} on this row, which is no score"
+            message = f"{self._what()} gives {float(scores[row])!r} on this row, which is not a valid score"
             grades.put(int(row), Grade.failed(ErrorKind.NOT_FINITE, message))
         self._judge(entries, columns, grades)
         return grades
 
     def scores(self, entries: Sequence[Entry], parts: Mapping[str, Counted]) -> Scores:
-        """The combined scores alone, (n,); NaN where there is none. Arguments as in `combine`."""
+        """The combined scores without grades, (n,); NaN if there is none. Arguments as in `combine`."""
         columns = [parts[entry.name] for entry in entries]
         scores, answered = self._scores(entries, columns)
         has_score = ~self._missing(entries, columns, answered) & np.isfinite(scores)
@@ -90,7 +90,7 @@ class CombiningRule(ABC):
         """The combined scores (n,), and where there is one (n,)."""
 
     def _missing(self, entries: Sequence[Entry], columns: Sequence[Counted], answered: Mask) -> Mask:  # noqa: ARG002
-        """Rows that stay unscored: those without an answer, and those where a part broke."""
+        """Rows that stay unscored: those without a score of any part, and those where a part broke."""
         broken = np.zeros(len(answered), bool)
         for column in columns:
             broken[[row for row in column.errors if not column.declined[row]]] = True
@@ -99,7 +99,7 @@ class CombiningRule(ABC):
     def _asked(
         self, entries: Sequence[Entry], columns: Sequence[Counted]
     ) -> tuple[Sequence[Entry], Sequence[Counted]]:
-        """The parts without which there is no score: what a missing one is blamed on."""
+        """The required parts: a missing combined score is attributed to these."""
         return entries, columns
 
     def _judge(self, entries: Sequence[Entry], columns: Sequence[Counted], grades: Grades) -> None:  # noqa: B027
@@ -115,7 +115,7 @@ class CombiningRule(ABC):
 
     @staticmethod
     def build(spec: Mapping[str, Any]) -> CombiningRule:
-        """The rule behind a spec.
+        """Create the rule of a spec.
 
         Raises:
             FormatError: An unknown rule or field.
@@ -129,7 +129,7 @@ class CombiningRule(ABC):
         try:
             return cls(**values)
         except TypeError as error:
-            raise FormatError(f"the rule {cls.rule!r} cannot be made", found=str(error)) from error
+            raise FormatError(f"the rule {cls.rule!r} cannot be created", found=str(error)) from error
 
 
 @_combining_rule("mean")
@@ -138,22 +138,22 @@ class Mean(CombiningRule):
     """Weighted mean.
 
     Attributes:
-        strict: False: over the graders that answered, their weights renormalised; a skipped grade or a
-            judge's unreadable answer is left out, any other failure leaves the whole unscored (Adaptive's
-            combined grader). True: every grader must answer.
+        strict: False: over the graders that returned a score, their weights renormalised; a skipped grade or an
+            unreadable judge reply is excluded, any other failure leaves the whole unscored (Adaptive's
+            combined grader). True: every grader must have a score.
     """
 
     strict: bool = False
 
     def check(self, entries: Sequence[Entry]) -> None:
-        """See `CombiningRule.check`: at least one weight must be above 0."""
+        """Require at least one weight above 0."""
         if not any(entry.weight for entry in entries):
             raise ValueError("a weighted mean needs at least one weight above 0")
 
     def _scores(self, entries: Sequence[Entry], columns: Sequence[Counted]) -> tuple[Scores, Mask]:
         total, weights = _weighted(entries, columns)
         answered = _all_answered(columns) if self.strict else weights > 0
-        # Rows where nothing answered divide 0 by 0; they count as missing and are never read.
+        # Rows without any score divide 0 by 0; they count as missing and are never read.
         with np.errstate(invalid="ignore", divide="ignore"):
             return total / weights, answered
 
@@ -164,8 +164,8 @@ class Sum(CombiningRule):
     """Weighted sum, never renormalised.
 
     Attributes:
-        strict: False: graders that skipped, or whose answer could not be read, add nothing (Adaptive).
-            True: every grader must answer (vLLora's multi-grader).
+        strict: False: graders that skipped, or whose reply was unreadable, add nothing (Adaptive).
+            True: every grader must have a score (vLLora's multi-grader).
         weights_sum_to_one: Refuse weights that do not sum to 1 within 1e-6 (vLLora's rule).
     """
 
@@ -173,7 +173,7 @@ class Sum(CombiningRule):
     weights_sum_to_one: bool = False
 
     def check(self, entries: Sequence[Entry]) -> None:
-        """See `CombiningRule.check`: weights that must sum to 1."""
+        """Refuse weights that do not sum to 1, if required."""
         total = sum(entry.weight for entry in entries)
         if self.weights_sum_to_one and abs(total - 1.0) > 1e-6:
             weights = " + ".join(f"{entry.weight:g}" for entry in entries)
@@ -190,7 +190,7 @@ class Sum(CombiningRule):
 class AllPass(CombiningRule):
     """Passes (1.0) when every entry of severity "error" passes, else 0.0; warnings and infos never block.
 
-    An entry without a verdict of its own or a threshold passes at 1.0. With no entry of severity "error"
+    An entry without a verdict or a threshold passes at 1.0. With no entry of severity "error"
     the row passes. Weights are not used. Source: Umbraco.AI's test runner.
     """
 
@@ -239,7 +239,7 @@ class Formula(CombiningRule):
         Expression.read(self.text)
 
     def check(self, entries: Sequence[Entry]) -> None:
-        """See `CombiningRule.check`: every name in the formula must be an entry's."""
+        """Require that every name in the formula is an entry's."""
         Expression.read(self.text, [entry.name for entry in entries])
 
     def _scores(self, entries: Sequence[Entry], columns: Sequence[Counted]) -> tuple[Scores, Mask]:
@@ -252,7 +252,7 @@ class Formula(CombiningRule):
     def _asked(
         self, entries: Sequence[Entry], columns: Sequence[Counted]
     ) -> tuple[Sequence[Entry], Sequence[Counted]]:
-        # A formula of numbers alone needs everybody: no row of a stopped run gets its constant.
+        # A formula without names still needs all parts: no row of a stopped run gets its constant.
         names = set(Expression.read(self.text).names)
         return _chosen(entries, columns, [not names or entry.name in names for entry in entries])
 
@@ -264,10 +264,10 @@ class Formula(CombiningRule):
 
 
 def _weighted(entries: Sequence[Entry], columns: Sequence[Counted]) -> tuple[Scores, Scores]:
-    """Sum of weight times score (n,), and sum of the weights that answered (n,)."""
+    """Sum of weight times score (n,), and sum of the weights of present scores (n,)."""
     scores = np.array([column.scores for column in columns])
     weights = np.array([entry.weight for entry in entries])[:, None] * ~np.isnan(scores)
-    with np.errstate(over="ignore", invalid="ignore"):  # what no float can hold is refused row by row
+    with np.errstate(over="ignore", invalid="ignore"):  # overflow is refused row by row
         # The NaN of a missing part would stay NaN even with a weight of 0.
         return (np.nan_to_num(scores) * weights).sum(axis=0), weights.sum(axis=0)
 
@@ -283,7 +283,7 @@ def _all_answered(columns: Sequence[Counted]) -> Mask:
 
 
 def _passes(column: Counted) -> Mask:
-    """The verdict where there is one, else a full score."""
+    """The verdict if there is one, else a full score."""
     return np.asarray(np.where(column.passed >= 0, column.passed == 1, column.scores >= 1.0), bool)
 
 

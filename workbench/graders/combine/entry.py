@@ -1,8 +1,8 @@
-"""A grader's place in a suite: what its grade weighs, what passes, and what a failure counts as.
+"""An entry of a suite: a grader with weight, severity, threshold, and the value of a failure.
 
-One grader can serve two suites, so weight, severity, negation and threshold belong here and not to the
-grader. `apply` turns the grader's grades into the entry's (threshold, negation): a failure stays a
-failure. `count` then says what enters a combination, where a suite may choose to count a failure as 0.
+One grader can be used in two suites, so weight, severity, negation and threshold belong to the entry and not to the
+grader. `apply` converts the grader's grades into the entry's (threshold, negation): a failure stays a
+failure. `count` then computes the value in a combination, where a suite may choose to count a failure as 0.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ from workbench.thread import StringThread
 __all__ = ["NEGATED", "SEVERITIES", "Counted", "Entry", "Outcome", "as_entry", "grades_of_one"]
 
 SEVERITIES = ("error", "warning", "info")
-"""Umbraco's three: only an error blocks."""
+"""Umbraco's three levels: only an error blocks."""
 NEGATED = "Negated: Expected to fail but passed"
 _STOPPED = "not graded: the run was stopped"
 _SKIPPED = "skipped by the extractor of its entry, number "
-# The judge answered and nothing can be made of it: Adaptive's mean is over the graders that are left.
+# Unreadable judge replies: Adaptive's mean is over the remaining graders.
 _DECLINED = {
     ErrorKind.JUDGE_PARSE,
     ErrorKind.JUDGE_CUT,
@@ -48,10 +48,10 @@ class Counted:
     """One entry's part in a combination, as columns of n rows.
 
     Attributes:
-        scores: float64 (n,), NaN where nothing counts.
+        scores: float64 (n,), NaN if nothing counts.
         passed: int8 (n,), 1 pass, 0 fail, -1 no verdict.
         errors: Row to error, for rows that failed and do not count.
-        declined: bool (n,): skipped, or a judge's answer that could not be read. A mean leaves these out.
+        declined: bool (n,): skipped, or an unreadable judge reply. A mean excludes these.
     """
 
     scores: NDArray[np.float64]
@@ -62,12 +62,12 @@ class Counted:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What one entry makes of one grade.
+    """The value of one grade for one entry.
 
     Attributes:
-        score: What counts; None where nothing does.
-        passed: The verdict after threshold and negation; None where there is none.
-        message: Why, in words; the error's text where the grader failed.
+        score: The counted score; None if nothing counts.
+        passed: The verdict after threshold and negation; None if there is none.
+        message: The reason; the error's text if the grader failed.
         grade: The grade itself: scored, failed or skipped.
     """
 
@@ -83,16 +83,16 @@ class Entry:
     """A grader in a suite.
 
     Attributes:
-        grader: What scores.
+        grader: The grader.
         name: Its name in the suite; the grader's by default.
         weight: 0 or more.
-        severity: "error" (a fail fails the whole), "warning" or "info". Matters to `AllPass`.
+        severity: "error" (a fail fails the whole), "warning" or "info". Used by `AllPass`.
         negate: A pass becomes a fail and a score s becomes 1 - s. A failed grade stays failed.
-        pass_threshold: A score of at least this passes; None for the grader's own verdict.
-        extractor: What the grader sees in place of the completion; None for the thread as it is.
-        on_error: What a failed grade counts as in a combination: "fail" (the combined grade fails too), "skip" (as a
-            skipped one does: a mean is over the others) or "zero" (0.0, not passed). The grade itself stays failed,
-            and a cancelled one is never left out.
+        pass_threshold: A score of at least this passes; None for the grader's verdict.
+        extractor: Selects the text to grade instead of the completion; None for the unchanged thread.
+        on_error: The value of a failed grade in a combination: "fail" (the combined grade fails too), "skip" (like a
+            skipped grade: a mean is over the others) or "zero" (0.0, not passed). The grade itself stays failed,
+            and a cancelled one is never excluded.
         negate_errors: Umbraco's rule: negation turns a failed grade into a pass with 1.0. Needs
             `on_error="zero"`; off by default, because a broken grader must not pass.
 
@@ -115,7 +115,7 @@ class Entry:
     def __post_init__(self) -> None:
         if not isinstance(self.grader, Grader):
             raise TypeError(
-                f"an entry holds a grader, not {type(self.grader).__name__}; {_way_out(self.grader)}"
+                f"an entry requires a grader, not {type(self.grader).__name__}; {_way_out(self.grader)}"
             )
         if not self.name:
             object.__setattr__(self, "name", self.grader.name)
@@ -145,9 +145,9 @@ class Entry:
             raise ValueError(f"pass_threshold must be a finite number, not {self.pass_threshold!r}")
 
     async def grade_all(self, samples: Samples, control: Control) -> Grades:
-        """The grader's grades on what the entry shows it, with threshold and negation applied.
+        """The grader's grades on the extracted text, with threshold and negation applied.
 
-        Rows of which the control's checkpoint has grades are not graded again.
+        Rows with grades in the control's checkpoint are not graded again.
         """
         return await grade_rest(samples, control, self._grade_rows)
 
@@ -161,11 +161,11 @@ class Entry:
         need = self.grader.needs_answer
         if self.extractor is None:
             return await self.grader.grade_all(samples.needing(need), control)
-        # Which turn of the assistant's it is that an extractor looks at is its own affair.
+        # The extractor itself decides which assistant turn it reads.
         samples = samples.needing(need and "turn")
 
         def show(thread: StringThread) -> StringThread:
-            if control.cancel.is_set():  # a slow pattern must not hold a stopped run until the last row
+            if control.cancel.is_set():  # a slow pattern must not delay the stop until the last row
                 raise InterruptedError(_STOPPED)
             try:
                 return self.show(thread)
@@ -179,13 +179,13 @@ class Entry:
         return grades
 
     def __dir__(self) -> list[str]:
-        """What users need: without the steps of a run."""
+        """The names that users need: without the steps of a run."""
         hidden = {"apply", "build", "count", "grade_all", "implied_name", "outcome_of", "show"}
         return [name for name in super().__dir__() if name not in hidden]
 
     @property
     def implied_name(self) -> str:
-        """The name it has where none is given: the grader's."""
+        """The default name: the grader's."""
         return self.grader.name
 
     def __call__(self, sample: Sample | StringThread) -> Grade:
@@ -193,7 +193,7 @@ class Entry:
         return background.run(self.grade(sample))
 
     async def grade(self, sample: Sample | StringThread) -> Grade:
-        """The same inside async code."""
+        """Grade one sample inside async code."""
         sample = as_sample(sample)
         try:
             shown_sample = (
@@ -201,24 +201,24 @@ class Entry:
             )
         except Skip as skip:
             return Grade.skipped(str(skip) or None)
-        except Exception as error:  # noqa: BLE001 (an extractor of somebody's own)
+        except Exception as error:  # noqa: BLE001 (a user's extractor)
             return Grade.failed(ErrorKind.SAMPLE, f"{type(error).__name__}: {error}")
         grade = await self.grader.grade(shown_sample)
         return replace(self.apply(grades_of_one(grade))[0], printed=grade.printed)
 
     def show(self, thread: StringThread) -> StringThread:
-        """What the grader sees, where there is an extractor: the thread with the extracted text as what the assistant said last."""
+        """The thread for the grader: with an extractor, the extracted text is the last assistant message."""
         assert self.extractor is not None
         text = self.extractor.extract(thread)
         turns, metadata, calls, tools, answers = thread.to_wire()
-        # A last turn that calls tools stays, and the text gets a turn of its own: else an empty text would
-        # read as a turn that only calls.
+        # A last turn with tool calls stays, and the text becomes a separate turn: otherwise an empty text would
+        # be read as a turn that only calls.
         spoken = thread.completion() is not None and not thread.turn_calls(len(turns) - 1)
         before = turns[:-1] if spoken else turns
         return StringThread.from_wire(([*before, ("assistant", text)], metadata, calls, tools, answers))
 
     def apply(self, grades: Grades) -> Grades:
-        """Grades with this entry's threshold and negation; failures and skips are left as they are."""
+        """Grades with this entry's threshold and negation; failures and skips stay unchanged."""
         if self.pass_threshold is None and not self.negate:
             return grades
         scored = ~np.isnan(grades.scores)
@@ -229,7 +229,7 @@ class Entry:
         return result if not self.negate else _negated(result, scored)
 
     def count(self, grades: Grades) -> Counted:
-        """What enters a combination, from grades that `apply` has been at."""
+        """The values for a combination, from the result of `apply`."""
         scores, passed = grades.scores.copy(), grades.passed.copy()
         failed = dict(grades.errors)
         if self.on_error != "fail":
@@ -243,11 +243,11 @@ class Entry:
         return Counted(scores, passed, failed, declined)
 
     def outcome(self, grade: Grade) -> Outcome:
-        """What one grade of the grader counts as here."""
+        """The value of one grade of the grader for this entry."""
         return self.outcome_of(self.apply(grades_of_one(grade))[0])
 
     def outcome_of(self, applied: Grade) -> Outcome:
-        """What a grade counts as that `apply` has already been at."""
+        """The value of a grade to which `apply` was already applied."""
         counted = self.count(grades_of_one(applied))
         score, verdict = float(counted.scores[0]), int(counted.passed[0])
         turned = verdict == 1 and (applied.error is not None or self.negate)
@@ -272,7 +272,7 @@ class Entry:
 
     @classmethod
     def build(cls, spec: Mapping[str, Any]) -> Self:
-        """The entry behind a spec.
+        """Create the entry of a spec.
 
         Raises:
             FormatError: An unknown field, a value out of range, an unknown kind of grader.
@@ -297,11 +297,11 @@ class Entry:
         except (TypeError, ValueError) as error:
             if isinstance(error, FormatError):
                 raise
-            raise FormatError("an entry cannot be made from these fields", found=str(error)) from error
+            raise FormatError("an entry cannot be created from these fields", found=str(error)) from error
 
 
 def _take_back_marks(grades: Grades, reasons: Sequence[str]) -> None:
-    """Make of rows that were stopped or skipped what they are: rewriting samples keeps any exception as their problem.
+    """Restore the status of stopped and skipped rows: rewriting samples stores any exception as their problem.
 
     Args:
         grades: Of the rewritten samples; changed in place.
@@ -318,7 +318,7 @@ def _take_back_marks(grades: Grades, reasons: Sequence[str]) -> None:
 
 
 def _way_out(found: object) -> str:
-    """What makes a grader of something that is none."""
+    """How to make a grader from an object that is not one."""
     return (
         "wb.load reads graders from a file"
         if isinstance(found, str | PathLike)
@@ -327,7 +327,7 @@ def _way_out(found: object) -> str:
 
 
 def as_entry(item: Entry | Grader) -> Entry:
-    """A grader with everything at its default, or the entry itself."""
+    """A grader as an entry with default settings, or the entry itself."""
     return item if isinstance(item, Entry) else Entry(item)
 
 
@@ -339,7 +339,7 @@ def grades_of_one(grade: Grade) -> Grades:
 
 
 def _negated(grades: Grades, scored: NDArray[np.bool_]) -> Grades:
-    """Every score s as 1 - s and every verdict turned round; a reason for the old verdict is none for the new."""
+    """Every score s as 1 - s and every verdict inverted; a reason for the old verdict does not apply to the new one."""
     passed, scores = grades.passed.copy(), grades.scores.copy()
     scores[scored] = 1.0 - scores[scored]
     judged = scored & (passed >= 0)

@@ -1,6 +1,6 @@
 """OpenAI's `calculate_output`: a small language of names, numbers, + - * / ^ and eight functions.
 
-Read by a parser of our own, never by `eval`. `^` is power, binds tighter than a sign and to the right
+Parsed by a separate parser, never by `eval`. `^` is power, binds tighter than a sign and to the right
 (2 ^ 3 ^ 2 is 512, -2 ^ 2 is -4). Functions: min, max (two or more arguments), abs, floor, ceil, exp, sqrt,
 log (natural).
 
@@ -35,7 +35,7 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], int]] = {
     "sqrt": (np.sqrt, 1),
     "log": (np.log, 1),
 }
-"""Name to implementation and fewest arguments; those of one argument take just one."""
+"""Name to implementation and minimum number of arguments; those of one argument accept exactly one."""
 
 _TOKEN = re.compile(
     r"\s*(?:(?P<number>(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)|(?P<name>[^\W\d]\w*)|(?P<sign>[-+*/^(),]))"
@@ -56,10 +56,10 @@ class FormulaError(FormatError):
 
 @dataclass(frozen=True)
 class Expression:
-    """A formula, read.
+    """A parsed formula.
 
     Attributes:
-        text: As it was written.
+        text: The original text.
         names: The variables in it, in order of appearance.
 
     Example:
@@ -78,20 +78,20 @@ class Expression:
 
         Args:
             text: At most 10,000 characters, nested at most 100 deep.
-            names: What variables there are; None to allow any.
+            names: The available variables; None to allow any.
 
         Raises:
-            FormulaError: With the place, what was found and what was expected; `flag` says which cause.
+            FormulaError: With the position, what was found and what was expected; `flag` gives the cause.
         """
         parser = _Parser(text, None if names is None else tuple(names))
         try:
             step = parser.whole()
-        except RecursionError:  # called from deep inside somebody else's stack
+        except RecursionError:  # called with little remaining stack
             raise _error("the formula", "too many brackets", "fewer levels of brackets", _PARSE) from None
         return cls(text, tuple(dict.fromkeys(parser.used)), step)
 
     def value(self, values: Mapping[str, Any]) -> Column:
-        """The formula over columns or numbers, elementwise; NaN or infinite where arithmetic has no answer."""
+        """The formula over columns or numbers, elementwise; NaN or infinite if the result is undefined."""
         columns = {name: np.asarray(values[name], np.float64) for name in self.names}
         with np.errstate(all="ignore"):
             return np.asarray(self._step(columns), np.float64)
@@ -128,12 +128,12 @@ class _Parser:
         while (sign := self._peek()) in signs:
             self._next()
             rest.append((signs[str(sign)], part()))
-        # One loop, however many terms: nested calls would end at Python's recursion limit.
+        # One loop for any number of terms: nested calls would reach Python's recursion limit.
         return (lambda values: _folded(values, first, rest)) if rest else first
 
     def _sign(self) -> Step:
         negative = False
-        # A loop and no recursion: a text may be thousands of signs in a row.
+        # A loop instead of recursion: a text may be thousands of signs in a row.
         while (sign := self._peek()) in {"+", "-"}:
             self._next()
             negative ^= sign == "-"
@@ -148,7 +148,7 @@ class _Parser:
         self._depth += 1
         if self._depth > _MAX_DEPTH:
             raise self._wrong(f"at most {_MAX_DEPTH} powers in a row")
-        # To the right of `^` may stand a sign or another power: 2 ^ -1, and 2 ^ 3 ^ 2 is 2 ^ 9.
+        # The right side of `^` may be a sign or another power: 2 ^ -1, and 2 ^ 3 ^ 2 is 2 ^ 9.
         step = _binary(np.float_power, base, self._sign())
         self._depth -= 1
         return step
@@ -209,10 +209,10 @@ class _Parser:
 
 
 def tokens(text: str) -> list[tuple[str, int]]:
-    """The numbers, names and signs of a formula, each with its place.
+    """The numbers, names and signs of a formula, each with its position.
 
     Raises:
-        FormulaError: Something else stands in it, or it is longer than 10,000 characters.
+        FormulaError: It contains something else, or is longer than 10,000 characters.
     """
     if not isinstance(text, str) or len(text) > _MAX_LENGTH:
         raise _error(
@@ -245,7 +245,7 @@ def _error(where: str, found: str, expected: str, flag: str) -> FormulaError:
     problem = (
         "the formula cannot be read"
         if flag == _PARSE
-        else f"the formula names {found!r}, which is no grader here"
+        else f"the formula uses {found!r}, which is not a grader of this suite"
     )
     error = FormulaError(problem, where=where, found=found, expected=expected)
     error.flag = flag

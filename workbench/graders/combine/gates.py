@@ -1,9 +1,9 @@
-"""Gates: one verdict over a whole run, as Letta Evals has them in its configuration.
+"""Gates: one verdict over a whole run, as in the configuration of Letta Evals.
 
 Two releases. *Single* (0.4.x): a metric, an operator, a value, and how one sample passes. *Simple*,
 *weighted_average* and *logical* (0.7 to 0.20): aggregations of each metric, combined. Errored samples are
-left out of an average; `avg_score_total` counts them as 0 in the denominator. Accuracy is a **percent**,
-0 to 100, so a threshold of 0.9 is nearly always met: a warning says so.
+excluded from an average; `avg_score_total` counts them as 0 in the denominator. Accuracy is a **percent**,
+0 to 100, so a threshold of 0.9 is nearly always met: a warning points that out.
 
 Source: letta-evals 0.4.1 (`models.py`, `runner.py`) and 0.20 (`gates`).
 """
@@ -35,22 +35,22 @@ OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
 }
 """Name to comparison; `eq` is exact."""
 AGGREGATIONS = ("avg_score", "accuracy", "min", "max", "median", "p50", "p95", "p99")
-"""How a metric's scores become one number; percentiles interpolate linearly."""
+"""Aggregations of a metric's scores; percentiles interpolate linearly."""
 
 
 @dataclass(frozen=True, eq=False)
 class GateResult:
-    """What a gate says of a run.
+    """The verdict of a gate on a run.
 
     Attributes:
         passed: The verdict.
         value: The number that was compared; None for a logical gate.
-        sample_pass: bool (n,): which samples pass on their own, False where not scored; None where the
+        sample_pass: bool (n,): which samples pass individually, False if not scored; None if the
             gate has no rule for that.
         averages: Metric to `avg_score_attempted` (scored samples) and `avg_score_total` (errored ones
             count as 0 in the denominator).
         message: One sentence.
-        warnings: What may surprise.
+        warnings: Possible surprises.
     """
 
     passed: bool
@@ -78,10 +78,10 @@ class Gate(ABC):
         """Judge a run.
 
         Args:
-            scores: Metric (entry name) to scores (n,), NaN where a sample has none.
+            scores: Metric (entry name) to scores (n,), NaN for a sample without one.
 
         Raises:
-            KeyError: The gate names a metric that is not there.
+            KeyError: The gate uses a metric that does not exist.
         """
         value, passed, message = self._evaluate(scores)
         averages = {name: _averages(column) for name, column in scores.items()}
@@ -101,7 +101,7 @@ class Gate(ABC):
 
     @property
     def warnings(self) -> Sequence[str]:
-        """What may surprise about this gate, known before any run."""
+        """Possible surprises of this gate, known before any run."""
         return ()
 
     def spec(self) -> dict[str, Any]:
@@ -112,10 +112,10 @@ class Gate(ABC):
 
     @staticmethod
     def build(spec: Mapping[str, Any]) -> Gate:
-        """The gate behind a spec.
+        """Create the gate of a spec.
 
         Raises:
-            FormatError: An unknown kind or field, or a value that does not fit.
+            FormatError: An unknown kind or field, or an invalid value.
         """
         kinds = {cls.kind: cls for cls in (SimpleGate, WeightedGate, LogicalGate)}
         cls = kinds.get(str(spec.get("kind"))) if isinstance(spec, Mapping) else None
@@ -130,7 +130,7 @@ class Gate(ABC):
         except (TypeError, ValueError) as error:
             if isinstance(error, FormatError):
                 raise
-            raise FormatError(f"a {cls.kind} gate cannot be made", found=str(error)) from error
+            raise FormatError(f"a {cls.kind} gate cannot be created", found=str(error)) from error
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -139,12 +139,12 @@ class SimpleGate(Gate):
 
     Attributes:
         metric_key: The entry; "" for the first one.
-        aggregation: Out of `AGGREGATIONS`.
-        op: Out of `OPERATORS`.
-        value: What the aggregate is compared with; percent for accuracy.
-        pass_op: How one sample passes; `op` by default.
-        pass_value: Against what; `value` by default, and 1.0 (with gte) for accuracy.
-        pass_threshold: The later release's name for a sample's pass mark (gte).
+        aggregation: One of `AGGREGATIONS`.
+        op: One of `OPERATORS`.
+        value: The value to compare the aggregate with; percent for accuracy.
+        pass_op: Operator for one sample; `op` by default.
+        pass_value: Value for one sample; `value` by default, and 1.0 (with gte) for accuracy.
+        pass_threshold: The later release's name for a sample's pass threshold (gte).
     """
 
     kind: ClassVar[str] = "simple"
@@ -164,12 +164,12 @@ class SimpleGate(Gate):
 
     @property
     def metrics(self) -> tuple[str, ...]:
-        """See `Gate.metrics`."""
+        """Names of the entries that the gate reads."""
         return (self.metric_key,) if self.metric_key else ()
 
     @property
     def warnings(self) -> Sequence[str]:
-        """See `Gate.warnings`."""
+        """Possible surprises, known before any run."""
         return _accuracy_warning(self.aggregation, self.op, self.value)
 
     @property
@@ -177,7 +177,7 @@ class SimpleGate(Gate):
         """Operator and value that one sample's score must meet."""
         if self.pass_threshold is not None:
             return "gte", self.pass_threshold
-        # Letta's defaults: accuracy counts full scores, others judge a sample as they judge the run.
+        # Letta's defaults: accuracy counts full scores, others judge a sample like the run.
         if self.aggregation == "accuracy" and self.pass_value is None:
             return "gte", 1.0
         return self.pass_op or self.op, self.value if self.pass_value is None else self.pass_value
@@ -185,7 +185,7 @@ class SimpleGate(Gate):
     def _evaluate(self, scores: Mapping[str, Scores]) -> tuple[float | None, bool, str]:
         name, column = self._column(scores)
         value = _aggregate(self.aggregation, column, self.sample_rule)
-        message = f"{self.aggregation} of {name} is {value:g}, wanted {self.op} {self.value:g}"
+        message = f"{self.aggregation} of {name} is {value:g}, required {self.op} {self.value:g}"
         return value, bool(OPERATORS[self.op](value, self.value)), message
 
     def _samples(self, scores: Mapping[str, Scores]) -> NDArray[np.bool_] | None:
@@ -203,8 +203,8 @@ class WeightedGate(Gate):
     Attributes:
         weights: Metric to weight: at least one, none negative, not all 0; normalised.
         aggregation: The same for all metrics.
-        op: Out of `OPERATORS`.
-        value: What the average is compared with.
+        op: One of `OPERATORS`.
+        value: The value to compare the average with.
         pass_threshold: Score at which a sample counts for accuracy; 1.0 by default.
     """
 
@@ -231,12 +231,12 @@ class WeightedGate(Gate):
 
     @property
     def metrics(self) -> tuple[str, ...]:
-        """See `Gate.metrics`."""
+        """Names of the entries that the gate reads."""
         return tuple(self.weights)
 
     @property
     def warnings(self) -> Sequence[str]:
-        """See `Gate.warnings`."""
+        """Possible surprises, known before any run."""
         return _accuracy_warning(self.aggregation, self.op, self.value)
 
     def _evaluate(self, scores: Mapping[str, Scores]) -> tuple[float | None, bool, str]:
@@ -244,7 +244,7 @@ class WeightedGate(Gate):
         total = sum(self.weights.values())
         parts = ((w / total) * _aggregate(self.aggregation, scores[m], rule) for m, w in self.weights.items())
         value = float(sum(parts))
-        message = f"weighted {self.aggregation} is {value:g}, wanted {self.op} {self.value:g}"
+        message = f"weighted {self.aggregation} is {value:g}, required {self.op} {self.value:g}"
         return value, bool(OPERATORS[self.op](value, self.value)), message
 
 
@@ -271,23 +271,23 @@ class LogicalGate(Gate):
 
     @property
     def metrics(self) -> tuple[str, ...]:
-        """See `Gate.metrics`."""
+        """Names of the entries that the gate reads."""
         return tuple(dict.fromkeys(name for gate in self.conditions for name in gate.metrics))
 
     @property
     def warnings(self) -> Sequence[str]:
-        """See `Gate.warnings`."""
+        """Possible surprises, known before any run."""
         return [warning for gate in self.conditions for warning in gate.warnings]
 
     def _evaluate(self, scores: Mapping[str, Scores]) -> tuple[float | None, bool, str]:
-        parts = [gate._evaluate(scores) for gate in self.conditions]  # noqa: SLF001 (gates of ours)
+        parts = [gate._evaluate(scores) for gate in self.conditions]  # noqa: SLF001 (a class of this module)
         verdicts = [passed for _, passed, _ in parts]
         joined = f" {self.operator} ".join(f"({message})" for _, _, message in parts)
         return None, all(verdicts) if self.operator == "and" else any(verdicts), joined
 
 
 def _aggregate(name: str, column: Scores, rule: tuple[str, float]) -> float:
-    """One number of a metric's scores; 0.0 where there are none, as upstream."""
+    """Aggregate of a metric's scores; 0.0 if there are none, as upstream."""
     scores = column[~np.isnan(column)]
     if not len(scores):
         return 0.0

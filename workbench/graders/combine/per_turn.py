@@ -1,4 +1,4 @@
-"""Per-turn grading: one reference a turn, one grade a turn, their mean."""
+"""Per-turn grading: one reference per turn, one grade per turn, their mean."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ __all__ = ["PerTurn", "turns_of"]
 @kind("per-turn", family="several")
 @dataclass(frozen=True, kw_only=True)
 class PerTurn(Grader):
-    """Grades every turn against its own reference; the score is the mean over the turns.
+    """Grades every turn against a separate reference; the score is the mean over the turns.
 
     A turn is a user's message and all that follows up to the next one. A reference that is a list must have one
-    entry a turn; any other reference, or none, is graded with the conversation as a whole. A turn passes at
-    1.0; a turn without a score leaves the whole unscored. The details hold `per_turn_grades`, their `turn`
+    entry per turn; any other reference, or none, is graded with the conversation as a whole. A turn passes at
+    1.0; a turn without a score leaves the whole unscored. The details contain `per_turn_grades`, their `turn`
     counted from 0 as upstream.
 
     Attributes:
-        grader: What grades each turn; it sees that turn alone.
+        grader: Grades each turn, without the others.
 
     Error kinds: sample (the reference does not fit the turns), and those of the inner grader.
 
     Source: Letta Evals from 0.9 (lists as `input` and `ground_truth`).
     """
 
-    why_not_portable: ClassVar[str] = "it grades each turn on its own"
+    why_not_portable: ClassVar[str] = "it grades each turn separately"
 
     grader: Grader = field(kw_only=False)
 
@@ -51,18 +51,18 @@ class PerTurn(Grader):
 
     @classmethod
     def build(cls, values: dict[str, Any]) -> Self:
-        """See `Grader.build`."""
+        """Create the grader from a spec's fields, without `kind`."""
         if isinstance(values.get("grader"), dict):
             values = {**values, "grader": from_spec(values["grader"])}
         return super().build(values)
 
     def check_ready(self) -> None:
-        """See `Grader.check_ready`."""
+        """Raise any error that would end a run of this grader before its first row."""
         self.grader.check_ready()
 
     @property
     def needs_answer(self) -> str:
-        """See `Grader.needs_answer`."""
+        """Required content of a row; a row without it fails."""
         return "turn"
 
     @property
@@ -75,7 +75,7 @@ class PerTurn(Grader):
         return self.grader.ends_run()
 
     async def grade(self, sample: Sample) -> Grade:
-        """Grade turn after turn, or the whole where there is no list of references."""
+        """Grade turn by turn, or the whole if there is no list of references."""
         if not isinstance(sample.reference, list):
             grade: Grade = await self.grader.grade(sample)
             return grade
@@ -120,7 +120,7 @@ def _samples_of_turns(sample: Sample) -> list[Sample]:
     if len(references) != len(turns) or not turns:
         raise Unscored(
             ErrorKind.SAMPLE,
-            f"per-turn grading needs one reference a turn: there are {len(turns)} turns, found {len(references)} of them",
+            f"per-turn grading needs one reference per turn: there are {len(turns)} turns, found {len(references)} of them",
         )
     return [
         replace(sample, thread=_with_reference(turn, references, reference), reference=reference)
@@ -129,9 +129,9 @@ def _samples_of_turns(sample: Sample) -> list[Sample]:
 
 
 def _with_reference(thread: StringThread, references: list[Any], reference: Any) -> StringThread:
-    """The turn's own reference stands where the metadata held the list."""
+    """The metadata with the turn's reference instead of the list."""
     if isinstance(thread.metadata, Mapping):
-        # A list compares as a whole; an array beside it would not.
+        # A list compares as a whole; an array would not.
         keys = [
             key for key, value in thread.metadata.items() if isinstance(value, list) and value == references
         ]
@@ -141,7 +141,7 @@ def _with_reference(thread: StringThread, references: list[Any], reference: Any)
 
 
 def turns_of(thread: StringThread) -> list[StringThread]:
-    """The thread cut at its user messages, tool calls kept; what stands before the first joins it."""
+    """The thread cut at its user messages, including tool calls; turns before the first are added to it."""
     turns, metadata, calls, tools, answers = thread.to_wire()
     starts = [at for at, (role, _) in enumerate(turns) if role == "user"]
     if not starts:

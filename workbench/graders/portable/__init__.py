@@ -1,4 +1,4 @@
-"""Code graders as source for other platforms: a Python module, or a JavaScript function, that stands alone."""
+"""Code graders as source for other platforms: a self-contained Python module or JavaScript function."""
 
 from __future__ import annotations
 

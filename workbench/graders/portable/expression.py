@@ -1,7 +1,7 @@
-r"""A Python pattern spelled for JavaScript's `u` mode, where both then find the same.
+r"""Translates a Python pattern to JavaScript's `u` mode, such that both match the same texts.
 
-Python's `.` stops at `\n` only, its `$` looks past a last `\n`, its `\d \w \s \b` know Unicode. What has no
-sure spelling (look-behind, back references, inline flags, possessive marks) is refused.
+Python's `.` stops only at `\n`, its `$` also matches before a last `\n`, its `\d \w \s \b` are Unicode-aware. Constructs
+without a safe translation (lookbehind, back references, inline flags, possessive quantifiers) are refused.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from workbench.patterns import python_spelling
 
 __all__ = ["script_pattern", "search_in_javascript"]
 
-# Python's `\s` written out: JavaScript's has U+FEFF, and lacks U+0085 and U+001C to U+001F.
+# Python's `\s` written out: JavaScript's includes U+FEFF, and lacks U+0085 and U+001C to U+001F.
 _SPACE = r"\t-\r\x1c-\x20\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
-# JavaScript's own `\w` and `\b` know ASCII only, in `u` mode as well.
+# JavaScript's `\w` and `\b` are ASCII only, in `u` mode as well.
 _WORD = r"_\p{L}\p{N}"
 _EDGE = f"(?:(?<=[{_WORD}])(?![{_WORD}])|(?<![{_WORD}])(?=[{_WORD}]))"
 _SETS = {"d": r"\p{Nd}", "s": _SPACE, "w": _WORD}
@@ -47,11 +47,11 @@ def script_pattern(pattern: str, *, ignore_case: bool = False) -> str:
     """The pattern for `new RegExp(..., "u")`.
 
     Raises:
-        ValueError: It holds something that has no sure spelling; the part is named.
+        ValueError: It contains a construct without a safe translation; the construct is named.
     """
     if ignore_case and not pattern.isascii():
-        raise ValueError("letters beyond ASCII fold their case differently in JavaScript")
-    # For its refusal: what Python itself cannot read must not become a pattern that JavaScript can.
+        raise ValueError("case folding of letters beyond ASCII differs in JavaScript")
+    # For its error: a pattern that is invalid in Python must not become valid in JavaScript.
     re.compile(pattern)
     tokens = _tokens(pattern)
     _check_looks(tokens)
@@ -59,18 +59,18 @@ def script_pattern(pattern: str, *, ignore_case: bool = False) -> str:
 
 
 def search_in_javascript(grader: Any, pattern: str, *, dotnet: bool) -> str:
-    """The statement that scores 1.0 where a grader's pattern is found in `text`.
+    """The statement that scores 1.0 if a grader's pattern is found in `text`.
 
     Args:
         grader: A grader with `ignore_case` and `multiline`.
         pattern: Its pattern.
-        dotnet: Whether it is spelled for .NET, else for Python.
+        dotnet: Whether it has .NET syntax, else Python's.
 
     Raises:
-        FormatError: It cannot be spelled in JavaScript.
+        FormatError: It cannot be expressed in JavaScript.
     """
     if grader.multiline:
-        why = "line ends are not the same in JavaScript"
+        why = "line ends differ in JavaScript"
         raise refusal(grader, "multiline", why, "write (?:^|\\n) instead")
     try:
         python = python_spelling(pattern) if dotnet else pattern
@@ -78,7 +78,7 @@ def search_in_javascript(grader: Any, pattern: str, *, dotnet: bool) -> str:
     except (ValueError, RecursionError, OverflowError) as error:
         raise refusal(grader, "pattern", str(error), "simplify the pattern, or export it as Python") from None
     except re.error as error:
-        raise refusal(grader, "pattern", f"it cannot be read: {error}", "mend the pattern") from None
+        raise refusal(grader, "pattern", f"it cannot be read: {error}", "fix the pattern") from None
     flags = "iu" if grader.ignore_case else "u"
     search = f"new RegExp({javascript_literal(spelled)}, {javascript_literal(flags)}).test(text)"
     return javascript_score(search)
@@ -90,19 +90,19 @@ def _tokens(pattern: str) -> list[re.Match[str]]:
     while at < len(pattern):
         match = _TOKEN.match(pattern, at)
         if match is None:
-            raise ValueError(f"{pattern[at : at + 10]!r} has no sure JavaScript spelling")
+            raise ValueError(f"{pattern[at : at + 10]!r} has no safe JavaScript equivalent")
         tokens.append(match)
         at = match.end()
     return tokens
 
 
 def _check_looks(tokens: list[re.Match[str]]) -> None:
-    """Refuse a repeated look-ahead, which JavaScript's `u` mode does not read."""
+    """Refuse a quantified look-ahead, which JavaScript's `u` mode does not support."""
     opened: list[str] = []
     closed = ""
     for token in tokens:
         if token["repeat"] and closed in {"(?=", "(?!"}:
-            raise ValueError("a repeated look-ahead has no JavaScript spelling")
+            raise ValueError("a quantified look-ahead has no JavaScript equivalent")
         closed = opened.pop() if token[0] == ")" and opened else ""
         if token["group"] or token["name"]:
             opened.append(token[0])
@@ -123,14 +123,14 @@ def _spelled(match: re.Match[str]) -> str:
 
 
 def _plain(sign: str) -> str:
-    # A brace that repeats nothing stands for itself in Python, and is an error in `u` mode.
+    # A brace that is not a quantifier is literal in Python, and an error in `u` mode.
     return r"\{" if sign == "{" else _OUTSIDE.get(sign, sign)
 
 
 def _repeat(text: str, mode: str) -> str:
     if mode == "+":
-        raise ValueError(f"the possessive {text!r} has no JavaScript spelling")
-    # `{,3}` counts from 0 in Python; JavaScript reads it as plain signs, or not at all.
+        raise ValueError(f"the possessive {text!r} has no JavaScript equivalent")
+    # `{,3}` counts from 0 in Python; JavaScript reads it as literal characters, or not at all.
     return text.replace("{,", "{0,")
 
 
@@ -138,15 +138,15 @@ def _escape(sign: str) -> str:
     if sign in _ESCAPES:
         return _ESCAPES[sign]
     if sign.isascii() and sign.isalnum():
-        raise ValueError(f"\\{sign} has no sure JavaScript spelling")
+        raise ValueError(f"\\{sign} has no safe JavaScript equivalent")
     return f"\\{sign}" if sign in "^$\\.*+?()[]{}|/" else _plain(sign)
 
 
 def _class(text: str) -> str:
-    """A character class, with its signs escaped as the `u` mode asks."""
+    """A character class, with its characters escaped as the `u` mode requires."""
     negated = text.startswith("[^")
     inside = text[2 if negated else 1 : -1]
-    # A negated set has no spelling inside a class, but together with its opposite it means any sign.
+    # A negated set cannot be written inside a class, but together with its opposite it means any character.
     if not negated and inside in _ALL:
         return "[^]"
     parts = re.findall(r"\\x[0-9A-Fa-f]{2}|\\u[0-9A-Fa-f]{4}|\\.|.", inside, re.DOTALL)
@@ -155,14 +155,14 @@ def _class(text: str) -> str:
 
 
 def _dash(parts: list[str], at: int) -> str:
-    """A dash between two signs makes a range; at an end or after a set it is itself."""
+    """A dash between two characters makes a range; at an end or after a set it is literal."""
     inner = 0 < at < len(parts) - 1 and parts[at - 1][1:].lower() not in _SETS
     return "-" if inner else r"\-"
 
 
 def _member(part: str) -> str:
     if part[:2] in {"\\x", "\\u"}:
-        return f"\\u{int(part[2:], base=16):04x}"  # noqa: FURB166 (no number, an escape)
+        return f"\\u{int(part[2:], base=16):04x}"  # noqa: FURB166 (not a number, an escape)
     if not part.startswith("\\"):
         return f"\\{part}" if part in "[]/{}()|^$.*+?" else part
     sign = part[1]
@@ -171,5 +171,5 @@ def _member(part: str) -> str:
     if sign in "nrtfv":
         return part
     if sign.isascii() and sign.isalnum():
-        raise ValueError(f"[\\{sign}] has no sure JavaScript spelling")
+        raise ValueError(f"[\\{sign}] has no safe JavaScript equivalent")
     return f"\\{sign}" if sign in "^$\\.*+?()[]{}|/-" else sign

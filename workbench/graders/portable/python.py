@@ -1,4 +1,4 @@
-"""Code graders as a Python module that stands alone."""
+"""Code graders as a self-contained Python module."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ _BEFORE_NEGATION = "score_before_negation"
 def portable(grader: Grader, *, reference_field: str | None = None, negate: bool = False) -> str:
     """A self-contained Python module `async def grade(thread: StringThread) -> float` that scores the same.
 
-    The rules are sliced from our own files with their helpers and imports; only the standard library is
-    used, and the module loads where there is no `StringThread`: only annotations name it. A row that fails here
-    raises there. Patterns have no time limit of their own: the platform's holds.
+    The rules are sliced from the workbench's files with their helpers and imports; only the standard library is
+    used, and the module loads without `StringThread`: only annotations mention it. A row that fails here
+    raises there. Patterns have no separate time limit: the platform's applies.
 
     Args:
         grader: A code grader.
-        reference_field: Key of the reference in the thread's metadata; None for the first of reference,
-            expected, ground_truth, label, answer.
-        negate: Give 1 - score, as a negated entry of a suite does; a row that fails still raises.
+        reference_field: Key of the reference in the thread's metadata; None for the first of `reference`,
+            `expected`, `ground_truth`, `label`, `answer`.
+        negate: Return 1 - score, as a negated entry of a suite does; a row that fails still raises.
 
     Raises:
-        FormatError: This grader, or a setting of it, cannot travel; the field and the way out are named.
+        FormatError: This grader, or one of its settings, cannot be exported; the error names the field and a hint.
     """
     if not isinstance(grader, Portable):
         raise refusal(grader, "", grader.why_not_portable)
@@ -37,7 +37,7 @@ def portable(grader: Grader, *, reference_field: str | None = None, negate: bool
     title = f'"""{article(grader.kind).capitalize()}{_TITLE}"""'
     head = [title, "", "from __future__ import annotations", "", *imports]
     statements = "\n".join(f"    {line}" for line in body.lines)
-    # The rule's lines return from several places, so that a function around them turns the score round.
+    # The rule's lines return at several points, so a function around them inverts the score.
     if negate:
         pieces = [*pieces, f"def {_BEFORE_NEGATION}(thread: StringThread) -> float:\n{statements}"]
         statements = f"    return 1.0 - {_BEFORE_NEGATION}(thread)"
@@ -46,13 +46,13 @@ def portable(grader: Grader, *, reference_field: str | None = None, negate: bool
 
 
 def is_portable(text: str) -> bool:
-    """Whether a module is one that `portable` wrote, by its first line: its rule sees the last answer alone."""
+    """Whether a module was written by `portable`, by its first line: its rule reads only the last completion."""
     return text.partition("\n")[0].rstrip('"').endswith(_TITLE)
 
 
 def _place(rule: str) -> tuple[str, str]:
-    """The module that holds a rule, and its name there."""
+    """The module that contains a rule, and its name there."""
     module, _, name = rule.rpartition(".")
     if not module:
-        raise ValueError(f"a rule is named as module.function, such as text.contains, not {rule!r}")
+        raise ValueError(f"a rule must be named module.function, such as text.contains, not {rule!r}")
     return (module if module.startswith("workbench.") else f"workbench.graders.rules.{module}"), name

@@ -1,4 +1,4 @@
-"""Saying no to a grader that cannot travel."""
+"""Errors for graders that cannot be exported as code."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def article(noun: str) -> str:
 
 
 def refusal(grader: Grader, field: str, why: str, hint: str = WAY_OUT) -> FormatError:
-    """The error of a grader that cannot be written as code: which one, which field, why, and the way out."""
+    """The error for a grader that cannot be exported as code: which grader, which field, why, and a hint."""
     return FormatError(
         f"grader {grader.name!r} cannot be written as portable code: {why}",
         where=f"{grader.kind}.{field}" if field else grader.kind,
@@ -25,6 +25,6 @@ def refusal(grader: Grader, field: str, why: str, hint: str = WAY_OUT) -> Format
 
 
 def no_skip(grader: Grader, field: str) -> FormatError:
-    """The refusal of a setting that skips rows."""
+    """The error for a setting that skips rows."""
     why = "code of other platforms returns a score or fails: it cannot skip a row"
     return refusal(grader, field, why, f'use {field}="fail" or "zero"')

@@ -1,4 +1,4 @@
-"""Code graders as a JavaScript function that stands alone."""
+"""Code graders as a self-contained JavaScript function."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from workbench.samples.columns import ROLES
 __all__ = ["portable_javascript"]
 
 _RULES = Path(__file__).parents[1] / "rules" / "rules.js"
-# In `rules.js` a function ends at the first brace that begins a line.
+# In `rules.js` a function ends at the first brace at the start of a line.
 _FUNCTION = re.compile(r"^function (\w+)\(.*?^\}$", re.MULTILINE | re.DOTALL)
 _BEFORE_NEGATION = "scoreBeforeNegation"
 
@@ -22,20 +22,20 @@ _BEFORE_NEGATION = "scoreBeforeNegation"
 def portable_javascript(grader: Grader, *, reference_field: str | None = None, negate: bool = False) -> str:
     """A `function grade(input)` that scores the same, for vLLora and for script graders.
 
-    The text graded is `input.response`, or, where the last turn only calls tools, what the assistant said
-    before; a conversation the assistant does not end is graded as "". The reference is found in
-    `input.metadata`, where JavaScript cannot tell 4.0 from 4. A row that fails here throws there. Regular
-    expressions travel if every sign of theirs means the same in both languages or can be spelled so that it
-    does.
+    The graded text is `input.response`, or, if the last turn only calls tools, the preceding assistant
+    text; a conversation that does not end with the assistant is graded as "". The reference is read from
+    `input.metadata`, where JavaScript cannot distinguish 4.0 from 4. A row that fails here throws there. Regular
+    expressions can be exported if each of their constructs means the same in both languages or can be translated
+    safely.
 
     Args:
         grader: A code grader.
-        reference_field: Key of the reference in the metadata; None for the first of reference, expected,
-            ground_truth, label, answer.
-        negate: Give 1 - score, as a negated entry of a suite does; a row that fails still throws.
+        reference_field: Key of the reference in the metadata; None for the first of `reference`, `expected`,
+            `ground_truth`, `label`, `answer`.
+        negate: Return 1 - score, as a negated entry of a suite does; a row that fails still throws.
 
     Raises:
-        FormatError: This grader, or a setting of it, cannot travel; the field and the way out are named.
+        FormatError: This grader, or one of its settings, cannot be exported; the error names the field and a hint.
     """
     if not isinstance(grader, Portable):
         raise refusal(grader, "", "this kind has no JavaScript form")
@@ -54,7 +54,7 @@ def _rules() -> dict[str, str]:
 
 
 def _called_rules(text: str) -> list[str]:
-    """The rules a text calls, and those they call, in the order of their file."""
+    """The rules that a text calls, and those they call, in the order of their file."""
     rules, called = _rules(), set[str]()
     texts = [text]
     while texts:

@@ -1,4 +1,4 @@
-"""Source text out of the rule files: a function with all it needs, as its author wrote it."""
+"""Source text from the rule files: a function with all its dependencies, as written."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _PACKAGE = Path(__file__).parents[2]
 _RULES = "workbench.graders.rules."
 
 _SHIMS = {"_assistant_messages": ("threads", "_assistant_messages"), "Pattern": ("threads", "Pattern")}
-"""What extractors use here and other platforms lack, to what stands in for it."""
+"""Extractor functions that other platforms lack, to their replacements."""
 
 
-# Compared by identity, so that what was made of its pieces can be kept.
+# Compared by identity, so that the slices of its pieces can be cached.
 @dataclass(frozen=True, eq=False)
 class _File:
     """A parsed source file: its top-level pieces, its imports by the name they bind: module, name, name in this file."""
@@ -32,12 +32,12 @@ class _File:
 
 @lru_cache(maxsize=1024)
 def _text(file: _File, name: str, *, plain: bool) -> str:
-    """A piece as written; decorators of ours left out, others kept.
+    """A piece as written; the workbench's decorators are removed, others retained.
 
     Args:
-        file: Where it stands.
-        name: The piece's.
-        plain: Whether functions' annotations and all but the first lines of docstrings are left out.
+        file: The file of the piece.
+        name: Name of the piece.
+        plain: Whether to remove functions' annotations and all except the first lines of docstrings.
     """
     node = file.pieces[name]
     first_line = node.lineno
@@ -55,7 +55,7 @@ def _text(file: _File, name: str, *, plain: bool) -> str:
 
 
 def _annotated(node: ast.stmt) -> list[ast.expr]:
-    """The annotations of a piece's functions: of arguments, answers and locals."""
+    """The annotations of a piece's functions: of parameters, return values and locals."""
     inside = [one for one in ast.walk(node) if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef)]
     given = (inner for one in inside for inner in ast.walk(one) if isinstance(inner, ast.arg | ast.AnnAssign))
     found = [*(one.returns for one in inside), *(one.annotation for one in given)]
@@ -63,7 +63,7 @@ def _annotated(node: ast.stmt) -> list[ast.expr]:
 
 
 def _docstrings(node: ast.stmt) -> Iterator[ast.expr]:
-    """The docstrings of a piece and of what is inside it, where they have several lines."""
+    """The docstrings of a piece and of its contents, if they have several lines."""
     for child in ast.walk(node):
         if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             first = child.body[0]
@@ -72,7 +72,7 @@ def _docstrings(node: ast.stmt) -> Iterator[ast.expr]:
 
 
 def _cut(lines: list[str | None], note: ast.expr) -> None:
-    """Take out an annotation with the signs before it; the lines keep their numbers."""
+    """Remove an annotation with the characters before it; line numbers are unchanged."""
     first, last, end = note.lineno - 1, (note.end_lineno or note.lineno) - 1, note.end_col_offset
     kept = (lines[first] or "")[: note.col_offset]
     rest = (lines[last] or "")[end:]
@@ -81,7 +81,7 @@ def _cut(lines: list[str | None], note: ast.expr) -> None:
 
 
 def _shorten(lines: list[str | None], text: ast.expr) -> None:
-    """Keep the first line of a docstring; the lines keep their numbers."""
+    """Keep only the first line of a docstring; line numbers are unchanged."""
     first, last = text.lineno - 1, text.end_lineno or text.lineno
     lines[first:last] = [f'{lines[first]}"""', *([None] * (last - first - 1))]
 
@@ -119,12 +119,12 @@ def _bound(node: ast.stmt) -> list[str]:
 def sliced(
     pieces: list[tuple[str, str]], *, given: Collection[str] = (), plain: bool = False
 ) -> tuple[list[str], list[str]]:
-    """Import lines and pieces of source, dependencies before what uses them.
+    """Import lines and pieces of source, dependencies before their users.
 
     Args:
         pieces: Pairs of a module's full name and a name in it; `Class.method` for a method as a function.
-        given: Names that are there already, wherever they are used.
-        plain: Whether functions lose their annotations, and what only these need is left out.
+        given: Names that exist already, wherever they are used.
+        plain: Whether functions lose their annotations, and names needed only by these are omitted.
     """
     taken = _Taken(frozenset(given), plain)
     for module, name in pieces:
@@ -135,7 +135,7 @@ def sliced(
 
 
 class _Taken:
-    """What was taken so far: each piece's module and text by its name, and lines of imports."""
+    """The collected slices: each piece's module and text by its name, and lines of imports."""
 
     def __init__(self, given: frozenset[str], plain: bool) -> None:
         self.given, self.plain = given, plain
@@ -143,18 +143,18 @@ class _Taken:
         self.done: dict[str, tuple[str, str]] = {}
 
     def take(self, module: str, name: str) -> None:
-        """A piece, behind everything that it uses."""
+        """Add a piece, after its dependencies."""
         file = _file(module)
         if name in self.done:
             assert self.done[name][0] in {module, ""}, f"two rules are called {name!r}"
             return
         if name not in file.pieces:
             raise ValueError(f"{module} has no function {name!r}, which a grader names as its rule")
-        self.done[name] = ("", "")  # its place is kept: functions may call each other in rings
+        self.done[name] = ("", "")  # reserves its place: functions may call each other recursively
         for used in _names(file, name, plain=self.plain):
             if used not in self.given:
                 self._follow(file, module, name, used)
-        # Put in anew, so that it stands behind everything it uses.
+        # Reinserted, so that it follows its dependencies.
         del self.done[name]
         self.done[name] = (module, _text(file, name, plain=self.plain))
 
@@ -168,7 +168,7 @@ class _Taken:
 
     def _import(self, origin: str, name: str, own: str) -> None:
         if origin == "workbench.thread":
-            return  # every module names StringThread on its own
+            return  # every module refers to StringThread by its name
         if origin.startswith("workbench."):
             self.take(origin, name)
         else:
@@ -178,7 +178,7 @@ class _Taken:
 
 @lru_cache(maxsize=1024)
 def _names(file: _File, name: str, *, plain: bool) -> tuple[str, ...]:
-    """The names a piece reads from its module: not its arguments and locals, not a decorator of ours."""
+    """The names a piece reads from its module: not its parameters and locals, not the workbench's decorators."""
     node = file.pieces[name]
     if isinstance(node, ast.FunctionDef) and node.decorator_list and _is_ours(node.decorator_list[0]):
         node.decorator_list = []

@@ -1,4 +1,4 @@
-"""The rules of regular expressions: what a match tells, what a pattern that cannot be read means."""
+"""Rules with regular expressions: details of a match, and the handling of invalid patterns."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def _match_details(match: Any, text: str) -> dict[str, Any]:
 
 
 def _match_groups(match: Any) -> list[dict[str, str]]:
-    """Groups in .NET's order: unnamed ones first, numbered among themselves, then the named ones."""
+    """Groups in .NET's order: unnamed ones first, numbered separately, then the named ones."""
     names = {number: name for name, number in match.re.groupindex.items()}
     plain = [match.group(number) for number in range(1, match.re.groups + 1) if number not in names]
     groups = [(str(at), value) for at, value in enumerate(plain, 1)]
@@ -40,7 +40,7 @@ def _match_groups(match: Any) -> list[dict[str, str]]:
 
 
 def plain_search(pattern: str, *, ignore_case: bool = False, multiline: bool = False) -> Callable[[str], Any]:
-    """The search of Python's own `re`, which has no time limit.
+    """Search with Python's `re`, which has no time limit.
 
     Raises:
         ValueError: "Invalid regex pattern: ...".
@@ -53,7 +53,7 @@ def plain_search(pattern: str, *, ignore_case: bool = False, multiline: bool = F
 
 
 def regex_or_nothing(text: str, pattern: str, find: Callable[[str], Callable[[str], Any]]) -> Verdict:
-    """As `regex_match`; a pattern that cannot be read matches nothing, and says so."""
+    """As `regex_match`; an invalid pattern matches nothing, and the reason contains the error."""
     try:
         return regex_match(text, pattern, find(pattern))
     except ValueError as error:
@@ -69,7 +69,7 @@ def guardrail_contains(text: str, pattern: str, *, ignore_case: bool = False) ->
 
 
 def guardrail_regex(text: str, pattern: str, find: Callable[[str], Callable[[str], Any]]) -> Verdict:
-    """Flags a text the pattern matches. An empty or unreadable pattern flags nothing; taking too long flags."""
+    """Flags a text the pattern matches. An empty or invalid pattern flags nothing; a timeout flags."""
     if not pattern:
         return 0.0, _not_flagged("regex"), {}
     try:

@@ -1,6 +1,6 @@
-// What code graders decide, as JavaScript: the same rules as the Python files beside this one.
-// Each function stands at the start of a line and ends with a brace in the first column, so that
-// portable/script.py can take out the ones a grader needs.
+// Rules of code graders in JavaScript: equivalent to the Python files next to this one.
+// Each function starts at the start of a line and ends with a brace in the first column, so that
+// portable/script.py can extract the functions that a grader needs.
 
 function lastAssistant(input) {
   if (input.response || !callsSilently(input)) return input.response || "";
@@ -9,7 +9,7 @@ function lastAssistant(input) {
 }
 
 function callsSilently(input) {
-  // A last turn that only calls tools says nothing: its calls are in toolCalls and in no message.
+  // A last turn that only calls tools has no text: its calls are in toolCalls and in no message.
   const messages = input.messages || [];
   const lastUser = messages.map((turn) => turn.role).lastIndexOf("user");
   const shown = messages.slice(lastUser + 1).flatMap((turn) => turn.tool_calls || []);
@@ -26,7 +26,7 @@ function referenceOf(input, names) {
 }
 
 function jsonText(value) {
-  // As Python writes it, with a space after each comma and colon.
+  // In Python's format, with a space after each comma and colon.
   if (Array.isArray(value)) return "[" + value.map(jsonText).join(", ") + "]";
   if (value === null || typeof value !== "object") return JSON.stringify(value);
   return "{" + Object.entries(value).map(([key, entry]) => JSON.stringify(key) + ": " + jsonText(entry)).join(", ") + "}";
@@ -51,7 +51,7 @@ function itemText(input, names) {
 }
 
 function trimmed(text) {
-  // Python's white space, which is not JavaScript's: with the separators U+001C to U+001F, without U+FEFF.
+  // Python's white space, which differs from JavaScript's: with the separators U+001C to U+001F, without U+FEFF.
   const space = "[\\t-\\r\\x1c-\\x20\\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000]+";
   return text.replace(new RegExp("^" + space), "").replace(new RegExp(space + "$"), "");
 }
@@ -118,7 +118,7 @@ function jsonKeys(text, keys, requireAll) {
 }
 
 function callsOf(input) {
-  // input.toolCalls are those since the user last spoke; earlier ones stand with their messages.
+  // input.toolCalls are those since the last user turn; earlier ones are in their messages.
   const messages = input.messages || [];
   const lastUser = messages.map((turn) => turn.role).lastIndexOf("user");
   const earlier = messages.slice(0, lastUser + 1).flatMap((turn) => turn.tool_calls || []);

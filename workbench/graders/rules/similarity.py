@@ -1,4 +1,4 @@
-"""How alike two texts are: fuzzy match, ROUGE, BLEU, Google BLEU, METEOR. Standard library only.
+"""Similarity of two texts: fuzzy match, ROUGE, BLEU, Google BLEU, METEOR. Standard library only.
 
 Every measure is between 0 and 1 and takes (text, reference). Longest common subsequences may be counted
 by a faster function given as `lcs`; the numbers are the same.
@@ -40,7 +40,7 @@ def lcs_length(shorter: Sequence[Any], longer: Sequence[Any]) -> int:
 def similarity(
     text: str, reference: str, *, metric: str, lcs: Callable[[Any, Any], int] = lcs_length
 ) -> float:
-    """One measure by its name in OpenAI's files; `meteor_without_synonyms` says what it is."""
+    """One measure by its name in OpenAI's files; `meteor_without_synonyms` is described below."""
     if metric == "fuzzy_match":
         return fuzzy_match(text, reference, lcs)
     if metric == "rouge_l":
@@ -51,7 +51,7 @@ def similarity(
 
 
 def fuzzy_match(text: str, reference: str, lcs: Callable[[Any, Any], int] = lcs_length) -> float:
-    """The `fuzz.ratio` of rapidfuzz as a share: twice the common subsequence over both lengths; two empty texts are alike."""
+    """The `fuzz.ratio` of rapidfuzz as a share: twice the common subsequence over both lengths; 1.0 for two empty texts."""
     total = len(text) + len(reference)
     return 2 * lcs(text, reference) / total if total else 1.0
 
@@ -86,9 +86,9 @@ def rouge_l(text: str, reference: str, lcs: Callable[[Any, Any], int] = lcs_leng
 
 
 def bleu(text: str, reference: str) -> float:
-    """Sentence BLEU, as sacrebleu counts it: orders 1 to 4 or as many as the text has, "exp" smoothing.
+    """Sentence BLEU as in sacrebleu: orders 1 to 4 or as many as the text has, "exp" smoothing.
 
-    Tokens are runs of word characters and runs of other signs; case counts.
+    Tokens are runs of word characters and runs of other characters; case counts.
     """
     tokens, reference_tokens = _TOKENS.findall(text), _TOKENS.findall(reference)
     orders = range(1, min(_ORDER, len(tokens)) + 1)
@@ -129,7 +129,7 @@ def meteor(text: str, reference: str) -> float:
 
 
 def _aligned(tokens: list[str], reference_tokens: list[str]) -> list[tuple[int, int]]:
-    """Which token stands for which: the same ones first, then those of one stem, from the end on."""
+    """Alignment of tokens: equal ones first, then those with the same stem, from the end."""
     unpaired, reference_unpaired = dict(enumerate(tokens)), dict(enumerate(reference_tokens))
     pairs = _paired(unpaired, reference_unpaired)
     pairs += _paired(
@@ -140,7 +140,7 @@ def _aligned(tokens: list[str], reference_tokens: list[str]) -> list[tuple[int, 
 
 
 def _paired(tokens: dict[int, str], reference_tokens: dict[int, str]) -> list[tuple[int, int]]:
-    """Pair equal tokens, last with last; what was paired is taken out of both."""
+    """Pair equal tokens, last with last; paired tokens are removed from both."""
     places: dict[str, list[int]] = {}
     for at in sorted(reference_tokens):
         places.setdefault(reference_tokens[at], []).append(at)

@@ -28,7 +28,7 @@ _IRREGULAR = {
 
 _Rules = Iterable[tuple[str, str]]
 
-# Of two suffixes that both fit, the first listed counts.
+# Of two matching suffixes, the first listed counts.
 _PLURALS = (("sses", "ss"), ("ies", "i"), ("ss", "ss"), ("s", ""))
 _DERIVED = (
     ("ational", "ate"),
@@ -104,7 +104,7 @@ def _short(word: str) -> bool:
 
 
 def _suffixed(word: str, rules: _Rules) -> tuple[str, str] | None:
-    """What stands before the first suffix that fits, and what replaces it."""
+    """The part before the first matching suffix, and its replacement."""
     return next(((word[: len(word) - len(end)], new) for end, new in rules if word.endswith(end)), None)
 
 
@@ -129,7 +129,7 @@ def _past(word: str) -> str:
 
 
 def _mended(word: str) -> str:
-    """A stem that lost -ed or -ing: -e put back, or a double consonant made single."""
+    """A stem that lost -ed or -ing: -e restored, or a double consonant made single."""
     if word.endswith(("at", "bl", "iz")):
         return word + "e"
     if word[-2:-1] == word[-1] and _flags(word)[-1] == "c":

@@ -1,4 +1,4 @@
-"""Rules that read a text as JSON. Standard library only."""
+"""Rules that parse a text as JSON. Standard library only."""
 
 from __future__ import annotations
 

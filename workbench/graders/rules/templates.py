@@ -1,4 +1,4 @@
-"""What OpenAI's templates are filled with, and filling in plain paths without an engine."""
+"""Values for OpenAI's templates, and substitution of plain paths without an engine."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ _STEP = re.compile(r"\[(\d+)\]|([\w-]+)")
 
 
 def template_item(metadata: Any, reference: Any) -> dict[str, Any]:
-    """The `item` of a sample: its metadata, and its reference where no column is called so."""
+    """The `item` of a sample: its metadata, and its reference unless a column has that name."""
     item = dict(metadata) if isinstance(metadata, Mapping) else {}
     item.setdefault("reference", reference)
     if item["reference"] is None:
-        del item["reference"]  # so that asking for it fails, and puts no "null" in a comparison
+        del item["reference"]  # so that using it fails, instead of comparing with "null"
     return item
 
 
 def template_sample(text: str, calls: Sequence[Any]) -> dict[str, Any]:
-    """The `sample` of a sample: text, JSON where the text is valid JSON, tool calls, choices."""
+    """The `sample` of a sample: text, JSON if the text is valid JSON, tool calls, choices."""
     message = {"role": "assistant", "content": text, **({"tool_calls": list(calls)} if calls else {})}
     values = {"output_text": text, "output_tools": list(calls), "choices": [{"index": 0, "message": message}]}
     try:
@@ -41,10 +41,10 @@ def is_plain_template(template: str) -> bool:
 
 
 def fill_template(template: str, values: Mapping[str, Any]) -> str:
-    """The template with its `{{item.path[0]}}` holes filled: text as it is, other values as compact JSON.
+    """The template with its `{{item.path[0]}}` placeholders filled: text unchanged, other values as compact JSON.
 
     Raises:
-        ValueError: A path that leads nowhere.
+        ValueError: A path that does not exist.
     """
     return _HOLE.sub(lambda hole: _as_text(_followed(values, hole[1])), template)
 
@@ -54,7 +54,7 @@ def _followed(value: Any, path: str) -> Any:
         try:
             value = value[index or name] if isinstance(value, Mapping) else _item(value, index or name)
         except LookupError:
-            raise ValueError(f"the path {path!r} leads nowhere") from None
+            raise ValueError(f"the path {path!r} does not exist") from None
     return value
 
 

@@ -1,4 +1,4 @@
-"""Rules that look at one text, or at a text and what was expected. Standard library only."""
+"""Rules for one text, or for a text and an expected text. Standard library only."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ __all__ = [
 
 
 def as_text(value: Any) -> str:
-    """A reference as text: text as it is, anything else as its JSON text (4 is "4", true is "true")."""
+    """A reference as text: text unchanged, other values as their JSON text (4 is "4", true is "true")."""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def exact_match(text: str, expected: str, *, ignore_case: bool = False, trim: bool = True) -> Verdict:
-    """Whether the text is the expected one."""
+    """Whether the text equals the expected one."""
     same = folded(text, ignore_case, trim) == folded(expected, ignore_case, trim)
     return verdict(same, "Exact match", "Expected exact match but got different value")
 
 
 def folded(text: str, ignore_case: bool, trim: bool) -> str:
-    """The text as it is compared."""
+    """The text in the form in which it is compared."""
     text = text.strip() if trim else text
     return text.lower() if ignore_case else text
 
@@ -59,11 +59,11 @@ def ascii_printable(text: str) -> Verdict:
 def string_check(text: str, reference: str, *, operation: str = "eq") -> Verdict:
     """OpenAI's comparison: eq, ne, like (text contains reference) or ilike (so, ignoring case). No trimming."""
     passed = string_check_holds(text, reference, operation)
-    return verdict(passed, f"The check {operation} holds", f"The check {operation} does not hold")
+    return verdict(passed, f"The check {operation} passes", f"The check {operation} fails")
 
 
 def string_check_holds(text: str, reference: str, operation: str) -> bool:
-    """Whether OpenAI's comparison holds."""
+    """Whether OpenAI's comparison is true."""
     if operation == "eq":
         return text == reference
     if operation == "ne":
@@ -112,7 +112,7 @@ def label_set(
 ) -> Verdict:
     """Whether the text is one of the labels, and one of those that pass."""
     text_folded = folded(text, ignore_case, trim)
-    # Passing ones first: "A" and "a" may both be labels where case does not count.
+    # Passing ones first: "A" and "a" may both be labels if case is ignored.
     match = next(
         (label for label in (*passing_labels, *labels) if folded(label, ignore_case, trim) == text_folded),
         None,

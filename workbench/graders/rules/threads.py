@@ -1,4 +1,4 @@
-"""What a portable grader reads a thread with, on platforms whose threads know less than ours."""
+"""Thread access of a portable grader, on platforms whose threads provide less than `StringThread`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["Pattern", "calls_of", "reference_of", "text_of_reference"]
 
 
 def reference_of(thread: Any, names: tuple[str, ...]) -> Any:
-    """The reference in a thread's metadata, under the first of these names that is there; None without."""
+    """The reference in a thread's metadata, under the first of these names that exists; None without."""
     metadata = thread.metadata if isinstance(thread.metadata, dict) else {}
     folded = {str(key).casefold(): key for key in reversed(metadata)}
     keys = [name for name in names if name in metadata] or [folded[name] for name in names if name in folded]
@@ -31,14 +31,14 @@ def text_of_reference(thread: Any, names: tuple[str, ...]) -> str:
 
 
 def calls_of(thread: Any) -> list[Any]:
-    """The thread's tool calls; none where the platform does not tell."""
+    """The thread's tool calls; none if the platform does not provide them."""
     return list(thread.tool_calls()) if hasattr(thread, "tool_calls") else []
 
 
 def _assistant_messages(thread: Any) -> list[tuple[int, str]]:
-    """Assistant messages, oldest first, with their place among the turns; a silent turn that calls tools is none.
+    """Assistant messages, oldest first, with their index among the turns, without silent turns that call tools.
 
-    Where the platform does not tell which turns call tools, silent turns are messages, as it shows them.
+    If the platform does not mark turns with tool calls, silent turns count as messages.
     """
     calls_of_turn = getattr(thread, "turn_calls", lambda _: ())
     turns = [(at, *turn) for at, turn in enumerate(thread.get_turns())]
@@ -46,7 +46,7 @@ def _assistant_messages(thread: Any) -> list[tuple[int, str]]:
 
 
 class Pattern:
-    """A pattern without a time limit: the platform's own limit on a row holds."""
+    """A pattern without a time limit: the platform's limit per row applies."""
 
     def __init__(self, text: str) -> None:
         self.search = re.compile(text).search

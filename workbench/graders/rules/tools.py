@@ -11,7 +11,7 @@ __all__ = ["tool_call", "tool_names"]
 
 
 def tool_names(calls: Sequence[Any]) -> list[str]:
-    """The names of calls, in order: `function.name` or `name`; a record without one is left out."""
+    """The names of calls, in order: `function.name` or `name`; a record without one is omitted."""
     records = [call for call in calls if isinstance(call, Mapping)]
     inner = [call["function"] if isinstance(call.get("function"), Mapping) else call for call in records]
     return [name for name in (call.get("name") for call in inner) if isinstance(name, str) and name]

@@ -1,4 +1,4 @@
-"""What every rule returns."""
+"""The return value of every rule."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Any
 __all__ = ["Verdict", "listed", "verdict"]
 
 Verdict = tuple[float, str, dict[str, Any]]
-"""Score, reason in words, details as plain JSON values."""
+"""Score, reason as text, details as plain JSON values."""
 
 
 def verdict(passed: bool, yes: str, no: str, **details: Any) -> Verdict:
-    """1.0 or 0.0, with the reason that goes with it."""
+    """1.0 or 0.0, with the corresponding reason."""
     return (1.0, yes, details) if passed else (0.0, no, details)
 
 

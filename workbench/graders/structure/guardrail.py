@@ -1,4 +1,4 @@
-"""The guardrail grader: passes where an evaluator flags the text."""
+"""The guardrail grader: passes if an evaluator flags the text."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ __all__ = ["Guardrail"]
 @kind("guardrail", family="structure")
 @dataclass(frozen=True, kw_only=True)
 class Guardrail(TextGrader):
-    """1.0 where the evaluator flags the text, else 0.0; negate its entry to demand that nothing is flagged.
+    """1.0 if the evaluator flags the text, else 0.0; negate its entry to require that nothing is flagged.
 
-    An empty pattern and one that cannot be read flag nothing. A search that takes too long flags: a text
-    that cannot be checked is not let through.
+    An empty or invalid pattern flags nothing. A search that takes too long flags: a text
+    that cannot be checked is not accepted.
 
     Attributes:
         evaluator: "contains", "regex" (patterns of .NET), or "" for none, which never passes.
@@ -34,7 +34,7 @@ class Guardrail(TextGrader):
         multiline: For regex: whether ^ and $ match at line ends inside the text.
         timeout: For regex: time limit of one search, above 0, at most 60.
 
-    Source: Umbraco (`guardrail`); its `llm-judge` evaluator is a kind of its own.
+    Source: Umbraco (`guardrail`); its `llm-judge` evaluator is a separate kind.
     """
 
     evaluator: str = field(default="", kw_only=False)
@@ -52,7 +52,7 @@ class Guardrail(TextGrader):
             raise FormatError("pattern must be text", found=repr(self.pattern)[:80])
 
     def grade_text(self, text: str, thread: StringThread, reference: Any) -> Verdict:  # noqa: ARG002
-        """See `rules.patterns`."""
+        """Whether the evaluator flags the text."""
         if self.evaluator == "contains":
             return guardrail_contains(text, self.pattern, ignore_case=self.ignore_case)
         if self.evaluator == "regex":
@@ -63,7 +63,7 @@ class Guardrail(TextGrader):
         return Pattern(python_spelling(pattern), self.ignore_case, self.multiline, self.timeout).search
 
     def python_rest(self, reference_names: tuple[str, ...]) -> PythonBody:  # noqa: ARG002
-        """See `TextGrader.python_rest`."""
+        """The body of the Python function once `text` is known."""
         if not self.evaluator:
             return PythonBody((), ("return 0.0",))
         if self.evaluator == "contains":
@@ -75,7 +75,7 @@ class Guardrail(TextGrader):
         return PythonBody(("patterns.guardrail_regex", "patterns.plain_search"), (f"return {call}[0]",))
 
     def javascript_rest(self, reference_names: tuple[str, ...]) -> list[str]:  # noqa: ARG002
-        """See `TextGrader.javascript_rest`."""
+        """The lines of the JavaScript function once `text` is known."""
         # An empty pattern flags nothing, though JavaScript would find it in every text.
         if not self.evaluator or not self.pattern:
             return ["return 0.0;"]

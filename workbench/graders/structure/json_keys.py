@@ -21,14 +21,14 @@ __all__ = ["JsonKeys"]
 @kind("json-keys", family="structure")
 @dataclass(frozen=True, kw_only=True, init=False)
 class JsonKeys(TextGrader):
-    """1.0 where the text is JSON that has the keys, else 0.0.
+    """1.0 if the text is JSON that has the keys, else 0.0.
 
-    The text must be strict JSON: no NaN, no trailing comma. Dots walk objects, arrays never; case counts;
-    a null value counts as there. Missing keys are in the details as `missingKeys`, even where the text passes.
+    The text must be strict JSON: no NaN, no trailing comma. Dots traverse objects, never arrays; case counts;
+    a null value counts as present. Missing keys are in the details as `missingKeys`, even if the text passes.
 
     Attributes:
-        keys: Paths such as "metadata.author", given one by one. Without any, a text passes if all are required and fails if not.
-        require_all: Whether every key must be there; if not, one is enough.
+        keys: Paths such as "metadata.author", passed one by one. Without any, a text passes if all are required and fails if not.
+        require_all: Whether every key must be present; if not, one is enough.
 
     Source: Umbraco (`json-schema`).
 
@@ -71,5 +71,5 @@ class JsonKeys(TextGrader):
         object.__setattr__(self, "keys", as_texts("keys", self.keys))
 
     def grade_text(self, text: str, thread: StringThread, reference: Any) -> Verdict:  # noqa: ARG002
-        """See `rules.structure.json_keys`."""
+        """Whether the text is JSON with the required keys."""
         return json_keys(text, keys=self.keys, require_all=self.require_all)

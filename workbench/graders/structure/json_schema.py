@@ -1,4 +1,4 @@
-"""The grader of JSON that has to meet a schema."""
+"""The grader of JSON that must conform to a schema."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ __all__ = ["JsonSchema"]
 @kind("json-schema", family="structure")
 @dataclass(frozen=True, kw_only=True)
 class JsonSchema(TextGrader):
-    """1.0 where the text is JSON that meets a JSON Schema, else 0.0; the reason names the first fault.
+    """1.0 if the text is JSON that conforms to a JSON Schema, else 0.0; the reason names the first error.
 
-    The schema's own `$schema` decides the draft, 2020-12 without one. `format` is a remark, as the standard
-    has it. Nothing is ever fetched: a `$ref` must lead into the schema itself. One row may take two seconds,
+    The schema's `$schema` decides the draft, 2020-12 without one. `format` is an annotation, as in the standard.
+    Nothing is ever fetched: a `$ref` must refer to the schema itself. One row may take two seconds,
     patterns included.
 
     Attributes:
-        schema: The schema, an object; checked against its draft's own schema when the grader is made.
+        schema: The schema, an object; checked against its draft's meta-schema when the grader is created.
 
-    Error kinds: timeout, runtime (a schema that goes round in circles).
+    Error kinds: timeout, runtime (a schema with circular references).
 
     Source: JSON Schema 2020-12 and before, by the `jsonschema` package.
     """
@@ -43,7 +43,7 @@ class JsonSchema(TextGrader):
         object.__setattr__(self, "schema", plain_schema(self.schema))
 
     def grade_text(self, text: str, thread: StringThread, reference: Any) -> Verdict:  # noqa: ARG002
-        """Parse the text, then look for the first fault."""
+        """Parse the text, then find the first error."""
         try:
             value = strict_json(text)
         except ValueError as error:
@@ -58,9 +58,9 @@ class JsonSchema(TextGrader):
         return 0.0, f"{path}: {message}", {"path": path, "keyword": keyword}
 
     def python_rest(self, reference_names: tuple[str, ...]) -> PythonBody:  # noqa: ARG002
-        """See `TextGrader.python_rest`: always refused."""
+        """Not supported: always raises."""
         why, way_out = (
-            "JSON Schema needs a package the standard library lacks",
-            "list what must be there with a json-keys grader",
+            "JSON Schema needs a package that is not in the standard library",
+            "list the required keys with a json-keys grader",
         )
         raise refusal(self, "schema", why, way_out)

@@ -16,12 +16,12 @@ from workbench.patterns import Pattern, PatternError
 __all__ = ["MAX_OBJECTS", "MAX_VALUES", "SECONDS", "Fault", "Schema", "plain_schema"]
 
 SECONDS = 2.0
-"""Time for one text against one schema; a sane schema takes milliseconds."""
+"""Seconds for one text against one schema; a reasonable schema takes milliseconds."""
 
 MAX_OBJECTS = 5_000
-"""Objects and lists in a schema. The package checks each against the draft's own schema, at 0.25 ms: a second and a quarter."""
+"""Maximum objects and lists in a schema. The package checks each against the meta-schema, at 0.25 ms: 1.25 s in total."""
 MAX_VALUES = 50_000
-"""Values in a schema, such as those of an enum: each row is compared with them, and reads them as text when it fails."""
+"""Maximum values in a schema, such as those of an enum: each row is compared with them, and formats them when it fails."""
 _MAX_MESSAGE = 300
 
 _deadline: ContextVar[float] = ContextVar("_deadline", default=float("inf"))
@@ -34,14 +34,14 @@ def plain_schema(schema: Any) -> dict[str, Any]:
     """A schema as plain JSON, checked.
 
     Raises:
-        FormatError: No object, not JSON, too large, no valid schema (with the path in it), a pattern that cannot be
-            read, or a `$ref` that leads out of it.
+        FormatError: It is not an object, not JSON, too large, not a valid schema (with the path in it), contains an
+            invalid pattern, or a `$ref` that leads out of it.
     """
     if not isinstance(schema, dict):
         raise FormatError("schema must be a JSON Schema, an object", found=repr(schema)[:80])
     _check_size(schema)
     try:
-        # By way of JSON, so that the grader has a copy of its own, and of what a file can hold.
+        # By way of JSON, so that the grader has a separate copy, and only values that a file can contain.
         plain: dict[str, Any] = json.loads(json.dumps(schema, allow_nan=False))
     except (TypeError, ValueError, RecursionError) as error:
         raise FormatError("schema must be plain JSON", found=str(error)[:200]) from None
@@ -53,7 +53,7 @@ def _check_size(schema: dict[str, Any]) -> None:
     """Refuse what would take seconds to check, before anything of it is checked."""
     pending: list[Any] = [schema]
     objects = values = 0
-    while pending:  # ends for a schema that holds itself, too
+    while pending:  # also ends for a schema that contains itself
         node = pending.pop()
         values += 1
         if isinstance(node, dict | list | tuple):
@@ -63,7 +63,7 @@ def _check_size(schema: dict[str, Any]) -> None:
             raise FormatError(
                 "the schema is too large", found=f"more than {MAX_OBJECTS:,} objects and lists, or {MAX_VALUES:,} values",
                 expected=f"at most {MAX_OBJECTS:,} objects and lists, and {MAX_VALUES:,} values in them",
-                hint="check a long list of words with a grader of your own",
+                hint="check a long list of words with a code grader",
             )  # fmt: skip
 
 
@@ -75,12 +75,12 @@ class Schema:
 
     @classmethod
     def of(cls, schema: dict[str, Any]) -> Schema:
-        """The compiled schema; kept, since graders ask for it row by row. Raises as `plain_schema`."""
+        """The compiled schema; cached, since graders use it row by row. Raises as `plain_schema`."""
         # As text, because a dict cannot be the key of a cache.
         return _compiled(json.dumps(schema))
 
     def first_fault(self, value: Any) -> Fault | None:
-        """The first fault of a document, None where it meets the schema.
+        """The first error of a document, None if it conforms to the schema.
 
         Raises:
             TimeoutError: It took longer than `SECONDS`.
@@ -118,7 +118,7 @@ def _check_by_metaschema(base: Any, schema: Any) -> None:
         base.check_schema(schema)
     except SchemaError as error:
         raise FormatError(
-            "the schema is no valid JSON Schema", where=error.json_path, found=error.message[:_MAX_MESSAGE]
+            "the schema is not a valid JSON Schema", where=error.json_path, found=error.message[:_MAX_MESSAGE]
         ) from None
     except RecursionError:
         raise FormatError("the schema is nested too deeply") from None
@@ -134,16 +134,16 @@ def _check_inside(node: Any, root: Any, path: str) -> None:
     _check_reference(node, root, path)
     _check_patterns(node, path)
     for key, item in node.items():
-        # Under these keys stand values and no schemas: a `$ref` in there is data.
+        # These keys contain values instead of schemas: a `$ref` in there is data.
         if key not in {"const", "enum", "default", "examples"}:
             _check_inside(item, root, f"{path}.{key}")
 
 
 def _check_unevaluated(schema: Any) -> None:
-    """The package looks for unevaluated properties with a search of its own, which no clock stops."""
+    """The package finds unevaluated properties with a separate search, which no clock stops."""
     if {"patternProperties", "unevaluatedProperties"} <= set(_keys(schema)):
         raise FormatError(
-            "unevaluatedProperties together with patternProperties is not supported: it would search without a time limit",
+            "unevaluatedProperties together with patternProperties is not supported: the search would have no time limit",
             hint="use additionalProperties",
         )
 
@@ -173,7 +173,7 @@ def _is_known(target: str, root: Any) -> bool:
     from jsonschema_specifications import REGISTRY
 
     uri = target.partition("#")[0]
-    # The older drafts name themselves with an empty fragment: `.../schema#`.
+    # Older drafts identify themselves with an empty fragment: `.../schema#`.
     return uri in REGISTRY or uri + "#" in REGISTRY or any(uri == name for name in _own_names(root))
 
 
@@ -181,7 +181,7 @@ def _own_names(node: Any) -> Iterator[str]:
     if isinstance(node, dict):
         if isinstance(node.get("$id"), str):
             yield node["$id"].partition("#")[0]
-            # A `$ref` may name an `$id` by its last part alone, relative to the same base.
+            # A `$ref` may use only the last part of an `$id`, relative to the same base.
             yield node["$id"].rpartition("/")[2]
         node = list(node.values())
     if isinstance(node, list):
@@ -205,11 +205,11 @@ def _check_patterns(node: dict[str, Any], path: str) -> None:
 
 @lru_cache(maxsize=16)
 def _timed_class(base: Any) -> Any:
-    """The draft's validator, each keyword looking at the clock, those that search with a limit on that too."""
+    """The draft's validator; each keyword checks the clock, and searches have a time limit as well."""
     from jsonschema import validators
 
     own = {"pattern": _pattern, "patternProperties": _pattern_properties, "additionalProperties": _additional}
-    # The package compares each item with every other where they cannot be sorted.
+    # The package compares each item with every other if they cannot be sorted.
     own["uniqueItems"] = _unique_items
     rules = {**base.VALIDATORS, **{name: rule for name, rule in own.items() if name in base.VALIDATORS}}
     return validators.extend(base, {name: _timed(rule) for name, rule in rules.items()})  # type: ignore[no-untyped-call]
@@ -278,7 +278,7 @@ def _unique_items(validator: Any, unique: Any, instance: Any, schema: Any) -> It
 
 
 def _frozen(value: Any) -> Any:
-    """A value that can stand in a set; 1 and 1.0 are one, 1 and true are two, as the standard says."""
+    """A hashable form of a value; 1 and 1.0 are equal, 1 and true are not, as in the standard."""
     if isinstance(value, dict):
         return ("object", frozenset((key, _frozen(item)) for key, item in value.items()))
     if isinstance(value, list):

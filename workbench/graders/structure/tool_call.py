@@ -19,7 +19,7 @@ __all__ = ["ToolCallMatch"]
 @kind("tool-call", family="structure")
 @dataclass(frozen=True, kw_only=True)
 class ToolCallMatch(RuleGrader):
-    """1.0 where the thread's tool calls are the expected ones, else 0.0. Records without a name do not count.
+    """1.0 if the thread's tool calls are the expected ones, else 0.0. Records without a name do not count.
 
     | mode | passes when |
     | --- | --- |
@@ -28,16 +28,16 @@ class ToolCallMatch(RuleGrader):
     | exact | as many calls as names, and every name called (so a,a passes for calls of a and b) |
     | set | the tools called, each once, are the expected ones |
     | none | no expected tool was called |
-    | (empty) | never: what Umbraco makes of a mode it does not know |
+    | (empty) | never: Umbraco's behaviour for an unknown mode |
 
     Attributes:
         expected: Tool names.
         mode: See the table.
         order: For all and exact: the calls of expected tools must be the expected list, in order. Other tools
-            may stand between, a repeated one breaks it. Other modes ignore it.
+            may be in between, a repeated one breaks it. Other modes ignore it.
         ignore_case: Whether names match either case.
 
-    Source: Umbraco (`tool-call`, as its code counts); the mode set is ours.
+    Source: Umbraco (`tool-call`, as its code counts); the mode set is the workbench's.
     """
 
     rule: ClassVar[Rule] = Rule("tools.tool_call", "toolCall", ("expected", "mode", "order", "ignore_case"))
@@ -58,11 +58,11 @@ class ToolCallMatch(RuleGrader):
 
     @property
     def needs_answer(self) -> str:
-        """See `Grader.needs_answer`."""
+        """Required content of a row; a row without it fails."""
         return "turn"
 
     def grade_thread(self, thread: StringThread, reference: Any) -> Verdict:  # noqa: ARG002
-        """See `rules.tools.tool_call`."""
+        """Whether the tools called are the expected ones, in the grader's mode."""
         return tool_call(
             tool_names(thread.tool_calls()),
             expected=self.expected,
@@ -72,12 +72,12 @@ class ToolCallMatch(RuleGrader):
         )
 
     def python_body(self, reference_names: tuple[str, ...]) -> PythonBody:  # noqa: ARG002
-        """See `Portable.python_body`."""
+        """The body of a Python function that scores the same."""
         rules = ("threads.calls_of", "tools.tool_names", self.rule.python)
         return PythonBody(
             rules, (f"return {self.rule.python_call(self, 'tool_names(calls_of(thread))')}[0]",)
         )
 
     def javascript_body(self, reference_names: tuple[str, ...]) -> list[str]:  # noqa: ARG002
-        """See `Portable.javascript_body`."""
+        """The lines of a JavaScript function that scores the same."""
         return [javascript_score(self.rule.javascript_call(self, "toolNames(callsOf(input))"))]

@@ -1,4 +1,4 @@
-"""Graders that look at one text: compare it, search it, measure it."""
+"""Graders of one text: compare it, search it, measure it."""
 
 from __future__ import annotations
 

@@ -18,9 +18,9 @@ __all__ = ["AsciiPrintable"]
 @kind("ascii-printable", family="text")
 @dataclass(frozen=True, kw_only=True)
 class AsciiPrintable(WordedGrader):
-    r"""1.0 where every character is printable ASCII (32 to 126), `\n` or `\r`; a tab fails.
+    r"""1.0 if every character is printable ASCII (32 to 126), `\n` or `\r`; a tab fails.
 
-    The reason lists up to five of the others. Needs no reference.
+    The reason lists up to five other characters. Needs no reference.
 
     Source: Letta (`ascii_printable_only`).
     """
@@ -29,5 +29,5 @@ class AsciiPrintable(WordedGrader):
     letta_reasons: ClassVar[tuple[str, str]] = ("All characters printable ASCII (ignoring newlines)", "")
 
     def grade_text(self, text: str, thread: StringThread, reference: Any) -> Verdict:  # noqa: ARG002
-        """See `rules.text.ascii_printable`."""
+        """Whether all characters are printable ASCII or line ends."""
         return ascii_printable(text)

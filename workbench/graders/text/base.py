@@ -1,4 +1,4 @@
-"""Graders that look at one text of the conversation, and those that compare it with something."""
+"""Base classes of graders of one text of the conversation, and of those that compare it with something."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from workbench.thread import StringThread
 __all__ = ["ExpectedGrader", "ReferenceGrader", "TextGrader", "WordedGrader", "two_reasons"]
 
 _EMPTY: Verdict = (0.0, UngradedReason("Empty submission: the extractor found no text"), {})
-_NO_TRAJECTORY: Verdict = (0.0, UngradedReason("Empty trajectory: nobody answered the user"), {})
+_NO_TRAJECTORY: Verdict = (0.0, UngradedReason("Empty trajectory: there is no reply to the user"), {})
 _NO_GROUND_TRUTH: Verdict = (0.0, UngradedReason("No ground_truth answer provided"), {})
 _LETTA_WORDS = {
     _EMPTY[1]: "Empty submission - extractor found no content",
@@ -32,13 +32,13 @@ _LETTA_WORDS = {
 
 @dataclass(frozen=True, kw_only=True)
 class TextGrader(RuleGrader):
-    """A rule grader that looks at one text.
+    """A rule grader of one text.
 
     Attributes:
         extractor: Which part of the conversation is graded: a name, a dict, or an `Extractor`. The last
             assistant message by default.
-        on_empty: What an empty text means: "grade" it like any other, "fail" (the grade fails, kind sample), "skip",
-            or "zero" (Letta from 0.8: score 0.0, "Empty submission", or "Empty trajectory" where nobody answered).
+        on_empty: Handling of an empty text: "grade" it like any other, "fail" (the grade fails, kind sample), "skip",
+            or "zero" (Letta from 0.8: score 0.0, "Empty submission", or "Empty trajectory" if there is no reply).
     """
 
     extractor: Extractor = field(default_factory=Extractor)
@@ -53,7 +53,7 @@ class TextGrader(RuleGrader):
 
     @property
     def needs_answer(self) -> str:
-        """See `Grader.needs_answer`: `on_empty` says it where it is set, and which turn an extractor looks at is its affair."""
+        """Nothing if `on_empty` handles empty texts, `"turn"` for an extractor that selects its turn, else `"completion"`."""
         if self.on_empty != "grade":
             return ""
         return "completion" if self.extractor.name == "last_assistant" else "turn"
@@ -65,20 +65,20 @@ class TextGrader(RuleGrader):
         return list(value) if isinstance(value, tuple) else value
 
     def grade_thread(self, thread: StringThread, reference: Any) -> Verdict:
-        """See `RuleGrader.grade_thread`."""
+        """The verdict on one thread: score, reason, details."""
         text = self.text(thread)
         if not text and self.on_empty != "grade":
             return self._on_empty_text(thread)
         return self.grade_text(text, thread, reference)
 
     def grade_texts(self, texts: Sequence[str], references: Sequence[Any]) -> ColumnVerdicts | None:
-        """See `RuleGrader.grade_texts`: for graders of the completion, see `compare_texts`."""
+        """The verdicts of graders of the completion: see `compare_texts`."""
         if self.extractor.name != "last_assistant":
             return None
         return self.compare_texts(texts, references)
 
     def compare_texts(self, texts: Sequence[str], references: Sequence[Any]) -> ColumnVerdicts | None:  # noqa: ARG002
-        """The verdicts on the texts themselves; None where the rule has no form for columns."""
+        """The verdicts on the texts themselves; None if the rule has no form for columns."""
         return None
 
     def _on_empty_text(self, thread: StringThread) -> Verdict:
@@ -95,10 +95,10 @@ class TextGrader(RuleGrader):
         """The verdict on the extracted text."""
 
     def python_body(self, reference_names: tuple[str, ...]) -> PythonBody:
-        """See `Portable.python_body`: the extractor, then the rule."""
+        """The Python lines of the extractor, then those of the rule."""
         rest, extractor = self.python_rest(reference_names), self.extractor
         if not extractor.module:
-            raise refusal(self, "extractor", f"{extractor.name!r} is an extractor of your own")
+            raise refusal(self, "extractor", f"{extractor.name!r} is a user extractor")
         settings = "".join(f", {key}={value!r}" for key, value in extractor.config.items())
         extraction = f"text = {extractor.name}(thread{settings})"
         empty = {
@@ -118,10 +118,10 @@ class TextGrader(RuleGrader):
         return PythonBody((self.rule.python,), (f"return {self.rule.python_call(self, 'text')}[0]",))
 
     def javascript_body(self, reference_names: tuple[str, ...]) -> list[str]:
-        """See `Portable.javascript_body`: the response, then the rule."""
+        """The JavaScript lines for the response, then those of the rule."""
         rest = self.javascript_rest(reference_names)
         if self.extractor.spec() != "last_assistant":
-            raise refusal(self, "extractor", "a script is given the response only", 'use "last_assistant"')
+            raise refusal(self, "extractor", "a script receives the response only", 'use "last_assistant"')
         empty = {
             "grade": [],
             "zero": ["if (!text) return 0.0;"],
@@ -140,23 +140,23 @@ class TextGrader(RuleGrader):
     def text(self, thread: StringThread) -> str:
         """The text to grade."""
         if self.extractor.name == "last_assistant" and (completion := thread.completion()):
-            return completion  # what the rule would find, without looking at every turn
+            return completion  # the same result without reading every turn
         return self.extractor.extract(thread)
 
 
 @dataclass(frozen=True, kw_only=True)
 class WordedGrader(TextGrader):
-    """A text grader that Letta has as well, and whose reasons can be said as Letta says them.
+    """A text grader that Letta has as well, with reasons that can use Letta's wording.
 
     Attributes:
-        wording: Whose words the reasons are in: "" for ours, "letta" for its rationales, such as
+        wording: Wording of the reasons: "" for the workbench's, "letta" for Letta's rationales, such as
             `Exact match: True`. No score depends on it.
     """
 
     hidden_from_dir = "letta_reasons"
 
     letta_reasons: ClassVar[tuple[str, str]] = ("", "")
-    """Letta's rationale of a 1.0 and of a 0.0; where it is "" ours is the same."""
+    """Letta's rationale of a 1.0 and of a 0.0; "" if it equals the workbench's."""
 
     wording: str = field(default="", metadata=HANDLING)
 
@@ -165,12 +165,12 @@ class WordedGrader(TextGrader):
         check_choice("wording", self.wording, ("", "letta"))
 
     def grade_thread(self, thread: StringThread, reference: Any) -> Verdict:
-        """See `RuleGrader.grade_thread`."""
+        """The verdict on one thread: score, reason, details."""
         score, reason, details = super().grade_thread(thread, reference)
         return score, self._in_lettas_words(score, reason) if self.wording else reason, details
 
     def grade_texts(self, texts: Sequence[str], references: Sequence[Any]) -> ColumnVerdicts | None:
-        """See `RuleGrader.grade_texts`."""
+        """The verdicts on many completions, equal to those of `grade_thread`."""
         return None if self.wording and any(self.letta_reasons) else super().grade_texts(texts, references)
 
     def _in_lettas_words(self, score: float, reason: str) -> str:
@@ -181,11 +181,11 @@ class WordedGrader(TextGrader):
 
 @dataclass(frozen=True, kw_only=True)
 class ReferenceGrader(WordedGrader):
-    """A text grader that compares with something: its own constant, or the sample's reference.
+    """A text grader that compares with something: a constant, or the sample's reference.
 
     Attributes:
-        on_no_reference: What a sample without a reference means where one is needed: "fail" (the grade fails, kind
-            sample), "skip", or "zero" (Letta: score 0.0). The last two hold for an empty reference too.
+        on_no_reference: Handling of a sample without a required reference: "fail" (the grade fails, kind
+            sample), "skip", or "zero" (Letta: score 0.0). The last two apply to an empty reference too.
     """
 
     hidden_from_dir = "compare constant expected_in_python passes"
@@ -198,11 +198,11 @@ class ReferenceGrader(WordedGrader):
 
     @property
     def constant(self) -> str | None:
-        """The grader's own expectation; None where the sample's reference is it."""
+        """The grader's constant; None if the sample's reference is used."""
         raise NotImplementedError
 
     def grade_text(self, text: str, thread: StringThread, reference: Any) -> Verdict:  # noqa: ARG002
-        """See `TextGrader.grade_text`."""
+        """The verdict on the extracted text."""
         expected = self.constant
         if expected is None:
             expected = None if reference is None else as_text(reference)
@@ -216,25 +216,25 @@ class ReferenceGrader(WordedGrader):
 
     @property
     def needs_reference(self) -> bool:
-        """See `RuleGrader.needs_reference`."""
+        """Whether `grade_texts` compares with the reference."""
         return self.constant is None
 
     def compare_texts(self, texts: Sequence[str], references: Sequence[Any]) -> ColumnVerdicts | None:
-        """See `TextGrader.compare_texts`."""
+        """The verdicts on the texts themselves; None if the rule has no form for columns."""
         expected = list(map(as_text, references)) if self.constant is None else [self.constant] * len(texts)
         passed = self.passes(texts, expected)
         return None if passed is None else two_reasons(passed, self.compare)
 
     def passes(self, texts: Sequence[str], expected: Sequence[str]) -> list[bool] | None:  # noqa: ARG002
-        """Whether each text passes, for rules whose reason says no more than that; None for others."""
+        """Whether each text passes, for rules whose reason contains nothing else; None for others."""
         return None
 
     @abstractmethod
     def compare(self, text: str, expected: str) -> Verdict:
-        """The verdict on the text and what was expected of it."""
+        """The verdict on the text and the expected text."""
 
     def python_rest(self, reference_names: tuple[str, ...]) -> PythonBody:
-        """See `TextGrader.python_rest`: what is expected, then the rule."""
+        """The Python lines for the expected text, then those of the rule."""
         if self.rule is None:
             return super().python_rest(reference_names)
         expected = self.expected_in_python(reference_names)
@@ -242,7 +242,7 @@ class ReferenceGrader(WordedGrader):
         return PythonBody((*expected.rules, self.rule.python), (*expected.lines, call))
 
     def expected_in_python(self, reference_names: tuple[str, ...]) -> PythonBody:
-        """The lines that say what is expected."""
+        """The lines that define the expected text."""
         if self.constant is not None:
             return PythonBody((), (f"expected = {self.constant!r}",))
         if self.on_no_reference == "skip":
@@ -259,7 +259,7 @@ class ReferenceGrader(WordedGrader):
         return PythonBody(("threads.reference_of", "text.as_text"), lines)
 
     def javascript_rest(self, reference_names: tuple[str, ...]) -> list[str]:
-        """See `TextGrader.javascript_rest`: what is expected, then the rule."""
+        """The JavaScript lines for the expected text, then those of the rule."""
         if self.rule is None or not self.rule.javascript:
             return super().javascript_rest(reference_names)
         score = javascript_score(self.rule.javascript_call(self, "text", "expected"))
@@ -281,11 +281,11 @@ class ReferenceGrader(WordedGrader):
 
 
 def two_reasons(passed: Sequence[bool], rule: Callable[[str, str], Verdict]) -> ColumnVerdicts:
-    """The verdicts of a rule that gives every pass one reason, and every other text another.
+    """The verdicts of a rule with one reason for every pass, and one for every other text.
 
     Args:
         passed: Whether each text passes, (m,).
-        rule: It is asked for a text that equals what is expected, and for one that has nothing of it.
+        rule: Called once with a text that equals the expected one, and once with an unrelated text.
     """
     reasons = {verdict[0]: verdict[1] for verdict in (rule("a", "a"), rule("a", "b"))}
     codes = np.array(passed, np.int8)
@@ -308,5 +308,5 @@ class ExpectedGrader(ReferenceGrader):
 
     @property
     def constant(self) -> str | None:
-        """See `ReferenceGrader.constant`."""
+        """The grader's constant; None if the sample's reference is used."""
         return self.expected

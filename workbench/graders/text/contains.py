@@ -1,4 +1,4 @@
-"""The grader of texts that have to occur."""
+"""The grader of texts that must occur."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ __all__ = ["Contains"]
 @kind("contains", family="text")
 @dataclass(frozen=True, kw_only=True)
 class Contains(ExpectedGrader):
-    """1.0 where the expected text occurs in the text, else 0.0. Nothing is trimmed.
+    """1.0 if the expected text occurs in the text, else 0.0. Nothing is trimmed.
 
     Attributes:
         expected: The text to find; None takes each sample's reference. An empty one always occurs.
-        ignore_case: Whether letters match either case, by `str.lower` and no folding: "ß" is not "ss".
+        ignore_case: Whether letters match either case, by `str.lower` without folding: "ß" is not "ss".
 
     Error kinds: sample (no reference), and what an extractor raises.
 
@@ -35,11 +35,11 @@ class Contains(ExpectedGrader):
     ignore_case: bool = False
 
     def passes(self, texts: Sequence[str], expected: Sequence[str]) -> list[bool]:
-        """See `ReferenceGrader.passes`."""
+        """Whether each text passes, (m,)."""
         if self.ignore_case:
             return [other.lower() in text.lower() for text, other in zip(texts, expected, strict=True)]
         return [other in text for text, other in zip(texts, expected, strict=True)]
 
     def compare(self, text: str, expected: str) -> Verdict:
-        """See `rules.text.contains`."""
+        """Whether the expected text occurs."""
         return contains(text, expected, ignore_case=self.ignore_case)

@@ -1,4 +1,4 @@
-"""The grader of texts that have to be equal."""
+"""The grader of texts that must be equal."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ __all__ = ["ExactMatch"]
 @kind("exact-match", family="text")
 @dataclass(frozen=True, kw_only=True)
 class ExactMatch(ExpectedGrader):
-    """1.0 where the text is the expected one, else 0.0.
+    """1.0 if the text equals the expected one, else 0.0.
 
     Attributes:
-        expected: The text wanted; None takes each sample's reference (a number as its JSON text).
+        expected: The expected text; None takes each sample's reference (a number as its JSON text).
         ignore_case: Whether letters match either case, compared by `str.lower`.
-        trim: Whether white space around both sides counts not.
+        trim: Whether white space around both sides is ignored.
 
     Error kinds: sample (no reference), and what an extractor raises.
 
@@ -43,12 +43,12 @@ class ExactMatch(ExpectedGrader):
     trim: bool = True
 
     def passes(self, texts: Sequence[str], expected: Sequence[str]) -> list[bool]:
-        """See `ReferenceGrader.passes`."""
+        """Whether each text passes, (m,)."""
         if self.ignore_case or not self.trim:
             fold = partial(folded, ignore_case=self.ignore_case, trim=self.trim)
             return [fold(text) == fold(other) for text, other in zip(texts, expected, strict=True)]
         return [text.strip() == other.strip() for text, other in zip(texts, expected, strict=True)]
 
     def compare(self, text: str, expected: str) -> Verdict:
-        """See `rules.text.exact_match`."""
+        """Whether the text equals the expected one."""
         return exact_match(text, expected, ignore_case=self.ignore_case, trim=self.trim)

@@ -20,15 +20,15 @@ __all__ = ["LabelSet"]
 @kind("label-set", family="text")
 @dataclass(frozen=True, kw_only=True)
 class LabelSet(TextGrader):
-    """1.0 where the text is a label that passes; 0.0 for other labels and for what is no label.
+    """1.0 if the text is a label that passes; 0.0 for other labels and other texts.
 
     Attributes:
-        labels: Every answer allowed.
+        labels: Every allowed completion.
         passing_labels: Those of them that pass; all of them by default.
         ignore_case: Whether letters match either case.
-        trim: Whether white space around the text and the labels counts not.
+        trim: Whether white space around the text and the labels is ignored.
 
-    The details hold the `label` found, None where the text is none.
+    The details contain the `label` found, None for other texts.
 
     Source: OpenAI (`label_model`: passing labels are a subset), here without a model.
     """
@@ -52,13 +52,13 @@ class LabelSet(TextGrader):
         object.__setattr__(self, "passing_labels", passing_labels)
         if strange := [label for label in self.passing_labels if label not in self.labels]:
             raise FormatError(
-                "passing_labels must hold labels only",
+                "passing_labels must contain only labels",
                 found=repr(strange[0]),
                 expected=", ".join(self.labels),
             )
 
     def grade_text(self, text: str, thread: StringThread, reference: Any) -> Verdict:  # noqa: ARG002
-        """See `rules.text.label_set`."""
+        """Whether the text is one of the labels, and one that passes."""
         return label_set(
             text,
             labels=self.labels,

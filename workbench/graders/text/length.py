@@ -24,12 +24,12 @@ __all__ = ["Length"]
 @kind("length", family="text")
 @dataclass(frozen=True, kw_only=True)
 class Length(TextGrader):
-    """1.0 where the text's length is within the bounds, both included, else 0.0.
+    """1.0 if the text's length is within the bounds, both included, else 0.0.
 
     Attributes:
-        minimum: Least length; None for no bound.
-        maximum: Greatest length; None for no bound. One of the two must be given.
-        unit: "characters" (code points), "words" (parted by white space) or "utf16" (units, as
+        minimum: Minimum length; None for no bound.
+        maximum: Maximum length; None for no bound. One of the two must be given.
+        unit: "characters" (code points), "words" (separated by white space) or "utf16" (units, as
             JavaScript's and .NET's length).
 
     Source: the length checks of the vLLora and Umbraco documents.
@@ -54,7 +54,7 @@ class Length(TextGrader):
             )
 
     def compare_texts(self, texts: Sequence[str], references: Sequence[Any]) -> ColumnVerdicts:  # noqa: ARG002
-        """See `TextGrader.compare_texts`: the verdict hangs on the length alone."""
+        """The verdicts on the texts, which depend only on their lengths."""
         counts = np.array([measured(text, self.unit) for text in texts] if self.unit != "characters" else list(map(len, texts)), np.int64)  # fmt: skip
         fits = np.ones(len(counts), np.bool_)
         if self.minimum is not None:
@@ -70,5 +70,5 @@ class Length(TextGrader):
         return length_within(count, minimum=self.minimum, maximum=self.maximum, unit=self.unit)[2]
 
     def grade_text(self, text: str, thread: StringThread, reference: Any) -> Verdict:  # noqa: ARG002
-        """See `rules.text.length`."""
+        """Whether the text's length is within both bounds."""
         return length(text, minimum=self.minimum, maximum=self.maximum, unit=self.unit)

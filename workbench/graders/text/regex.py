@@ -24,7 +24,7 @@ __all__ = ["Regex"]
 @kind("regex", family="text")
 @dataclass(frozen=True, kw_only=True)
 class Regex(ReferenceGrader):
-    r"""1.0 where the pattern is found anywhere in the text, else 0.0.
+    r"""1.0 if the pattern is found anywhere in the text, else 0.0.
 
     The details of a match are Umbraco's: `matchValue`, `matchIndex` and `matchLength` in UTF-16 units, `groups`
     as a list of `name` and `value`, unnamed ones first. A search that takes too long fails its row.
@@ -34,12 +34,12 @@ class Regex(ReferenceGrader):
         ignore_case: Whether letters match either case.
         multiline: Whether ^ and $ match at line ends inside the text.
         flavor: "python", or "dotnet" whose named groups are spelled `(?<name>...)`.
-        on_bad_pattern: What a pattern that cannot be read means: "fail" (refused here when it is a constant, a
-            failed grade when it is a reference), "skip" (the same for a constant, a skipped row for a reference) or
+        on_bad_pattern: Handling of an invalid pattern: "fail" (refused here if it is a constant, a
+            failed grade if it is a reference), "skip" (the same for a constant, a skipped row for a reference) or
             "zero" (Letta and Umbraco: score 0.0).
         timeout: Time limit of one search, above 0, at most 60.
 
-    Error kinds: timeout, sample (no reference, or one that is no pattern).
+    Error kinds: timeout, sample (no reference, or one that is not a valid pattern).
 
     Source: Letta (`regex_match`: search, no flags), Umbraco (`regex`).
 
@@ -76,7 +76,7 @@ class Regex(ReferenceGrader):
 
     @property
     def constant(self) -> str | None:
-        """See `ReferenceGrader.constant`."""
+        """The grader's constant; None if the sample's reference is used."""
         return self.pattern
 
     def _in_lettas_words(self, score: float, reason: str) -> str:
@@ -92,7 +92,7 @@ class Regex(ReferenceGrader):
         return Pattern(spelled, self.ignore_case, self.multiline, self.timeout)
 
     def compare(self, text: str, expected: str) -> Verdict:
-        """See `rules.patterns.regex_match`."""
+        """Whether the pattern is found in the text."""
         if self.on_bad_pattern == "zero":
             try:
                 return regex_match(text, expected, self._pattern(expected).search)
@@ -102,15 +102,15 @@ class Regex(ReferenceGrader):
             return regex_match(text, expected, self._pattern(expected).search)
         except PatternError as error:
             if self.on_bad_pattern == "skip":
-                raise Skip(f"the reference is no pattern: {error}") from None
-            raise Unscored(ErrorKind.SAMPLE, f"the reference is no pattern: {error}") from None
+                raise Skip(f"the reference is not a valid pattern: {error}") from None
+            raise Unscored(ErrorKind.SAMPLE, f"the reference is not a valid pattern: {error}") from None
 
     def python_rest(self, reference_names: tuple[str, ...]) -> PythonBody:
-        """See `TextGrader.python_rest`."""
+        """The body of the Python function once `text` is known."""
         expected = self.expected_in_python(reference_names)
         if self.flavor == "dotnet":
             if self.pattern is None:
-                why = "patterns out of the samples would need .NET's engine"
+                why = "patterns from the samples would need .NET's engine"
                 raise refusal(self, "flavor", why, 'use flavor="python"')
             expected = PythonBody((), (f"expected = {python_spelling(self.pattern)!r}",))
         flags = f"ignore_case={self.ignore_case!r}, multiline={self.multiline!r}"
@@ -124,8 +124,8 @@ class Regex(ReferenceGrader):
         return PythonBody(rules, (*expected.lines, f"return {rule}(text, expected, {search})[0]"))
 
     def javascript_rest(self, reference_names: tuple[str, ...]) -> list[str]:  # noqa: ARG002
-        """See `TextGrader.javascript_rest`."""
+        """The lines of the JavaScript function once `text` is known."""
         if self.pattern is None:
-            why = "patterns out of the samples are Python's"
-            raise refusal(self, "pattern", why, "give it a constant pattern")
+            why = "patterns from the samples are Python's"
+            raise refusal(self, "pattern", why, "use a constant pattern")
         return [search_in_javascript(self, self.pattern, dotnet=self.flavor == "dotnet")]

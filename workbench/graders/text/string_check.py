@@ -21,20 +21,20 @@ from workbench.samples import Samples
 __all__ = ["StringCheck"]
 
 _LONGEST = 2**20
-"""Characters of a reference up to which filling in a template surely gives it back as it is."""
+"""Maximum characters of a reference that a template certainly reproduces unchanged."""
 _ONE_VALUE = re.compile(r"\{\{\s*(item\.[\w-]+|sample\.output_text)\s*\}\}")
 
 
 @kind("string-check", family="text")
 @dataclass(frozen=True, kw_only=True)
 class StringCheck(TemplatedGrader):
-    """1.0 where the comparison of two rendered templates holds, else 0.0. Nothing is trimmed.
+    """1.0 if the comparison of two rendered templates is true, else 0.0. Nothing is trimmed.
 
     Attributes:
-        operation: "eq" or "ne" (the same text or not), "like" (input contains reference) or "ilike" (so,
+        operation: "eq" or "ne" (equal or not), "like" (input contains reference) or "ilike" (the same,
             ignoring case).
 
-    Error kinds: template, sample (`item.reference` where the sample has none).
+    Error kinds: template, sample (`item.reference` if the sample has none).
 
     Source: OpenAI (`string_check`).
     """
@@ -49,20 +49,20 @@ class StringCheck(TemplatedGrader):
 
     @property
     def needs_reference(self) -> bool:
-        """See `RuleGrader.needs_reference`."""
+        """Whether `grade_texts` compares with the reference."""
         return "{{" in self.reference
 
     def compare_texts(self, texts: Sequence[str], references: Sequence[Any]) -> ColumnVerdicts | None:
-        """See `TextGrader.compare_texts`: for the answer's text against its reference, or against a constant."""
+        """The verdicts on completions compared with their references, or with a constant."""
         if not set(map(type, references)) <= {str} or max(map(len, references), default=0) > _LONGEST:
-            return None  # how a number is written, and what is too long, is the template's affair
+            return None  # number formatting and length limits are up to the template
         expected = references if self.needs_reference else [self.reference] * len(texts)
         pairs = zip(texts, expected, strict=True)
         passed = [string_check_holds(text, other, self.operation) for text, other in pairs]
         return two_reasons(passed, self.compare)
 
     def reads_columns(self, samples: Samples) -> bool:
-        """See `RuleGrader.reads_columns`: templates that say no more than the answer and its reference, or a constant."""
+        """Whether the templates contain only the completion and its reference, or a constant."""
         if not self.has_own_rule:
             return False
         constant = "{" not in self.reference
@@ -73,11 +73,11 @@ class StringCheck(TemplatedGrader):
         return constant or (named and "metadata" not in samples.columns)
 
     def compare(self, text: str, reference: str) -> Verdict:
-        """See `rules.text.string_check`."""
+        """Apply the operation to both rendered texts."""
         return string_check(text, reference, operation=self.operation)
 
     def javascript_rest(self, reference_names: tuple[str, ...]) -> list[str]:
-        """See `TextGrader.javascript_rest`."""
+        """The lines of the JavaScript function once `text` is known."""
         sides = [self._in_javascript(name, reference_names) for name in ("input", "reference")]
         return [javascript_score(self.rule.javascript_call(self, *sides))]
 
@@ -86,7 +86,7 @@ class StringCheck(TemplatedGrader):
         template: str = getattr(self, field_name)
         match = _ONE_VALUE.fullmatch(template)
         if match is None and "{{" in template:
-            why = "its template holds more than one plain value"
+            why = "its template contains more than one plain value"
             raise refusal(self, field_name, why, "use {{sample.output_text}}, one {{item.x}}, or a constant")
         if match is None:
             return javascript_literal(template)

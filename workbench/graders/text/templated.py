@@ -1,4 +1,4 @@
-"""What graders with two OpenAI templates share."""
+"""Base class of graders with two OpenAI templates."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ def _template(text: str) -> Any:
 class TemplatedGrader(TextGrader):
     """A grader that compares two OpenAI templates, filled in from the sample.
 
-    `item` is the sample's metadata, with its reference under `reference` where no column has that name.
-    `sample` has `output_text` (the extracted text), `output_json` (where that text is valid JSON),
+    `item` is the sample's metadata, with its reference under `reference` unless a column has that name.
+    `sample` has `output_text` (the extracted text), `output_json` (if that text is valid JSON),
     `output_tools` (the thread's tool calls) and `choices`.
 
     Attributes:
@@ -56,7 +56,7 @@ class TemplatedGrader(TextGrader):
             _template(text)
 
     def grade_text(self, text: str, thread: StringThread, reference: Any) -> Verdict:
-        """See `TextGrader.grade_text`."""
+        """The verdict on the extracted text."""
         item = rules.template_item(thread.metadata, reference)
         if "reference" not in item and "item.reference" in self.input + self.reference:
             raise no_reference()
@@ -65,7 +65,7 @@ class TemplatedGrader(TextGrader):
 
     def _fill(self, template: str, values: Mapping[str, Any]) -> str:
         if template == OUTPUT:
-            return str(values["sample"]["output_text"])  # what nearly every grader says; no engine needed
+            return str(values["sample"]["output_text"])  # the most common template; no engine needed
         engine = _template(template)
         try:
             return str(engine.render({name: values[name] for name in engine.variables}))
@@ -77,11 +77,11 @@ class TemplatedGrader(TextGrader):
         raise NotImplementedError
 
     def python_rest(self, reference_names: tuple[str, ...]) -> PythonBody:
-        """See `TextGrader.python_rest`: both templates filled in, then the rule."""
+        """The Python lines that fill in both templates, then those of the rule."""
         assert self.rule is not None
         for name in ("input", "reference"):
             if not rules.is_plain_template(getattr(self, name)):
-                why = "its template holds more than paths"
+                why = "its template contains more than paths"
                 raise refusal(self, name, why, "use {{item.x}} and {{sample.x}} only")
         texts = [f"fill_template({template!r}, values)" for template in (self.input, self.reference)]
         lines = (
@@ -94,5 +94,5 @@ class TemplatedGrader(TextGrader):
         return PythonBody((*called, *(f"templates.{name}" for name in helpers)), lines)
 
     def score_in_python(self, call: str) -> str:
-        """The score out of what the rule returns: a `Verdict`, whose first part it is."""
+        """The score in the rule's return value: the first part of a `Verdict`."""
         return f"{call}[0]"

@@ -19,7 +19,7 @@ from workbench.graders.text.templated import TemplatedGrader
 __all__ = ["METRICS", "TextSimilarity"]
 
 _MOST_WORK = 10**11
-"""Length times length, about two seconds of comparing; nothing can stop it once it has begun."""
+"""Maximum product of lengths, about two seconds of comparing, which cannot be interrupted."""
 
 METRICS = (
     "fuzzy_match",
@@ -35,7 +35,7 @@ METRICS = (
 @kind("text-similarity", family="similarity")
 @dataclass(frozen=True, kw_only=True)
 class TextSimilarity(TemplatedGrader):
-    """How alike two rendered templates are, from 0 to 1. Gives no verdict: a suite's threshold does.
+    """Similarity of two rendered templates, from 0 to 1. Returns no verdict: a suite's threshold does.
 
     | metric | what it is |
     | --- | --- |
@@ -46,15 +46,15 @@ class TextSimilarity(TemplatedGrader):
     | gleu | Google's BLEU as in `nltk` |
     | meteor_without_synonyms | METEOR as in `nltk`, stems and no WordNet; "meteor" is read as this |
 
-    Words of the last three are runs of word characters and runs of other signs.
+    Tokens of the last three are runs of word characters and runs of other characters.
 
     Attributes:
         metric: See the table. "cosine" needs embeddings and is refused.
 
-    Error kinds: template, sample (`item.reference` where the sample has none), timeout (texts whose common
+    Error kinds: template, sample (`item.reference` if the sample has none), timeout (texts whose common
     subsequence would take seconds: two different ones of more than 300,000 characters).
 
-    Source: OpenAI (`text_similarity`); which packages it runs is public for fuzzy_match alone.
+    Source: OpenAI (`text_similarity`); which packages it runs is public only for fuzzy_match.
     """
 
     gives_verdict: ClassVar[bool] = False
@@ -75,12 +75,12 @@ class TextSimilarity(TemplatedGrader):
         check_choice("metric", self.metric, METRICS)
 
     def compare(self, text: str, reference: str) -> Verdict:
-        """See `rules.similarity`."""
+        """The similarity of both rendered texts, 0 to 1."""
         score = similarity(text, reference, metric=self.metric, lcs=_fast_lcs)
         return score, f"{self.metric} {score:.4f}", {}
 
     def score_in_python(self, call: str) -> str:
-        """See `TemplatedGrader.score_in_python`: this rule returns the score alone."""
+        """The rule's return value, which is only the score."""
         return call
 
 

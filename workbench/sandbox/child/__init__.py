@@ -1,1 +1,1 @@
-"""What runs inside the worker: standard library only, nothing of ours is imported, each file is loaded by its path."""
+"""Code that runs inside the worker: standard library only, without package imports; each file is loaded by its path."""

@@ -1,6 +1,6 @@
-"""The five checks, as they run inside the worker. Standard library only; loaded by its path.
+"""The five checks as they run inside the worker. Standard library only; loaded by its path.
 
-Parsing and compiling happen here too, never in the host: four kilobytes of nested `finally` blocks
+Parsing and compiling also happen here and never in the host: 4 KB of nested `finally` blocks
 take seconds and a gigabyte to compile.
 """
 
@@ -27,15 +27,15 @@ MAX_MESSAGE = 2000
 
 
 class CheckFailed(Exception):  # noqa: N818 (a verdict, not an error)
-    """A check has failed; the message is for the author of the grader."""
+    """A check has failed; the message is for the grader's author."""
 
 
 class Loading:
-    """A source on its way through the checks.
+    """A source during the checks.
 
     Attributes:
         namespace: The module's names, once it was executed.
-        grade: What scores a row: a coroutine function, once the module was executed.
+        grade: Scores a row: a coroutine function, once the module was executed.
         options: Settings of the program.
         results: (name, passed, message, seconds) of each check so far.
         warnings: Sentences that do not fail the grader.
@@ -53,26 +53,26 @@ class Loading:
         self._definition: Any = None
 
     noted = False
-    """Whether it may give more than a number a row."""
+    """Whether it may return more than a number per row."""
 
     def row(self, wire: Any) -> Any:
-        """One row, as this grader is given it."""
+        """One row, as this grader receives it."""
         return self.thread_type.from_wire(wire)  # type: ignore[attr-defined]
 
     def mock_row(self, wire: Any) -> tuple[Any, dict[str, str]]:
-        """The row of the first test run, and the columns that were made up for it."""
+        """The row of the first test run, and the columns that were generated for it."""
         return self.row(wire), {}
 
     def static(self) -> bool:
-        """Run checks one to three; False as soon as one fails."""
+        """Run checks one to three; False if one fails."""
         steps = (self._syntax, self._structure, self._signature)
         return all(self.check(step.__name__.strip("_"), step) for step in steps)
 
     def look_for_state(self) -> None:
-        """Add warnings of what in the text makes a score depend on more than its row, once checks one to three passed."""
+        """Once checks one to three passed, add warnings on code that makes a score depend on more than its row."""
         try:
             self.warnings += _unstable.warnings(self._tree, getattr(self._definition, "name", None))
-        except Exception:  # noqa: BLE001 (no check: what a strange text keeps from being read is seen in its calls)
+        except Exception:  # noqa: BLE001 (not a check: the determinism check covers a text that cannot be analysed)
             return
 
     def execute(self) -> bool:
@@ -80,16 +80,16 @@ class Loading:
         return self.check("execution", self._execution)
 
     def afresh(self) -> None:
-        """Run the module's body anew, as in a worker that has graded nothing; names of the old module are emptied."""
+        """Rerun the module's body, as in a worker that has graded no row; names of the old module are emptied."""
         old = self.namespace
         self._execution()
         self.warnings.clear()
-        # Functions and the module that holds them refer to each other: emptied, they go at once, not with the collector.
+        # Functions and their module refer to each other: emptying frees them immediately, without the collector.
         old.clear()
 
     @property
     def self_contained(self) -> bool:
-        """Whether nothing of a row outlives the module's own names, as far as its text shows."""
+        """Whether state can persist between rows only in the module's names, according to its text."""
         return bool(_contained.is_self_contained(self._tree))
 
     @property
@@ -98,14 +98,14 @@ class Loading:
         return not all(passed for _, passed, _, _ in self.results)
 
     def check(self, name: str, step: Callable[[], str]) -> bool:
-        """Run one check and note its result."""
+        """Run one check and record its result."""
         start = time.perf_counter()
         try:
             message = step()
             passed = True
         except CheckFailed as error:
             message, passed = str(error), False
-        except BaseException as error:  # noqa: BLE001 (whatever a stranger's module raises is its result)
+        except BaseException as error:  # noqa: BLE001 (any exception of an untrusted module is its result)
             message, passed = describe(error), False
         self.results.append((name, passed, message or "", time.perf_counter() - start))
         return passed
@@ -116,7 +116,7 @@ class Loading:
             raise CheckFailed(f"the source is {size:,} bytes; the limit is {MAX_BYTES:,} (64 KiB)")
         try:
             self._tree = ast.parse(self.text, FILENAME)
-            # dont_inherit: the future flag of this file must not leave the grader's annotations unread.
+            # dont_inherit: the future flag of this file must not disable evaluation of the grader's annotations.
             self._code = compile(self.text, FILENAME, "exec", dont_inherit=True)
         except SyntaxError as error:
             line = f"line {error.lineno}: " if error.lineno else ""
@@ -128,7 +128,7 @@ class Loading:
         return f"{count} {'line compiles' if count == 1 else 'lines compile'}"
 
     def _structure(self) -> str:
-        # The last one counts, as when the module runs: there a later definition replaces an earlier one.
+        # The last one counts, as at run time, where a later definition replaces an earlier one.
         definitions = [node for node in self._tree.body if getattr(node, "name", None) == "grade"]
         if definitions and isinstance(definitions[-1], ast.AsyncFunctionDef):
             self._definition = definitions[-1]
@@ -151,22 +151,22 @@ class Loading:
 
     def _execution(self) -> str:
         module = types.ModuleType(MODULE)
-        # dataclasses and enums look their module up by name while they are made.
+        # dataclasses and enums look up their module by name during their creation.
         sys.modules[MODULE] = module
         self.namespace = module.__dict__
         self.namespace.update(self._provided_names())
-        # Tracebacks read lines from this cache; without a time (None) an entry is kept although it has no
+        # Tracebacks read lines from this cache; without a time (None) an entry is retained although it has no
         # file.
         linecache.cache[FILENAME] = (len(self.text), None, self.text.splitlines(keepends=True), FILENAME)
         exec(self._code, self.namespace)  # noqa: S102 (this is the sandbox)
         return self._loaded()
 
     def _provided_names(self) -> dict[str, Any]:
-        """Names the module has without importing them, as on the platform it is written for."""
+        """Names the module has without importing them, as on the platform it was written for."""
         return {"StringThread": self.thread_type}
 
     def _loaded(self) -> str:
-        """What there must be once the module has run; sets `grade`."""
+        """Check the result of running the module; sets `grade`."""
         if not callable(self.namespace.get("grade")):
             raise CheckFailed("after the module ran, grade is not callable")
         self.grade = self.namespace["grade"]
@@ -186,7 +186,7 @@ def _structure_problem(tree: ast.Module, definition: ast.AST | None) -> str:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name == "grade"
     ]
     if nested:
-        return f"grade at line {nested[0].lineno} is nested; it must stand at the top level of the module"
+        return f"grade at line {nested[0].lineno} is nested; define it at the top level of the module"
     names = [n.name for n in tree.body if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)]
     others = f"; the functions there are {', '.join(names)}" if names else ""
     return f"no top-level `async def grade(thread)`{others}"
@@ -206,7 +206,7 @@ def _annotation_warnings(parameter: ast.arg, returns: ast.expr | None) -> list[s
 
 
 def _annotation_names(annotation: ast.expr) -> set[str]:
-    """The last names of an annotation's parts: {"float", "Grade"} of `float | wb.Grade`, also where it is a text."""
+    """The last names of an annotation's parts: {"float", "Grade"} of `float | wb.Grade`, also if it is a text."""
     if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
         text = annotation.value
     else:
@@ -230,12 +230,12 @@ def _metadata_warnings(tree: ast.Module) -> list[str]:
 
 
 def describe(error: BaseException) -> str:
-    """One sentence of an exception and the grader's own line, whatever its `__str__` does."""
+    """One sentence with an exception and the grader's line, safe for any `__str__`."""
     try:
         text = str(error)
-    except BaseException:  # noqa: BLE001 (a stranger's __str__)
+    except BaseException:  # noqa: BLE001 (an untrusted __str__)
         text = "(its message cannot be shown)"
-    # Of the type, and `is True`: a stranger's exception may have a `plain` that means something else.
+    # Of the type, and `is True`: an untrusted exception may have a `plain` with another meaning.
     name = "" if getattr(type(error), "plain", False) is True else type(error).__name__
     if not name:
         return text[:MAX_MESSAGE] + place(error)
@@ -243,8 +243,8 @@ def describe(error: BaseException) -> str:
 
 
 def place(error: BaseException) -> str:
-    """The last of the grader's own lines in a traceback, in brackets; "" where there is none."""
-    # Only the last 50: a recursion without end leaves a thousand frames, and a line is looked up for each.
+    """The last of the grader's lines in a traceback, in brackets; "" if there is none."""
+    # Only the last 50: unbounded recursion leaves a thousand frames, and a line is looked up for each.
     frames = [f for f in traceback.extract_tb(error.__traceback__, limit=-50) if f.filename == FILENAME]
     if not frames:
         return ""

@@ -1,15 +1,15 @@
-"""Lock the calling process down, layer by layer.
+"""Confine the calling process, layer by layer.
 
-Standard library only, and alone: the zygote loads this file by its path. The layers, in the order
-they are put on:
+Standard library only, without package imports: the zygote loads this file by its path. The layers, in the order
+of their installation:
 
 - *rlimits*: no new descriptor, no file growth, no process, no core, bounded address space;
 - *no_new_privs* and *dumpable 0*;
-- *Landlock*: no file, no exec, no TCP, no signal out of the domain, at the best ABI there is;
-- *seccomp*: an allow-list of calls; everything else answers EPERM.
+- *Landlock*: no file, no exec, no TCP, no signal out of the domain, at the newest available ABI;
+- *seccomp*: an allow-list of system calls; every other call fails with EPERM.
 
-No layer is trusted for having been installed. `probes.self_test` tries what must fail, and its answer alone
-decides the level: a kernel that accepts a rule and ignores it is not called confined.
+An installed layer is not trusted by itself. `probes.self_test` attempts forbidden operations, and its result alone
+decides the level: a kernel that accepts a rule but ignores it does not count as confinement.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_SET_SECCOMP, _PR_SET_NO_NEW_PRIVS = 1, 
 _SECCOMP_MODE_FILTER = 2
 _LANDLOCK_CREATE, _LANDLOCK_RESTRICT = 444, 446
 _LANDLOCK_CREATE_VERSION = 1
-# What each Landlock ABI can handle: (ABI, file system bits, network bits, scope bits).
+# What each Landlock ABI supports: (ABI, file system bits, network bits, scope bits).
 _LANDLOCK_ABIS = (
     (1, (1 << 13) - 1, 0, 0),
     (2, (1 << 14) - 1, 0, 0),
@@ -77,7 +77,7 @@ _MACHINES = {
 }  # fmt: skip
 _CLOCKS = (0, 1, 2, 3, 4, 5, 6, 7, 11)
 """Clocks that may be read, from include/uapi/linux/time.h: those of the system, and of this process and thread (2, 3).
-Every other number names a device, or, where it is negative as 32 bits, another process's time on the processor."""
+Every other number is a device, or, if it is negative as 32 bits, another process's CPU time."""
 
 
 def seccomp_filter(machine: str, *, read_fd: int, write_fd: int) -> bytes:
@@ -89,10 +89,10 @@ def seccomp_filter(machine: str, *, read_fd: int, write_fd: int) -> bytes:
         write_fd: The only descriptor that may be written.
 
     Raises:
-        KeyError: No table for this machine.
+        KeyError: There is no table for this machine.
     """
     arch, plain, special = _MACHINES[machine]
-    # The architecture first: a 64-bit process can make 32-bit calls, whose numbers mean other calls.
+    # The architecture first: a 64-bit process can make 32-bit calls, whose numbers denote other calls.
     code = [(_LOAD, 0, 0, _ARCH), (_JEQ, 1, 0, arch), (_RET, 0, 0, _KILL), (_LOAD, 0, 0, _NR)]
     if machine == "x86_64":  # the x32 table shares the architecture number
         code += [(_JGE, 0, 1, 0x40000000), (_RET, 0, 0, _KILL)]
@@ -100,35 +100,35 @@ def seccomp_filter(machine: str, *, read_fd: int, write_fd: int) -> bytes:
         code += [(_JEQ, 0, 1, number), (_RET, 0, 0, _ALLOW)]
     for name, fd in (("read", read_fd), ("write", write_fd)):
         code += _when(special[name], [(_LOAD, 0, 0, _ARG0), (_JEQ, 0, 1, fd), (_RET, 0, 0, _ALLOW)])
-    # The kernel reads 32 bits of it, signed; the upper half of the register may hold anything.
+    # The kernel reads 32 bits of it, signed; the upper half of the register is arbitrary.
     clocks = [step for clock in _CLOCKS for step in ((_JEQ, 0, 1, clock), (_RET, 0, 0, _ALLOW))]
     for name in ("clock_gettime", "clock_getres", "clock_nanosleep"):
         code += _when(special[name], [(_LOAD, 0, 0, _ARG0), *clocks])
-    # Memory may be had, but none that can be executed: else a grader could write machine code and run it.
+    # Memory may be allocated, but not executable memory: otherwise a grader could write and run machine code.
     for name in ("mmap", "mprotect"):
         code += _when(special[name], [(_LOAD, 0, 0, _ARG2), (_JSET, 1, 0, _PROT_EXEC), (_RET, 0, 0, _ALLOW)])
-    # EPERM and no kill: the row then fails with an ordinary exception that says what is not permitted.
+    # EPERM instead of a kill: the row then fails with an ordinary exception that names the forbidden operation.
     code.append((_RET, 0, 0, _ERRNO_EPERM))
     return b"".join(struct.pack("<HBBI", *step) for step in code)
 
 
 def _when(number: int, steps: list[tuple[int, int, int, int]]) -> list[tuple[int, int, int, int]]:
-    """Run `steps` for one call number only; they end in a verdict or fall to the refusal behind them."""
+    """Run `steps` for one call number only; they end in a verdict or fall through to the refusal after them."""
     body = [*steps, (_RET, 0, 0, _ERRNO_EPERM)]
     return [(_JEQ, 0, len(body), number), *body]
 
 
 def lock_down(layers: tuple[str, ...], memory_bytes: int, *, read_fd: int, write_fd: int) -> list[str]:
-    """Put the layers on that this system has. A layer that cannot be put on is left out.
+    """Install the layers that this system supports. A layer that cannot be installed is omitted.
 
     Args:
         layers: Which of `LAYERS` to try.
         memory_bytes: Address space allowed beyond what the process has now.
-        read_fd: The descriptor commands come from.
-        write_fd: The descriptor answers go to.
+        read_fd: The descriptor of the commands.
+        write_fd: The descriptor of the replies.
 
     Returns:
-        The layers that say they are on. Ask `probes.self_test` whether they hold.
+        The layers that were installed without an error. `probes.self_test` verifies their effect.
     """
     steps: dict[str, Callable[[], bool]] = {
         # Landlock needs one descriptor, so it comes before the limit that allows none.
@@ -138,10 +138,10 @@ def lock_down(layers: tuple[str, ...], memory_bytes: int, *, read_fd: int, write
         "audit": _refuse_audited,
     }
     if sys.platform == "linux":
-        # An unprivileged process may put on Landlock and a filter only after this.
+        # An unprivileged process may install Landlock and a filter only after this.
         _libc().prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
         _libc().prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
-        # The user was changed before, which clears it: the kernel ends us when the zygote ends.
+        # The user was changed before, which clears it: the kernel ends this process when the zygote ends.
         _libc().prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     installed: list[str] = [
         name for name in ("landlock", "rlimits", "seccomp") if name in layers and _try(steps[name])
@@ -164,17 +164,19 @@ def _libc() -> ctypes.CDLL:
 
 
 def _limit_resources(memory_bytes: int) -> bool:
-    # NOFILE 0 leaves open descriptors usable. NPROC does not bind root, who was given up before where that is permitted.
+    # NOFILE 0 leaves open descriptors usable. NPROC does not bind root, which was dropped before if that is permitted.
     zero = ("CORE", "FSIZE", "MSGQUEUE", "MEMLOCK", "NPROC", "NOFILE")
     for name in zero:
         number = getattr(resource, f"RLIMIT_{name}", None)
         if number is not None:
             resource.setrlimit(number, (0, 0))
-    # It counts all address space; the library and the dataset, which are here by now, are not the grader's use.
+    # It counts all address space; the library and the dataset, which are loaded already, are not the grader's use.
     limit = _address_space() + memory_bytes
     highest = resource.getrlimit(resource.RLIMIT_AS)[1]
     if highest != resource.RLIM_INFINITY:
-        limit = min(limit, highest)  # whoever started this process allows no more, and none may raise it
+        limit = min(
+            limit, highest
+        )  # the parent process allows no more, and only a privileged one may raise it
     resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
     return True
 
@@ -188,30 +190,30 @@ _START_PAGES = [1 << 17]
 
 
 def note_address_space() -> None:
-    """Remember how much address space this process has now, while /proc can still be read."""
+    """Record this process's current address space while /proc can still be read."""
     try:
         with open("/proc/self/statm", encoding="ascii") as file:
             _START_PAGES[0] = int(file.read().split()[0])
     except (OSError, ValueError):
-        pass  # not Linux: the default of 512 MiB stands
+        pass  # not Linux: the default of 512 MiB applies
 
 
 def _restrict_files() -> bool:
     if sys.platform != "linux":
         return False
     libc = _libc()
-    # With this flag the kernel answers its ABI; -1 where there is no Landlock, which no entry matches.
+    # With this flag the kernel returns its ABI; -1 without Landlock, which matches no entry.
     abi = libc.syscall(_LANDLOCK_CREATE, None, 0, _LANDLOCK_CREATE_VERSION)
     supported = [entry for entry in _LANDLOCK_ABIS if entry[0] <= abi]
     if not supported:
         return False
     attributes = struct.pack("<QQQ", *supported[-1][1:])
-    # The attributes grew: network rules came with ABI 4, scopes with ABI 6.
+    # The attributes grew: network rules were added with ABI 4, scopes with ABI 6.
     size = 8 if abi < 4 else 16 if abi < 6 else 24
     ruleset = libc.syscall(_LANDLOCK_CREATE, attributes, size, 0)
     if ruleset < 0:
         return False
-    # No rule is ever added to the set: what it handles is then denied everywhere.
+    # No rule is ever added to the set: so everything it covers is denied everywhere.
     restricted = libc.syscall(_LANDLOCK_RESTRICT, ruleset, 0) == 0
     os.close(ruleset)
     return bool(restricted)
@@ -224,12 +226,12 @@ def _filter_calls(read_fd: int, write_fd: int) -> bool:
     buffer = ctypes.create_string_buffer(program, len(program))
     # The kernel's sock_fprog: a count, padding up to the pointer, the pointer.
     header = struct.pack("<HxxxxxxQ", len(program) // 8, ctypes.addressof(buffer))
-    # By prctl, since some containers have no seccomp(2) and still take a filter this way.
+    # By prctl, since some containers have no seccomp(2) but accept a filter this way.
     result = _libc().prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, ctypes.c_char_p(header), 0, 0)
     return bool(result == 0)
 
 
-# Events of the audit hook that a grader has no business with, by prefix.
+# Events of the audit hook that graders must not trigger, by prefix.
 _REFUSED_EVENTS = (
     "open", "os.", "socket.", "subprocess.", "ctypes.", "shutil.", "tempfile.", "urllib.", "mmap.", "fcntl.",
     "signal.", "syslog.", "sqlite3.", "resource.", "pty.", "glob.", "pathlib.", "ftplib.", "http.", "smtplib.",
@@ -248,14 +250,14 @@ def _refuse_audited() -> bool:
 
 
 _DECISIVE = {"open", "socket", "pipe", "fork", "ptrace", "process_vm_readv", "process_vm_writev"}
-"""Probes of which one is enough to call a worker only another process."""
+"""Probes any one of which limits the level of a worker to "process" if it succeeds."""
 
 
 def level(installed: list[str], leaks: list[str]) -> str:
     """The label that installed layers and probes justify: "kernel", "partial" or "process".
 
-    *kernel* asks for the filter, for the limits on memory and for a clean self-test. *partial* asks that no file, socket or
-    process can be had, and no other process's memory; names and signals may leak. Anything else is only
+    *kernel* requires the filter, the memory limits and a clean self-test. *partial* requires that no file, socket,
+    process or other process's memory is accessible; names and signals may leak. Anything else is only
     another *process*: a process that can write the host's memory can do all that the host can.
     """
     if {"seccomp", "rlimits"} <= set(installed) and not leaks:

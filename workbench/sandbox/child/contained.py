@@ -1,8 +1,9 @@
-"""Whether a module keeps what it keeps in names of its own. Standard library only; the zygote loads it by its path.
+"""Whether a module stores its state only in its names. Standard library only; the zygote loads it by its path.
 
-A module whose body is run anew starts as in a fresh worker, unless a row left something outside of it: a setting of the
-standard library, an attribute of somebody else's object. This looks for texts that could, and is strict: what it does
-not know counts as one of them. Such a grader is given a fresh worker for every single call, which takes longer.
+Rerunning a module's body restores the state of a fresh worker, unless a row changed something outside the module: a
+setting of the standard library, an attribute of an object of another module. This looks for texts that could do so. It is
+conservative: an unknown construct counts as one of them. Such a grader gets a fresh worker for every single call, which
+takes longer.
 """
 
 from __future__ import annotations
@@ -16,21 +17,21 @@ _MODULES = frozenset(
     "functools hashlib heapq hmac html io itertools json keyword math numbers operator re shlex statistics string struct "
     "textwrap time tokenize types typing unicodedata urllib uuid workbench adaptive_harmony letta_evals osmosis_ai xml zlib".split()
 )
-"""Modules that graders use and that keep no setting that a call of theirs changes, but for `_SETTERS`."""
+"""Modules that graders use and whose calls change no setting, except `_SETTERS`."""
 _SETTERS = frozenset("getcontext setcontext localcontext register_dialect unregister_dialect field_size_limit set_int_max_str_digits "
     "register_namespace cache_clear tzset".split())  # fmt: skip
 _REACHING = frozenset(
     "setattr delattr globals vars locals exec eval compile open __import__ __builtins__ breakpoint input".split()
 )
 _READING = frozenset("attrgetter methodcaller get_type_hints ForwardRef".split())
-"""Names under which the standard library looks up, or evaluates, what a text spells."""
+"""Names under which the standard library looks up, or evaluates, the content of a text."""
 _FRAMES = frozenset("gi_frame cr_frame ag_frame tb_frame f_back f_globals f_locals f_builtins".split())
-"""Attributes that lead from a generator, a coroutine or a traceback to the worker's own names."""
+"""Attributes that give access from a generator, a coroutine or a traceback to the worker's names."""
 _PRIVATE = frozenset("__init__ __post_init__ __name__ __class__ __doc__ __qualname__ __len__ __eq__".split())
 
 
 def is_self_contained(tree: ast.Module) -> bool:
-    """Whether no row can leave anything behind but in the module's own names and objects."""
+    """Whether rows can leave state only in the module's names and objects."""
     foreign = _imported(tree)
     if foreign is None or any(_reaches_out(node) for node in ast.walk(tree)) or _looks_up(tree):
         return False
@@ -40,7 +41,7 @@ def is_self_contained(tree: ast.Module) -> bool:
 
 
 def _imported(tree: ast.Module) -> dict[str, object] | None:
-    """What imports bind, by name; None where a module may hold settings, or something is not there."""
+    """What imports bind, by name; None if a module may contain settings, or something is missing."""
     found: dict[str, object] = {}
     for node in ast.walk(tree):
         try:
@@ -80,7 +81,7 @@ def _member(module: ModuleType, name: str) -> object:
 
 
 class _Reading(ast.NodeVisitor):
-    """Looks for modules and tables of others that are passed on: under another name they can be changed unseen."""
+    """Looks for modules and tables of other modules that are passed on: under another name they could be changed unnoticed."""
 
     def __init__(self, foreign: dict[str, object]) -> None:
         self._foreign = foreign
@@ -102,9 +103,7 @@ class _Reading(ast.NodeVisitor):
         value = self._foreign[inner.id]
         self.shares |= _is_table(value)
         for name in reversed(names):
-            value = getattr(
-                value, name, _TABLE
-            )  # what is not there: the name stands for something else as well
+            value = getattr(value, name, _TABLE)  # it does not exist: the name has another meaning as well
             self.shares |= _is_table(value)
         self.shares |= isinstance(value, ModuleType)
 
@@ -134,7 +133,7 @@ def _is_odd(name: str) -> bool:
 
 
 def _looks_up(tree: ast.Module) -> bool:
-    """Whether `getattr` is called with a name that the text does not spell out or that is odd, or is passed on."""
+    """Whether `getattr` is called with a computed or unusual name, or is passed on."""
     used = [node for node in ast.walk(tree) if isinstance(node, ast.Name) and node.id == "getattr"]
     plain = [node.func for node in ast.walk(tree) if isinstance(node, ast.Call) and _is_plain(node.args)]
     return not set(used) <= set(plain)
@@ -146,5 +145,5 @@ def _is_plain(args: list[ast.expr]) -> bool:
 
 
 def _is_own(node: ast.Attribute) -> bool:
-    """Whether an attribute that is written is one of the object whose method this is."""
+    """Whether an assigned attribute belongs to the object whose method this is."""
     return isinstance(node.value, ast.Name) and node.value.id in {"self", "cls"}

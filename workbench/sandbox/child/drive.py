@@ -1,7 +1,7 @@
 """Drive a loaded grader over its rows, inside the worker. Standard library only; loaded by its path.
 
-Every row is awaited in one coroutine on an event loop without sockets. Each score goes straight into the
-page shared with the host, so a worker that dies takes no finished row with it.
+Every row is awaited in one coroutine on an event loop without sockets. Each score is written immediately into the
+page shared with the host, so the end of a worker loses no finished row.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ FAILED, NOT_SCORED, SKIPPED = _protocol.FAILED, _protocol.NOT_SCORED, _protocol.
 
 
 MAX_REASONING = 10_000
-"""Characters of reasoning kept beside metadata that had to be left out."""
+"""Maximum characters of reasoning if the metadata had to be omitted."""
 MAX_NESTING = 500
-"""Levels of lists and dicts in one note."""
+"""Maximum levels of lists and dicts in one note."""
 _LONGEST_PAUSE = 0.05
-"""Seconds between two looks at the clock, at most: a row is ended so much, twice, after its limit; see `Alarm`."""
+"""Maximum seconds between two clock checks: a row ends at most twice this time after its limit; see `Alarm`."""
 MAX_DIGITS = 4300
-"""Digits of a whole number in a note: Python's own limit for reading one."""
+"""Maximum digits of a whole number in a note: Python's limit for reading one."""
 
 
 class RowTimeout(BaseException):
-    """A row took too long. Not an Exception, so that a grader's `except Exception` lets it through."""
+    """A row took too long. Not an Exception, so that a grader's `except Exception` does not catch it."""
 
-    plain = True  # its message stands without the name of its class
+    plain = True  # its message is shown without the name of its class
 
 
 class Refused(BaseException):
@@ -49,11 +49,11 @@ class Refused(BaseException):
 
 
 class Noted:
-    """What a grader gave beside a number, or instead of one.
+    """What a grader returned in addition to a number, or instead of one.
 
     Attributes:
         score: The number; None for a row that is skipped or failed.
-        note: Plain JSON: `reasoning` (text) and `metadata` (a dict), each where there is one.
+        note: Plain JSON: `reasoning` (text) and `metadata` (a dict), each if there is one.
         error: Kind and message of a failure.
     """
 
@@ -69,17 +69,17 @@ Stuck: Any = _loops.Stuck
 
 
 class Ended(Stuck):  # type: ignore[misc]  # of a file that is loaded by its path
-    """Raised by rows themselves: those from here on are no longer this worker's."""
+    """Raised by the row source: the remaining rows no longer belong to this worker."""
 
 
 class Alarm:
-    """Raise `RowTimeout` in the main thread when `current()` has not moved for `seconds`.
+    """Raise `RowTimeout` in the main thread if `current()` has not changed for `seconds`.
 
     Args:
         seconds: The limit.
         current: A number that changes with each row.
-        missing: What did not come in time.
-        look: Called at each look at the clock.
+        missing: What was not received in time.
+        look: Called at each clock check.
     """
 
     def __init__(
@@ -91,9 +91,9 @@ class Alarm:
 
     def __enter__(self) -> Self:
         self._since = time.monotonic()
-        # Set anew for every range: the grader may have put a handler of its own in its place.
+        # Set again for every range: the grader may have replaced the handler.
         signal.signal(signal.SIGALRM, self._tick)
-        # Several looks within the limit, since the clock starts anew only when a look finds another row.
+        # Several checks within the limit, since the clock restarts only when a check finds another row.
         pause = min(max(self._seconds / 20, 0.001), _LONGEST_PAUSE)
         signal.setitimer(signal.ITIMER_REAL, pause, pause)
         return self
@@ -119,21 +119,21 @@ def drive(
 
     Args:
         grade: The loaded coroutine function.
-        threads: What to grade; a list, or what gives the rows from one on when it is sliced.
+        threads: What to grade; a list, or an object that can be sliced from any row on.
         where: The page as floats, the page as bits, the index of the first row's score.
-        seconds: Limit a row.
+        seconds: Limit per row.
         errors: Filled with offset to (kind, message).
-        notes: Filled with offset to note, for graders that give notes; None for those that do not.
-        until: One number, the first row that is no longer this worker's: the host lowers it where rows take long.
+        notes: Filled with offset to note, for graders that return notes; None for others.
+        until: One number, the first row that no longer belongs to this worker: the host lowers it if rows take long.
 
     Returns:
-        Rows done: all of them, or fewer where their notes fill an answer, or where the host took the others away.
+        Rows done: all, or fewer if their notes fill a reply, or if the host took the others away.
     """
     scores, bits, base = where
     size = len(threads)
 
     def current() -> int:
-        """First row without a verdict; they fill in order, so halve the range."""
+        """First row without a verdict; rows fill in order, so a binary search finds it."""
         low, high = 0, size
         while low < high:
             middle = (low + high) // 2
@@ -150,10 +150,10 @@ def drive(
     while start < (size if until is None else min(size, until[0])) and not (tally and tally.full):
         loop = _loops.new_loop()
         rows = threads[start:]
-        # Only here, since looking at the number before each row would cost a twentieth of a short grader.
+        # Only here: checking the number before each row would cost a twentieth of a short grader's time.
         look = partial(_cut, rows, until, start)
         try:
-            # One timer a range: arming one for every row takes a microsecond, more than a short grader does.
+            # One timer per range: arming one for every row takes a microsecond, more than a short grader.
             with Alarm(seconds, current, look=look):
                 loop.run_until_complete(work(grade, rows, start, page, fail))
         except Ended:
@@ -163,13 +163,13 @@ def drive(
                 fail(current(), error)
         finally:
             loop.close()
-        # Whatever ended the loop, the row it was at has its verdict by now, so each pass gets further.
+        # The row at which the loop ended has a verdict now, so each pass makes progress.
         start = current()
     return start
 
 
 def _cut(rows: list[Any], until: memoryview[int] | None, start: int) -> None:
-    """Drop the rows that the host took away, from the list that is being walked."""
+    """Drop the rows that the host took away, from the list during its iteration."""
     if until is not None:
         del rows[max(0, until[0] - start) :]
 
@@ -177,12 +177,12 @@ def _cut(rows: list[Any], until: memoryview[int] | None, start: int) -> None:
 async def _each(
     grade: Any, rows: Iterable[Any], start: int, scores: memoryview[float], fail: Callable[..., None]
 ) -> None:
-    """Await every row in one coroutine: a task, or a loop run, for each row would cost ten times the row."""
+    """Await every row in one coroutine: a task, or a loop run, for each row would take ten times as long as the row."""
     for index, row in enumerate(rows, start):
         try:
             value = await grade(row)
-            # Exactly float or int: a bool, or a class of the grader's own, is no score. NaN and the
-            # infinities are stored as they are and refused by the host, for all rows at once.
+            # Exactly float or int: a bool, or an instance of the grader's classes, is not a score. NaN and the
+            # infinities are stored unchanged and refused by the host, for all rows together.
             if type(value) is float:
                 scores[index] = value
             elif type(value) is int:
@@ -190,13 +190,13 @@ async def _each(
             else:
                 fail(index, ("return_type", _refusal(value)))
         except (Stuck, GeneratorExit):
-            raise  # the loop is being given up: the rows behind this one start in a new one
-        except BaseException as error:  # noqa: BLE001 (whatever a grader raises is this row's result)
+            raise  # the loop is being abandoned: the following rows start in a new one
+        except BaseException as error:  # noqa: BLE001 (any exception of a grader is this row's result)
             fail(index, error)
 
 
 class Tally:
-    """The notes of a range, and how many bytes they and its failures will take in the answer."""
+    """The notes of a range, and the bytes that they and its failures will take in the reply."""
 
     def __init__(
         self, notes: dict[int, Any], errors: dict[int, tuple[str, str]], bits: memoryview[int]
@@ -217,7 +217,7 @@ class Tally:
         scores: memoryview[float],
         fail: Callable[..., None],
     ) -> None:
-        """As `_each`, for graders that give notes; stops when the answer is full."""
+        """As `_each`, for graders that return notes; stops when the reply is full."""
         for index, row in enumerate(rows, start):
             try:
                 value = await grade(row)
@@ -227,10 +227,10 @@ class Tally:
                 self._take(index, value, scores, fail)
             except (Stuck, GeneratorExit):
                 raise
-            except BaseException as error:  # noqa: BLE001 (whatever a grader raises is this row's result)
+            except BaseException as error:  # noqa: BLE001 (any exception of a grader is this row's result)
                 fail(index, error)
             if index in self._errors:
-                # 40: about what the row's number, its kind and the brackets take beside the message.
+                # 40: about the bytes of the row's number, its kind and the brackets, in addition to the message.
                 self._spent += len(self._errors[index][1]) + 40
             if self.full:
                 return
@@ -238,7 +238,7 @@ class Tally:
     def _take(self, index: int, value: Any, scores: memoryview[float], fail: Callable[..., None]) -> None:
         noted = value if type(value) is Noted else Noted(value)
         if noted.note:
-            # Encoded once, and kept as what was read back: nothing of the grader's own lives in it.
+            # Encoded once, and stored as parsed back: it contains no object of the grader.
             size, self._notes[index] = _encoded(noted.note)
             self._spent += size + 20
         if noted.error is not None:
@@ -252,7 +252,7 @@ class Tally:
 
 
 def _encoded(note: dict[str, Any]) -> tuple[int, dict[str, Any]]:
-    """A note's size as JSON and what is read back; metadata that cannot be sent is replaced by a mark that says why."""
+    """A note's size as JSON and its parsed form; metadata that cannot be sent is replaced by a mark with the reason."""
     try:
         text = _as_text(note)
         if len(text) <= _protocol.MAX_NOTE:
@@ -271,14 +271,16 @@ def _encoded(note: dict[str, Any]) -> tuple[int, dict[str, Any]]:
 
 def _as_text(note: dict[str, Any]) -> bytes:
     text: bytes = _protocol.compact(note)
-    # Counting brackets costs next to nothing and clears nearly every note; only the others are walked.
+    # Counting brackets costs next to nothing and suffices for nearly every note; only the others are walked.
     if text.count(b"[") + text.count(b"{") > MAX_NESTING and _is_deep(note):
-        raise RecursionError("nested too deeply")  # newer Pythons write, and read, what others cannot
+        raise RecursionError(
+            "nested too deeply"
+        )  # newer Pythons write and read deeper structures than others
     return text
 
 
 def _is_deep(value: Any) -> bool:
-    """Whether lists and dicts stand in each other more than `MAX_NESTING` levels deep."""
+    """Whether lists and dicts are nested more than `MAX_NESTING` levels deep."""
     level = [value]
     for _ in range(MAX_NESTING):
         level = [child for parent in level for child in _inside(parent)]
@@ -294,7 +296,7 @@ def _inside(value: Any) -> list[Any]:
 
 
 def _whole(digits: str) -> int:
-    """An int that the host can read as well, whatever limit the grader has set itself."""
+    """An int that the host can read as well, independent of the grader's limit for digits."""
     if len(digits) > MAX_DIGITS:
         raise ValueError(f"a number of {len(digits):,} digits; the limit is {MAX_DIGITS:,}")
     return int(digits)
@@ -303,7 +305,7 @@ def _whole(digits: str) -> int:
 def _refusal(value: object) -> str:
     try:
         description = repr(value)[:80]
-    except BaseException:  # noqa: BLE001 (a stranger's __repr__)
+    except BaseException:  # noqa: BLE001 (an untrusted __repr__)
         description = "a value that cannot be shown"
     hint = "; write float(...)" if type(value) is bool else ""
     return f"grade must return a number (int or float), not {description} ({type(value).__name__}){hint}"
@@ -315,7 +317,7 @@ def kind_of(error: BaseException) -> str:
         return error.kind
     if isinstance(error, RowTimeout):
         return "timeout"
-    # From float() of a huge int: a number was returned, but one that no float can hold.
+    # From float() of a huge int: a number was returned, but too large for a float.
     if isinstance(error, OverflowError) and "int too large" in str(error):
         return "not_finite"
     return "memory" if isinstance(error, MemoryError) else "runtime"
@@ -326,7 +328,7 @@ def message_of(error: BaseException) -> str:
     if isinstance(error, RowTimeout):
         return f"{error}{_checks.place(error)}"
     if isinstance(error, Stuck):
-        return "grade waits for something that can never happen (there is no network, thread or process here)"
+        return "grade awaits something that cannot complete in the sandbox (no network, threads or processes)"
     if isinstance(error, MemoryError):
         return f"out of memory{_checks.place(error)}"
     if type(error) is Refused:

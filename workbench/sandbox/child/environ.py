@@ -1,7 +1,7 @@
-"""Forget where the system's loader looked for libraries. Standard library only; the zygote loads it by its path.
+"""Remove the system loader's search paths. Standard library only; the zygote loads it by its path.
 
-The interpreter may need such variables to start (see `interpreter.environment`), and graders have no business with
-them. The loader has read them by then, so nothing that is loaded later misses them.
+The interpreter may need such variables to start (see `interpreter.environment`), and graders must not see
+them. The loader has read them already, so later loads still find their libraries.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ _PREFIXES = ("LD_", "DYLD_")
 
 
 def forget() -> None:
-    """Take the loader's variables out of the environment, and out of the memory that they came in.
+    """Remove the loader's variables from the environment, and from the memory that was passed at the start.
 
-    `/proc/<pid>/environ` and whoever can read memory would show the latter for as long as the process lives, and
-    the workers are its copies.
+    `/proc/<pid>/environ` and any code that can read memory would otherwise show the latter as long as the process
+    lives, and the workers are its copies.
     """
-    # Looked up first: deleting a variable takes its entry out of the table that leads to its text.
+    # Looked up first: deleting a variable removes its entry from the table that leads to its text.
     strings = _strings()
     for name in [name for name in os.environ if name.startswith(_PREFIXES)]:
         del os.environ[name]
@@ -30,18 +30,18 @@ def forget() -> None:
 
 
 def _strings() -> list[int]:
-    """Addresses of the texts of the environment, as this process was given them."""
+    """Addresses of the environment's texts, as passed to this process."""
     libc = ctypes.CDLL(None)
     try:
         if sys.platform == "darwin":
-            # A library on macOS cannot reach `environ` by its name.
+            # A library on macOS cannot access `environ` by its name.
             where = libc["_NSGetEnviron"]
             where.restype = ctypes.POINTER(ctypes.POINTER(ctypes.c_void_p))
             table = where().contents
         else:
             table = ctypes.POINTER(ctypes.c_void_p).in_dll(libc, "environ")
     except (AttributeError, ValueError):
-        return []  # a C library that does not show them
+        return []  # a C library that does not export them
     addresses: list[int] = []
     while table and (address := table[len(addresses)]):
         addresses.append(int(address))

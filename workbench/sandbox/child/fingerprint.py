@@ -1,11 +1,11 @@
-"""What a namespace holds, as plain JSON: equal descriptions mean equal behaviour.
+"""The values of a namespace as plain JSON: equal descriptions mean equal behaviour.
 
 The host describes the live objects of a notebook, the sandbox describes the module built from their
-source, and the two are compared. So this file imports the standard library only and stands alone: the
+source, and the two are compared. So this file imports only the standard library: the
 sandbox loads it by its path. It calls no method that a notebook or a module defines.
 
-Every value becomes a list whose first entry is a tag. What has an identity that matters (lists, dicts,
-functions, classes, instances) becomes a node, named by `["ref", number]`; that also ends cycles.
+Every value becomes a list whose first entry is a tag. Objects whose identity matters (lists, dicts,
+functions, classes, instances) become nodes, named by `["ref", number]`; that also ends cycles.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from typing import Any
 __all__ = ["MAX_NODES", "MAX_SETS_WITHIN", "Walker", "code_facts", "describe", "global_reads"]
 
 MAX_NODES = 100_000
-"""Values described in one call; a source is at most 64 KiB, so more cannot come from literals."""
+"""Maximum values described in one call; a source is at most 64 KiB, so literals cannot produce more."""
 
 MAX_SETS_WITHIN = 3
-"""Sets within sets whose items are put in order; each level multiplies the work."""
+"""Maximum depth of nested sets whose items are sorted; each level multiplies the work."""
 
 # The last two are the names under which the sandbox loads the files of `StringThread`, `Grade` and `Skip`.
 _OURS = frozenset({"workbench", "adaptive_harmony", "_wb_thread", "_wb_grade"})
-# Packages that the sandbox has classes of its own for, and the names under which it loads their files.
+# Packages that the sandbox replaces by separate classes, and the names under which it loads their files.
 _COMPATIBLE = frozenset({"letta_evals", "osmosis_ai", "_wb_letta", "_wb_osmosis", "_wb_osmosis_legacy"})
 _PLAIN_MEMBERS = (
     "__module__ __dict__ __weakref__ __doc__ __annotations__ __static_attributes__ __firstlineno__ "
@@ -38,7 +38,7 @@ _PLAIN_MEMBERS = (
 )
 _SHARED_MEMBERS = frozenset(_PLAIN_MEMBERS.split())
 # What the compiler adds or drops depending on the rest of the unit (`mod.attr()` with and without
-# `import mod` beside it), and what only pads.
+# an `import mod`), and what only pads.
 _PADDING = frozenset({"PUSH_NULL", "NOP", "CACHE", "EXTENDED_ARG", "PRECALL"})
 _SAME = {"LOAD_METHOD": "LOAD_ATTR"}
 _FUTURE_FLAGS = 0x1FF0000
@@ -49,8 +49,8 @@ def describe(namespace: dict[str, Any], names: list[str]) -> dict[str, Any]:
     """Describe the values that `names` have in `namespace`.
 
     Returns:
-        `{"names": {name: value}, "nodes": [node, ...]}`, plain JSON. A name that is not there reads
-        `["missing"]`; what cannot be described (open files, generators, locks) reads `["opaque", type]`.
+        `{"names": {name: value}, "nodes": [node, ...]}`, plain JSON. A missing name reads
+        `["missing"]`; a value that cannot be described (open files, generators, locks) reads `["opaque", type]`.
     """
     walker = Walker()
     values = {name: walker.value(namespace[name]) if name in namespace else ["missing"] for name in names}
@@ -58,9 +58,9 @@ def describe(namespace: dict[str, Any], names: list[str]) -> dict[str, Any]:
 
 
 def code_facts(code: types.CodeType) -> list[Any]:
-    """What a code object does: its arguments and instructions without places, lines and padding."""
+    """What a code object does: its arguments and instructions without positions, lines and padding."""
     counts = [code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount]
-    # Each after a tag of its own: two arguments `ref` and `x` must not read as a reference to a node.
+    # Each after a separate tag: two arguments `ref` and `x` must not read as a reference to a node.
     names = [["names", *part] for part in (code.co_varnames, code.co_freevars, code.co_cellvars)]
     return [counts, code.co_flags & ~_FUTURE_FLAGS, names, _steps(code)]
 
@@ -75,11 +75,11 @@ def global_reads(code: types.CodeType) -> set[str]:
 
 
 class Walker:
-    """Describes values one after another; shares one numbering of nodes.
+    """Describes values in sequence; they share one numbering of nodes.
 
     Attributes:
-        nodes: What was described so far, by number.
-        functions: The Python functions met on the way that are not the standard library's.
+        nodes: The descriptions so far, by number.
+        functions: The Python functions encountered that are not the standard library's.
     """
 
     def __init__(self, depth: int = 0) -> None:
@@ -140,12 +140,12 @@ class Walker:
         return self._special(value) or self._instance(value)
 
     def _unordered(self, values: Any) -> list[Any]:
-        """Items in an order of their descriptions, each described by a walker of its own: node numbers depend on the order."""
+        """Items sorted by their descriptions, each from a separate walker: node numbers depend on the order."""
         return [self.value(item) for item in sorted(values, key=self._alone)]
 
     def _alone(self, value: Any) -> str:
-        # Sets within sets within classes can lead back to themselves; three levels down the order is given up,
-        # which may refuse a capture and never passes a wrong one.
+        # Sets within sets within classes can refer back to themselves; beyond three levels they are not sorted,
+        # which may refuse a capture but never accepts a wrong one.
         if self._depth >= MAX_SETS_WITHIN:
             return type(value).__qualname__
         walker = Walker(self._depth + 1)
@@ -159,7 +159,7 @@ class Walker:
 
     def _function(self, function: types.FunctionType) -> list[Any]:
         if _top(function.__globals__.get("__name__")) in _COMPATIBLE:
-            # The package's decorators and ours differ; what they are put around must not.
+            # The original package's decorators differ from the replacements; the decorated functions must not.
             return ["compatible function", self.value(vars(function).get("__wrapped__"))]
         cells = [self._cell(cell) for cell in function.__closure__ or ()]
         rest = [cells, self._by_name(vars(function))]
@@ -185,7 +185,7 @@ class Walker:
         return ["class", cls.__name__, self.value(type(cls)), bases, members]
 
     def _special(self, value: Any) -> list[Any] | None:
-        """Kinds that `__reduce_ex__` describes by name only, or not at all."""
+        """Values that `__reduce_ex__` describes only by name, or not at all."""
         parts = _attributes(value)
         if parts is not None:
             return [type(value).__name__, [self.value(part) for part in parts]]
@@ -205,7 +205,7 @@ class Walker:
         return ["instance", *parts, self._content(value)]
 
     def _content(self, value: Any) -> Any:
-        """What an instance holds by being a list, a dict, a text or a number as well."""
+        """The content of an instance as a list, a dict, a text or a number, if its class derives from one."""
         if _is(value, dict):
             return self._pairs(value)
         if _is(value, list | tuple):
@@ -221,7 +221,7 @@ class Walker:
             return ["opaque", type(value).__name__]
         try:
             with warnings.catch_warnings():
-                # Copying iterators is deprecated, and until it is removed it warns.
+                # Copying iterators is deprecated and warns until it is removed.
                 warnings.simplefilter("ignore")
                 parts = value.__reduce_ex__(4)
         except Exception:  # noqa: BLE001 (any failure means the same: this cannot be copied)
@@ -234,7 +234,7 @@ class Walker:
 
 
 def _is(value: Any, kinds: Any) -> bool:
-    """`isinstance` without asking the value: its `__class__` may be code of the notebook's."""
+    """`isinstance` without calling the value: its `__class__` may be code of the notebook's."""
     return issubclass(type(value), kinds)
 
 
@@ -243,7 +243,7 @@ def _top(module: Any) -> str:
 
 
 def _is_shared(module: Any) -> bool:
-    """Whether both sides have this module, so that a name says all."""
+    """Whether both sides have this module, so that a name is a sufficient description."""
     if not _is(module, str) or module == "__main__":
         return False
     return _top(module) in sys.stdlib_module_names
@@ -258,7 +258,7 @@ def _members(cls: type) -> dict[str, Any]:
 
 
 def _field(item: Any) -> list[Any]:
-    """A dataclass field without its type, which is text or object as the module's flags go."""
+    """A dataclass field without its type, which is text or object depending on the module's flags."""
     names = [name for name in type(item).__slots__ if name not in {"type", "_field_type"}]
     return [[name, getattr(item, name)] for name in names] + [repr(getattr(item, "_field_type", None))]
 
@@ -303,7 +303,7 @@ def _steps(code: types.CodeType) -> list[Any]:
 
 
 def _is_place(step: dis.Instruction, after: dis.Instruction | None) -> bool:
-    """Whether a step only loads where a class stands: its full name or its line."""
+    """Whether a step only loads the position of a class: its full name or its line."""
     stores = after is not None and after.opname == "STORE_NAME" and after.argval in _PLACE
     return stores and step.opname == "LOAD_CONST"
 

@@ -1,6 +1,6 @@
 (function () {
   'use strict';
-  // Everything the script could replace is taken before it runs; what it replaces later is its own affair.
+  // Everything the script could replace is saved before it runs; later replacements affect only the script.
   const parse = JSON.parse, stringify = JSON.stringify, Fn = Function, Str = String, P = Promise;
   const keys = Object.keys, bare = Object.create, isArray = Array.isArray;
   const uncurried = Fn.prototype.bind.bind(Fn.prototype.call);
@@ -16,10 +16,10 @@
   }
   const NO_MEMORY = answer('thrown', 'InternalError', 'out of memory', '');
   const UNSERIALIZABLE = '{"_error":{"code":"metadata_not_serializable","detail":"a cycle, a BigInt, too deep, or too large"}}';
-  // Whether there is no memory left even to look at an error; found out without needing any.
+  // Whether no memory is left to inspect an error; determined without allocating any.
   function full(error) { return typeof Internal === 'function' && hasInstance(Internal, error); }
   function text(value) { return typeof value === 'string' ? slice(value, 0, 20000) : ''; }
-  // What was thrown, which may be anything, and may have getters and a toString of its own.
+  // The thrown value, of any type, possibly with getters and a toString method.
   function thrown(error) {
     let name = '', message = '', stack = '';
     if (error !== null && (typeof error === 'object' || typeof error === 'function')) {
@@ -32,7 +32,7 @@
     }
     return answer('thrown', name, slice(message, 0, 2000), stack);
   }
-  // What a script writes to its console is kept, up to a limit, and shown as what a Python grader prints.
+  // Console output of a script is stored, up to a limit, and shown like the printed output of a Python grader.
   function spoken(value) {
     if (typeof value !== 'object' || value === null) return Str(value);
     try { return stringify(value) || 'an object'; } catch (e) { return 'an object'; }
@@ -55,7 +55,7 @@
   }
   function kind(value) { return value === null ? 'null' : isArray(value) ? 'array' : typeof value; }
   function refused(value) { return answer('refused', shown(value), kind(value)); }
-  // A result object: each property is read once, so that a getter cannot answer twice.
+  // A result object: each property is read once, so that a getter cannot return two values.
   function result(value) {
     const score = value.score;
     let reason = value.reason;
@@ -94,7 +94,7 @@
     } catch (error) { return thrown(error); }
     return typeof next === 'function' ? wait(value) : settled(value);
   }
-  // Compiled, not run: function declarations are there before the first statement, which is our return.
+  // Compiled, not run: function declarations exist before the first statement, which is the return inserted here.
   function probe(name, body) {
     const look = 'try { const f = ' + name + "; return typeof f === 'function' ? f : 0; } catch (e) { return e.message; }\n";
     const found = new Fn(look + body)();

@@ -1,12 +1,12 @@
-"""JavaScript graders in QuickJS, inside the locked worker. Standard library only; loaded by its path.
+"""JavaScript graders in QuickJS, inside the confined worker. Standard library only; loaded by its path.
 
-A context has the language's own globals and a `console` whose lines are kept: no require, no process, no file,
-no network, no timers. The row goes in as JSON text and comes back as a number or as JSON text made by `javascript.js`, which
-took what it needs of the language before the script ran. Time (the engine's clock, in regexes too), memory
-and stack are limited by the engine; what gets around it is ended by the watchdog.
+A context has the language's built-in globals and a `console` whose lines are stored: no require, no process, no file,
+no network, no timers. The row is passed as JSON text. The result is a number or JSON text made by `javascript.js`, which
+saves the language functions it needs before the script runs. The engine limits time (its clock, in regexes too), memory
+and stack; the watchdog ends a script that evades the engine's limits.
 
-Globals of the script live from row to row of one worker, and start afresh after a row that ran out of time or
-memory. Rows are spread over workers, so nothing may be counted on to stay.
+Globals of the script persist between rows of one worker, and are reset after a row that ran out of time or
+memory. Rows are distributed over workers, so scripts must not rely on persisting globals.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ CheckFailed = _checks.CheckFailed
 
 NAMES = ("grade", "evaluate")
 _STACK_BYTES = 1024 * 1024
-_LOAD_SHARE = 0.9  # of the time to load, so that the engine ends what the host would
+_LOAD_SHARE = 0.9  # of the time to load, so that the engine ends a script before the host would
 _UNTOLD = {"_error": {"code": "metadata_not_serializable", "detail": "nested too deeply"}}
-# Our own code stands so far down that none of its lines can be taken for one of the script's.
+# The harness has such high line numbers that none of them can be mistaken for one of the script's.
 _FAR = 100_000
 _HARNESS = "\n" * _FAR + Path(__file__).with_name("javascript.js").read_text("utf-8")
 _encode = json.JSONEncoder(allow_nan=False).encode
@@ -42,7 +42,7 @@ _ENDS = (("interrupted", "timeout"), ("out of memory", "memory"))
 
 
 class Context:
-    """One engine with the harness in it, and with the script once it was run."""
+    """One engine with the harness loaded, and with the script once it was run."""
 
     def __init__(self, megabytes: int) -> None:
         self._context = _engine.Context()
@@ -52,20 +52,20 @@ class Context:
         self.more = self._context.execute_pending_job
 
     def limit(self, seconds: float) -> None:
-        """The time one call may take from now on."""
+        """Set the time limit of the next call."""
         self._context.set_time_limit(seconds)
 
     def query(self, *question: Any) -> list[str | None]:
-        """Ask the harness something that it answers with a type and up to three values."""
+        """Call the harness, which returns a type and up to three values."""
         return _parts(self.ask(*question))
 
     def run_script(self, text: str) -> None:
         """Run the script's top level."""
-        # The last line keeps the value of the script's own from being turned into Python's.
+        # The last line prevents conversion of the script's last value to Python.
         self._context.eval(text + "\n;undefined")
 
     def function(self, name: str) -> Any:
-        """A top-level function of the script, None where the name is something else."""
+        """A top-level function of the script, None if the name is something else."""
         return self._context.eval(f"typeof {name} === 'function' ? {name} : null")
 
 
@@ -86,7 +86,7 @@ class ScriptLoading(_checks.Loading):  # type: ignore[misc, name-defined]  # loa
         self._load_seconds = _LOAD_SHARE * float(self.options.get("load_seconds", 5.0))
         self._context: Context | None = None
         self._name = ""
-        # The log is asked for after every row; scripts that never say the word are spared that.
+        # The log is read after every row, except for scripts that never mention the console.
         self._speaks = "console" in text
 
     def _syntax(self) -> str:
@@ -94,9 +94,9 @@ class ScriptLoading(_checks.Loading):  # type: ignore[misc, name-defined]  # loa
         if size > _checks.MAX_BYTES:
             raise CheckFailed(f"the script is {size:,} bytes; the limit is {_checks.MAX_BYTES:,} (64 KiB)")
         if _engine is None:
-            raise CheckFailed("there is no JavaScript engine here: pip install quickjs-ng")
+            raise CheckFailed("the JavaScript engine is not installed: pip install quickjs-ng")
         if "\0" in self.text:
-            raise CheckFailed("the script holds a null character")
+            raise CheckFailed("the script contains a null character")
         type_, _, message, stack = self._fresh().query("compile", self.text)
         if type_ == "thrown":
             # An error at the end of the script (a missing brace) is reported on a line that the engine added.
@@ -112,7 +112,7 @@ class ScriptLoading(_checks.Loading):  # type: ignore[misc, name-defined]  # loa
         return context
 
     def _offset(self) -> int:
-        """Lines that the engine puts above what it compiles."""
+        """Number of lines that the engine adds above the code it compiles."""
         stack = self._fresh().query("compile", "@")[3]
         return (_line(stack, 0) or 1) - 1
 
@@ -135,13 +135,13 @@ class ScriptLoading(_checks.Loading):  # type: ignore[misc, name-defined]  # loa
         raise CheckFailed(f"no top-level `function grade(input)`{where}")
 
     def afresh(self) -> None:
-        """See `Loading.afresh`: a new context."""
+        """Create a new context: see `Loading.afresh`."""
         self._start()
 
-    self_contained = True  # a script has nothing but its context
+    self_contained = True  # a script can only access its context
 
     def look_for_state(self) -> None:
-        """Warn of chance and of top-level variables that functions write, as far as words of the script show them."""
+        """Warn of randomness and of top-level variables that functions write, as far as the script's text shows them."""
         self.warnings += _script_state.warnings(self.text)
 
     def _signature(self) -> str:
@@ -162,7 +162,7 @@ class ScriptLoading(_checks.Loading):  # type: ignore[misc, name-defined]  # loa
         return f"the script runs and {self._name} is callable"
 
     def _start(self) -> None:
-        """A new context with the script's top level run in it."""
+        """A new context in which the script's top level has run."""
         context = self._fresh()
         try:
             context.run_script(self.text)
@@ -172,7 +172,7 @@ class ScriptLoading(_checks.Loading):  # type: ignore[misc, name-defined]  # loa
             message = f"timed out: the script did not load within {self._load_seconds:g} s"
             raise CheckFailed(message if endless else _engine_message(error)) from None
         if function is None:
-            raise CheckFailed(f"after the script ran, {self._name} is no function")
+            raise CheckFailed(f"after the script ran, {self._name} is not a function")
         _, count, source, _ = context.query("use", function, self._name == "grade")
         self._one_parameter(count, source)
         context.limit(self._seconds)
@@ -194,8 +194,8 @@ class ScriptLoading(_checks.Loading):  # type: ignore[misc, name-defined]  # loa
                 self._print()
 
     def _restart(self) -> None:
-        """A new context on the time of the row that spent the last one: the next row must not pay for it."""
-        # Only the host's watchdog may end this: ended by the soft alarm, it would have to be done in the next row.
+        """A new context, on the time of the row that ruined the last one: the next row must not pay for it."""
+        # Only the host's watchdog may interrupt this: after the soft alarm, the next row would have to repeat it.
         before = signal.signal(signal.SIGALRM, signal.SIG_IGN)
         try:
             with contextlib.suppress(CheckFailed, _engine.JSException):
@@ -204,9 +204,9 @@ class ScriptLoading(_checks.Loading):  # type: ignore[misc, name-defined]  # loa
             signal.signal(signal.SIGALRM, before)
 
     def _print(self) -> None:
-        """What the script wrote to its console, as what a grader prints."""
+        """Pass on what the script wrote to its console, like the printed output of a Python grader."""
         if self._context is not None and (printed := self._context.query("log")[1]):
-            print(printed, end="")  # noqa: T201 (kept by the worker, up to its limit)
+            print(printed, end="")  # noqa: T201 (stored by the worker, up to its limit)
 
     def _answer(self, text: str) -> Any:
         assert self._context is not None
@@ -214,8 +214,8 @@ class ScriptLoading(_checks.Loading):  # type: ignore[misc, name-defined]  # loa
         return self._awaited(self._context) if answer is None else answer
 
     def _awaited(self, context: Context) -> Any:
-        """The answer of a promise; jobs run until it is there or nothing is left to run."""
-        # The engine's clock is one of a single call; a promise that makes jobs without end is timed here.
+        """The result of a promise; jobs run until it is available or no job remains."""
+        # The engine's clock covers a single call; a promise that creates jobs without end is timed here.
         until = time.monotonic() + self._seconds
         while (answer := context.ask("box")) is None:
             if time.monotonic() > until:
@@ -224,12 +224,12 @@ class ScriptLoading(_checks.Loading):  # type: ignore[misc, name-defined]  # loa
             if not context.more():
                 raise _drive.Refused(
                     "runtime",
-                    f"the promise of {self._name} never settles: there are no timers and no network here",
+                    f"the promise of {self._name} never settles: the sandbox has no timers and no network",
                 )
         return answer
 
     def _ended(self, error: BaseException) -> BaseException:
-        """What the engine itself put an end to; the context is not used again."""
+        """The error if the engine ended the script; the context is not used again."""
         self._context = None
         kind = next((kind for sign, kind in _ENDS if sign in str(error)), "runtime")
         line = _line(str(error), 0)
@@ -268,10 +268,10 @@ class ScriptLoading(_checks.Loading):  # type: ignore[misc, name-defined]  # loa
 
     def _thrown(self, name: str | None, message: str | None, stack: str | None) -> BaseException:
         line = _line(stack, 0)
-        text = f"{name}: {message}" if name and message else name or message or "something without a message"
+        text = f"{name}: {message}" if name and message else name or message or "an error without a message"
         kind = "memory" if (name, message) == ("InternalError", "out of memory") else "runtime"
         if (name, message) == ("", "null"):
-            # The engine throws null where there is no memory left for an error.
+            # The engine throws null if no memory remains for an error.
             text = f"null was thrown: by the script, or because its {self._megabytes} MiB of memory ran out"
         if kind == "memory" or message == "null":
             self._context = None
@@ -287,13 +287,13 @@ def _once(text: Any, kind: Any) -> str:
 
 
 def _line(stack: str | None, offset: int) -> int:
-    """The first line of the script's own in a stack; 0 where there is none."""
+    """The first of the script's lines in a stack; 0 if there is none."""
     numbers = (int(match[1]) - offset for match in _PLACE.finditer(stack or ""))
     return next((line for line in numbers if 0 < line < _FAR), 0)
 
 
 def _engine_message(error: BaseException) -> str:
-    """An exception that came out of the engine: its first line, and where."""
+    """An exception raised by the engine: its first line, and where."""
     first, _, stack = str(error).partition("\n")
     line = _line(stack, 0)
     return first[:2000] + (f" (line {line})" if line else "")
@@ -309,7 +309,7 @@ def _input_text(thread: Any) -> str:
 
 
 def _jsonable(value: Any) -> Any:
-    """What JSON knows: NaN and the infinities become null, bytes text, other keys text."""
+    """The value as JSON can represent it: NaN and the infinities become null, bytes text, other keys text."""
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, bytes):
@@ -320,9 +320,9 @@ def _jsonable(value: Any) -> Any:
 
 
 def script_input(thread: Any) -> dict[str, Any]:
-    """`messages`, `response`, `toolCalls`, `metadata` and the rest of what a script may read but `history`.
+    """`messages`, `response`, `toolCalls`, `metadata` and the other fields of a script's input except `history`.
 
-    `messages` is the conversation without the final assistant turn, `response` that turn's text ("" where
+    `messages` is the conversation without the final assistant turn, `response` that turn's text ("" if
     there is none), `toolCalls` the calls made since the last user turn.
     """
     turns = thread.get_turns()

@@ -1,7 +1,7 @@
-"""The standard library that graders may import, loaded a module at a time. The zygote loads this file by its path.
+"""The standard library that graders may import, loaded one module at a time. The zygote loads this file by its path.
 
-All of it takes most of a start. A grader that imports none of it need not wait for it: so it is loaded while nobody asks
-for a worker, and at once where a worker is to have all of it.
+Loading all of it takes most of the start-up time. A grader that imports none of it need not wait. So it is loaded while
+the zygote is idle, and immediately if a worker needs all of it.
 """
 
 from __future__ import annotations
@@ -43,10 +43,10 @@ CODECS = (
 
 
 class Library:
-    """What graders may import. It is loaded once, before workers are forked, since these can open no file.
+    """The modules that graders may import. Loaded once, before workers are forked, since workers can open no file.
 
     Args:
-        after_asyncio: Called once asyncio is there.
+        after_asyncio: Called once asyncio is loaded.
     """
 
     def __init__(self, after_asyncio: Callable[[], object]) -> None:
@@ -57,15 +57,15 @@ class Library:
 
     @property
     def is_whole(self) -> bool:
-        """Whether all of it is there."""
+        """Whether all of it is loaded."""
         return not self._waiting
 
     def load_next(self) -> None:
-        """Load one more module, with those that it imports."""
+        """Load one more module, with its imports."""
         self._waiting.popleft()()
 
     def load_all(self) -> None:
-        """Load what is not there yet."""
+        """Load the remaining modules."""
         while self._waiting:
             self.load_next()
 
@@ -79,18 +79,18 @@ class _Import:
     def __call__(self) -> None:
         if self._name in sys.modules:
             return
-        sys.modules["ssl"] = None  # type: ignore[assignment]  # a native library no grader can use
+        sys.modules["ssl"] = None  # type: ignore[assignment]  # a native library that graders cannot use
         try:
-            # Left out of this build of Python, or of this version; a system's own library may fail with anything.
+            # Missing in this build or version of Python; a system library may fail with any error.
             with contextlib.suppress(Exception):
                 importlib.import_module(self._name)
         finally:
-            # The None goes again: with it an import would fail with Python's words on sys.modules instead of ours.
+            # Remove the None again: with it an import would fail with Python's message on sys.modules.
             del sys.modules["ssl"]
 
 
 def _keep_zones() -> None:
-    """Hold the files of all time zones: a worker can open none, and few graders ask for one."""
+    """Keep the files of all time zones in memory: a worker can open none, and few graders use one."""
     import zoneinfo
     from zoneinfo import _common
 
@@ -100,17 +100,17 @@ def _keep_zones() -> None:
     def load_tzdata(key: str) -> IO[bytes]:
         return io.BytesIO(files[key]) if key in files else load_missing(key)
 
-    # Without a path, zones come from where an installed `tzdata` would be asked.
+    # Without a path, zones are read from an installed `tzdata`.
     zoneinfo.reset_tzpath(to=())
-    _common.load_tzdata = load_tzdata  # type: ignore[assignment]  # any file will do
+    _common.load_tzdata = load_tzdata  # type: ignore[assignment]  # returns any binary file object
     zoneinfo.available_timezones = lambda: files.keys() - {"posixrules"}
 
 
 def _zone_files(folder: str) -> Iterator[tuple[str, bytes]]:
-    """Key and content of each zone in a folder of the system's."""
+    """Key and content of each zone in a system folder."""
     for place, folders, names in os.walk(folder):
         if place == folder:
-            # "posix" repeats all zones, and "right" counts leap seconds, which datetime does not know.
+            # "posix" repeats all zones, and "right" counts leap seconds, which datetime does not support.
             folders[:] = [name for name in folders if name not in ("posix", "right")]
         for name in names:
             path = os.path.join(place, name)

@@ -1,4 +1,4 @@
-"""From a program's language and signature to what loads it, inside the worker. Loaded by its path."""
+"""Maps a program's language and signature to its loader, inside the worker. Loaded by its path."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _LOADERS = {
 
 
 def loader(command: dict[str, Any]) -> Any:
-    """What loads the program of a command."""
+    """The loader for the program of a command."""
     kind = _LOADERS[command.get("language", "python"), command.get("signature", "thread")]
     if kind is _checks.Loading and command.get("noted"):
         kind = _outcomes.OutcomeLoading
@@ -45,6 +45,6 @@ def loader(command: dict[str, Any]) -> Any:
 
 
 def show_compatible_modules() -> None:
-    """Let graders import the names they were written against: our own classes stand in for the packages."""
+    """Make the package names that graders were written against importable, with this package's classes."""
     sys.modules.update(_modules.stand_ins(_modules.OSMOSIS, _osmosis, _legacy))
     sys.modules.update(_modules.stand_ins(_modules.LETTA, _letta))

@@ -1,7 +1,7 @@
-"""What awaits the rows of a range. Standard library only; the zygote loads it by its path.
+"""Event loops that await the rows of a range. Standard library only; the zygote loads it by its path.
 
 asyncio is a third of what the zygote loads, and a grader that imports nothing cannot wait for anything: until asyncio is
-there, rows are awaited without it.
+loaded, rows are awaited without it.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ __all__ = ["Stuck", "new_loop", "use_asyncio"]
 
 
 class Stuck(Exception):  # noqa: N818 (named for what happened)
-    """Every task waits, and nothing is left that could wake one."""
+    """Every task waits, and nothing remains that could wake one."""
 
 
 _FRAMES = 3 if sys.version_info < (3, 12) else 2
-"""Calls between the loop and its rows, as many as asyncio makes: so a row has the same depth left for calls of its own."""
+"""Calls between the loop and its rows, as many as asyncio makes: so a row always has the same remaining stack depth."""
 
 
 class BareLoop:
@@ -43,7 +43,7 @@ class BareLoop:
         raise Stuck
 
     def close(self) -> None:
-        """There is nothing to close."""
+        """Nothing to close."""
 
 
 _kinds: list[Callable[[], Any]] = [BareLoop]
@@ -55,7 +55,7 @@ def new_loop() -> Any:
 
 
 def use_asyncio() -> None:
-    """Make loops of asyncio from now on."""
+    """Use asyncio loops from now on."""
     import asyncio.base_events
 
     class SilentLoop(asyncio.base_events.BaseEventLoop):
@@ -63,12 +63,12 @@ def use_asyncio() -> None:
 
         def __init__(self) -> None:
             super().__init__()
-            # A selector needs descriptors, which a locked worker cannot have: the loop is its own, and only
+            # A selector needs descriptors, which a confined worker cannot have: this loop uses none and only
             # sleeps.
             self._selector = self
 
         def select(self, timeout: float | None) -> list[Any]:
-            """Sleep until the next timer; raise `Stuck` at once where there is none, instead of sleeping for ever."""
+            """Sleep until the next timer; raise `Stuck` immediately if there is none, instead of sleeping forever."""
             if timeout is None:
                 raise Stuck
             if timeout > 0:
@@ -76,12 +76,12 @@ def use_asyncio() -> None:
             return []
 
         def _process_events(self, event_list: list[Any]) -> None:
-            """There are none."""
+            """No other thread can wake this loop."""
 
         def _write_to_self(self) -> None:
-            """Nobody else is here to wake us."""
+            """No other thread can wake this loop."""
 
         def call_exception_handler(self, context: dict[str, Any]) -> None:
-            """Ignore the exception of a task that nobody awaits: it belongs to no row."""
+            """Ignore the exception of a task that is not awaited: it belongs to no row."""
 
     _kinds.append(SilentLoop)

@@ -1,7 +1,7 @@
-"""Python graders that answer with more than a number: `wb.Grade(...)` returned, `wb.Skip(...)` raised.
+"""Python graders that return more than a number: `wb.Grade(...)` returned, `wb.Skip(...)` raised.
 
-Standard library only; loaded by its path. A grader whose text names neither is not
-loaded with this: each of its rows gives one number, which is faster.
+Standard library only; loaded by its path. A grader whose text mentions neither is not
+loaded with this: each of its rows returns one number, which is faster.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ _drive = sys.modules["_wb_drive"]
 _grade = sys.modules["_wb_grade"]
 
 
-# Other kinds say what happens outside a grader; the host refuses them as well (`WORKER_KINDS`).
+# Other kinds describe events outside a grader; the host refuses them as well (`WORKER_KINDS`).
 _OWN_KINDS = frozenset({"out_of_range", "return_type", "runtime"})
 
 
@@ -39,7 +39,7 @@ class OutcomeLoading(_checks.Loading):  # type: ignore[misc, name-defined]  # lo
 
 
 def _noted(grade: Any) -> Any:
-    """A `Grade` as what the driver takes: its number, its note, and its failure where it is one."""
+    """A `Grade` in the driver's form: its number, its note, and its failure if it is one."""
     error = None if grade.error is None else _failure(str(grade.error.kind), str(grade.error.message))
     note = _texts(reasoning=grade.reasoning)
     if grade.metadata:
@@ -50,7 +50,7 @@ def _noted(grade: Any) -> Any:
 
 
 def _failure(kind: str, message: str) -> tuple[str, str]:
-    """A failure of the grader's own making; it may not use the kinds that describe servers or the sandbox."""
+    """A failure that the grader reports; it may not use the kinds that describe servers or the sandbox."""
     return (kind, message) if kind in _OWN_KINDS else ("runtime", f"{kind}: {message}")
 
 

@@ -1,6 +1,6 @@
-"""Try the locks of a locked process: what must fail is tried, and what succeeds is listed.
+"""Self-test of a confined process: attempts forbidden operations and lists those that succeed.
 
-Standard library only, and alone: the zygote loads this file by its path, before it forks a worker.
+Standard library only, without package imports: the zygote loads this file by its path, before it forks a worker.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _PTRACE_DETACH, _PTRACE_SEIZE, _PTRACE_INTERRUPT = 17, 0x4206, 0x4207
-_WAIT_ALL = 0x40000000  # __WALL: a traced process is waited for although it is no child
+_WAIT_ALL = 0x40000000  # __WALL: waits for a traced process although it is not a child
 
 
 def self_test() -> list[str]:
-    """Try what must fail.
+    """Attempt forbidden operations.
 
     Returns:
-        The names of the probes that succeeded: empty where the locks hold.
+        The names of the probes that succeeded: empty if the confinement is effective.
     """
     return [name for name, probe in _PROBES.items() if _leaks(probe)]
 
@@ -32,7 +32,7 @@ def _leaks(probe: Callable[[], object]) -> bool:
     try:
         probe()
     except (FileExistsError, FileNotFoundError, IsADirectoryError):
-        return True  # the kernel looked: it would have acted on another name
+        return True  # the kernel evaluated the path: it would have acted on another name
     except (OSError, AttributeError):
         return False
     return True
@@ -51,10 +51,10 @@ def _probe_pipe() -> None:
 
 
 class _Memory:
-    """The calls that reach into other processes, looked up while they can be.
+    """The calls that access other processes, looked up while that is possible.
 
-    A locked worker's audit hook refuses `ctypes` events, and a grader that gets around the hook has `ctypes`
-    back: what the kernel says must not be hidden by the hook. So every function, buffer and pointer is made
+    A confined worker's audit hook refuses `ctypes` events, and a grader that evades the hook has `ctypes`
+    again: the hook must not hide what the kernel allows. So every function, buffer and pointer is created
     when this file is loaded, and a probe only calls.
     """
 
@@ -67,7 +67,7 @@ class _Memory:
         where.restype = ctypes.POINTER(ctypes.c_int)
         self._errno = where()  # of the main thread, which is a forked worker's only one
         self._byte = ctypes.create_string_buffer(1)
-        # Nothing is ever mapped on the first page: EFAULT says that only the address was wrong.
+        # Nothing is ever mapped on the first page: EFAULT means that only the address was wrong.
         self._local = (ctypes.c_size_t * 2)(ctypes.addressof(self._byte), 1)
         self._remote = (ctypes.c_size_t * 2)(1, 1)
         self._transfers = {}
@@ -77,7 +77,7 @@ class _Memory:
             call.restype = ctypes.c_ssize_t
 
     def reaches(self, name: str, pid: int) -> bool:
-        """Whether the kernel lets this process read, or write, another one's memory. None of it is touched."""
+        """Whether the kernel lets this process read, or write, another one's memory. None of it is changed."""
         self._errno[0] = 0
         count = self._transfers[name](pid, self._local, 1, self._remote, 1, 0)
         return bool(count >= 0 or self._errno[0] == errno.EFAULT)
@@ -95,7 +95,7 @@ _OTHERS: list[int] = []
 
 
 def note_processes() -> None:
-    """Remember the zygote, which calls this, and its parent, the host: the two a worker must not reach into."""
+    """Record the zygote, which calls this, and its parent, the host: the two a worker must not access."""
     _OTHERS[:] = [os.getpid(), os.getppid()]
 
 
@@ -105,9 +105,9 @@ def _probe_memory(name: str) -> None:
 
 
 def _probe_ptrace() -> None:
-    """Attach to the zygote, which does nothing else meanwhile, and let go of it at once.
+    """Attach to the zygote, which does nothing else meanwhile, and detach immediately.
 
-    Not to the host: the stop that letting go asks for would be one of the notebook's main thread.
+    Not to the host: detaching would stop the notebook's main thread.
     """
     if _MEMORY is None or not _OTHERS or _MEMORY.ptrace(_PTRACE_SEIZE, _OTHERS[0], None, None) != 0:
         raise PermissionError("ptrace")
@@ -117,7 +117,7 @@ def _probe_ptrace() -> None:
 
 
 def _probe_clock() -> None:
-    """Read the zygote's time on the processor. The number is the kernel's MAKE_PROCESS_CPUCLOCK(pid, CPUCLOCK_SCHED)."""
+    """Read the zygote's CPU time. The number is the kernel's MAKE_PROCESS_CPUCLOCK(pid, CPUCLOCK_SCHED)."""
     if not _OTHERS:
         raise PermissionError("clock")
     time.clock_gettime((~_OTHERS[0] << 3) | 2)
@@ -126,14 +126,14 @@ def _probe_clock() -> None:
 def _probe_socket() -> None:
     import socket
 
-    # Datagrams, since Landlock can forbid TCP and says nothing of these.
+    # Datagrams, since Landlock can forbid TCP but does not cover these.
     socket.socket(socket.AF_INET, socket.SOCK_DGRAM).close()
 
 
 _PROBES: dict[str, Callable[[], object]] = {
     "open": lambda: os.close(os.open("/", os.O_RDONLY)),
     "stat": lambda: os.stat("/"),
-    # On names that exist: where such a call gets through it fails by its name and changes nothing, see
+    # On existing names: if such a call is allowed, it fails by its name and changes nothing, see
     # `_leaks`.
     "mkdir": lambda: os.mkdir("/"),
     "unlink": lambda: os.unlink("/"),
@@ -141,7 +141,7 @@ _PROBES: dict[str, Callable[[], object]] = {
     "memfd": lambda: os.close(os.memfd_create("probe")),
     "pipe": _probe_pipe,
     "fork": _probe_fork,
-    # Signal 0 only asks for the right to send one.
+    # Signal 0 only checks for the permission to send one.
     "kill": lambda: os.kill(os.getpid(), 0),
     "setpriority": lambda: os.setpriority(os.PRIO_PROCESS, 0, 19),
     "clock": _probe_clock,

@@ -1,7 +1,7 @@
-"""What host and worker say to each other. Standard library only; the worker loads it by its path.
+"""Protocol between host and worker. Standard library only; the worker loads it by its path.
 
-Commands go to the worker as a length and `marshal` (from the host, which is trusted there). Answers
-leave as a fixed header and a JSON text of bounded size, and every length is checked before it is read.
+Commands are sent to the worker as a length and `marshal` (from the host, which is trusted there). Replies
+consist of a fixed header and a JSON text of bounded size, and every length is checked before it is read.
 """
 
 from __future__ import annotations
@@ -19,26 +19,26 @@ HEADER = struct.Struct("<IQI")
 MAGIC = 0x57424631
 MAX_TEXT = 256 * 1024
 NOT_SCORED = 0x7FF8DEAD00000001
-"""What a score starts as: a NaN that no arithmetic makes."""
+"""Initial value of a score: a NaN that no arithmetic produces."""
 FAILED = 0x7FF8DEAD00000002
-"""What a failed row's score is; why stands in the answer."""
+"""Score of a failed row; the reply contains the reason."""
 SKIPPED = 0x7FF8DEAD00000003
-"""What the score is of a row the grader does not apply to; why may stand in its note."""
+"""Score of a row to which the grader does not apply; its note may contain the reason."""
 _READ_BYTES = 1 << 20
 CAPACITY = 8192
-"""Numbers in one half of a worker's page; the last one of each half says where the range in it ends."""
+"""Numbers in one half of a worker's page; the last one of each half is the row at which the range in it ends."""
 MOST_ROWS = CAPACITY - 1
-"""The most rows one command may ask for."""
+"""Maximum rows of one command."""
 NOTED_ROWS = 1024
-"""The most rows a command asks of a grader that gives notes: their failures must leave room for the notes."""
+"""Maximum rows of a command for a grader that returns notes: their failures must leave room for the notes."""
 MAX_NOTE = 128 * 1024
-"""Bytes of one row's note: 64 KiB of artifacts and as much of the rest."""
+"""Maximum bytes of one row's note: 64 KiB of artifacts and the same for the remaining content."""
 ENOUGH = 64 * 1024
-"""Bytes of notes and failures after which a range ends early: with one more note they still fit an answer."""
+"""Bytes of notes and failures after which a range ends early: with one more note they still fit a reply."""
 
 
 def receive() -> dict[str, Any] | None:
-    """The next command, or None when the host hung up."""
+    """The next command, or None if the host closed the connection."""
     head = _read(4)
     body = None if head is None else _read(struct.unpack("<I", head)[0])
     return None if body is None else marshal.loads(body)
@@ -47,7 +47,7 @@ def receive() -> dict[str, Any] | None:
 def _read(size: int) -> bytes | None:
     data = bytearray()
     while len(data) < size:
-        # Not all at once: for each read Python makes a buffer of the size it is asked for, and a pipe gives a fraction.
+        # In parts: for each read Python allocates a buffer of the requested size, and a pipe returns a fraction.
         part = os.read(READ_FD, min(size - len(data), _READ_BYTES))
         if not part:
             return None
@@ -58,10 +58,10 @@ def _read(size: int) -> bytes | None:
 def answer(seq: int, reply: dict[str, Any]) -> None:
     """Send a header and a JSON text of at most `MAX_TEXT` bytes."""
     errors = reply.pop("errors", {})
-    # The host keeps no more of it; what is longer would take the room of errors and notes.
+    # The host stores no more of it; a longer text would take the room of errors and notes.
     reply["output"] = reply.get("output", "")[:4000]
     text = b""
-    for limit in (2000, 400, 100, 20, 0):  # a count of failures must not become a lost batch
+    for limit in (2000, 400, 100, 20, 0):  # a large number of failures must not lose the batch
         text = compact({**reply, **_error_table(errors, limit)})
         if len(text) <= MAX_TEXT:
             break
@@ -73,11 +73,11 @@ def answer(seq: int, reply: dict[str, Any]) -> None:
 
 
 def compact(value: object) -> bytes:
-    """JSON without padding; a character costs what UTF-8 makes of it, a lone surrogate too.
+    """JSON without padding, as UTF-8; lone surrogates are encoded, too.
 
     Raises:
-        TypeError: A value that JSON does not know.
-        ValueError: NaN, an infinity, or a structure that holds itself.
+        TypeError: A value that JSON cannot represent.
+        ValueError: NaN, an infinity, or a structure that contains itself.
         RecursionError: Nesting too deep.
     """
     text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
@@ -85,7 +85,7 @@ def compact(value: object) -> bytes:
 
 
 def _error_table(errors: dict[int, tuple[str, str]], limit: int) -> dict[str, Any]:
-    """Errors with each text once: a thousand rows often fail for one reason."""
+    """Errors with each text once: a thousand rows often fail for the same reason."""
     texts: dict[str, int] = {}
     rows = [(row, kind, texts.setdefault(text[:limit], len(texts))) for row, (kind, text) in errors.items()]
     return {"texts": list(texts), "errors": rows}

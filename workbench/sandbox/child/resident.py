@@ -1,7 +1,7 @@
-"""What a worker does that stays: rows come with the command, and their times go back. Standard library only; loaded by its path.
+"""Grading in a persistent worker: rows are sent with the command, and their times are returned. Loaded by its path.
 
-Scores go into the first half of the page as in every run, seconds into the second. The page's last number is where to
-stop: the host lowers it when it gives the rows behind one that hangs to another worker.
+Standard library only. Scores are written to the first half of the page as in every run, seconds to the second. The page's
+last number is where to stop: the host lowers it when it moves the rows after a hanging one to another worker.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ NOT_SCORED = _protocol.NOT_SCORED
 
 
 class Rows:
-    """The rows of one command, of which the driver takes one after the other.
+    """The rows of one command, which the driver takes in sequence.
 
     Args:
         rows: What to grade.
         seconds: Filled with the time of each.
-        until: One number: the first row that is no longer this worker's.
+        until: One number: the first row that no longer belongs to this worker.
     """
 
     def __init__(self, rows: list[Any], seconds: memoryview[float], until: memoryview[int]) -> None:
@@ -47,14 +47,14 @@ class Rows:
         return row
 
     def stop_clock(self) -> None:
-        """Note the time of the row under way."""
+        """Record the time of the current row."""
         if self._at >= 0:
             self._seconds[self._at] = time.perf_counter() - self._since
             self._at = -1
 
 
 class Calls:
-    """The work of a worker that stays.
+    """Grading in a persistent worker.
 
     Args:
         scores: The page as floats.
@@ -69,7 +69,7 @@ class Calls:
         self._used = False
 
     def rows(self, loading: Any, command: dict[str, Any]) -> dict[str, Any]:
-        """Grade rows one after the other in the module as it is."""
+        """Grade rows in sequence without reloading the module."""
         rows = Rows(_read(loading, command), self._seconds, self._until)
         errors: dict[int, tuple[str, str]] = {}
         notes: dict[int, Any] | None = {} if loading.noted else None
@@ -79,7 +79,7 @@ class Calls:
         return self._reply(errors, notes, done, {"output": self._output.take()})
 
     def alone(self, loading: Any, command: dict[str, Any]) -> dict[str, Any]:
-        """Grade each row in a module whose body ran for it alone: its score is the one of a fresh worker."""
+        """Grade each row in a freshly executed module: its score equals that of a fresh worker."""
         errors: dict[int, tuple[str, str]] = {}
         notes: dict[int, Any] | None = {} if loading.noted else None
         printed: list[str] = []
@@ -87,7 +87,7 @@ class Calls:
         for index, row in enumerate(_read(loading, command)):
             if index >= self._until[0] or spent > _protocol.ENOUGH:
                 break
-            # Loading prints as well, and was done before for the first row.
+            # Loading prints as well, and already happened for the first row.
             problem = self.prepare(loading, command["load_seconds"])
             if problem is None:
                 self._used = True
@@ -105,7 +105,7 @@ class Calls:
         thread, index = row
         own_errors: dict[int, tuple[str, str]] = {}
         own_notes: dict[int, Any] | None = None if notes is None else {}
-        self._seconds[index] = -1.0  # from here on the time is the row's own, see `Member.move`
+        self._seconds[index] = -1.0  # from here on only the row's time counts, see `Member.move`
         since = time.perf_counter()
         _drive.drive(
             loading.grade, [thread], (self._scores, self._bits, index), seconds, own_errors, own_notes
@@ -117,13 +117,13 @@ class Calls:
             notes[index] = own_notes[0]
 
     def prepare(self, loading: Any, seconds: float) -> tuple[str, str] | None:
-        """Make the module fit for one more row, where it was used; kind and message where that fails."""
+        """Prepare the module for another row if it was used; returns kind and message if that fails."""
         try:
             if self._used:
                 with _drive.Alarm(seconds, lambda: 0, missing="the module did not load"):
                     loading.afresh()
                 self._used = False
-        except BaseException as error:  # noqa: BLE001 (whatever a module raises is the result of who needs it)
+        except BaseException as error:  # noqa: BLE001 (any exception of a module is the result of its row)
             return _drive.kind_of(error), f"the module did not load: {_drive.message_of(error)}"
         return None
 

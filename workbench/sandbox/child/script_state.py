@@ -1,7 +1,7 @@
-"""What in a script's text makes a row's score depend on more than the row, as far as its words show it.
+"""Constructs in a script's text that make a row's score depend on more than the row.
 
 Standard library only; loaded by its path. Nothing here parses JavaScript: comments and texts are blanked, braces are
-counted, and only top-level `let` and `var` that are written inside braces are told. A second call sees the rest.
+counted, and only top-level `let` and `var` that are written inside braces are reported. The determinism check finds others.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ _MOST = 3
 
 
 def warnings(text: str) -> list[str]:
-    """Sentences with their lines; none for a script that keeps and draws nothing."""
+    """Sentences with their lines; none for a script without state or randomness."""
     code = _BLANK.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), text)
     found = []
     for match in list(_CHANCE.finditer(code))[:1]:
-        what = "draws by chance (Math.random)" if "random" in match[0] else "reads the clock"
+        what = "draws random values (Math.random)" if "random" in match[0] else "reads the clock"
         found.append(
             f"line {_line(code, match.start())}: the script {what}, so that a row's score may differ from run to run"
         )
     for name, at in _written_globals(code):
         found.append(
-            f"line {_line(code, at)}: the script writes the top-level variable {name}, which lives on from row to row in one "
+            f"line {_line(code, at)}: the script writes the top-level variable {name}, which persists between rows of one "
             f"worker: a score may depend on the rows before it, and on the number of workers"
         )
     return found[:_MOST]
@@ -41,7 +41,7 @@ def _written_globals(code: str) -> list[tuple[str, int]]:
     found = []
     for name in sorted(top):
         escaped = re.escape(name)
-        # Declared again inside, or a parameter: the words do not show which of the two is written.
+        # Declared again inside, or a parameter: the text does not show which of the two is written.
         if any(
             depths[match.start()] > 0 or match[0][0] in "(,"
             for match in re.finditer(_LOCAL.format(escaped), code)
@@ -55,7 +55,7 @@ def _written_globals(code: str) -> list[tuple[str, int]]:
 
 
 def _depths(code: str) -> list[int]:
-    """How many braces stand open at each character."""
+    """Number of open braces at each character."""
     depth, depths = 0, []
     for character in code:
         depth -= character == "}"

@@ -1,10 +1,10 @@
-"""What in a module's text makes a row's score depend on more than the row. Standard library only; loaded by its path.
+"""Constructs in a module's text that make a row's score depend on more than the row. Loaded by its path.
 
-Two things are looked for in the functions that `grade` reaches: *state* that one row leaves for the next (a global that is
-written, a list that grows, an iterator that goes on), and *chance* (random, clock, uuid, hash of a text, order of a
-set). What is a text can only be read so far: a second call of the same rows, in another order, is the other half of it.
-Tables, compiled patterns, `functools.lru_cache`, a dict that holds what was computed once, values made on first use,
-`random.Random(seed)` inside a function, and sets that are only searched or counted are healthy, and not told.
+Standard library only. The functions that `grade` reaches are searched for *state* between rows (a global that is
+written, a list that grows, an iterator that advances) and for *chance* (random, clock, uuid, hash of a text, order of a
+set). A text shows only part of this: the determinism check, with calls in another order, covers the rest. Some constructs
+are harmless and not reported: tables, compiled patterns, `functools.lru_cache`, a dict used only as a cache, values
+computed on first use, `random.Random(seed)` inside a function, and sets that are only searched or counted.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _chance = sys.modules["_wb_chance"]
 
 MOST = 4
-"""Warnings told of one module."""
+"""Maximum number of warnings for one module."""
 _CONTAINERS = frozenset("list dict set bytearray deque defaultdict Counter OrderedDict collections.deque "
     "collections.defaultdict collections.Counter collections.OrderedDict".split())  # fmt: skip
 _ITERATORS = frozenset(("iter", "itertools.count", "itertools.cycle", "itertools.repeat"))
@@ -31,7 +31,7 @@ _CHANGES = frozenset(
 
 
 def warnings(tree: ast.Module, root: str | None) -> list[str]:
-    """Sentences on what may make scores of one row differ, each with its line; none for a healthy module.
+    """Sentences on causes of varying scores of one row, each with its line; none for a module without such causes.
 
     Args:
         tree: The module.
@@ -48,7 +48,7 @@ def warnings(tree: ast.Module, root: str | None) -> list[str]:
 
 
 class _Module:
-    """What stands at the top of a module."""
+    """The top-level statements of a module."""
 
     def __init__(self, tree: ast.Module) -> None:
         self._tree = tree
@@ -95,7 +95,7 @@ class _Module:
             self.generators |= names
 
     def called(self, function: ast.expr) -> str:
-        """The dotted name of what is called, aliases of imports resolved; "" for another expression."""
+        """The dotted name of a called object, with import aliases resolved; "" for another expression."""
         parts: list[str] = []
         while isinstance(function, ast.Attribute):
             parts.append(function.attr)
@@ -105,7 +105,7 @@ class _Module:
         return ".".join([self.imports.get(function.id, function.id), *reversed(parts)])
 
     def reached(self, root: str | None) -> Iterator[tuple[str, ast.AST]]:
-        """The definitions that a run can come to, from the grade function on."""
+        """The definitions that a run can reach, starting at the grade function."""
         waiting = [root] if root in self.definitions else list(self.definitions)
         seen = set(waiting)
         while waiting:
@@ -117,7 +117,7 @@ class _Module:
             seen |= used
 
     def loading_faults(self) -> Iterator[tuple[int, tuple[str, str], str]]:
-        """Chance in what runs once, when a worker loads the module: each worker has then a value of its own."""
+        """Chance in code that runs once, when a worker loads the module: the value then differs between workers."""
         for node in self._tree.body:
             for part in ast.walk(node) if isinstance(node, ast.Assign | ast.AnnAssign | ast.Expr) else ():
                 if isinstance(part, ast.Call) and (
@@ -127,12 +127,12 @@ class _Module:
 
 
 def is_container(value: ast.expr) -> bool:
-    """Whether an expression makes something that can be changed in place."""
+    """Whether an expression creates an object that can be changed in place."""
     return isinstance(value, ast.List | ast.Dict | ast.Set | ast.ListComp | ast.DictComp | ast.SetComp)
 
 
 class _Function:
-    """A function or class at the top of a module, with what is nested in it."""
+    """A top-level function or class of a module, with its nested definitions."""
 
     def __init__(self, module: _Module, name: str, node: ast.AST) -> None:
         self._module, self._name, self._node = module, name, node
@@ -143,7 +143,7 @@ class _Function:
         self._memos: dict[str, bool] = {}
 
     def faults(self) -> Iterator[tuple[int, tuple[str, str], str]]:
-        """Line, what it is about, and a sentence."""
+        """Line, topic and sentence."""
         for part in self._nodes:
             name, what = self._written(part)
             if name and not self._is_memo(name):
@@ -159,12 +159,12 @@ class _Function:
 
     def _state(self, what: str) -> str:
         return (
-            f"{self._name} {what}, which lives on from row to row in one worker: a score may depend on the rows before it, "
-            f"and on the number of workers; keep what a row needs inside {self._name}"
+            f"{self._name} {what}, which persists between rows of one worker: a score may depend on the rows before it, "
+            f"and on the number of workers; create what a row needs inside {self._name}"
         )
 
     def _written(self, part: ast.AST) -> tuple[str, str]:
-        """The name of what outlives the row and is changed here, and how; two empty texts for anything else."""
+        """The name of an object that outlives the row and is changed here, and how; two empty texts otherwise."""
         if isinstance(part, ast.Name):
             written = isinstance(part.ctx, ast.Store) and part.id in self._globals
             return (
@@ -203,7 +203,7 @@ class _Function:
         return node.id if is_outer and isinstance(node, ast.Name) else ""
 
     def _seeds(self, name: str) -> bool:
-        """Whether a generator of random numbers is seeded in here, so that it starts anew for every row."""
+        """Whether a random generator is seeded in this function, so that it restarts for every row."""
         return name in self._called_with_arguments
 
     @functools.cached_property
@@ -212,7 +212,7 @@ class _Function:
         return {self._module.called(call.func) for call in calls}
 
     def _guarded(self, node: ast.AST) -> bool:
-        """Whether a value is made on first use only: under `if x is None`, `if not x`, `if not hasattr(...)`."""
+        """Whether a value is created only on first use: under `if x is None`, `if not x`, `if not hasattr(...)`."""
         statement = node
         while not isinstance(statement, ast.stmt):
             statement = self._module.parents[statement]
@@ -226,10 +226,10 @@ class _Function:
         return False
 
     def _is_memo(self, name: str) -> bool:
-        """Whether a dict only holds what was computed for a key: stored once, and read under its key."""
+        """Whether a dict is only a cache of computed values: stored once, and read under its key."""
         if name not in self._module.containers | self._defaults:
             return False
-        if name not in self._memos:  # asked for every place where it is written
+        if name not in self._memos:  # called for every statement that writes it
             self._memos[name] = self._holds_results(name)
         return self._memos[name]
 
@@ -241,7 +241,7 @@ class _Function:
         return {"store", "read"} <= uses <= {"store", "read", "search", "trim"}
 
     def _is_definition(self, node: ast.Name) -> bool:
-        """Whether this is where the name is made, at the top of the module."""
+        """Whether this is the top-level definition of the name."""
         statement = self._module.parents.get(node)
         return isinstance(node.ctx, ast.Store) and isinstance(statement, ast.Assign | ast.AnnAssign)
 
@@ -260,14 +260,14 @@ class _Function:
 
     def _stored(self, target: ast.Subscript, name: str) -> str:
         statement = self._module.parents[target]
-        # `a = CACHE[key] = ...` too; a constant says only that a row was there.
+        # `a = CACHE[key] = ...` too; a constant only records that a row was seen.
         if not isinstance(statement, ast.Assign) or isinstance(statement.value, ast.Constant):
             return "other"
         mentions = any(isinstance(part, ast.Name) and part.id == name for part in ast.walk(statement.value))
         return "other" if mentions else "store"
 
     def _only_trims(self, call: ast.AST) -> bool:
-        """Whether a length is asked for only to keep a cache small."""
+        """Whether a length is used only to limit a cache."""
         above: Any = self._module.parents.get(call)
         while above is not None and not isinstance(above, ast.stmt):
             above = self._module.parents.get(above)
@@ -307,7 +307,7 @@ def _mutable_defaults(nodes: list[ast.AST]) -> Iterator[str]:
 
 
 def _bound(nodes: list[ast.AST]) -> set[str]:
-    """Names that a function, or one nested in it, binds itself."""
+    """Names that a function, or one nested in it, binds."""
     names = {part.id for part in nodes if isinstance(part, ast.Name) and not isinstance(part.ctx, ast.Load)}
     names |= {part.arg for part in nodes if isinstance(part, ast.arg)}
     return names | {

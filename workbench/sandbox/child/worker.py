@@ -1,10 +1,10 @@
-"""One locked process that runs one grader over its rows. Standard library only; loaded by its path.
+"""One confined process that runs one grader over its rows. Standard library only; loaded by its path.
 
-Life: map the rows and the score page, decode the own shard, lock down, say how well the locks hold,
-load one source, grade ranges of rows as they are asked for, be killed. Commands come in on
-descriptor 3 as `marshal` (from the host, which is trusted here); answers leave on descriptor 4 as a
-fixed header and a JSON text. Scores are stored one by one in a page shared with the host, so a
-worker that dies takes no finished row with it. Every score starts as *not scored*.
+Life cycle: map the rows and the score page, decode the worker's shard, confine itself, report the result of the
+self-test, load one source, grade the requested ranges of rows, be killed. Commands arrive on descriptor 3 as
+`marshal` (from the host, which is trusted here); replies are sent on descriptor 4 as a fixed header and a JSON text.
+Scores are stored one by one in a page shared with the host, so the end of a worker loses no finished row. Every score
+starts as *not scored*.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ MAX_OUTPUT = 64 * 1024
 
 
 def main(config: dict[str, Any], fds: list[int]) -> None:
-    """Run as a worker until the host hangs up or kills."""
+    """Run as a worker until the host closes the connection or kills it."""
     gc.disable()  # decoding makes many objects and no garbage
     page, blob = _take_descriptors(config, fds)
-    # Before the locks: what is decoded now is part of the worker's base, not of its grader's memory.
+    # Before confinement: what is decoded now is part of the worker's base, not of its grader's memory.
     rows = Rows(blob, config)
     output = Output()
     _tidy_process(output)
-    _confine.note_address_space()  # before the locks: /proc cannot be read behind them
+    _confine.note_address_space()  # before confinement: /proc cannot be read after it
     held = _privileges.held(privileged=_privileges.give_up())
     installed = _confine.lock_down(
         tuple(config["layers"]), config["memory"], read_fd=_protocol.READ_FD, write_fd=_protocol.WRITE_FD
@@ -56,7 +56,7 @@ def main(config: dict[str, Any], fds: list[int]) -> None:
     server = Server(rows, page, output)
     if config.get("shard"):
         server.rehearse()
-    # 0 is the number of this frame alone: the host counts its commands from a random number above it.
+    # 0 is the number of this frame only: the host counts its commands from a random number above it.
     _protocol.answer(0, {"level": level, "layers": installed, "leaks": leaks})
     server.serve()
 
@@ -65,14 +65,14 @@ def _take_descriptors(config: dict[str, Any], fds: list[int]) -> tuple[mmap.mmap
     """Map the shared memory and leave no descriptor open but the two pipes."""
     page = mmap.mmap(fds[2], config["page_bytes"])
     blob = mmap.mmap(fds[3], config["blob_bytes"], prot=mmap.PROT_READ) if len(fds) > 3 else None
-    # Moved up first: a pipe may have the very number that the other, or the null device, is about to get.
+    # Moved up first: a pipe may have the number that the other, or the null device, is about to get.
     high = [fcntl.fcntl(fd, fcntl.F_DUPFD, 64) for fd in fds[:2]]
     null = os.open(os.devnull, os.O_RDWR)
     for standard in (0, 1, 2):
         os.dup2(null, standard)
     os.dup2(high[0], _protocol.READ_FD)
     os.dup2(high[1], _protocol.WRITE_FD)
-    # The mappings stay when their descriptors are closed.
+    # The mappings remain when their descriptors are closed.
     os.closerange(5, 4096)
     return page, blob
 
@@ -85,15 +85,15 @@ def _tidy_process(output: Output) -> None:
     os.environ.clear()
     os.chdir("/")
     gc.set_threshold(50000, 20, 100)
-    # What is loaded by now stays to the end: the collector need not look at it, and its pages stay shared.
+    # Everything loaded so far persists: the collector need not inspect it, and its pages remain shared.
     gc.freeze()
     gc.enable()
     os.nice(5)
 
 
 def _hide_modules() -> None:
-    """Leave the standard library that was loaded, and say plainly what else is missing."""
-    # What is taken out stays in use here; only the grader's `import` does not find it any more.
+    """Allow the loaded standard library only, and give a clear error for any other module."""
+    # A removed module remains in use here; only the grader's `import` cannot find it any more.
     for name in ("ctypes", "_ctypes", "mmap", "fcntl", *(n for n in sys.modules if n.startswith("_wb_"))):
         sys.modules.pop(name, None)
     for name, classes in _importable().items():
@@ -106,7 +106,7 @@ def _hide_modules() -> None:
 
 
 def _importable() -> dict[str, tuple[type, ...]]:
-    """The modules of ours that graders can import, each with its classes; Adaptive's package has the thread only."""
+    """The package's modules that graders can import, each with its classes; Adaptive's package has the thread only."""
     thread, outcomes = (_thread.StringThread,), (_grade.Grade, _grade.Skip)
     _thread.StringThread.__module__ = "workbench.thread"
     for outcome in outcomes:
@@ -120,18 +120,20 @@ def _importable() -> dict[str, tuple[type, ...]]:
 
 
 class Refuser:
-    """The last importer: everything that is not there is refused with a reason."""
+    """The last importer: refuses every module that is not available, with a reason."""
 
     @staticmethod
     def find_spec(name: str, path: object = None, target: object = None) -> None:  # noqa: ARG004
         """Refuse."""
         library = name.partition(".")[0] in sys.stdlib_module_names
-        reason = "it is left out of the standard library here" if library else "only the standard library is"
+        reason = (
+            "it is excluded from the standard library here" if library else "only the standard library is"
+        )
         raise ModuleNotFoundError(f"{name} is not available in graders: {reason}", name=name)
 
 
 class Output(io.TextIOBase):
-    """What the grader prints: kept up to a limit, then dropped."""
+    """What the grader prints: stored up to a limit, then dropped."""
 
     def __init__(self) -> None:
         self.parts: list[str] = []
@@ -142,7 +144,7 @@ class Output(io.TextIOBase):
         return True
 
     def write(self, text: str) -> int:
-        """Keep what fits."""
+        """Store what fits."""
         if self.remaining > 0:
             self.parts.append(str(text)[: self.remaining])
             self.remaining -= len(self.parts[-1])
@@ -156,7 +158,7 @@ class Output(io.TextIOBase):
 
 
 class Rows:
-    """The dataset: the own shard decoded beforehand, the rest decoded when asked for, or sent with each command."""
+    """The dataset: the worker's shard decoded beforehand, other rows decoded on request or sent with each command."""
 
     def __init__(self, blob: mmap.mmap | None, config: dict[str, Any]) -> None:
         self._blob = blob
@@ -191,13 +193,13 @@ class Rows:
     def _sent(self, data: bytes) -> list[Any]:
         if self._has_extras:
             return self._made(data)
-        # What was asked for last time is likely asked for again.
+        # The last requested rows are likely to be requested again.
         asked = self._last.asked if self._last else ()
         self._last = _row_columns.Batch(data)
         return _thread.StringThread.of_batch(self._last, asked)  # type: ignore[no-any-return]
 
     def of(self, command: dict[str, Any]) -> list[Any]:
-        """The rows that a command asks for: of the dataset, or sent with it."""
+        """The rows of a command: from the dataset, or sent with it."""
         if "at" in command:
             assert self._blob is not None
             return self._sent(self._blob[command["at"] : command["at"] + command["size"]])
@@ -206,7 +208,7 @@ class Rows:
     def _batch(self, index: int) -> list[Any]:
         rows = self._decoded.get(index)
         if rows is None:
-            # Of rows outside the own shard only one batch is kept at a time: another worker has them too.
+            # Of rows outside the worker's shard only one batch is cached: another worker has them too.
             self._decoded.pop(self._recent, None)
             rows = self._decoded[index] = self._decode(index)
             self._recent = index
@@ -226,13 +228,13 @@ class Rows:
 
 
 class Server:
-    """Answers the host's commands, one after another."""
+    """Executes the host's commands in sequence."""
 
     def __init__(self, rows: Rows, page: mmap.mmap, output: Output) -> None:
         self._rows = rows
         self._output = output
         view = memoryview(page)
-        # The page twice: the marks of rows without a score are NaNs, which numbers could not tell apart.
+        # The page twice: the marks of rows without a score are NaNs, which are indistinguishable as floats.
         self._scores, self._bits = view.cast("d"), view.cast("Q")
         # Two halves, so that the host reads one range while the worker writes the next.
         self._half = len(self._scores) // 2
@@ -240,9 +242,9 @@ class Server:
         self._calls = _resident.Calls(self._scores, self._bits, output)
 
     def rehearse(self) -> None:
-        """Load and run a grader of ours once, so that the first real one finds its memory in place.
+        """Load and run a built-in grader once, so that the first user grader finds its memory mapped.
 
-        A forked process pays for every page it first writes to; a worker that waits can pay beforehand.
+        A forked process pays for the first write to each page; an idle worker can pay beforehand.
         """
         # A grader that fits every row.
         self.do_load({"text": "async def grade(thread):\n    return 0.0\n", "seconds": 5.0})
@@ -253,12 +255,12 @@ class Server:
         self._loading = None
 
     def serve(self) -> None:
-        """Until the host hangs up."""
+        """Process commands until the host closes the connection."""
         while (command := _protocol.receive()) is not None:
             reply = getattr(self, "do_" + command["op"])(command)
             _protocol.answer(command["seq"], reply)
             if command["op"] == "alone":
-                # Behind the answer: whoever calls next need not wait for it. What it prints is kept for that call.
+                # After the reply, so that the next caller need not wait for it. Its output is stored for that call.
                 self._calls.prepare(self._loading, command["load_seconds"])
 
     def do_static(self, command: dict[str, Any]) -> dict[str, Any]:
@@ -276,7 +278,7 @@ class Server:
         return self._reply(self._loading.results[-1:])
 
     def do_load(self, command: dict[str, Any]) -> dict[str, Any]:
-        """Checks one to four at once, for a run: all of them in the time to load."""
+        """Checks one to four together, for a run: all of them in the time to load."""
         self._loading = _loaders.loader(command)
         with self._time_to_load(command):
             if self._loading.static():
@@ -285,20 +287,20 @@ class Server:
         return {**reply, "self_contained": bool(command.get("resident") and self._loading.self_contained)}
 
     def do_lent(self, command: dict[str, Any]) -> dict[str, Any]:
-        """Grade rows that came with the command."""
+        """Grade rows that were sent with the command."""
         return dict(self._calls.rows(self._loading, command))
 
     def do_alone(self, command: dict[str, Any]) -> dict[str, Any]:
-        """Grade rows that came with the command, each as the first of a fresh worker."""
+        """Grade rows that were sent with the command, each as the first of a fresh worker."""
         return dict(self._calls.alone(self._loading, command))
 
     def do_test(self, command: dict[str, Any]) -> dict[str, Any]:
-        """Check five: one test run on a thread that came along."""
+        """Check five: one test run on a thread that was sent with the command."""
         label, seconds, made_up = command["label"], command["seconds"], ""
         if command["mock"]:
             row, columns = self._loading.mock_row(command["thread"])
             made_up = ", ".join(f"{name}={value!r}" for name, value in columns.items())
-            label += f" with {made_up} (made up)" if made_up else ""
+            label += f" with {made_up} (generated)" if made_up else ""
         else:
             row = self._loading.row(command["thread"])
         errors: dict[int, tuple[str, str]] = {}
@@ -332,15 +334,15 @@ class Server:
         return {"errors": errors, "output": self._output.take(), "done": count, **noted}
 
     def _until(self, half: int) -> memoryview[int]:
-        """The number in which the host says where the range in one half of the page ends."""
+        """The number with which the host sets the end of the range in one half of the page."""
         end = self._half * (half + 1)
         return self._bits[end - 1 : end]
 
     def do_fingerprint(self, command: dict[str, Any]) -> dict[str, Any]:
-        """What the loaded module's names hold, as plain data."""
+        """The values of the loaded module's names, as plain data."""
         namespace = self._loading.namespace
         with self._time_to_load(command):
             return {"names": _fingerprint.describe(namespace, command["names"])}
 
 
-builtins.exit = builtins.quit = sys.exit  # type: ignore[assignment]  # -S leaves them out
+builtins.exit = builtins.quit = sys.exit  # type: ignore[assignment]  # -S omits them

@@ -1,8 +1,8 @@
 """The process that workers are forked from: a clean interpreter with the standard library loaded.
 
-Run by its path with `-s -S -P` and an environment of ours, never imported by the host. It never
-runs grader code. It answers three requests on its control socket (a length, then JSON, with
-descriptors beside it): *fork* a worker, *kill* one, *reap* one. Between them it goes on loading the
+The host runs it by its path with `-s -S -P` and a fixed environment, and never imports it. It never
+runs grader code. It serves three requests on its control socket (a length, then JSON, with
+descriptors attached): *fork* a worker, *kill* one, *reap* one. Between them it continues to load the
 standard library. When the socket ends, it ends its workers and itself.
 """
 
@@ -56,11 +56,11 @@ _FILES = (
     ("_wb_worker", ("worker.py",)),
     ("_wb_library", ("library.py",)),
 )
-"""In this order: while a file is loaded it looks up those it needs in `sys.modules`."""
+"""In this order: a file looks up the files it needs in `sys.modules` during loading."""
 
 
 def load_file(name: str, *parts: str) -> types.ModuleType:
-    """Load one of our own files by its path, under a name graders cannot import."""
+    """Load one file of the package by its path, under a name graders cannot import."""
     spec = importlib.util.spec_from_file_location(name, os.path.join(_HERE, *parts))
     assert spec is not None and spec.loader is not None  # noqa: PT018
     module = importlib.util.module_from_spec(spec)
@@ -70,13 +70,13 @@ def load_file(name: str, *parts: str) -> types.ModuleType:
 
 
 def load_files() -> None:
-    """Load all files of ours that workers use."""
+    """Load all files of the package that workers use."""
     for name, parts in _FILES:
         load_file(name, *parts)
 
 
 def load_engine(path: str) -> None:
-    """Load the JavaScript engine by its path: a native module, which nobody can load once locked in."""
+    """Load the JavaScript engine by its path: a native module, which cannot be loaded after confinement."""
     name = "_quickjs"
     try:
         spec = importlib.util.spec_from_file_location(name, path)
@@ -84,14 +84,14 @@ def load_engine(path: str) -> None:
         module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)
     except (ImportError, OSError):
-        return  # a wheel for another Python: script graders say that there is no engine
+        return  # a wheel for another Python: script graders report the missing engine
     sys.modules["_wb_quickjs"] = module
 
 
 def main(control_fd: int, engine: str) -> None:
-    """Serve requests until the host goes away."""
+    """Serve requests until the host closes the connection."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    gc.disable()  # what is loaded here stays: there is no garbage to look for
+    gc.disable()  # everything loaded here persists: there is no garbage to collect
     if engine:
         load_engine(engine)
     load_files()
@@ -111,7 +111,7 @@ def main(control_fd: int, engine: str) -> None:
 
 
 def _next_request(control: socket.socket, library: Any) -> tuple[dict[str, object], list[int]] | None:
-    """Wait for a request, and load more of the library until it comes; None once the host is gone."""
+    """Wait for a request, and load more of the library in the meantime; None once the host is gone."""
     while not library.is_whole:
         if _is_readable(control):
             return _receive(control)
@@ -122,7 +122,7 @@ def _next_request(control: socket.socket, library: Any) -> tuple[dict[str, objec
 def _is_readable(control: socket.socket) -> bool:
     if not hasattr(select, "poll"):
         return bool(select.select([control], [], [], 0)[0])
-    poll = select.poll()  # select knows no descriptor above 1,023
+    poll = select.poll()  # select supports no descriptor above 1,023
     poll.register(control, select.POLLIN)
     return bool(poll.poll(0))
 
@@ -130,13 +130,13 @@ def _is_readable(control: socket.socket) -> bool:
 def _load(library: Any, load: Callable[[], object]) -> None:
     load()
     if library.is_whole:
-        # Objects that the collector leaves alone stay shared with the workers.
+        # Objects that the collector ignores stay shared with the workers.
         gc.freeze()
         gc.enable()
 
 
 def _receive(control: socket.socket) -> tuple[dict[str, object], list[int]] | None:
-    # Descriptors come with a message's first bytes, so only this read has to ask for them.
+    # Descriptors are attached to a message's first bytes, so only this read has to accept them.
     data, fds, _, _ = socket.recv_fds(control, 65536, 8)
     if len(data) < 4:
         return None
@@ -157,7 +157,7 @@ def _answer(control: socket.socket, reply: dict[str, object]) -> None:
 def _attempt(
     control: socket.socket, request: tuple[dict[str, object], list[int]], children: set[int], library: Any
 ) -> dict[str, object]:
-    """One request's answer; what the system refuses (no process, no memory) is reported and ends nothing."""
+    """The reply to one request; a system error (no process, no memory) is reported and ends nothing."""
     try:
         return _serve(control, request, children, library)
     except OSError as error:
@@ -173,7 +173,7 @@ def _serve(
             _load(library, library.load_all)
         return {"pid": _fork(control, message, fds, children)}
     pid = int(str(message["pid"]))
-    # It was waited for before, and its number may be another process's by now.
+    # It was waited for before, and its number may belong to another process now.
     if pid not in children:
         return {"status": None}
     if message["op"] == "kill":
@@ -190,15 +190,15 @@ def _fork(control: socket.socket, message: dict[str, object], fds: list[int], ch
         pid = os.fork()
         if pid == 0:
             try:
-                # Closed here, since its number may be above those that the worker closes in one go.
+                # Closed here, since its number may be above those that the worker closes in one call.
                 control.close()
                 sys.modules["_wb_worker"].main(message, fds)
             finally:
-                # Never by returning: the worker would run the zygote's loop on, and its clean-up, which kills
+                # Never by returning: the worker would continue in the zygote's loop and its clean-up, which kills
                 # workers.
                 os._exit(70)
     finally:
-        # The zygote's own copies: while it holds one, the end of that pipe would never be seen.
+        # The zygote's copies: while it has one open, the end of that pipe would never be detected.
         for fd in fds:
             os.close(fd)
     children.add(pid)

@@ -1,1 +1,1 @@
-"""The host's side of the sandbox: it starts, watches and ends workers, and checks every answer before it is used."""
+"""The host side of the sandbox: starts, monitors and ends workers, and validates every reply before use."""

@@ -1,4 +1,4 @@
-"""Rows that wait for workers which stay: batches of one call each, cut into pieces and put together for commands."""
+"""Queue of rows for persistent workers: batches of one call each, split and merged into commands."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ from workbench.grades import Grades
 __all__ = ["LEAST_BAD", "Batch", "Piece", "Waiting"]
 
 LEAST_BAD = 32
-"""Rows of a batch that hung, crashed or ran out of memory before it may be given up: see `Batch.is_hopeless`."""
+"""Minimum rows of a batch that hung, crashed or ran out of memory before it may be abandoned: see `Batch.is_hopeless`."""
 _BAD = (ErrorKind.TIMEOUT, ErrorKind.CRASH, ErrorKind.MEMORY)
 _COLUMNS = ("scores", "passed", "seconds", "codes")
-"""The codes last, and all of them behind the notes: who looks from another thread takes a row with a code for whole."""
+"""Status codes are written last, after all notes: a reader in another thread treats a row with a code as complete."""
 _NOTES = ("errors", "reasoning", "metadata")
 
 
 @dataclass(eq=False)
 class Batch:
-    """The rows of one call, and their grades as they come in.
+    """The rows of one call and their grades, filled in during the run.
 
     Attributes:
-        rows: One `marshal` text a row.
-        grades: One a row, missing until it is known.
-        future: Ends with the grades when every row has one.
-        printed: Row to what the grader printed, where rows are graded alone.
-        stopped: Nobody waits for it any more: rows that were not begun are cancelled.
-        lost: Row to the cause of the loss of a worker at it; each is tried once more.
-        news: Called whenever rows got their grades but not yet all, on the workers' thread: it must neither wait nor raise.
+        rows: One `marshal` text per row.
+        grades: One per row, missing until known.
+        future: Resolves to the grades when every row has one.
+        printed: Row to what the grader printed, if rows are graded alone.
+        stopped: The caller no longer waits: rows that were not started are cancelled.
+        lost: Row to the reason why a worker ended at it; each such row is retried once.
+        news: Called on the workers' thread after some, but not all, rows got their grades. Must not block or raise.
     """
 
     rows: Sequence[bytes]
@@ -48,17 +48,17 @@ class Batch:
 
     def __post_init__(self) -> None:
         self.grades, self._left = Grades.empty(len(self.rows)), len(self.rows)
-        # From here on it cannot be cancelled under the hands of who fills it.
+        # From here on the caller cannot cancel the future while it is being filled.
         self.future.set_running_or_notify_cancel()
         self._end_if_whole()
 
     def put(self, piece: Piece, grades: Grades, at: int) -> int:
-        """Take the grades of a piece that are known; returns how many are.
+        """Store the known grades of a piece; returns their number.
 
         Args:
             piece: A piece of this batch.
-            grades: Of a command.
-            at: Where in the command the piece begins.
+            grades: Grades of a command.
+            at: Index in the command at which the piece starts.
         """
         rows, source = slice(piece.first, piece.stop), slice(at, at + len(piece))
         known = grades.codes[source] != 0
@@ -76,14 +76,14 @@ class Batch:
         count = int(known.sum())
         self._left -= count
         self._end_if_whole()
-        news = self.news  # the caller may take it away in between
+        news = self.news  # the caller may remove it in between
         if news is not None and count and self._left > 0:
             news()
         return count
 
     def so_far(self) -> Grades:
-        """A copy of the grades that are known by now, from any thread."""
-        # The codes first: what they say is known has been written whole before.
+        """A copy of the grades known so far; may be called from any thread."""
+        # Codes first: a row with a code was written completely before.
         codes = self.grades.codes.copy()
         columns = {
             name: getattr(self.grades, name).copy() for name in (*_COLUMNS, *_NOTES) if name != "codes"
@@ -107,14 +107,14 @@ class Batch:
             self.future.set_result(self.grades)
 
     def end(self, error: BaseException) -> None:
-        """Raise an error where somebody waits."""
+        """Raise an error in the waiting caller."""
         if not self.future.done():
             self.future.set_exception(error)
 
 
 @dataclass(frozen=True)
 class Piece:
-    """Some rows of a batch: from `first` on, up to `stop`."""
+    """Rows `first` to `stop` of a batch."""
 
     batch: Batch
     first: int
@@ -124,34 +124,34 @@ class Piece:
         return self.stop - self.first
 
     def cut(self, count: int) -> tuple[Piece, Piece]:
-        """Its first rows, and the rest."""
+        """Its first rows, and the remaining rows."""
         middle = self.first + count
         return Piece(self.batch, self.first, middle), Piece(self.batch, middle, self.stop)
 
 
 class Waiting:
-    """Pieces in the order in which they are to be graded."""
+    """Pieces in grading order."""
 
     def __init__(self) -> None:
         self._pieces: deque[Piece] = deque()
         self.rows = 0
 
     def add(self, batch: Batch) -> None:
-        """Put the rows of a batch at the end."""
+        """Append the rows of a batch."""
         if batch.rows:
             self._pieces.append(Piece(batch, 0, len(batch.rows)))
             self.rows += len(batch.rows)
 
     def put_back(self, pieces: Iterable[Piece]) -> None:
-        """Put pieces that were taken at the front again, in this order."""
+        """Return taken pieces to the front, in this order."""
         for piece in reversed([piece for piece in pieces if len(piece)]):
             self._pieces.appendleft(piece)
             self.rows += len(piece)
 
     def take(self, most: int, most_bytes: int) -> list[Piece]:
-        """Rows from the front: at most so many, and so many bytes, but at least one.
+        """Take rows from the front, within the limits on rows and bytes, but at least one row.
 
-        Rows that nobody waits for are failed on the way.
+        Rows whose caller has stopped waiting are failed.
         """
         taken: list[Piece] = []
         while self._pieces and most > 0:
@@ -175,14 +175,14 @@ class Waiting:
         if batch.stopped:
             batch.fail(piece, GradeError(ErrorKind.CANCELLED, "not graded: the call was stopped"))
         elif batch.is_hopeless:
-            reason = "not tried: more than half of the rows before hung, crashed or ran out of memory"
+            reason = "not attempted: more than half of the preceding rows hung, crashed or ran out of memory"
             batch.fail(piece, GradeError(ErrorKind.CANCELLED, reason))
         else:
             return False
         return True
 
     def take_all(self) -> list[Piece]:
-        """Every piece."""
+        """Every piece, in order."""
         pieces = list(self._pieces)
         self._pieces.clear()
         self.rows = 0
@@ -190,7 +190,7 @@ class Waiting:
 
 
 def _fitting(piece: Piece, most: int, most_bytes: int, *, at_least: int) -> tuple[int, int]:
-    """How many rows of a piece there is room for, and the bytes that are left then."""
+    """The number of rows of a piece that fit, and the bytes that remain."""
     most = min(most, len(piece))
     sizes = np.cumsum([len(row) for row in piece.batch.rows[piece.first : piece.first + most]])
     count = max(int(np.searchsorted(sizes, most_bytes, side="right")), min(at_least, most))

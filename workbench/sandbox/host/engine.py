@@ -1,4 +1,4 @@
-"""Where the JavaScript engine is, and how to get it where it is not."""
+"""Location of the JavaScript engine, and how to install it if it is missing."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["engine_path", "require_engine"]
 
 
 def engine_path() -> str:
-    """The file of the JavaScript engine (package `quickjs-ng`), "" where it is not installed."""
+    """Path of the JavaScript engine (package `quickjs-ng`); "" if it is not installed."""
     try:
         spec = importlib.util.find_spec("_quickjs")
     except (ImportError, ValueError):
@@ -19,16 +19,16 @@ def engine_path() -> str:
 
 
 def require_engine() -> None:
-    """Refuse to go on without the JavaScript engine.
+    """Require the JavaScript engine.
 
     Raises:
-        SandboxError: It is not installed; how to get it, and for which systems there are wheels.
+        SandboxError: It is not installed; the hint explains how to install it and which systems have wheels.
     """
     if engine_path():
         return
     raise SandboxError(
         "JavaScript graders need the package quickjs-ng, which is not installed",
         expected="the module _quickjs of quickjs-ng",
-        hint="pip install quickjs-ng, then restart Python; there are wheels for Linux (x86_64, aarch64), macOS on "
-        "Apple silicon and Windows; on an Intel Mac it is built from source and needs a C compiler",
+        hint="pip install quickjs-ng, then restart Python; wheels exist for Linux (x86_64, aarch64), macOS on "
+        "Apple silicon and Windows; on an Intel Mac pip builds it from source, which needs a C compiler",
     )

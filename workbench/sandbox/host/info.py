@@ -1,4 +1,4 @@
-"""How well the sandbox of this machine confines graders, in words."""
+"""Isolation level of the sandbox on this machine, with a description."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ __all__ = ["SandboxInfo", "sandbox_info"]
 
 @dataclass(frozen=True)
 class SandboxInfo:
-    """The isolation found on this machine by trying it.
+    """The isolation level measured on this machine by attempting forbidden operations.
 
     Attributes:
         level: "kernel", "partial", "process" or "none".
-        layers: Locks that are on in a worker.
-        leaks: Probes that succeeded although they should have failed.
+        layers: Active isolation layers of a worker.
+        leaks: Probes that succeeded although the sandbox should have blocked them.
         system: Operating system and machine.
-        problem: Why there is no sandbox at all; "" where there is one.
+        problem: Why no sandbox is available; "" if there is one.
     """
 
     level: str
@@ -33,21 +33,21 @@ class SandboxInfo:
 
     @property
     def label(self) -> str:
-        """The level in a sentence."""
+        """The isolation level as one sentence."""
         return ISOLATION[self.level]
 
     def __str__(self) -> str:
         lines = [
             f"{self.level}: {self.label}",
-            f"  layers on: {', '.join(self.layers) or 'none'}",
-            f"  probes that got through: {', '.join(self.leaks) or 'none'}",
+            f"  active layers: {', '.join(self.layers) or 'none'}",
+            f"  probes not blocked: {', '.join(self.leaks) or 'none'}",
             f"  system: {self.system}",
         ]
         return "\n".join([*lines, *([f"  problem: {self.problem}"] if self.problem else [])])
 
 
 def sandbox_info() -> SandboxInfo:
-    """Start a worker, let it try its locks, and say what was found."""
+    """Start a worker, run its isolation probes and return the result."""
     system = f"{platform.system()} {platform.machine()}, Python {platform.python_version()}"
     try:
         probed = pool().probe()

@@ -1,4 +1,4 @@
-"""One thread that tidies up behind runs: ending a worker means freeing its memory, which takes a while."""
+"""A thread that cleans up after runs: ending a worker frees its memory, which is slow."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ Job = tuple[Callable[..., object], tuple[object, ...], "Future[None]"]
 
 
 class Janitor:
-    """Does jobs in order on a thread of its own, started with the first one.
+    """Runs jobs in order on a separate thread, started with the first job.
 
-    `SimpleQueue.put` may be called from a finalizer in the middle of anything, which no lock of ours may.
+    `SimpleQueue.put` is safe in a finalizer, which may run at any point; a lock of this package is not.
     """
 
     def __init__(self) -> None:
@@ -27,8 +27,10 @@ class Janitor:
         self._owner = 0
 
     def later(self, work: Callable[..., object], *args: object) -> Future[None]:
-        """Do something soon. An error is raised by the future's `result` and nowhere else."""
-        if self._owner != os.getpid():  # the first job here, or after a fork: the jobs there are not ours
+        """Run a job soon. Only the future's `result` raises its errors."""
+        if (
+            self._owner != os.getpid()
+        ):  # first job in this process, or after a fork, whose jobs belong to the parent
             self._jobs, self._owner, self._thread = SimpleQueue(), os.getpid(), None
         future = self.post(work, *args)
         if self._thread is None:
@@ -41,20 +43,20 @@ class Janitor:
             thread.start()
         except (
             RuntimeError
-        ):  # from Python 3.12 on no thread begins while the interpreter ends: the jobs are done here
+        ):  # since Python 3.12 no thread can start during interpreter shutdown: run the jobs here
             self._jobs.put(None)
             _work(self._jobs)
         else:
             self._thread = thread
 
     def post(self, work: Callable[..., object], *args: object) -> Future[None]:
-        """The same without starting the thread: for finalizers."""
+        """Queue a job without starting the thread: for finalizers."""
         future: Future[None] = Future()
         self._jobs.put((work, args, future))
         return future
 
     def close(self) -> None:
-        """Finish the jobs at hand and end the thread."""
+        """Finish the queued jobs and end the thread."""
         thread, self._thread = self._thread, None
         if thread is not None and self._owner == os.getpid() and thread is not threading.current_thread():
             self._jobs.put(None)
@@ -63,7 +65,7 @@ class Janitor:
 
 @contextlib.contextmanager
 def no_interrupts() -> Iterator[None]:
-    """Around what ends processes when Python exits: an Interrupt would leave it half done, and print a traceback of ours."""
+    """Guards process shutdown at exit: an interrupt would leave it incomplete and print an internal traceback."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

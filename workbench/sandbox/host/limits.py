@@ -1,4 +1,4 @@
-"""What a grader may use, and the words for how well it is kept in."""
+"""Resource limits of a grader, and the labels of the isolation levels."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ CHECKS = ("syntax", "structure", "signature", "execution", "test_run")
 """The five checks, in order."""
 
 OWN_PROCESS_HINT = (
-    "compute it beforehand in a column of the data, which graders read from thread.metadata; or run a function of one thread "
-    "with your rights, in a process of its own: wb.CustomGrader(function, own_process=True, timeout=10)"
+    "compute it beforehand in a column of the data and read thread.metadata; or run a function of one thread "
+    "with your rights, in a separate process: wb.CustomGrader(function, own_process=True, timeout=10)"
 )
-"""The next step for a grader that needs an installed package."""
+"""The hint for a grader that needs an installed package."""
 
 MOCK_LABEL = "the mock thread"
-"""The label of the test run on `mock_thread`. Columns that the grader requires are made up for it, and said in its line."""
+"""Label of the test run on `mock_thread`. Columns that the grader requires are generated, and its line lists them."""
 
 ISOLATION = {
     "kernel": "Isolated (kernel-enforced): no file, network, process or environment; tested in every worker",
@@ -46,35 +46,35 @@ ISOLATION = {
     "process": "Process only: stops accidents, not an attacker",
     "none": "Not isolated: runs with your rights",
 }
-"""Isolation labels, strongest first, and what each promises."""
+"""Isolation labels, strongest first, and what each guarantees."""
 
 
 LANGUAGES = ("python", "javascript", "rollout")
 """What a worker can load: a Python function, a JavaScript function, an Osmosis `Grader` class."""
 
 SIGNATURES = ("thread", "letta", "openai", "osmosis", "trl", "verl", "openrlhf", "together")
-"""What a Python grade function takes: `(thread)`, `(sample, submission)`, `(sample, item)`,
-`(solution_str, ground_truth, extra_info)`, and what trainers give: `(prompts, completions, **columns)`,
+"""Parameters of a Python grade function: `(thread)`, `(sample, submission)`, `(sample, item)`,
+`(solution_str, ground_truth, extra_info)`, and the trainers' signatures: `(prompts, completions, **columns)`,
 `(data_source, solution_str, ground_truth, extra_info)`, `(queries, prompts, labels)`, `(prediction, target)`."""
 
 SHARED_SECONDS = 0.2
-"""Seconds that rows of one command may take together. Then all rows behind the one under way go back, and from there on only
-the host's clock counts: how far a worker is stands in memory that its grader can write to. Four times what a command aims
-at, so that rows of an even pace are not affected."""
+"""Seconds that rows of one command may take together. After that, all rows after the current one are returned, and only
+the host's clock counts, because the progress counter is in memory that the grader can write to. Four times the target
+duration of a command, so rows of even duration are not affected."""
 OVERTIME_SECONDS = 0.5
-"""Seconds beyond its limit after which a row's worker is ended: a grader can swallow the limit's exception, and C code never
-sees it. With `SHARED_SECONDS` and two looks at the clock a row costs at most 0.8 s more than its limit."""
+"""Seconds beyond its limit after which a row's worker is ended: a grader can swallow the limit's exception, and C code
+never sees it. With `SHARED_SECONDS` and two clock checks, a row takes at most 0.8 s more than its limit."""
 IMPORTED_SECONDS = 60.0
-"""Seconds a row, or a call of a tool, that source from elsewhere may ask for: sixty times the default. Three workers that
-hang at that limit cost six minutes, then a run stops."""
+"""Maximum seconds for a row, or a tool call, that imported source may request: sixty times the default. Three workers
+that hang at that limit take six minutes, then a run stops."""
 IMPORTED_MB = 2048
-"""MiB that source from elsewhere may ask for: four times the default, so that a laptop's workers together do not swap."""
+"""Maximum MiB that imported source may request: four times the default, so that a laptop's workers do not swap."""
 
-_NAMES = {"row_seconds": "timeout"}  # what the author of a grader wrote
+_NAMES = {"row_seconds": "timeout"}  # the parameter's public name
 
 
 _OUTCOMES = re.compile(r"\b(Grade|Skip)\b")
-"""What a Python grader has to name to answer with more than a number. Another use of the words costs only speed."""
+"""Names that a Python grader must mention to return more than a number. A false match only costs speed."""
 
 
 @dataclass(frozen=True)
@@ -82,11 +82,10 @@ class Limits:
     """Limits of one run in the sandbox.
 
     Attributes:
-        row_seconds: Time for one row; a worker that ignores it is ended within a second after it.
-        load_seconds: Time for compiling and executing the module; a worker that ignores it is ended a fifth of a
-            second later.
-        memory_mb: Address space beyond what a worker starts with, in MiB.
-        lost_workers: Workers lost with no row graded in between before a run stops.
+        row_seconds: Time for one row; a worker that ignores it is ended within one second.
+        load_seconds: Time for compiling and executing the module; a worker that ignores it is ended 0.2 s later.
+        memory_mb: Address space beyond the initial size of a worker, in MiB.
+        lost_workers: Consecutive worker crashes, without a graded row in between, before a run stops.
     """
 
     row_seconds: float = 1.0
@@ -98,14 +97,14 @@ class Limits:
         for name in ("row_seconds", "load_seconds", "memory_mb", "lost_workers"):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < float("inf"):
-                raise ValueError(f"{_NAMES.get(name, name)} must be above 0, a finite number, not {value!r}")
+                raise ValueError(f"{_NAMES.get(name, name)} must be a finite number above 0, not {value!r}")
 
     @classmethod
     def of(cls, timeout: float, **limits: Any) -> Limits:
-        """The limits of a grader whose author gave it `timeout` seconds a row.
+        """The limits of a grader whose author set `timeout` seconds per row.
 
-        Loading may take 0.75 s longer than a row, but never above 5 s: a module that never loads is given up within
-        a second after the time its author allowed, at the cost of one worker.
+        Loading may take 0.75 s longer than a row, but at most 5 s. A module that never loads fails within
+        one second of the time its author allowed, at the cost of one worker.
 
         Raises:
             ValueError: The time, or another limit, is out of range.
@@ -114,14 +113,14 @@ class Limits:
         return replace(rows, load_seconds=min(cls.load_seconds, timeout + 0.75))
 
     def test_command(self, row: tuple[str, Sequence[Any]]) -> dict[str, Any]:
-        """The command of one test run. The mock row may be given columns that the grader needs; see `MOCK_LABEL`."""
+        """The command of one test run. The mock row may contain generated columns; see `MOCK_LABEL`."""
         label, wire = row
         mock = label == MOCK_LABEL
         return {"op": "test", "label": label, "thread": wire, "seconds": self.row_seconds, "mock": mock}
 
     @property
     def hard_load_seconds(self) -> float:
-        """When a worker that still loads is ended."""
+        """When a worker that is still loading is ended."""
         return self.load_seconds + 0.2
 
     @property
@@ -136,11 +135,11 @@ class Program:
 
     Attributes:
         text: The module or script.
-        limits: What it may use.
-        kernel_only: Refuse workers that are not confined by the kernel: for imported source.
-        language: Out of `LANGUAGES`.
-        signature: Out of `SIGNATURES`; only Python functions have a choice.
-        options: Plain values the loader of this language or signature knows, such as a memory limit.
+        limits: Its resource limits.
+        kernel_only: Refuse workers without kernel confinement: for imported source.
+        language: One of `LANGUAGES`.
+        signature: One of `SIGNATURES`; only for Python functions.
+        options: Plain values for the loader of this language or signature, such as a memory limit.
     """
 
     text: str
@@ -150,16 +149,16 @@ class Program:
     signature: str = "thread"
     options: Mapping[str, Any] = field(default_factory=dict)
 
-    @cached_property  # the run asks for every batch, and a text may be 64 KiB
+    @cached_property  # read for every batch, and a text may be 64 KiB
     def noted(self) -> bool:
-        """Whether it may give more than a number a row: reasoning, metadata, a verdict, a skip."""
+        """Whether it may return more than a number per row: reasoning, metadata, a verdict, a skip."""
         if self.language != "python" or self.signature != "thread":
             return True
         return _OUTCOMES.search(self.text) is not None
 
     @cached_property
     def needs_library(self) -> bool:
-        """Whether its workers must have all of the standard library that graders may import."""
+        """Whether its workers need all of the standard library that graders may import."""
         if self.language != "python" or self.signature != "thread":
             return True
         return needs_library(self.text)
@@ -173,16 +172,16 @@ class Program:
         return {**command, **settings, "row_seconds": self.limits.row_seconds}
 
     def require(self, level: str) -> None:
-        """Refuse a worker that does not confine this program well enough.
+        """Refuse a worker whose confinement is too weak for this program.
 
         Raises:
-            IsolationError: The program must be confined by the kernel and the worker is not.
+            IsolationError: The program requires kernel confinement and the worker has none.
         """
         if self.kernel_only and level != "kernel":
-            raise IsolationError("imported source met a worker that is not confined", found=level)
+            raise IsolationError('untrusted source requires isolation level "kernel"', found=level)
 
 
 def weakest(*levels: str) -> str:
-    """The weakest of some isolation labels; "" counts for nothing."""
+    """The weakest of some isolation labels; "" is ignored."""
     order = list(ISOLATION)
     return max((level for level in levels if level), key=order.index, default="")

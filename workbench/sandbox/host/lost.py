@@ -1,4 +1,4 @@
-"""When a run stops because it lost too many workers."""
+"""Limits on worker crashes in one run."""
 
 from __future__ import annotations
 
@@ -7,22 +7,22 @@ from dataclasses import dataclass
 __all__ = ["LEAST_LOST", "LOST_SHARE", "Lost"]
 
 LOST_SHARE = 0.1
-"""Lost workers for each row decided above which a run stops. A new worker costs what thousands of rows cost, so beyond
-one in ten nearly all time goes into starting workers; and rows lost in such numbers are not lost at random, so the mean
-of the others would say little about the grader."""
+"""Crashed workers per decided row above which a run stops. A worker start takes as long as grading thousands of rows,
+so above one in ten nearly all time is spent starting workers. Frequent crashes are also not random, so the mean
+of the other rows would be a poor estimate for the grader."""
 LEAST_LOST = 30
-"""Workers lost before the share counts. Up to here they cost seconds; and at 30 the share is known to within a fifth of
-itself (one standard error is 1/sqrt(30)), so that a few bad rows at the head of a file stop nothing."""
+"""Crashes before the ratio counts. Fewer take only seconds; at 30 the standard error of the ratio is a fifth of it
+(1/sqrt(30)), so a cluster of bad rows at the start of a file does not stop the run."""
 
 
 @dataclass
 class Lost:
-    """The workers lost in one run.
+    """Counts the worker crashes of one run.
 
     Attributes:
-        most_in_row: Lost with no row graded in between before the run stops.
-        total: Lost so far.
-        in_row: Lost since a row was last graded.
+        most_in_row: Consecutive crashes without a graded row before the run stops.
+        total: Crashes so far.
+        in_row: Crashes since the last graded row.
     """
 
     most_in_row: int
@@ -30,22 +30,22 @@ class Lost:
     in_row: int = 0
 
     def add(self) -> None:
-        """One more."""
+        """Count one crash."""
         self.total += 1
         self.in_row += 1
 
     def enough(self, decided: int, reason: str) -> str:
-        """Why the run is to stop, "" where it is not.
+        """Why the run must stop; "" if it may continue.
 
         Args:
-            decided: Rows that have a score, a failure or a skip by now.
-            reason: How the last worker was lost.
+            decided: Rows that have a score, a failure or a skip.
+            reason: Why the last worker ended.
         """
         if self.in_row >= self.most_in_row:
-            return f"{self.in_row} workers in a row were lost ({reason}), so the rest was not tried"
+            return f"stopped after {self.in_row} consecutive worker crashes ({reason}); remaining rows not graded"
         if self.total >= LEAST_LOST and self.total > LOST_SHARE * decided:
             return (
-                f"{self.total:,} workers were lost on {decided:,} rows, more than one on ten ({reason}), "
-                "so the rest was not tried"
+                f"stopped after {self.total:,} worker crashes on {decided:,} rows, more than one in ten ({reason}); "
+                "remaining rows not graded"
             )
         return ""

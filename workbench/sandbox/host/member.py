@@ -1,4 +1,4 @@
-"""A worker of a group: the command it is at, what becomes of its answer, and what is kept of it when it is lost."""
+"""A worker of a group: its current command, the handling of its reply, and recovery of its rows after a crash."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ from workbench.sandbox.host.worker_slot import Request, WorkerSlot
 __all__ = ["MOST_ROWS", "STOPPED_SECONDS", "Member"]
 
 MOST_ROWS = CAPACITY - 1
-"""Rows of one command: the page's last number says where to stop."""
+"""Rows of one command: the last number of the page is the row at which to stop."""
 _PRINTED = 4000
-"""Characters of what a row printed that are kept."""
+"""Maximum characters of what a row printed."""
 _UNTOLD_SECONDS = 0.05
-"""Seconds of a command beyond what its rows tell they took that the way there and back, and a busy machine, account for."""
+"""Seconds of a command, beyond its rows' reported times, allowed for transfer and a busy machine."""
 STOPPED_SECONDS = 0.2
-"""Seconds that a worker which something has stopped is waited for, before its row goes to another one."""
+"""Seconds to wait for a stopped (SIGSTOP) worker before its row goes to another worker."""
 _LOOK_SECONDS = 0.05
 _BEGUN = -1.0
-"""What a row's time is while it is graded, where the module was made ready for it first."""
+"""A row's time during grading if the module must first be prepared for it."""
 
 
 @dataclass(eq=False)
@@ -44,16 +44,16 @@ class Member(WorkerSlot):
     Attributes:
         state: "starting", "loading", "idle" or "busy".
         until: When it must be ready, or have loaded.
-        seq: The number of the answer it owes.
-        pieces: What it is at.
+        seq: The number of the expected reply.
+        pieces: The rows of its current command.
         results: Their grades.
-        stuck: Whether the row it is at hangs.
-        printed: What the module printed when it was loaded, for the first row.
-        preparing: Whether the module is being made ready for its row.
-        given: Rows at the beginning of its command that are no longer its own: see `give_finished`.
-        load_seconds: What loading the module took, by this process's clock.
-        looked: When it was last seen whether it runs.
-        ran: When it was last seen to run.
+        stuck: Whether its current row hangs.
+        printed: What the module printed during loading, for the first row.
+        preparing: Whether the module is being prepared for its row.
+        given: Number of leading rows of its command that no longer belong to it: see `give_finished`.
+        load_seconds: Load time of the module, by this process's clock.
+        looked: When its state was last checked.
+        ran: When it was last seen running.
     """
 
     state: str = "starting"
@@ -77,20 +77,20 @@ class Member(WorkerSlot):
 
     @property
     def request(self) -> Request:
-        """What it is at."""
+        """Its current rows."""
         return self.requests[0]
 
     def load(self, program: Program) -> None:
-        """Tell a worker that is ready what to load."""
+        """Send the load command to a ready worker."""
         self.since = time.monotonic()
         self.seq = self.running.send({**program.load_command("load"), "resident": True})
         self.state, self.until = "loading", time.monotonic() + program.limits.hard_load_seconds
 
     def loads(self, reply: Mapping[str, Any]) -> GradeError | None:
-        """Take the answer to `load`; why the program cannot be loaded, None where it is.
+        """Read the reply to `load`; returns why the program cannot be loaded, or None.
 
         Raises:
-            Death: It is no such answer.
+            Death: The reply is malformed.
         """
         failed = [check for check in read_checks(reply, CHECKS[:4]) if not check[1]]
         if failed:
@@ -101,20 +101,20 @@ class Member(WorkerSlot):
         return None
 
     def begin(self, pieces: list[Piece], program: Program, *, alone: bool) -> None:
-        """Have rows graded.
+        """Send rows to grade.
 
         Raises:
-            Death: It had ended before; nothing was begun.
+            Death: The worker had already ended; no row was started.
         """
         rows = [row for piece in pieces for row in piece.batch.rows[piece.first : piece.stop]]
         worker = self.running
-        # By the host, before the command: a row that a dying worker never reached must not show an older score.
+        # Written by the host before the command: a row that a dying worker never reached must not show an older score.
         worker.bits[: len(rows)] = NOT_SCORED
         worker.scores[CAPACITY : CAPACITY + len(rows)] = np.nan
         worker.bits[-1] = len(rows)
         limits = program.limits
         times = {"seconds": limits.row_seconds, "load_seconds": limits.load_seconds}
-        # Before it is sent: no honest row takes longer than from here on, see `_seconds`.
+        # Set before sending: every genuine row ends within the time counted from here, see `_seconds`.
         self.since = time.monotonic()
         self.seq = worker.send({"op": "alone" if alone else "lent", "rows": rows, **times})
         self.pieces, self.results = pieces, Results(len(rows), noted=program.noted)
@@ -122,13 +122,13 @@ class Member(WorkerSlot):
         self.state, self.stuck, self.mark, self.given, self.cut_at = "busy", False, -1, 0, None
 
     def page(self) -> tuple[NDArray[np.float64], NDArray[np.uint64]]:
-        """The scores of its command and their bits, copied; rows that were given back read as finished, whatever it writes."""
+        """Copied scores and bits of its command; returned rows always read as finished, to prevent forgery."""
         scores, bits = page_of(self, self.request)
         scores[: self.given] = 0.0
         return scores, bits
 
     def move(self, now: float, *, alone: bool) -> float:
-        """See how far it is; returns the seconds since it last moved."""
+        """Update its progress; returns the seconds since the last progress."""
         _, bits = self.page()
         mark = int((bits != NOT_SCORED).sum())
         preparing = alone and mark < len(bits) and self.running.scores[CAPACITY + mark] != _BEGUN
@@ -137,23 +137,23 @@ class Member(WorkerSlot):
         return now - self.since_mark
 
     def cut(self, now: float) -> list[Piece]:
-        """Have it stop behind the row that it is at, and return the rows behind."""
+        """Make it stop after its current row, and return the rows after that."""
         if self.cut_at is not None:
             return []
         self.cut_at = now
-        # First the worker, then the rows: at worst one of them is graded twice, and the second grade counts.
+        # First the worker, then the rows: at worst one row is graded twice, and the second grade counts.
         self.running.bits[-1] = self.mark + 1
         return self._keep(self.mark + 1) if self.mark + 1 < self.request.count else []
 
     def give_finished(self, isolation: str, *, noted: bool) -> list[Piece]:
-        """Tell the batches the scores of the rows before the one that hangs: nobody is to wait for that one.
+        """Pass the scores of the rows before the hanging one to their batches, so that callers need not wait for it.
 
         Args:
             isolation: Of the worker.
-            noted: Whether a row has more than a score, which comes with the answer only.
+            noted: Whether rows have more than a score, which is sent only with the reply.
 
         Returns:
-            Those of the rows that another worker must grade, since what there is to say of them comes with the answer.
+            Rows that another worker must grade, because their details are sent only with the reply.
         """
         count = min(self.mark, self.request.count)
         if not noted:
@@ -169,9 +169,9 @@ class Member(WorkerSlot):
         return back
 
     def _seconds(self, count: int) -> NDArray[np.float64]:
-        """Seconds of the first rows of its command as it tells them, NaN where it does not, or tells what cannot be."""
+        """Reported seconds of the first rows of its command; NaN if missing or impossible."""
         seconds, most = self.running.scores[CAPACITY : CAPACITY + count].copy(), time.monotonic() - self.since
-        # More than all of them took together is forged: the size of the next command is reckoned from it.
+        # A sum above the total is forged: the size of the next command is computed from it.
         return np.where(np.isfinite(seconds) & (seconds >= 0) & (seconds <= most), seconds, np.nan)
 
     def _keep(self, count: int) -> list[Piece]:
@@ -186,19 +186,19 @@ class Member(WorkerSlot):
         return back
 
     def receive(self, reply: Mapping[str, Any], *, alone: bool) -> tuple[list[Piece], NDArray[np.float64]]:
-        """Write down what an answered command gave.
+        """Store the results of a finished command.
 
         Returns:
-            Rows that it did not come to, and the seconds of each row that was scored.
+            Rows that it did not reach, and the seconds of each scored row.
 
         Raises:
-            Death: It is no such answer.
+            Death: The reply is malformed.
         """
         done = reply.get("done")
         if type(done) is not int or done <= 0:
-            raise Death("it broke the protocol")
+            raise Death("malformed reply")
         took = time.monotonic() - self.since
-        # More than asked for: it was at the next row when the rows behind were taken from it.
+        # More rows than requested: it had started the next row when the following rows were removed.
         back = self._keep(min(done, self.request.count))
         self.results.take(self, self.request, reply, 0.0)
         if alone:
@@ -206,7 +206,7 @@ class Member(WorkerSlot):
         count, grades = self.request.count, self.results.grades
         seconds = self._seconds(count)
         if took - np.nansum(seconds) > np.nansum(seconds) + _UNTOLD_SECONDS + self.load_seconds:
-            seconds[:] = took / count  # it tells less than half of the time that has passed
+            seconds[:] = took / count  # it reports less than half of the elapsed time
         grades.seconds[:count] = seconds
         return back, seconds[~np.isnan(seconds) & (grades.codes[:count] == SCORED)]
 
@@ -221,14 +221,14 @@ class Member(WorkerSlot):
                 batch.printed[row] = clean(text, _PRINTED)
 
     def settle(self, isolation: str) -> int:
-        """Tell the batches what is known of their rows; returns how many rows are."""
+        """Pass the known grades of its rows to their batches; returns their number."""
         pieces, self.pieces = self.pieces, []
         self.requests.clear()
         self.state = "idle"
         return self._put(pieces, isolation)
 
     def _put(self, pieces: Iterable[Piece], isolation: str) -> int:
-        """Tell the batches what is known of pieces, the first rows that are its own; returns how many rows are."""
+        """Pass the known grades of pieces, its leading rows, to their batches; returns their number."""
         at, known = self.given, 0
         for piece in pieces:
             piece.batch.grades.isolation = isolation
@@ -237,30 +237,30 @@ class Member(WorkerSlot):
         return known
 
     def salvage(self, pages: tuple[Any, Any], blame: GradeError, at_once: int) -> list[Piece]:
-        """Keep the finished rows of a worker that is gone, blame the row it was at, and return the rest.
+        """Keep the finished rows of an ended worker, assign the error to its current row, and return the others.
 
         Args:
             pages: Its scores and their bits.
-            blame: What its loss means for that row.
-            at_once: Rows of a command by now; `batch_rows` then says how many there should be.
+            blame: The error for its current row.
+            at_once: Current rows per command; `batch_rows` then returns the new number.
         """
         self.batch_rows = at_once
         self.results.salvage(self, self.request, pages, blame)
         if blame.kind is ErrorKind.TIMEOUT and 0 <= self.mark < self.request.count:
-            # A mark that moved after all rows but one were taken from it was forged.
+            # A counter that advanced after all other rows were removed was forged.
             since = self.since_mark if self.cut_at is None else min(self.since_mark, self.cut_at)
             self.results.grades.seconds[self.mark] = time.monotonic() - since
         return self._parts(self.ranges)
 
     def lost_before(self, pages: tuple[Any, Any], cause: str) -> str:
-        """Why a worker was lost at the row that this one was at when it was lost; "" for the first time.
+        """Why an earlier worker ended at the current row; "" the first time.
 
         Args:
             pages: Its scores and their bits.
-            cause: Why this one was lost, which is remembered.
+            cause: Why this worker ended, stored for the next time.
         """
         open_rows = np.flatnonzero(pages[1] == NOT_SCORED)
-        # Where all rows were decided it was on its way with the answer.
+        # If all rows were decided, it was sending the reply.
         at = int(open_rows[0]) if len(open_rows) else self.request.count - 1
         for piece in self._parts([(at, at + 1)]):
             before = piece.batch.lost.get(piece.first, "")
@@ -269,7 +269,7 @@ class Member(WorkerSlot):
         return ""
 
     def is_stopped(self, now: float) -> bool:
-        """Whether its process was stopped and does not run since `STOPPED_SECONDS`."""
+        """Whether its process has been stopped for `STOPPED_SECONDS`."""
         if now - self.looked < _LOOK_SECONDS:
             return False
         if now - self.looked > STOPPED_SECONDS or not is_stopped(self.running.pid):
@@ -278,8 +278,8 @@ class Member(WorkerSlot):
         return now - self.ran > STOPPED_SECONDS
 
     def keep_finished(self, pages: tuple[Any, Any], *, noted: bool) -> list[Piece]:
-        """Keep the finished rows of a worker that was killed, and return all others."""
-        if not noted:  # else their notes are lost with it
+        """Keep the finished rows of a killed worker, and return all others."""
+        if not noted:  # otherwise their notes are gone with the worker
             self.results.keep(self.request, pages)
         missing = self.results.grades.codes[: self.request.count] == 0
         return self._parts(_ranges(missing))
@@ -291,13 +291,13 @@ class Member(WorkerSlot):
 
 
 def _ranges(rows: NDArray[np.bool_]) -> list[tuple[int, int]]:
-    """Where rows that are true begin and end."""
+    """Start and end of each run of true rows."""
     edges = np.flatnonzero(np.diff(rows, prepend=False, append=False)).tolist()
     return list(zip(edges[::2], edges[1::2], strict=True))
 
 
 def _part(pieces: list[Piece], start: int, stop: int) -> list[Piece]:
-    """The rows `start` to `stop` of pieces that stand one after the other."""
+    """Rows `start` to `stop` of consecutive pieces."""
     parts, at = [], 0
     for piece in pieces:
         first, last = max(start - at, 0), min(stop - at, len(piece))

@@ -1,4 +1,4 @@
-"""Memory that host and workers share: the rows, which are read-only, and the score pages."""
+"""Memory shared by host and workers: the read-only rows and the score pages."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from pathlib import Path
 __all__ = ["BUFFER_BYTES", "Blob", "RowBuffer", "anonymous_file"]
 
 BUFFER_BYTES = 8 * 1024 * 1024
-"""Bytes of rows that one command may send: two commands are under way, and each worker has a buffer of its own.
-A single row that is larger gets a worker whose buffer takes it."""
+"""Bytes of rows that one command may send: two commands are in flight, and each worker has a separate buffer.
+A larger single row gets a worker with a buffer of sufficient size."""
 
 
 class Blob:
-    """A dataset's bytes, written once and mapped by every worker: the batches, and behind them where each of them is.
+    """A dataset's bytes, written once and mapped by every worker: the batches, followed by their offsets.
 
-    So a worker is started with the same few words however large the dataset is.
+    So a worker's start-up arguments are equally short for every dataset size.
 
-    The descriptor that workers get is read-only. Mapping a writable one for reading would not do: a grader
+    The descriptor that workers get is read-only. A read-only mapping of a writable one would not suffice: a grader
     could make the mapping writable again and change the rows of every other worker.
     """
 
@@ -32,19 +32,19 @@ class Blob:
             at += len(data)
         index = marshal.dumps(spans)
         self.index = at
-        """Where the list of (offset, bytes, rows) of the batches begins."""
+        """Offset of the list of (offset, bytes, rows) of the batches."""
         self.nbytes = at + len(index)
         self.fd = _read_only([*batches, index])
 
     def close(self) -> None:
-        """Give the memory back once no worker maps it."""
+        """Release the memory once no worker maps it."""
         os.close(self.fd)
 
 
 class RowBuffer:
-    """Memory through which one worker is sent its rows, two commands' worth: the host writes, the worker reads.
+    """Memory that sends one worker its rows, two commands' worth: the host writes, the worker reads.
 
-    As with a `Blob`, the worker's descriptor is read-only. It sees the rows that it is asked to grade and no others.
+    As with a `Blob`, the worker's descriptor is read-only. The worker can see only the rows it has to grade.
 
     Args:
         command_bytes: Bytes of rows that one command may send.
@@ -64,13 +64,13 @@ class RowBuffer:
             os.close(fd)
 
     def write(self, half: int, data: bytes) -> int:
-        """Put the rows of one command into a half; returns where they begin."""
+        """Write the rows of one command to a half; returns their offset."""
         at = half * self.command_bytes
         self._memory[at : at + len(data)] = data
         return at
 
     def close(self) -> None:
-        """Give the memory back; the worker keeps its own mapping while it lives."""
+        """Release the memory; a living worker retains its mapping."""
         os.close(self.fd)
         self._memory.close()
 
@@ -87,16 +87,16 @@ def _read_only(batches: Sequence[bytes]) -> int:
 
 
 def _written_and_read() -> tuple[int, int]:
-    """Two descriptors of memory without a name: one to write, and one that can only read."""
+    """Two descriptors of anonymous memory: one writable, one read-only."""
     if hasattr(os, "memfd_create") and Path("/proc/self/fd").is_dir():
         fd = os.memfd_create("workbench", os.MFD_CLOEXEC)
         try:
-            # Opened anew through /proc: a duplicate of the writable descriptor would be writable, too.
+            # Reopened through /proc: a duplicate of the writable descriptor would be writable, too.
             return fd, os.open(f"/proc/self/fd/{fd}", os.O_RDONLY | os.O_CLOEXEC)
         except BaseException:
             os.close(fd)
             raise
-    # Without memfd: a file whose name is gone before any worker starts.
+    # Without memfd: a file that is unlinked before any worker starts.
     fd, name = tempfile.mkstemp(prefix="workbench-")
     try:
         return fd, os.open(name, os.O_RDONLY | os.O_CLOEXEC)
@@ -105,7 +105,7 @@ def _written_and_read() -> tuple[int, int]:
 
 
 def anonymous_file() -> int:
-    """A descriptor of memory without a name, for one worker's scores."""
+    """A descriptor of anonymous memory for one worker's scores."""
     if hasattr(os, "memfd_create"):
         return os.memfd_create("workbench", os.MFD_CLOEXEC)
     fd, name = tempfile.mkstemp()

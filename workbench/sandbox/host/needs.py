@@ -1,10 +1,10 @@
-"""What of the standard library a grader's text may ask for, before it runs.
+"""Static check whether a grader's text needs more of the standard library than a new worker has loaded.
 
-A worker's process loads the library for a while after it has started; a grader that needs none of it can be graded at
-once. This is strict: what it does not know counts as a need, and costs a tenth of a second once in a process.
+A worker continues to load the library after it has started; a grader that needs none of it can start
+immediately. The check is conservative: an unknown construct counts as a need and costs 0.1 s once per process.
 
-A text is read as tokens, not as a tree: runs read it on threads of their own, and older Pythons mix up trees that two
-threads make at once (see `python_text`), which may be one of the user's.
+A text is read as tokens, not as a tree: runs read it on separate threads, and older Pythons corrupt trees that two
+threads, one of which may be the user's, build concurrently (see `python_text`).
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ ALWAYS = frozenset({
     "__future__", "abc", "collections", "collections.abc", "dataclasses", "enum", "functools", "itertools", "json", "math", "re",
     "string", "typing", "workbench",
 })  # fmt: skip
-"""Modules that are there from the start, with all that they import late."""
+"""Modules that are loaded from the start, with all their late imports."""
 _MODULES = sys.stdlib_module_names - ALWAYS
 _REACHING = frozenset({
     "eval", "exec", "compile", "open", "input", "breakpoint", "help", "getattr", "vars", "globals", "locals", "dir",
     "bytes", "bytearray", "memoryview", "encode", "decode", "to_bytes", "fromhex", "modules", "format", "format_map",
     "get_type_hints", "ForwardRef",
 })  # fmt: skip
-"""Names of what imports a module late, such as a codec, or looks up what a text spells."""
+"""Names of functions that import a module late, such as a codec, or that evaluate a text."""
 _WAITING = frozenset({"await", "yield", "aiter", "anext"})
-"""Words that can tell which loop runs a text: until asyncio is there, rows run without one."""
+"""Names that can reveal which event loop runs a text: until asyncio is loaded, rows run without one."""
 _WORD = re.compile(r"[^\W\d]\w*")
 _PREFIX = re.compile(r"[A-Za-z]*")
 _PLAIN = frozenset({
@@ -44,13 +44,13 @@ _PARTS_OF_TEXTS = frozenset(
     for name in ("FSTRING_START", "FSTRING_MIDDLE", "FSTRING_END")
     if hasattr(tokenize, name)
 )
-"""From Python 3.12 on, between which what is put into a text comes as tokens of its own."""
+"""Python 3.12 and later, where replacement fields of f-strings are separate tokens."""
 Token = tokenize.TokenInfo
 
 
-@lru_cache(maxsize=64)  # a run asks for each of its workers
+@lru_cache(maxsize=64)  # called once per worker of a run
 def needs_library(text: str) -> bool:
-    """Whether a Python text may import a module that is not there from the start, or tell whether asyncio is.
+    """Whether a Python text may import a module that is not loaded from the start, or detect whether asyncio is.
 
     Args:
         text: The module.
@@ -70,7 +70,7 @@ def _needs(token: Token) -> bool:
     if token.type == tokenize.STRING:
         found = _PREFIX.match(token.string)
         prefix = found[0].lower() if found else ""
-        # Before Python 3.12 what is put into a text stands in its token.
+        # Before Python 3.12 an f-string's replacement fields are inside its token.
         return (
             "b" in prefix
             or "__" in token.string
@@ -82,7 +82,7 @@ def _needs(token: Token) -> bool:
 
 
 def _reaches(name: str) -> bool:
-    """Whether a name may lead out of the modules that are there."""
+    """Whether a name may give access to modules that are not loaded."""
     return (
         not name.isascii()
         or name.startswith("_")
@@ -93,12 +93,12 @@ def _reaches(name: str) -> bool:
 
 
 def _runs_beside(tokens: list[Token]) -> bool:
-    """Whether there is an `async for` or an `async with`."""
+    """Whether the text contains an `async for` or an `async with`."""
     return any(one.string == "async" and following.string != "def" for one, following in pairwise(tokens))
 
 
 def _lines(tokens: list[Token]) -> Iterator[list[str]]:
-    """The words and signs of each logical line."""
+    """The words and operators of each logical line."""
     line: list[str] = []
     for token in tokens:
         if token.type == tokenize.NEWLINE or token.string == ";":
@@ -110,13 +110,13 @@ def _lines(tokens: list[Token]) -> Iterator[list[str]]:
 
 
 def _imports_known(line: list[str]) -> bool:
-    """Whether a line imports nothing, or modules that are there alone."""
+    """Whether a line imports nothing, or only loaded modules."""
     if "import" not in line:
         return True
     at = line.index("import")
     if line[0] == "from":
         return "".join(line[1:at]) in ALWAYS
     if at:
-        return False  # behind a colon
+        return False  # after a colon
     modules = "".join(" as " if word == "as" else word for word in line[1:]).split(",")
     return all(module.partition(" as ")[0] in ALWAYS for module in modules)

@@ -1,4 +1,4 @@
-"""How much of what graders say beside their numbers one run keeps in this process."""
+"""Limit on the memory for details that graders return with their scores, for one run."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from workbench.sandbox.host.answers import noted, read_errors, read_notes
 __all__ = ["MAX_KEPT", "NoteMemory"]
 
 MAX_KEPT = 256 * 1024 * 1024
-"""Bytes of memory that the notes and error texts of one run may take: a hundred thousand rows could bring
-128 KiB each. What comes later is cut short or left out, and says so."""
+"""Bytes of memory for the notes and error texts of one run: a hundred thousand rows could return 128 KiB each.
+Later ones are shortened or omitted, with a remark."""
 _SHORT = 100
 _ATOM = 32  # bytes of a number
 
 
 class NoteMemory:
-    """The memory that the notes and error texts of one run may take.
+    """The memory budget for the notes and error texts of one run.
 
     Args:
         total: Bytes.
@@ -29,15 +29,15 @@ class NoteMemory:
         self._total = self._left = total
 
     def errors(self, reply: Mapping[str, Any]) -> dict[int, GradeError]:
-        """The error table of an answer; where no memory is left, the texts are cut to 100 characters."""
+        """The error table of a reply; if no memory remains, the texts are cut to 100 characters."""
         errors = read_errors(reply) if self._left > 0 else read_errors(reply, _SHORT)
-        # As a set: rows that fail for one reason share its text.
+        # As a set: rows that fail for the same reason share its text.
         self._left -= sum(map(sys.getsizeof, {error.message for error in errors.values()}))
         return errors
 
     def notes(self, reply: Mapping[str, Any], count: int) -> dict[int, dict[str, Any]]:
-        """The notes of an answer; where no memory is left, a mark stands in the place of each."""
-        if self._left <= 0:  # not even looked at: that takes time
+        """The notes of a reply; if no memory remains, each is replaced by a remark."""
+        if self._left <= 0:  # not even parsed: that takes time
             return {offset: self._mark() for offset in noted(reply, count)}
         notes = read_notes(reply, count)
         self._left -= sum(map(weight, notes.values()))
@@ -48,7 +48,7 @@ class NoteMemory:
 
 
 def weight(value: Any) -> int:
-    """About how many bytes plain JSON takes in memory, which may be thirty times what its text does."""
+    """Approximate bytes that plain JSON takes in memory: up to thirty times its text."""
     if isinstance(value, str):
         return sys.getsizeof(value)
     if isinstance(value, dict):

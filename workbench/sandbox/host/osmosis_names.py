@@ -1,4 +1,4 @@
-"""Osmosis' package names in this process, for modules of the user's own that were written against that SDK."""
+"""Osmosis' package names in this process, for user modules written against that SDK."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ __all__ = ["osmosis_names"]
 
 @contextmanager
 def osmosis_names() -> Iterator[None]:
-    """Let `from osmosis_ai.rollout import ...` give our classes in this process; afterwards the earlier modules are back."""
+    """Make `from osmosis_ai.rollout import ...` give this package's classes; restore the earlier modules afterwards."""
     modules = stand_ins(OSMOSIS, osmosis, osmosis_legacy)
     before = {name: module for name, module in sys.modules.items() if name.partition(".")[0] == "osmosis_ai"}
-    # All of an installed package has to go, or its submodules would be found beside our stand-in.
+    # The whole installed package must be removed, or its submodules would be found next to the replacement.
     for name in before:
         del sys.modules[name]
     sys.modules.update(modules)

@@ -1,4 +1,4 @@
-"""What is done to a worker from outside: whether it was ended or stopped by something that its rows cannot do to it."""
+"""Whether something outside the sandbox, which its rows cannot cause, ended or stopped a worker."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from workbench.sandbox.host.worker import ENDED, STOPPED, Death
 __all__ = ["OUTSIDE", "cause_of", "twice"]
 
 OUTSIDE = "from outside"
-"""The cause of a loss that no row is to blame for: a person, a system short of memory, the end of the sandbox's process."""
+"""Cause of a loss that is not the row's fault: the user, a system short of memory, the end of the sandbox's process."""
 _SIGNALS = frozenset(
     getattr(signal, name)
     for name in ("SIGKILL", "SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2")
     if hasattr(signal, name)
 )
-"""Signals that a confined row cannot send, its own process included."""
+"""Signals that a confined row cannot send, not even to its process."""
 
 
 def cause_of(death: Death, status: int | None) -> str:
-    """Why a worker was lost, where that may be no fault of the row it was at; "" where it surely is the row's.
+    """Why a worker ended, if that may not be the fault of its current row; "" if it certainly is.
 
     Args:
-        death: What was seen.
-        status: Its wait status, asked for where it ended by itself; None where nobody knows it any more.
+        death: The observed end.
+        status: Its wait status, read if it ended by itself; None if it is no longer available.
     """
     if death.reason == STOPPED:
         return OUTSIDE
@@ -40,9 +40,9 @@ def cause_of(death: Death, status: int | None) -> str:
 
 
 def twice(death: Death, status: int | None) -> GradeError:
-    """What a row fails as whose workers were lost twice, and at least once for no fault that is surely its own."""
+    """The error of a row at which two workers ended, at least one for a reason that may be outside the row."""
     how = death.reason
     if status is not None and os.WIFSIGNALED(status):
         how = f"signal {os.WTERMSIG(status)}"
-    message = f"two workers were lost at this row and ended from outside, by a person or for memory ({how})"
+    message = f"two workers that graded this row were killed from outside, by a user or for memory ({how})"
     return GradeError(ErrorKind.SANDBOX, message)

@@ -1,7 +1,7 @@
-"""Workers kept warm, and the four things the rest of the package asks of the sandbox.
+"""Pool of warm workers, with the four operations that the package needs from the sandbox.
 
 `check` runs the five checks, `run` grades a dataset, `fingerprint` describes a module's names,
-`warm` gets workers ready for a dataset before they are needed. One zygote serves the whole process.
+`warm` prepares workers for a dataset before they are needed. One zygote serves the whole process.
 """
 
 from __future__ import annotations
@@ -40,30 +40,30 @@ __all__ = ["Pool", "cores", "default_workers", "fingerprint", "pool"]
 
 LAYERS = ("landlock", "rlimits", "seccomp", "audit")
 RESIDENT_ROWS = 160_000
-"""Rows decoded and kept in warm workers: 1.6 kB each, so 256 MB in all. Larger sets are decoded as needed."""
+"""Maximum rows decoded in warm workers: 1.6 kB each, so 256 MB in total. Larger sets are decoded when needed."""
 WARM_ROWS = 500
-"""Fewer rows are decoded in no time, and must not take the place of a large dataset's workers."""
+"""Minimum rows for warm workers: fewer decode instantly, and must not replace a large dataset's workers."""
 _MIN_ROWS_A_WORKER = 64
 _SLOW_SECONDS = 2.0
-"""Checks that took longer are not followed by second calls, which would double a wait that is noticed."""
+"""If the checks took longer, the determinism check is skipped: it would double a noticeable wait."""
 _DECODED = 8
-"""Memory that a batch takes once it is decoded, for each byte of it: what a worker that decodes as it goes may have
-beyond its grader's limit. Rows of a few hundred bytes take four."""
+"""Memory of a decoded batch per encoded byte: the allowance, beyond its grader's limit, of a worker that decodes during
+the run. Rows of a few hundred bytes take four."""
 
 
 def cores() -> int:
-    """Processors that this process may use."""
+    """Number of processors that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 2
 
 
 def default_workers() -> int:
-    """Workers a run uses when nobody says: all cores but one, at least one."""
+    """Default number of workers of a run: all cores except one, at least one."""
     return max(1, cores() - 1)
 
 
 @dataclass
 class _Spares:
-    """Workers that wait with their rows decoded, for one dataset and one layout of shards."""
+    """Workers that wait with decoded rows, for one dataset and one layout of shards."""
 
     key: tuple[Any, ...]
     workers: list[Worker] = field(default_factory=list)
@@ -73,14 +73,14 @@ class Pool:
     """The sandbox of this process. Nothing starts before the first use.
 
     Args:
-        layers: Locks to put on workers. Fewer than all is for tests of the weaker labels.
+        layers: Isolation layers of the workers. Fewer than all is for tests of the weaker levels.
     """
 
     def __init__(self, layers: Sequence[str] = LAYERS) -> None:
         self._layers = tuple(layers)
         self._zygote: Zygote | None = None
         self._closed = False
-        # Re-entrant: `_warm` holds it while it drops the spares, which takes it as well.
+        # Re-entrant: `_warm` drops the spares while it has the lock, and dropping takes the lock as well.
         self._lock = threading.RLock()
         self._blobs: weakref.WeakKeyDictionary[Packed, Blob] = weakref.WeakKeyDictionary()
         self._spares: _Spares | None = None
@@ -89,25 +89,25 @@ class Pool:
 
     @property
     def level(self) -> str:
-        """The isolation label here: "kernel", "partial" or "process". Starts a worker to find out."""
+        """The isolation level of this machine: "kernel", "partial" or "process". Starts a worker to find out."""
         return str(self.probe()["level"])
 
     def probe(self) -> dict[str, Any]:
-        """Start a worker, and say what its self-test found: level, layers, leaks."""
+        """Start a worker and return the result of its self-test: level, layers, leaks."""
         worker = self._worker(Limits())
         info = dict(worker.info)
         worker.close()
         return info
 
     def check(self, program: Program, threads: Sequence[tuple[str, StringThread | Wire]] = ()) -> Checked:
-        """Run the checks on a source, and a test run on each labelled thread, stopping at the first that fails.
+        """Run the checks on a source, and a test run on each labelled thread, stopping at the first failure.
 
-        Where all pass, the threads are graded again in another order, and a warning tells of a score that changes.
+        If all pass, the threads are graded again in another order; a score that changes gives a warning.
 
         Graders that are given more than a thread take rows, as `row_columns.row_wire` makes them.
 
         Raises:
-            SandboxError: The sandbox cannot start here.
+            SandboxError: The sandbox cannot start on this machine.
         """
         worker = self._worker(program.limits, library=program.needs_library)
         try:
@@ -130,7 +130,7 @@ class Pool:
         """Load a module in a worker and describe some of its names as plain data.
 
         Raises:
-            SandboxError: The module does not load, or the worker was lost.
+            SandboxError: The module does not load, or the worker crashed.
         """
         worker = self._worker(Limits())
         try:
@@ -152,14 +152,14 @@ class Pool:
 
         Args:
             program: The grader.
-            packed: The dataset; a `Stream` is encoded as it is sent.
-            workers: Processes; all cores but one by default.
-            on_progress: Called with (rows done, rows failed, the grades so far), ten times a second at most.
-            cancel: Stops the run when set; what was graded is kept.
+            packed: The dataset; a `Stream` is encoded while it is sent.
+            workers: Processes; by default all cores except one.
+            on_progress: Called with (rows done, rows failed, the grades so far), at most ten times per second.
+            cancel: Stops the run when set; existing grades are returned.
             prepared: A worker for the first rows of a `Stream`.
 
         Raises:
-            SandboxError: The sandbox cannot start here.
+            SandboxError: The sandbox cannot start on this machine.
         """
         shards = _shards(packed.rows, workers or default_workers())
         spares = self._take_spares(packed, shards, program.limits)
@@ -171,11 +171,11 @@ class Pool:
             if prepared is not None and buffer_bytes == BUFFER_BYTES and (worker := prepared.take()):
                 with contextlib.suppress(
                     StartError
-                ):  # it may have been killed while it waited: then another one
+                ):  # it may have been killed while it waited: then start another one
                     return self._ready(worker)
             if last is None:
-                # In the place of a lost worker, so it decodes what it is asked for and no more: else each crash
-                # would cost as much as all the rows that still wait.
+                # It replaces a crashed worker, so it decodes only the rows that it is sent: otherwise each crash
+                # would take as long as decoding all waiting rows.
                 return start(buffer_bytes=buffer_bytes)
             return spares.pop(first, None) or start((first, last), buffer_bytes=buffer_bytes)
 
@@ -187,11 +187,11 @@ class Pool:
         try:
             return run.go(shards)
         finally:
-            # Workers of shards that nobody came to, since the run ended before.
+            # Workers of shards that were not used because the run ended before.
             for worker in spares.values():
                 self._janitor.later(worker.close)
             if isinstance(packed, Packed) and packed.rows >= WARM_ROWS:
-                # Fresh workers decode the rows again while the user reads the result.
+                # New workers decode the rows again while the user reads the result.
                 self.warm(packed, workers=workers, limits=program.limits, wait=False)
 
     def warm(
@@ -199,28 +199,28 @@ class Pool:
     ) -> None:
         """Start workers that decode this dataset and wait for a grader.
 
-        Only the last dataset is kept warm, and only up to `RESIDENT_ROWS` rows.
+        Only the most recent dataset has warm workers, and only up to `RESIDENT_ROWS` rows.
         """
         future = self._janitor.later(self._warm, packed, workers or default_workers(), limits or Limits())
         if wait:
             future.result()
 
     def _warm(self, packed: Packed, workers: int, limits: Limits) -> None:
-        """Runs on the janitor's thread only, so that two calls of `warm` never change the same workers at once."""
+        """Runs only on the janitor's thread, so that two calls of `warm` never change the same workers concurrently."""
         shards = _shards(packed.rows, workers)
         key = _key(packed, shards, limits)
         with self._lock:
             if self._spares is not None and self._spares.key == key:
                 return
             self._drop_spares()
-            # A pool that closes still finishes the jobs that wait: none of them may start workers again.
+            # A closing pool still finishes its queued jobs: none of them may start workers again.
             if self._closed or packed.rows > RESIDENT_ROWS or not packed.rows:
                 return
             blob = self._blob(packed)
             layouts = [self._layout(limits, shard, packed) for shard in shards]
-            # All are started before any is waited for, so that they decode side by side.
+            # All are started before waiting for the first, so that they decode in parallel.
             spares = [Worker.start(self._alive(), layout, blob) for layout in layouts]
-        # Outside the lock: decoding takes a while, and a run may want a worker meanwhile.
+        # Outside the lock: decoding is slow, and a run may need a worker in the meantime.
         try:
             for worker in spares:
                 worker.await_ready()
@@ -241,7 +241,7 @@ class Pool:
         return {worker.layout.shard[0]: worker for worker in workers}
 
     def _forget(self, blob: Blob, dataset: int) -> None:
-        """Free the bytes of a dataset that no longer exists, and end the workers that hold its rows."""
+        """Release the bytes of a deleted dataset, and end the workers that have decoded its rows."""
         with self._lock:
             if self._spares is not None and self._spares.key[0] == dataset:
                 self._drop_spares()
@@ -276,21 +276,21 @@ class Pool:
         except Death as death:
             worker.close()
             raise StartError("a sandbox worker did not start", found=death.reason) from death
-        except BaseException:  # an Interrupt: nobody else knows of this worker
+        except BaseException:  # an interrupt: no other code knows this worker
             worker.close()
             raise
         return worker
 
     def start(self, program: Program, *, buffer_bytes: int = 0, extras: bool = False) -> Worker:
-        """Start a worker without rows for a program, and do not wait for it: its first frame says that it is ready.
+        """Start a worker without rows for a program without waiting: its first frame reports that it is ready.
 
         Args:
-            program: What it is going to load.
+            program: What it will load.
             buffer_bytes: As in `Layout`.
             extras: As in `Layout`.
 
         Raises:
-            SandboxError: The sandbox cannot start here.
+            SandboxError: The sandbox cannot start on this machine.
         """
         layout = self._layout(program.limits, (0, 0), None, buffer_bytes)
         layout = replace(layout, extras=extras, library=program.needs_library)
@@ -303,13 +303,13 @@ class Pool:
                     raise
             return Worker.start(
                 self._alive(), layout
-            )  # it was killed or stopped from outside: from a new one
+            )  # the zygote was killed or stopped from outside: use a new one
 
     def prepare(self, program: Program, *, extras: bool) -> Prepared:
-        """Start a worker on another thread, for a `Stream` of few rows that `run` is going to grade.
+        """Start a worker on another thread, for a `Stream` of few rows that `run` will grade.
 
         Args:
-            program: What it is going to load.
+            program: What it will load.
             extras: As in `Stream`.
         """
         start = partial(self.start, program, buffer_bytes=BUFFER_BYTES, extras=extras)
@@ -320,7 +320,7 @@ class Pool:
     def _layout(
         self, limits: Limits, shard: tuple[int, int], packed: Packed | Stream | None, buffer_bytes: int = 0
     ) -> Layout:
-        # Without a shard the worker decodes behind its locks, where that would take the grader's memory.
+        # Without a shard the worker decodes inside its confinement, where that would use the grader's memory.
         memory = limits.memory_mb * 1024 * 1024 + _DECODED * buffer_bytes
         if isinstance(packed, Packed) and shard == (0, 0):
             memory += _DECODED * max(map(len, packed.batches), default=0)
@@ -329,16 +329,16 @@ class Pool:
     def _blob(self, packed: Packed) -> Blob:
         blob = self._blobs.get(packed)
         if blob is None:
-            with limited(SandboxError, "the rows cannot be handed to the sandbox"):
+            with limited(SandboxError, "the rows cannot be passed to the sandbox"):
                 blob = self._blobs[packed] = Blob(packed.batches, packed.counts)
-            # Only a queue is touched in the finalizer: it may run in the middle of anything.
+            # The finalizer only puts into a queue: it may run at any point.
             weakref.finalize(packed, self._janitor.post, self._forget, blob, packed.serial).atexit = False
         return blob
 
     def _alive(self) -> Zygote:
-        """The running zygote; starts one where there is none."""
+        """The running zygote; starts one if there is none."""
         if self._zygote is not None and not self._zygote.alive:
-            self._zygote.close()  # the process has ended; our descriptors of it are still open
+            self._zygote.close()  # the process has ended; its descriptors in this process are still open
             self._zygote = None
         if self._zygote is None:
             self._zygote, self._closed = Zygote(), False
@@ -347,7 +347,7 @@ class Pool:
 
     def after_fork(self) -> None:
         """In a forked process: drop the parent's workers and zygote without ending them."""
-        self._lock = threading.RLock()  # another thread of the parent may have held it
+        self._lock = threading.RLock()  # another thread of the parent may have had the lock
         self._janitor = Janitor()
         for worker in self._spares.workers if self._spares else ():
             worker.forget()
@@ -358,9 +358,9 @@ class Pool:
         self._blobs = weakref.WeakKeyDictionary()
 
     def close(self) -> None:
-        """End every process of this pool. The next use starts anew."""
+        """End every process of this pool. The next use restarts it."""
         self._closed = True
-        # First: a job under way may be about to leave new spares.
+        # First: a running job may be about to create new spares.
         self._janitor.close()
         self._drop_spares()
         with self._lock:
@@ -371,14 +371,14 @@ class Pool:
 
 
 def _shards(rows: int, workers: int) -> list[tuple[int, int]]:
-    """Rows in equal stretches, one a worker; fewer workers where there is little to do."""
+    """Equal ranges of rows, one per worker; fewer workers if there are few rows."""
     count = max(1, min(workers, rows // _MIN_ROWS_A_WORKER))
     edges = [rows * i // count for i in range(count + 1)]
     return list(pairwise(edges)) if rows else []
 
 
 def _key(packed: Packed | Stream, shards: list[tuple[int, int]], limits: Limits) -> tuple[Any, ...]:
-    # Of the limits only the memory: a worker fixes it when it locks itself down; times come with each command.
+    # Only the memory limit: a worker fixes it when it confines itself; times are sent with each command.
     return (packed.serial, tuple(shards), limits.memory_mb)
 
 
@@ -388,7 +388,7 @@ _POOLS: weakref.WeakSet[Pool] = weakref.WeakSet()
 
 
 def _after_fork() -> None:
-    global _POOL_LOCK  # noqa: PLW0603 (another thread of the parent may have held it)
+    global _POOL_LOCK  # noqa: PLW0603 (another thread of the parent may have had the lock)
     _POOL_LOCK = threading.Lock()
     for instance in list(_POOLS):
         instance.after_fork()
@@ -399,8 +399,8 @@ if hasattr(os, "register_at_fork"):
 
 
 def pool() -> Pool:
-    """The one pool of this process."""
-    global _POOL  # noqa: PLW0603 (one zygote a process is the point)
+    """The single pool of this process."""
+    global _POOL  # noqa: PLW0603 (one zygote per process is the purpose)
     with _POOL_LOCK:
         if _POOL is None:
             _POOL = Pool()
@@ -408,5 +408,5 @@ def pool() -> Pool:
 
 
 def fingerprint(text: str, names: Sequence[str]) -> dict[str, Any]:
-    """See `Pool.fingerprint`."""
+    """Load a module in a worker and describe some of its names as plain data."""
     return pool().fingerprint(text, names)

@@ -1,4 +1,4 @@
-"""A worker that is started while rows are graded elsewhere, for the few that are graded behind them."""
+"""A worker that starts while rows are graded elsewhere, for the few rows that follow."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ __all__ = ["Prepared"]
 
 
 class Prepared:
-    """One worker, once it has been started; whoever cannot wait for it starts one of his own.
+    """One worker, once it has started; a caller that cannot wait for it starts its own.
 
     Args:
         start: Starts it.
-        discard: Takes it where nobody does.
+        discard: Takes it if it is not used.
     """
 
     def __init__(self, start: Callable[[], Worker], discard: Callable[[Worker], object]) -> None:
@@ -25,19 +25,19 @@ class Prepared:
         self._is_wanted = True
 
     def begin(self) -> None:
-        """Start it, unless nobody wants it any more. For another thread than the one that takes it."""
+        """Start it, unless it was discarded. To be called on another thread than `take`."""
         with self._lock:
             if self._is_wanted:
                 self._worker = self._start()
 
     def take(self) -> Worker | None:
-        """The worker, which is the caller's from now on; None where its start was not begun yet. Waits for a start under way."""
+        """Take over the worker; None if it was not started yet. Waits for a running start."""
         with self._lock:
             self._is_wanted = False
             worker, self._worker = self._worker, None
             return worker
 
     def close(self) -> None:
-        """Give it up, if nobody took it."""
+        """Discard it if it was not taken."""
         if (worker := self.take()) is not None:
             self._discard(worker)

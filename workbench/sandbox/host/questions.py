@@ -1,4 +1,4 @@
-"""The two questions asked of one worker: does this source pass its checks, and what do its names hold."""
+"""Requests to one worker: run a source's checks, or describe its names."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ __all__ = ["Checked", "check", "fingerprint"]
 class Checked:
     """The results of the checks, up to the first that failed.
 
-    The worker reports checks one to three before any of the source ran, and execution and test run after it
-    ran: a hostile module can forge its own last two results, and nothing else.
+    The worker reports checks one to three before any of the source runs, and execution and test run after that.
+    So a hostile module can forge only its last two results.
     """
 
     level: str
@@ -30,7 +30,7 @@ class Checked:
     warnings: list[str] = field(default_factory=list)
     output: str = ""
     scores: list[float | str] = field(default_factory=list)
-    """What each test run gave: a score, or "skipped"."""
+    """The result of each test run: a score, or "skipped"."""
 
     @property
     def has_failed(self) -> bool:
@@ -39,12 +39,12 @@ class Checked:
 
     @property
     def seconds(self) -> float:
-        """What the checks took."""
+        """Duration of the checks."""
         return sum(seconds for _, _, _, seconds in self.checks)
 
 
 def check(worker: Worker, program: Program, rows: Sequence[tuple[str, Sequence[Any]]]) -> Checked:
-    """Run the stages one after the other; where a worker is lost, the check it was at has failed.
+    """Run the stages in order; if the worker crashes, its current check has failed.
 
     Args:
         worker: A ready worker.
@@ -53,7 +53,7 @@ def check(worker: Worker, program: Program, rows: Sequence[tuple[str, Sequence[A
     """
     limits, checked = program.limits, Checked(worker.level)
     execute = {"op": "execute", "seconds": limits.load_seconds}
-    # Two commands: the first is answered before any of the source runs, so that its answer cannot be forged.
+    # Two commands: the reply to the first is sent before any of the source runs, so it cannot be forged.
     for names, command in ((CHECKS[:3], program.load_command("static")), (CHECKS[3:4], execute)):
         _stage(worker, checked, command, (names, limits.hard_load_seconds))
         if checked.has_failed:
@@ -68,13 +68,13 @@ def check(worker: Worker, program: Program, rows: Sequence[tuple[str, Sequence[A
 def _stage(
     worker: Worker, checked: Checked, command: dict[str, Any], terms: tuple[Sequence[str], float]
 ) -> dict[str, Any]:
-    """Run one command and note its checks; the reply, {} if the worker was lost."""
+    """Run one command and record its checks; returns the reply, {} if the worker crashed."""
     names, seconds = terms
     try:
         reply = worker.answer(command, seconds)
         checked.checks += read_checks(reply, names)
     except Death as death:
-        missing = "no answer" if names == CHECKS[4:] else "the module did not load"
+        missing = "no reply" if names == CHECKS[4:] else "the module did not load"
         message = verdict(death, worker.close(), seconds, missing=missing).message
         checked.checks.append((names[0], False, message, seconds))
         return {}
@@ -84,13 +84,13 @@ def _stage(
 
 
 def _test(worker: Worker, checked: Checked, labelled: tuple[str, Sequence[Any]], limits: Limits) -> None:
-    """One test run. The score is read from the page, as in a run, and not from the answer."""
+    """One test run. The score is read from the page, as in a run, and not from the reply."""
     label, _ = labelled
-    # Else the score of the test run before could pass for this one's.
+    # Otherwise the score of the previous test run could be taken for this one's.
     worker.bits[0] = NOT_SCORED
     reply = _stage(worker, checked, limits.test_command(labelled), (CHECKS[4:], limits.hard_row_seconds))
     if made_up := ", ".join(read_texts(reply, "made_up")):
-        label += f" with {made_up} (made up)"
+        label += f" with {made_up} (generated)"
     name, passed, message, seconds = checked.checks[-1]
     if passed and worker.bits[0] == SKIPPED:
         checked.checks[-1] = (name, True, f"{label} is skipped", seconds)
@@ -117,8 +117,8 @@ def fingerprint(worker: Worker, text: str, names: Sequence[str]) -> dict[str, An
     """Load a module and describe some of its names as plain data.
 
     Raises:
-        SandboxError: The module does not load (`where` names the check), or the worker was lost, or ended because its
-            answer is no description of these names.
+        SandboxError: The module does not load (`where` names the check), the worker crashed, or its reply
+            does not describe these names.
     """
     seconds, until = Limits().load_seconds, Limits().hard_load_seconds
     try:
@@ -133,5 +133,5 @@ def fingerprint(worker: Worker, text: str, names: Sequence[str]) -> dict[str, An
             "the captured module could not be examined",
             found=death.reason,
             expected="a module that only defines things while it loads",
-            hint="move statements that do more, such as leaving the process, into the function",
+            hint="move statements with other effects, such as leaving the process, into the function",
         ) from death

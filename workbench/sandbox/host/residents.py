@@ -1,8 +1,8 @@
-"""Workers that stay between calls, for the whole process: one thread that drives them, started with the first call.
+"""Persistent workers of this process, driven by one thread that starts with the first call.
 
-A call hands in rows and waits for a future, from any thread or event loop; no lock is held while rows are graded. What
-arrives while the workers are busy goes together in their next command. After a fork, and in a process that was
-spawned, everything starts anew there.
+A call submits rows and waits for a future, from any thread or event loop; no lock is taken while rows are graded. Rows
+that arrive while all workers are busy are merged into their next command. A forked or spawned process starts its own
+thread and workers.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ from workbench.system_limits import limited
 __all__ = ["Residents", "new_owner", "release", "residents"]
 
 _IDLE_SECONDS = {True: 60.0, False: 1800.0}
-"""After so long without a call workers end: those of single calls, and those of somebody who keeps his own, such as a
-training, whose steps may be half an hour apart."""
+"""Seconds without a call after which workers end: those of single calls, and those with an owner, such as a
+training run, whose steps may be half an hour apart."""
 _MOST_ALONE = 8
-"""Programs whose single calls have warm workers at a time: whoever edits a grader leaves many behind."""
+"""Maximum number of programs whose single calls have warm workers: each edit of a grader creates a new program."""
 _MOST_REMEMBERED = 100
 _BUSY_TICK, _IDLE_TICK = 0.01, 1.0
 
@@ -53,10 +53,10 @@ class _Order:
 
 
 class Residents:
-    """The workers of this process that stay.
+    """The persistent workers of this process.
 
     Attributes:
-        started: How many workers were started so far: far more than there are cores where rows hang, crash or eat memory.
+        started: Workers started so far: far more than there are cores if rows hang, crash or run out of memory.
     """
 
     def __init__(self) -> None:
@@ -72,11 +72,11 @@ class Residents:
         self._not_contained: set[Key] = set()
 
     def alone(self, program: Program, rows: Sequence[bytes]) -> Batch | None:
-        """Grade rows, each as the first of a fresh worker; None where this program needs one for that.
+        """Grade rows, each as the first of a fresh worker; None if this program needs an actually fresh one.
 
         Args:
             program: The grader.
-            rows: One `marshal` text a row.
+            rows: One `marshal` text per row.
         """
         key = _key(program, None)
         if key in self._not_contained:
@@ -88,27 +88,27 @@ class Residents:
     def lent(
         self, program: Program, rows: Sequence[bytes], *, owner: int, workers: int | None = None
     ) -> Batch:
-        """Grade rows in workers that are an owner's own: one long run, in which the module lives on from row to row.
+        """Grade rows in workers of an owner: for one long run, in which the module persists from row to row.
 
         Args:
             program: The grader.
-            rows: One `marshal` text a row.
-            owner: Whose workers; see `new_owner` and `release`.
-            workers: At most so many; all cores but one by default.
+            rows: One `marshal` text per row.
+            owner: Owner of the workers; see `new_owner` and `release`.
+            workers: Maximum number; by default all cores except one.
         """
         batch = Batch(rows)
         self._put(_Order(_key(program, owner), program, workers or default_workers(), batch))
         return batch
 
     def release(self, owner: int) -> None:
-        """End the workers of an owner, soon. May be called from a finalizer in the middle of anything."""
+        """End the workers of an owner, asynchronously. Safe in a finalizer, which may run at any point."""
         self._inbox.append(lambda: self._close_groups(owner))
         self._wake()
 
     def not_contained(self, program: Program) -> None:
-        """Remember that the single calls of a program need fresh workers."""
+        """Record that the single calls of a program need fresh workers."""
         if len(self._not_contained) > _MOST_REMEMBERED:
-            self._not_contained.clear()  # texts take memory, and this one is found out again in a hundredth of a second
+            self._not_contained.clear()  # texts take memory, and finding this out again takes 0.01 s
         self._not_contained.add(_key(program, None))
 
     def _put(self, order: _Order) -> None:
@@ -133,7 +133,7 @@ class Residents:
     def _wake(self) -> None:
         if not self._awake and self._wake_fds[1] >= 0:
             self._awake = True
-            with contextlib.suppress(OSError):  # full, or closed a moment ago
+            with contextlib.suppress(OSError):  # full, or just closed
                 os.write(self._wake_fds[1], b"x")
 
     def _serve(self) -> None:
@@ -156,7 +156,7 @@ class Residents:
                 order()
 
     def _group(self, order: _Order) -> WorkerGroup:
-        # Put last each time: so the first ones are those that were not called for longest.
+        # Reinserted at the end on each call: so the first ones are the least recently called.
         if order.key in self._groups:
             self._groups[order.key] = self._groups.pop(order.key)
         else:
@@ -167,7 +167,7 @@ class Residents:
                 worker = pool().start(program)
                 self.started += 1
                 worker.widen()
-                # At exit last in is first out: the workers end before the process that they were forked from.
+                # Exit handlers run in reverse order: the workers end before the process that they were forked from.
                 atexit.unregister(self._close_at_exit)
                 atexit.register(self._close_at_exit)
                 return worker
@@ -179,13 +179,13 @@ class Residents:
         return self._groups[order.key]
 
     def _make_room(self) -> None:
-        """End the workers of programs that were called alone and are not called any more."""
+        """End the workers of programs that were called alone and are no longer called."""
         idle = [key for key, group in self._groups.items() if key[0] is None and not group.busy]
         for key in idle[: max(0, len(idle) - _MOST_ALONE + 1)]:
             self._groups.pop(key).close()
 
     def _listen(self) -> None:
-        """Wait for answers and for new rows, and take the answers."""
+        """Wait for replies and for new rows, and process the replies."""
         listening: dict[int, tuple[Key, WorkerGroup, Member]] = {
             member.running.fileno(): (key, group, member)
             for key, group in self._groups.items()
@@ -200,14 +200,14 @@ class Residents:
                     group.read(member)
         with contextlib.suppress(BlockingIOError):
             os.read(self._wake_fds[0], 4096)
-        # In this order: the other way round, a call in between would have its byte read, and the next one would write none.
+        # In this order: otherwise the byte of a concurrent call would be read, and the next call would write none.
         self._awake = False
         for key in [key for key, group in self._groups.items() if not group.members and not group.busy]:
             del self._groups[key]
 
     @contextlib.contextmanager
     def _failing(self, key: Key) -> Iterator[None]:
-        """A fault of ours is raised where somebody waits: it must not end the thread, and nobody may wait for ever."""
+        """Raise an internal error in the waiting callers: it must not end the thread or block a caller forever."""
         try:
             yield
         except Exception as error:  # noqa: BLE001 (see above)
@@ -219,7 +219,7 @@ class Residents:
             self._groups.pop(key).close()
 
     def _end(self) -> None:
-        """On the thread, when it ends: nobody must wait for ever."""
+        """Runs when the thread ends: fail the waiting calls, so that no caller waits forever."""
         for group in self._groups.values():
             group.close()
         self._groups.clear()
@@ -232,10 +232,10 @@ class Residents:
             os.close(fd)
 
     def close(self) -> None:
-        """End every worker and the thread; a call that waits raises `SandboxError`, and the next one starts anew."""
+        """End every worker and the thread; a waiting call raises `SandboxError`, and the next call restarts them."""
         atexit.unregister(self._close_at_exit)
-        # With the lock until the thread has ended: a call in between must not begin another while this one still reads
-        # what tells it to end.
+        # The lock is released only after the thread has ended: a concurrent call must not start another thread while
+        # this one still reads its stop request.
         with self._lock:
             thread, self._thread = self._thread, None
             self._closing = True
@@ -250,7 +250,7 @@ class Residents:
             self.close()
 
     def forget(self) -> None:
-        """In a forked process: close what came from the parent, and leave its workers running."""
+        """In a forked process: close the parent's descriptors, and leave its workers running."""
         for group in list(self._groups.values()):
             for member in list(group.members):
                 if member.worker is not None:
@@ -262,7 +262,7 @@ class Residents:
 
 
 def _readable(fds: list[int], seconds: float | None) -> list[int]:
-    """The descriptors with something to read, waiting at most so long for the first; None for as long as it takes."""
+    """The readable descriptors; waits for the first until the timeout, without a limit if that is None."""
     if not hasattr(select, "poll"):
         return list(select.select(fds, [], [], seconds)[0])
     poll = select.poll()
@@ -272,7 +272,7 @@ def _readable(fds: list[int], seconds: float | None) -> list[int]:
 
 
 def _key(program: Program, owner: int | None) -> Key:
-    """What tells groups apart: everything that a worker is loaded with, and whose it is."""
+    """Identity of a group: everything that a worker is loaded with, and its owner."""
     options = json.dumps(program.options, sort_keys=True, default=repr)
     called = (program.language, program.signature, options, program.kernel_only)
     return (owner, program.text, *called, program.limits)
@@ -283,17 +283,17 @@ _OWNERS = itertools.count(1)
 
 
 def residents() -> Residents:
-    """Those of this process."""
+    """The persistent workers of this process."""
     return _RESIDENTS
 
 
 def new_owner() -> int:
-    """A number that nobody else in this process has."""
+    """A number that is unique in this process."""
     return next(_OWNERS)
 
 
 def release(owner: int) -> None:
-    """End the workers of an owner in this process, whichever it is by now; for finalizers."""
+    """End the workers of an owner in whichever process this runs; for finalizers."""
     _RESIDENTS.release(owner)
 
 

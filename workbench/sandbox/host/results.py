@@ -1,4 +1,4 @@
-"""What workers answer, written into the columns of grades: scores, notes, failures, and the finished rows of lost workers."""
+"""Worker replies written into the columns of grades: scores, notes, failures, and the finished rows of crashed workers."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ __all__ = ["Results", "page_of"]
 
 
 class Results:
-    """The grades of one run as they come in.
+    """The grades of one run, filled in during the run.
 
     Args:
         rows: Rows in the dataset.
-        noted: The grader may give more than a number a row.
+        noted: The grader may return more than a number per row.
 
     Attributes:
-        grades: One a row.
-        done: Rows with an outcome.
-        failed: Those of them that failed.
+        grades: One per row.
+        done: Number of rows with an outcome.
+        failed: Number of them that failed.
     """
 
     def __init__(self, rows: int, *, noted: bool) -> None:
@@ -36,7 +36,7 @@ class Results:
         self._noted, self._note_memory = noted, NoteMemory()
 
     def take(self, slot: WorkerSlot, request: Request, reply: Mapping[str, Any], seconds: float) -> None:
-        """Write the rows of an answered request."""
+        """Write the rows of a finished request."""
         self._store(slot, request, self._note_memory.errors(reply), seconds)
         if self._noted:
             self._put_notes(request, self._note_memory.notes(reply, request.count))
@@ -78,14 +78,14 @@ class Results:
                 self.grades.metadata[request.first + offset] = note["metadata"]
 
     def keep(self, request: Request, page: tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]) -> bool:
-        """Take the finished rows of a range that was not finished; whether there were any."""
+        """Store the finished rows of an unfinished range; returns whether there were any."""
         scores, bits = page
         finished = np.flatnonzero((bits != NOT_SCORED) & (bits != FAILED))
         for offset in finished.tolist():
             if self._noted and bits[offset] == SKIPPED:
                 self.grades.put(request.first + offset, Grade.skipped())
             elif np.isfinite(scores[offset]):
-                # How long it took comes with the answer, which never came.
+                # The duration is sent with the reply, which was never received.
                 self.grades.put_scores(request.first + offset, scores[offset : offset + 1], seconds=np.nan)
             else:
                 self.grades.fail(request.first + offset, unscored(scores[offset], bits[offset]))
@@ -100,25 +100,25 @@ class Results:
         page: tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]],
         verdict: GradeError,
     ) -> bool:
-        """Keep what a lost worker had finished, blame the row it was at, and put the rest back into its slot.
+        """Keep the finished rows of a crashed worker, fail its current row, and return the others to its slot.
 
         Args:
-            slot: Whose worker was lost.
-            request: What it was at.
+            slot: The slot of the crashed worker.
+            request: Its current request.
             page: Its scores and their bits.
-            verdict: What its loss means for the row it was at.
+            verdict: The error for its current row.
 
         Returns:
-            Whether it graded any row, kept or to be graded again.
+            Whether it graded any row, stored or to be graded again.
         """
         scores, bits = page
         open_rows = np.flatnonzero(bits == NOT_SCORED)
         blamed = int(open_rows[0]) if len(open_rows) else request.count
         if self._noted and blamed == request.count:
-            # Every row was graded, so the answer itself broke: asked one at a time, the row at fault is found.
+            # Every row was graded, so the reply was the problem: one row per request finds the row at fault.
             slot.batch_rows, blamed = 1, 0 if request.count == 1 else blamed
         if self._noted:
-            # Their notes are lost with the worker, so all rows before it are graded again.
+            # Their notes were in the worker, so all rows before it are graded again.
             ranges = [(0, blamed)] if blamed else []
             any_graded = bool((bits[:blamed] != FAILED).any())
         else:
@@ -129,14 +129,14 @@ class Results:
             self.done, self.failed = self.done + 1, self.failed + 1
             if blamed + 1 < request.count:
                 slot.ranges.appendleft((request.first + blamed + 1, request.first + request.count))
-        # The messages of failed rows before it were lost with the worker: these rows are graded again.
+        # The messages of failed rows before it were in the worker: these rows are graded again.
         for start, stop in reversed(ranges):
             slot.ranges.appendleft((request.first + start, request.first + stop))
         return any_graded
 
 
 def page_of(slot: WorkerSlot, request: Request) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
-    """The scores of a request and their bits, copied: the worker could still write while we look."""
+    """The scores of a request and their bits, copied: the worker could change them during the check."""
     assert slot.worker is not None
     rows = slice(request.half * CAPACITY, request.half * CAPACITY + request.count)
     bits = slot.worker.bits[rows].copy()

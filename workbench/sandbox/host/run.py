@@ -1,8 +1,8 @@
-"""One grader over one packed dataset: ranges of rows to workers, scores back, lost workers replaced.
+"""Run of one grader over one packed dataset: sends ranges of rows to workers and replaces crashed workers.
 
-Every worker owns a stretch of rows it decoded beforehand and takes ranges from its front; one that is
-done takes from the back of the longest stretch left. Two ranges are in flight a worker, one in each half
-of its page, so that it never waits for the host.
+Every worker owns a contiguous block of rows that it decoded beforehand, and takes ranges from its front. A worker that
+is done takes ranges from the end of the longest remaining block. Each worker has two ranges in flight, one in each
+half of its page, so that it never waits for the host.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ from workbench.sandbox.host.worker_slot import Request, WorkerSlot
 __all__ = ["Outcome", "Run"]
 
 _TARGET_SECONDS = 0.05
-"""Work in one command: long enough to hide the round trip, short enough for a live bar."""
+"""Target seconds of one command: long enough to hide the round trip, short enough for live progress."""
 _SENT_BYTES = 1024 * 1024
-"""Bytes of rows in one command: what fits a processor's cache is decoded and graded in half the time of 8 MB."""
+"""Bytes of rows in one command: data that fits a processor's cache is decoded and graded in half the time of 8 MB."""
 _DECODED_BYTES = 20_000_000
-"""Bytes of rows that a worker decodes in a second, at the least: a row's time begins when it is decoded."""
+"""Lower bound on the bytes of rows that a worker decodes per second: a row's time starts with its decoding."""
 _TICK_SECONDS = 0.05
 _GRACE_SECONDS = 1.0
-"""For ranges in work when a run is stopped: they take a twentieth of it where the machine is not busy."""
+"""Grace period in seconds for running ranges when a run is stopped: on an idle machine they take a twentieth of it."""
 
 
 @dataclass
@@ -48,10 +48,10 @@ class Outcome:
     """The result of a run.
 
     Attributes:
-        grades: One a row; rows never reached are failed with kind *cancelled*, or *load*.
-        stopped: Why the run ended early; "" when it did not.
-        output: The first of what the grader printed.
-        lost: Workers lost.
+        grades: One per row; rows that were not reached have failed with kind *cancelled*, or *load*.
+        stopped: Why the run ended early; "" if it did not.
+        output: The start of what the grader printed.
+        lost: Number of crashed workers.
     """
 
     grades: Grades
@@ -61,17 +61,17 @@ class Outcome:
 
 
 class Run:
-    """The state of one run; `go` does it.
+    """The state of one run; `go` executes it.
 
     Args:
         program: What to load.
         rows: Rows in the dataset.
-        new_worker: Makes a ready worker for the rows from one on, to which a command can send so many bytes of rows (0
-            where none are sent); called again when one is lost, or when a row is larger.
+        new_worker: Creates a ready worker for the rows from an index on. The second argument is the bytes of rows that a
+            command can send (0 if none are sent). Called again after a crash, or for a larger row.
         on_progress: Called with (rows done, rows failed, the grades so far), at most every 0.1 s and once at the end.
         cancel: Stops the run when set.
-        discard: Takes a worker that is done with; it may end it later.
-        encode: Makes the bytes of a range of rows, where workers do not have the rows already.
+        discard: Takes a worker that is no longer needed; it may end it later.
+        encode: Encodes a range of rows, if workers do not have the rows already.
     """
 
     def __init__(
@@ -100,10 +100,10 @@ class Run:
         self._load_problem: GradeError | None = None
 
     def go(self, shards: list[tuple[int, int]]) -> Outcome:
-        """Grade every row and return what came of it. Workers are gone when it returns."""
+        """Grade every row and return the outcome. All workers are discarded when it returns."""
         self._slots = [WorkerSlot(deque([shard])) for shard in shards]
         if self._encode is not None and shards:
-            # Rows that are read as they are sent are sent in their order, whoever grades them.
+            # Streamed rows are sent in order, to whichever worker is free.
             self._unsent = WorkerSlot(deque([(shards[0][0], shards[-1][1])]))
             for slot in self._slots:
                 slot.ranges.clear()
@@ -144,16 +144,16 @@ class Run:
         except SandboxError as error:
             if isinstance(error, IsolationError) or not self._results.done:
                 raise
-            self._outcome.stopped = f"the sandbox failed: {error.what}"  # what was graded is kept
+            self._outcome.stopped = f"the sandbox failed: {error.what}"  # existing grades are returned
 
     def _feed(self, slot: WorkerSlot) -> None:
-        """Ask a worker for ranges of rows until two are under way."""
+        """Send a worker ranges of rows until two are in flight."""
         while len(slot.requests) < 2 and not self._outcome.stopped:
             rows = slot.take(slot.batch_rows) or self._unsent.take(slot.batch_rows) or self._borrow(slot)
             if rows is None:
                 return
             if slot.worker is None:
-                # Put back before the start, which may fail: the rows must not be lost with it.
+                # Returned before the start, which may fail and must not discard the rows.
                 slot.ranges.appendleft(rows)
                 self._start_worker(slot)
                 if self._cancel.is_set():
@@ -163,7 +163,7 @@ class Run:
                 return
 
     def _borrow(self, slot: WorkerSlot) -> tuple[int, int] | None:
-        # A slot with work in flight does not take more, and small leftovers are not worth a decode.
+        # A slot with requests in flight does not take more, and a small remainder is not worth a decode.
         if slot.requests:
             return None
         largest = max(self._slots, key=lambda other: other.left)
@@ -185,25 +185,25 @@ class Run:
         slot.loaded = True
 
     def _refuse(self, message: str) -> None:
-        """The program does not load here, and will not in another worker: nothing is tried again."""
+        """The program does not load, and would not in another worker: stop without a retry."""
         self._load_problem = GradeError(ErrorKind.LOAD, message)
         self._outcome.stopped = "load"
 
     def _request(self, slot: WorkerSlot, rows: tuple[int, int]) -> bool:
-        """Ask for a range of rows; whether that was possible now."""
+        """Send a request for a range of rows; returns whether that was possible."""
         assert slot.worker is not None
-        # The half that the range before this one does not write to.
+        # The half that the preceding range does not write to.
         half = 1 - slot.requests[-1].half if slot.requests else 0
         sent = self._sent(slot, rows, half)
         if sent is None:
             return False
         (start, stop), command = sent
-        # By the host, before the command: a row that a dying worker never reached must not show an older
+        # Written by the host before the command: a row that a dying worker never reached must not show an older
         # range's score.
         slot.worker.bits[half * CAPACITY :][: stop - start] = NOT_SCORED
         slot.worker.bits[_end_of(half)] = stop - start
         command |= {"op": "rows", "first": start, "count": stop - start, "half": half}
-        # An idle worker's time starts with the command, that of a second range when the first is answered.
+        # An idle worker's time starts with the command, that of a second range with the reply to the first.
         if not slot.requests:
             slot.mark, slot.since, slot.cut_at = -1, time.monotonic(), None
         try:
@@ -217,10 +217,10 @@ class Run:
     def _sent(
         self, slot: WorkerSlot, rows: tuple[int, int], half: int
     ) -> tuple[tuple[int, int], dict[str, Any]] | None:
-        """The rows that a command asks for, and what it says of where they are.
+        """The rows that a command requests, and their location as sent to the worker.
 
-        As many of `rows` as fit the worker's buffer, the others go back. None where a single row is larger than that: when
-        the worker has done what it is at, another one with a larger buffer takes its place.
+        As many of `rows` as fit the worker's buffer; the others are returned. None if a single row is larger than the
+        buffer: once the worker is idle, another one with a larger buffer replaces it.
         """
         if self._encode is None:
             return rows, {}
@@ -243,7 +243,7 @@ class Run:
         return None
 
     def _collect(self, slot: WorkerSlot) -> None:
-        """Take every complete answer: a second one may be in our buffer already, where `select` cannot see it."""
+        """Process every complete reply: a second one may already be buffered here, where `select` cannot see it."""
         while slot.requests and slot.worker:
             reply = slot.worker.poll(slot.requests[0].seq)
             if reply is None:
@@ -253,10 +253,10 @@ class Run:
 
     def _take(self, slot: WorkerSlot, request: Request, reply: Mapping[str, Any]) -> None:
         seconds = time.monotonic() - slot.since
-        # More than asked for by now: it was at the next rows when those behind were taken from it.
+        # More rows than now requested: it had reached the next rows when the following ones were removed.
         graded = min(read_done(reply, request.asked), request.count)
         if graded < request.count:
-            # Its notes filled the answer: the rest is asked again, and less at a time.
+            # Its notes filled the reply: request the remaining rows again, in smaller ranges.
             slot.ranges.appendleft((request.first + graded, request.first + request.count))
             slot.batch_rows, request.count = graded, graded
         self._results.take(slot, request, reply, seconds)
@@ -273,7 +273,7 @@ class Run:
         self._note_output(reply)
 
     def _watch(self, slot: WorkerSlot) -> None:
-        """Give a worker one row alone when its rows take long together, and end it when that one takes too long."""
+        """Give a worker single rows if its rows take long together, and end it if one row exceeds its time."""
         request, now = slot.requests[0], time.monotonic()
         slot.mark = _finished(page_of(slot, request)[1])
         if slot.cut_at is None:
@@ -284,10 +284,10 @@ class Run:
             raise Death(TIMED_OUT)
 
     def _cut(self, slot: WorkerSlot, request: Request) -> None:
-        """Take the rows behind the one under way from a worker; what it writes for them no longer counts."""
+        """Remove the rows after the current one from a worker; what it writes for them no longer counts."""
         assert slot.worker is not None
         slot.worker.bits[_end_of(request.half)] = slot.mark + 1
-        # Once more: it may have got on before it could see that number.
+        # Read again: the worker may have progressed before it could see that number.
         slot.mark = _finished(page_of(slot, request)[1])
         count = min(slot.mark + 1, request.count)
         if count < request.count:
@@ -295,9 +295,9 @@ class Run:
             slot.batch_rows, request.count = 1, count
 
     def _handle_death(self, slot: WorkerSlot, death: Death) -> None:
-        """Keep the finished rows of a worker that is gone, blame the row it was at, put the rest back."""
+        """Keep the finished rows of an ended worker, fail its current row, return the others."""
         requests, slot.requests = list(slot.requests), deque()
-        # Copied before the worker is closed, which unmaps its page. Only the first range can have been begun.
+        # Copied before the worker is closed, which unmaps its page. Only the first range can have started.
         pages = [(request, *page_of(slot, request)) for request in requests[:1]] if slot.worker else []
         status = slot.worker.close() if slot.worker else None
         slot.worker = None
@@ -331,7 +331,7 @@ class Run:
         until = time.monotonic() + _GRACE_SECONDS
         for slot in self._slots:
             while self._program.noted and slot.requests and slot.worker and time.monotonic() < until:
-                readable([slot.worker], _TICK_SECONDS)  # notes come with the answer only
+                readable([slot.worker], _TICK_SECONDS)  # notes are sent only with the reply
                 self._guard(slot, self._collect)
             if slot.worker:
                 for request in slot.requests:
@@ -346,16 +346,16 @@ class Run:
         elif self._outcome.stopped:
             self._grades.ended = self._outcome.stopped
             self._grades.finish(ErrorKind.CANCELLED, f"not graded: {self._outcome.stopped}")
-        # No row should be missing here; one that is counts as failed, so that no gap stays in the grades.
-        self._grades.finish(ErrorKind.SANDBOX, "the row was lost with its worker")
+        # No row should be missing at this point; any that is counts as failed, so that no gap remains in the grades.
+        self._grades.finish(ErrorKind.SANDBOX, "the row's worker ended without a result")
 
 
 def _end_of(half: int) -> int:
-    """Where in a worker's page it stands at which row the range in one half of it ends."""
+    """Position in a worker's page of the row index at which the range in one half of it ends."""
     return CAPACITY * (half + 1) - 1
 
 
 def _finished(bits: NDArray[np.uint64]) -> int:
-    """How many rows at the beginning of a range have a score, or a mark, by what its worker wrote."""
+    """Number of leading rows of a range with a score or a code, according to its worker."""
     unfinished = bits == NOT_SCORED
     return int(unfinished.argmax()) if unfinished.any() else len(bits)

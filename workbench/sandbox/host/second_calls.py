@@ -1,7 +1,7 @@
-"""The test rows graded again: in the same worker, and in another order in a fresh one.
+"""Determinism check: the test rows graded again, in the same worker and in another order in a fresh one.
 
-A grader that keeps something between rows, or draws by chance, gives a row another score the second time. Whether it is
-the one or the other is seen where a third worker is asked the very same: state comes out the same, chance does not.
+A grader with state between rows, or with random draws, may give a row another score the second time. A third worker
+that gets exactly the same calls separates the causes: state reproduces the same scores, chance does not.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ from workbench.sandbox.host.worker import Death, Worker
 
 __all__ = ["CHANCE", "STATE", "second_calls"]
 
-STATE = "it keeps state between rows: a score depends on which rows its worker saw before"
-CHANCE = "it draws by chance or reads the clock: the same row gets other scores"
+STATE = "it keeps state between rows: a score depends on which rows its worker graded before"
+CHANCE = "it is random or reads the clock: the same row gets different scores"
 
 _CALLS = 12
-"""Calls in all, where rows are few: a coin is then found with 0.999, a counter that counts to ten as well."""
+"""Total calls for few rows: detects a fair coin with probability 0.999, and a counter up to ten."""
 _SECONDS = 0.4
-"""Time for the second calls; rows that took longer than this are not called again."""
+"""Seconds for the second calls; rows that took longer than this are not graded again."""
 
 _TIMED_OUT = ""
-"""The outcome of a call that took too long, which a busy machine may be the reason of: nothing is made of it."""
+"""Outcome of a call that timed out, possibly because the machine was busy: it is ignored."""
 
 Row = tuple[str, Sequence[Any]]
 Outcome = float | str
-"""A score; "skipped", or "failed" for a call without any."""
+"""A score; "skipped", or "failed" for a call without one."""
 
 
 def second_calls(
@@ -41,14 +41,14 @@ def second_calls(
     rows: Sequence[Row],
     scores: Sequence[Outcome],
 ) -> list[str]:
-    """A warning where a row's score changes when it is graded again; none for a grader that reads its row alone.
+    """A warning if a row's score changes when it is graded again; none for a grader that depends on its row only.
 
     Args:
-        worker: The one that graded the rows once, in order.
-        fresh: Makes another worker.
-        program: What is graded with.
+        worker: The worker that graded the rows once, in order.
+        fresh: Creates another worker.
+        program: The grader.
         rows: Labels and wire tuples.
-        scores: What the first calls gave, one a row.
+        scores: Results of the first calls, one per row.
     """
     first = list(zip((label for label, _ in rows), scores, strict=True))
     order = _sequence(rows)
@@ -64,12 +64,12 @@ def second_calls(
         if label := _changed([*first, *other]):
             return [_warning([*first, *other], label, _repeated(fresh, program, order), other)]
     except Death:
-        return []  # out of time or memory: that is the row's own fault, and nothing is known of the second call
+        return []  # out of time or memory: caused by the row, and the second call gives no evidence
     return []
 
 
 def _sequence(rows: Sequence[Row]) -> list[Row]:
-    """The rows backwards, then in order, and so on until there are enough calls."""
+    """The rows in reverse order, then in order, and so on until there are enough calls."""
     order: list[Row] = []
     while len(order) < max(_CALLS, len(rows)):
         order += list(reversed(rows)) if not len(order) // len(rows) % 2 else list(rows)
@@ -77,7 +77,7 @@ def _sequence(rows: Sequence[Row]) -> list[Row]:
 
 
 def _calls(worker: Worker, program: Program, rows: Sequence[Row]) -> list[tuple[str, Outcome]]:
-    """What rows score in a loaded worker, one after the other, until the time is over."""
+    """Scores of rows in a loaded worker, in sequence, until the time is over."""
     until, outcomes = time.monotonic() + _SECONDS, []
     for label, wire in rows:
         if time.monotonic() > until:
@@ -125,7 +125,7 @@ def _repeated(
 
 
 def _changed(outcomes: Sequence[tuple[str, Outcome]]) -> str:
-    """The first label with two outcomes; "" where each has one."""
+    """The first label with two outcomes; "" if each has one."""
     seen: dict[str, Outcome] = {}
     return next((label for label, outcome in outcomes if seen.setdefault(label, outcome) != outcome), "")
 
@@ -136,7 +136,7 @@ def _warning(
     repeated: Sequence[tuple[str, Outcome]],
     original: Any,
 ) -> str:
-    """The sentence on a row whose score changed; `original` is what a worker gave that was asked as `repeated` was."""
+    """The warning on a row whose score changed; `original` is from a worker with the same calls as `repeated`."""
     first, other = list(dict.fromkeys(outcome for name, outcome in outcomes if name == label))[:2]
     known = min(len(repeated), len(original))
     cause = STATE if known and list(repeated[:known]) == list(original[:known]) else CHANCE

@@ -1,4 +1,4 @@
-"""Processes that were stopped from outside, as by SIGSTOP."""
+"""Detection of processes that were stopped from outside, for example by SIGSTOP."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ["is_stopped"]
 
 
 def is_stopped(number: int) -> bool:
-    """Whether a process does not run since it was stopped, as by SIGSTOP; False where the system does not say."""
+    """Whether a process is stopped, for example by SIGSTOP; False if the system does not report it."""
     try:
         text = Path(f"/proc/{number}/stat").read_bytes()
     except OSError:

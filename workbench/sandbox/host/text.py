@@ -1,4 +1,4 @@
-"""Text from the sandbox, made fit to be shown."""
+"""Text from the sandbox, cleaned for display."""
 
 from __future__ import annotations
 
@@ -8,5 +8,5 @@ __all__ = ["clean"]
 
 
 def clean(text: str, limit: int = 2000) -> str:
-    """Cut to `limit` characters and replace what could fool a reader or break an encoder by U+FFFD."""
+    """Cut to `limit` characters and replace what could mislead a reader or break an encoder by U+FFFD."""
     return HIDDEN.sub("\ufffd", text[:limit])

@@ -1,8 +1,8 @@
-"""The five checks a source has to pass before its scores count.
+"""The five checks that a source must pass before its scores count.
 
-Syntax, structure, signature, execution, test run: in this order, stopping at the first that fails, all of
+Syntax, structure, signature, execution, test run: in this order, stopping at the first failure, all of
 them in the sandbox. The test run uses Adaptive's mock thread (user "What is 2+2?", assistant "4",
-metadata {}), and after it any threads of the author's own.
+metadata {}), followed by the author's threads, if any.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _ADVICE = {
     "syntax": "correct the line named above",
     "structure": "define `async def grade(thread)` at the top level",
     "signature": "take exactly one parameter: the thread",
-    "execution": "make the module load on its own, with the standard library only",
+    "execution": "make the module load by itself, with the standard library only",
     "test_run": "return a float for every thread; the mock thread is user 'What is 2+2?', assistant '4', metadata {}",
 }
 _CAUSES = (
@@ -34,10 +34,10 @@ _CAUSES = (
     ),
     (
         ("not permitted", "not available in graders", "name resolution", "start new thread"),
-        "graders have the standard library only, no file, network or process; data belong in thread.metadata",
+        "graders may use the standard library only, without files, network or processes; pass data in thread.metadata",
     ),
-    (("timed out",), "make it faster, or give it more time: @wb.grader(timeout=...)"),
-    (("out of memory",), "use less memory, or allow more: @wb.grader(memory_mb=...)"),
+    (("timed out",), "make it faster, or raise its time limit: @wb.grader(timeout=...)"),
+    (("out of memory",), "use less memory, or raise its limit: @wb.grader(memory_mb=...)"),
     (("must return a number", "not finite"), "return a finite int or float"),
     (
         ("KeyError",),
@@ -46,11 +46,11 @@ _CAUSES = (
 )
 
 
-_ROWS = "return {what} for every row; validate(samples) tries rows of your own in place of the mock row"
+_ROWS = "return {what} for every row; validate(samples) tests your rows instead of the mock row"
 
 
 def _advice_on(function: str, takes: str, returns: str) -> dict[str, str]:
-    """The advice on a function of another system: what it is, what it takes, what it returns."""
+    """The advice on a function of another system: its kind, its parameters, its return value."""
     return {
         "structure": f"define {function} at the top level",
         "signature": f"take {takes}",
@@ -62,14 +62,14 @@ _ADVICE_FOR: dict[str, dict[str, str]] = {
     "javascript": {
         "structure": "define `function grade(input)` at the top level of the script",
         "signature": "take exactly one parameter: the input",
-        "execution": "make the script run on its own: it has JavaScript's own globals, a console, and nothing else",
+        "execution": "make the script run by itself: it has JavaScript's built-in globals and a console only",
         "test_run": "return a finite number for every input; the mock input has the response '4' and metadata {}",
     },
     "rollout": {
         "structure": "define `class MyGrader(Grader)` with `async def grade(self, ctx)` at the top level",
         "signature": "take exactly two parameters: self and ctx",
-        "execution": "make the module load on its own, with the standard library and osmosis_ai.rollout; what needs "
-        "other packages runs with RolloutGrader.in_process",
+        "execution": "make the module load by itself, with the standard library and osmosis_ai.rollout; use "
+        "RolloutGrader.in_process if it needs other packages",
         "test_run": _ROWS.format(what="a finite reward"),
     },
     "letta": _advice_on(
@@ -80,7 +80,7 @@ _ADVICE_FOR: dict[str, dict[str, str]] = {
         "the @osmosis_reward function", "(solution_str, ground_truth, extra_info=None)", "a float"
     ),
     "trl": _advice_on(
-        "the reward function", "(prompts, completions, **columns)", "a list of one number a row"
+        "the reward function", "(prompts, completions, **columns)", "a list of one number per row"
     ),
     "verl": _advice_on(
         "compute_score",
@@ -93,8 +93,8 @@ _ADVICE_FOR: dict[str, dict[str, str]] = {
 
 
 def advice(check: Check, form: str = "thread") -> str:
-    """The next step after a failed check, by the form of the grader and the cause that its message shows."""
-    if form != "rollout" and _CAUSES[0][0][0] in check.message:  # rollouts have a way of their own
+    """The next step after a failed check, by the form of the grader and the cause in its message."""
+    if form != "rollout" and _CAUSES[0][0][0] in check.message:  # rollouts have another hint
         return _CAUSES[0][1]
     if form != "thread" and check.name in _ADVICE_FOR[form]:
         return _ADVICE_FOR[form][check.name]
@@ -112,13 +112,13 @@ def mock_thread() -> StringThread:
 
 @dataclass(frozen=True)
 class Check:
-    """One of the five.
+    """The result of one of the five checks.
 
     Attributes:
-        name: Out of `CHECKS`.
+        name: One of `CHECKS`.
         passed: Whether the source passed it.
-        message: What was found.
-        seconds: Time it took.
+        message: The finding.
+        seconds: Duration.
     """
 
     name: str
@@ -132,12 +132,12 @@ class Validation:
     """The results of the checks, in order, up to the first that failed.
 
     Attributes:
-        checks: At most one a name, but one *test_run* for each thread tried.
-        warnings: What does not fail the grader but may surprise.
-        isolation: The sandbox level they ran at.
+        checks: At most one per name, except one *test_run* for each tested thread.
+        warnings: Surprising facts that do not fail the grader.
+        isolation: The sandbox level of the checks.
         sha256: Of the source that was checked.
-        output: What the source printed meanwhile.
-        claimed: Read from a file: not proved here, so it is checked again before it counts.
+        output: What the source printed during the checks.
+        claimed: Read from a file and not validated in this session, so it is checked again before it counts.
         form: What was checked: the language, or for Python functions the signature.
     """
 
@@ -151,7 +151,7 @@ class Validation:
 
     @property
     def ok(self) -> bool:
-        """Whether all five were reached and passed."""
+        """Whether all five checks ran and passed."""
         return all(check.passed for check in self.checks) and {check.name for check in self.checks} >= set(
             CHECKS
         )
@@ -191,14 +191,14 @@ class Validation:
 
     @property
     def advice(self) -> str:
-        """What to change after the first cross; "" where there is none."""
+        """How to fix the first failed check; "" if none failed."""
         return "" if self.failure is None else advice(self.failure, self.form)
 
     @property
     def where(self) -> str:
-        """How the checks were confined, in words."""
+        """The isolation of the checks, for display."""
         label = ISOLATION.get(self.isolation, self.isolation)
-        return f"claimed by the file it was read from, not checked here: {label}" if self.claimed else label
+        return f"claimed by the file it was read from, not validated here: {label}" if self.claimed else label
 
     @property
     def not_reached(self) -> list[str]:
@@ -215,15 +215,15 @@ class Validation:
 def validate_program(
     program: Program, rows: Sequence[tuple[str, Sequence[Any]]], *, sha256: str = ""
 ) -> Validation:
-    """Prove any program in the sandbox: the same five checks for every language and signature.
+    """Validate any program in the sandbox: the same five checks for every language and signature.
 
     Args:
-        program: What to prove.
+        program: What to validate.
         rows: Labels and wire tuples of the test runs, of the kind the program takes.
-        sha256: Noted in the result.
+        sha256: Recorded in the result.
 
     Raises:
-        SandboxError: The sandbox cannot start here.
+        SandboxError: The sandbox cannot start on this machine.
     """
     checked = pool().check(program, rows)
     return Validation(

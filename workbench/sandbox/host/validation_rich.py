@@ -1,6 +1,6 @@
-"""The five checks for a notebook: one quiet line, and below it the first cross with what to change.
+"""The five checks for a notebook: one quiet line, followed by the first failure and how to fix it.
 
-A `proof` is a `Validation`, which imports this module to show itself and so is not imported here.
+A `proof` is a `Validation`, which imports this module to display itself and so is not imported here.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from workbench.markup import escaped, folded, html_table, markdown_lines, markdo
 __all__ = ["checks_html", "checks_markdown"]
 
 _MOST = 2_000
-"""Characters shown of a message."""
+"""Maximum characters of a message."""
 _COLOURS = {"✓": "good", "✗": "bad", "-": "note"}
 
 
@@ -21,7 +21,7 @@ def checks_html(proof: Any) -> str:
     """The checks as HTML."""
     failure = "" if proof.failure is None else _failure(proof.failure, proof.advice)
     warnings = (f"<p>{sign('note')}{escaped(warning, _MOST)}</p>" for warning in proof.warnings)
-    output = folded("what it printed", f"<pre>{escaped(proof.output, _MOST)}</pre>") if proof.output else ""
+    output = folded("printed output", f"<pre>{escaped(proof.output, _MOST)}</pre>") if proof.output else ""
     return f"{_line(proof)}{failure}{''.join(warnings)}{_details(proof)}{output}{paragraph(proof.where, 'quiet')}"
 
 
@@ -34,7 +34,7 @@ def _line(proof: Any) -> str:
 
 
 def _marks(proof: Any) -> list[tuple[str, str, str]]:
-    """Sign, name and number of tries of each check; several test runs stand as one."""
+    """Sign, name and number of runs of each check; several test runs are merged."""
     names = Counter(check.name for check in proof.checks)
     failed = {check.name for check in proof.checks if not check.passed}
     marks = [
@@ -57,11 +57,11 @@ def _failure(check: Any, advice: str) -> str:
 def _details(proof: Any) -> str:
     rows = [(check.name, check.message, f"{1_000 * check.seconds:.1f} ms") for check in proof.checks]
     table = html_table(["check", "found", "time"], rows, numbers={2}, limit=_MOST)
-    return folded("what each check found", table) if rows else ""
+    return folded("check results", table) if rows else ""
 
 
 def checks_markdown(proof: Any) -> str:
-    """The same as Markdown."""
+    """The checks as Markdown."""
     marks = " · ".join(f"{mark} {markdown_text(_words(name))}{times}" for mark, name, times in _marks(proof))
     failure = proof.failure
     return markdown_lines(

@@ -1,6 +1,6 @@
-"""One worker seen from the host: fork it, send commands, read answers, end it.
+"""One worker as seen from the host: fork it, send commands, read replies, end it.
 
-The host never trusts what comes back: a frame has a fixed header whose magic, sequence number and
+The host never trusts a reply: a frame has a fixed header whose magic, sequence number and
 length are checked before its text is read, the text is JSON of bounded size, and nothing is unpickled.
 """
 
@@ -30,20 +30,20 @@ from workbench.system_limits import limited
 
 __all__ = ["Death", "Layout", "Worker", "readable"]
 
-ENDED = "it ended"
-TIMED_OUT = "it took too long"
-NOT_READING = "it no longer takes commands"
+ENDED = "the process ended"
+TIMED_OUT = "timed out"
+NOT_READING = "it does not read commands"
 STOPPED = "it was stopped"
 _SEND_SECONDS = 5.0
-"""A worker that does not read its commands for so long is not going to."""
+"""Seconds without reading a command after which a worker is considered stuck."""
 
 
-class Death(Exception):  # noqa: N818 (a fact about a worker, handled by the pool)
-    """A worker ended by itself, or was ended because it broke the protocol.
+class Death(Exception):  # noqa: N818 (an event that the pool handles)
+    """A worker ended by itself, or was ended because its reply was malformed.
 
     Attributes:
-        status: The wait status, None where it is unknown.
-        reason: What the host saw.
+        status: The wait status, None if unknown.
+        reason: What the host observed.
     """
 
     def __init__(self, reason: str, status: int | None = None) -> None:
@@ -53,14 +53,14 @@ class Death(Exception):  # noqa: N818 (a fact about a worker, handled by the poo
 
 @dataclass(frozen=True)
 class Layout:
-    """What a worker is started with.
+    """Start parameters of a worker.
 
     Attributes:
-        layers: Names of the locks to put on.
-        memory_bytes: Address space beyond what the worker starts with.
+        layers: Names of its isolation layers.
+        memory_bytes: Address space beyond its initial size.
         shard: First and one past the last row to decode beforehand.
-        extras: The rows hold more than threads: the reference and the id as well.
-        buffer_bytes: Bytes of rows that a command may send through a buffer of the worker's own; 0 where none are sent.
+        extras: The rows contain more than threads: the reference and the id as well.
+        buffer_bytes: Bytes of rows that a command may send through the worker's separate buffer; 0 if none are sent.
         library: Whether it has all of the standard library that graders may import, for which a first worker waits.
     """
 
@@ -74,12 +74,12 @@ class Layout:
 
 @dataclass(eq=False)
 class Worker:
-    """One forked worker, seen from the host.
+    """One forked worker, as seen from the host.
 
     Attributes:
-        level: What its self-test allows to say: "kernel", "partial" or "process"; "" before it is ready.
-        info: The layers it has and the probes that succeeded.
-        buffer: Where its rows are written, if they come with each command.
+        level: The level its self-test supports: "kernel", "partial" or "process"; "" before it is ready.
+        info: The active layers and the probes that succeeded.
+        buffer: Where its rows are written, if they are sent with each command.
     """
 
     zygote: Zygote
@@ -90,7 +90,7 @@ class Worker:
     _in: int = -1
     _out: int = -1
     _buffer: bytearray = field(default_factory=bytearray)
-    # Random, so that an answer forged beforehand cannot have the right number; 62 bits leave room to count
+    # Random, so that a reply forged beforehand cannot have the right number; 62 bits leave room to count
     # up.
     _seq: int = field(default_factory=lambda: secrets.randbits(62) + 1)
     _closed: bool = False
@@ -98,11 +98,11 @@ class Worker:
 
     @classmethod
     def start(cls, zygote: Zygote, layout: Layout, blob: Blob | None = None) -> Worker:
-        """Fork a worker. It is not ready yet: its first frame says so, see `await_ready`.
+        """Fork a worker. It is not ready yet: its first frame reports that, see `await_ready`.
 
         Raises:
-            StartError: The system gives no descriptors or memory for it; the limit is named.
-            SandboxError: The zygote is gone.
+            StartError: The system has no descriptors or memory for it; the error names the limit.
+            SandboxError: The zygote has ended.
         """
         worker, child_fds = cls(zygote, layout), list[int]()
         try:
@@ -111,18 +111,18 @@ class Worker:
             rows = worker.buffer or blob
             fds = [*child_fds, *([rows.fd] if rows else [])]
             worker.pid = int(zygote.request(worker._order(blob), fds)["pid"])
-        except BaseException:  # an Interrupt, too: no descriptor stays
+        except BaseException:  # also an interrupt: no descriptor may leak
             worker.forget()
             raise
         finally:
-            # The worker's ends: while the host holds one, it never sees that pipe end. The blob's is for
+            # The worker's ends: while the host has one open, it never sees that pipe end. The blob's is for
             # later workers, too.
             for fd in child_fds:
                 os.close(fd)
         return worker
 
     def _connect(self, child_fds: list[int]) -> None:
-        """Make the page, the pipes and the buffer; `child_fds` gets the worker's end of both pipes and the page."""
+        """Create the page, the pipes and the buffer; `child_fds` gets the worker's end of both pipes and the page."""
         page_fd = anonymous_file()
         child_fds.append(page_fd)
         # Two halves of 8-byte scores.
@@ -135,7 +135,7 @@ class Worker:
         self._out, child_out = os.pipe()
         child_fds.insert(1, child_out)
         self.buffer = RowBuffer(self.layout.buffer_bytes) if self.layout.buffer_bytes else None
-        # A worker may send half a frame or stop reading, and must not stop the host by it.
+        # A worker may send half a frame or stop reading; neither may block the host.
         os.set_blocking(self._out, False)
         os.set_blocking(self._in, False)
 
@@ -159,18 +159,18 @@ class Worker:
         return order
 
     def fileno(self) -> int:
-        """The descriptor answers come from, for `select`."""
+        """The descriptor of its replies, for `select`."""
         return self._out
 
     def widen(self) -> None:
-        """Let a megabyte of commands wait in its pipe, where the system allows it: then sending does not wait."""
+        """Enlarge its pipe to 1 MB if the system allows it: then sending does not block."""
         with contextlib.suppress(OSError, AttributeError, ImportError):
             import fcntl  # not on Windows, where no worker runs
 
             fcntl.fcntl(self._in, fcntl.F_SETPIPE_SZ, 1 << 20)
 
     def await_ready(self, seconds: float = START_SECONDS) -> None:
-        """Wait until it has decoded its shard, locked down and tested its locks.
+        """Wait until it has decoded its shard, confined itself and tested its isolation.
 
         Raises:
             Death: It ended before that.
@@ -180,10 +180,10 @@ class Worker:
             self.level = str(self.info["level"])
 
     def send(self, message: dict[str, Any]) -> int:
-        """Send a command; returns the number its answer will carry.
+        """Send a command; returns the sequence number of its reply.
 
         Raises:
-            Death: The worker is gone.
+            Death: The worker has ended.
         """
         self._seq += 1
         data = marshal.dumps({**message, "seq": self._seq})
@@ -194,7 +194,7 @@ class Worker:
         return self._seq
 
     def _write(self, data: bytes) -> None:
-        """Write with a deadline: a grader that forges answers need never read a command."""
+        """Write with a deadline: a grader that forges replies need never read a command."""
         frame, deadline = memoryview(data), time.monotonic() + _SEND_SECONDS
         while frame:
             try:
@@ -207,10 +207,10 @@ class Worker:
     def receive(
         self, seq: int, seconds: float, *, unless: Callable[[], bool] = lambda: False
     ) -> dict[str, Any] | None:
-        """Wait for the answer to one command; None if `unless` says to stop waiting.
+        """Wait for the reply to one command; None if `unless` returns True.
 
         Raises:
-            Death: The worker ended, broke the protocol, or took longer than `seconds`.
+            Death: The worker ended, sent a malformed reply, or took longer than `seconds`.
         """
         deadline = time.monotonic() + seconds
         while (frame := self.poll(seq)) is None:
@@ -219,29 +219,29 @@ class Worker:
                 raise Death(TIMED_OUT)
             if unless():
                 return None
-            # In short steps, so that a run that was cancelled meanwhile is seen.
+            # In short steps, to notice a cancelled run.
             readable([self], min(left, 0.1))
         return frame
 
     def answer(self, message: dict[str, Any], seconds: float) -> dict[str, Any]:
-        """Send a command and wait for its answer. See `send` and `receive`."""
+        """Send a command and wait for its reply. See `send` and `receive`."""
         return self.receive(self.send(message), seconds) or {}
 
     def poll(self, seq: int) -> dict[str, Any] | None:
-        """The answer to command `seq` if it has come whole, else None.
+        """The reply to command `seq` if it is complete, else None.
 
         Raises:
-            Death: The worker ended or broke the protocol.
+            Death: The worker ended or sent a malformed reply.
         """
         ended = self._fill()
         if len(self._buffer) < HEADER.size:
             return None
         magic, number, size = HEADER.unpack_from(self._buffer)
         if magic != MAGIC or number != seq or size > MAX_TEXT:
-            raise Death("it broke the protocol")
+            raise Death("malformed reply")
         end = HEADER.size + size
         if len(self._buffer) < end:
-            if ended:  # in the middle of its answer
+            if ended:  # in the middle of its reply
                 raise Death(ENDED)
             return None
         text = bytes(self._buffer[HEADER.size : end])
@@ -249,9 +249,9 @@ class Worker:
         return _parse(text)
 
     def _fill(self) -> bool:
-        """Read what is there; returns whether there will be no more.
+        """Read the available bytes; returns whether the pipe has ended.
 
-        One frame and a header is the most we hold: a flood waits in the pipe.
+        At most one frame and a header are buffered: a flood waits in the pipe.
         """
         while len(self._buffer) <= MAX_TEXT + HEADER.size:
             try:
@@ -259,7 +259,7 @@ class Worker:
             except BlockingIOError:
                 return False
             if not part:
-                # What it sent before its end still counts.
+                # Bytes sent before its end still count.
                 if len(self._buffer) < HEADER.size:
                     raise Death(ENDED)
                 return True
@@ -267,12 +267,12 @@ class Worker:
         return False
 
     def close(self) -> int | None:
-        """Kill it, free what it held, and return its wait status (None where unknown)."""
+        """Kill it, free its resources, and return its wait status (None if unknown)."""
         if self._closed:
             return None
         self._closed = True
         status = None
-        # Where the zygote is gone, its workers have ended with it.
+        # If the zygote has ended, so have its workers.
         with contextlib.suppress(SandboxError):
             status = self.zygote.request({"op": "kill", "pid": self.pid})["status"]
         self._free()
@@ -290,17 +290,17 @@ class Worker:
                 os.close(fd)
         if self.buffer is not None:
             self.buffer.close()
-        # Memory cannot be unmapped while arrays point into it. Not all of them are there where it did not start.
+        # Memory cannot be unmapped while arrays point into it. Some attributes are missing if the start failed.
         self.__dict__.pop("scores", None)
         self.__dict__.pop("bits", None)
         with contextlib.suppress(
             BufferError, AttributeError
-        ):  # a caller still holds a view, which frees it later
+        ):  # a caller still has a view, which frees it later
             self._page.close()
 
 
 def _await_writable(fd: int, seconds: float) -> None:
-    """Until a pipe takes more, at most so long."""
+    """Wait until a pipe accepts more, at most for the given time."""
     if hasattr(select, "poll"):
         poll = select.poll()
         poll.register(fd, select.POLLOUT)
@@ -313,7 +313,7 @@ def readable(workers: Sequence[Worker], seconds: float) -> list[Worker]:
     """The workers with something to read, waiting at most `seconds` for the first."""
     if not hasattr(select, "poll"):
         return list(select.select(workers, [], [], seconds)[0])
-    # poll, since select knows no descriptor above 1,023 and notebooks live long.
+    # poll, since select supports no descriptor above 1,023 and notebooks run long.
     poll = select.poll()
     for worker in workers:
         poll.register(worker, select.POLLIN)
@@ -325,7 +325,7 @@ def _parse(text: bytes) -> dict[str, Any]:
     try:
         value = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise Death("it broke the protocol") from error
+        raise Death("malformed reply") from error
     if not isinstance(value, dict):
-        raise Death("it broke the protocol")
+        raise Death("malformed reply")
     return value

@@ -1,8 +1,8 @@
-"""The workers of one program that stay between calls: who grades which rows, and what becomes of those that hang.
+"""Persistent workers of one program: assigns rows to workers and handles rows that hang.
 
-All of it runs on one thread, which owns the workers; see `residents`. A row that hangs keeps its worker to the end of its
-time. The rows before it get their grades at once, and the rows behind it go to another worker; for these a few more
-workers are started than there are cores, so that time limits do not add up.
+All of it runs on one thread, which owns the workers; see `residents`. A hanging row occupies its worker until its time
+limit. The rows before it get their grades immediately, and the rows after it move to another worker. For these, extra
+workers beyond the number of cores are started, so that time limits do not add up.
 """
 
 from __future__ import annotations
@@ -31,26 +31,26 @@ from workbench.sandbox.host.zygote import START_SECONDS
 __all__ = ["EXTRA_WORKERS", "NotSelfContainedError", "WorkerGroup"]
 
 EXTRA_WORKERS = 16
-"""Workers beyond the usual number, for rows that hang for sure: so many hang side by side before their limits add up."""
+"""Maximum workers beyond the usual number, for rows that certainly hang: this many hang in parallel before limits add up."""
 _MOST_BYTES = 768 * 1024
-"""Bytes of rows in one command, if it has more than one: less than the pipe holds, so that sending never waits."""
+"""Bytes of rows in one command, if it has more than one: less than the pipe's capacity, so that sending never waits."""
 _ALONE_ROWS = 64
-"""Rows of one command whose module is made anew for each."""
+"""Rows of one command if the module is reloaded for each row."""
 _MAKING_SECONDS, _MAKINGS = 0.1, 4.0
-"""Time to make a module ready once more: these seconds, and so many times what loading it took."""
+"""Time to prepare a module again: these seconds, plus this multiple of its load time."""
 _MOST_LOSSES = 3
-"""Workers lost one after the other, none with a row decided, after which nothing is tried any more."""
+"""Consecutive worker crashes without a decided row after which the remaining rows fail."""
 _MOST_FROM_OUTSIDE = 12
-"""The same of workers that were ended from outside: to start one more costs a tenth of a second at most."""
+"""The same for workers that were ended from outside: starting another takes at most 0.1 s."""
 _DOUBT_SECONDS = 60.0
-"""How long after a worker was ended from outside a crash may be from there, too: no row is blamed for it."""
+"""Seconds after an end from outside during which a crash may have the same cause: no row is blamed for it."""
 _EXTRA_IDLE_SECONDS = 60.0
 """Seconds without work after which the workers beyond the usual number end."""
 _CLOSED = GradeError(ErrorKind.CANCELLED, "not graded: the workers were closed")
 
 
 class NotSelfContainedError(Exception):
-    """The program may leave something behind from row to row: its single calls need fresh workers."""
+    """The program may leave state from row to row: its single calls need fresh workers."""
 
 
 class WorkerGroup:
@@ -58,11 +58,11 @@ class WorkerGroup:
 
     Args:
         program: What they load.
-        workers: How many at most, beside those for rows that hang.
-        alone: Whether each row is graded in a module of its own, as a single call is.
+        workers: Maximum number, not counting those for rows that hang.
+        alone: Whether each row is graded in a fresh module, as a single call is.
         idle_seconds: Time without work after which all end.
         start: Starts a worker without waiting for it.
-        discard: Takes a worker that is done with; it may end it later.
+        discard: Takes a worker that is no longer needed; it may end it later.
     """
 
     def __init__(
@@ -82,7 +82,7 @@ class WorkerGroup:
         self._isolation = ""
 
     def add(self, batch: Batch) -> None:
-        """Take rows."""
+        """Add rows."""
         self._waiting.add(batch)
         self._worked = time.monotonic()
         self._open.add(batch)
@@ -90,11 +90,11 @@ class WorkerGroup:
 
     @property
     def busy(self) -> bool:
-        """Whether rows wait or are being graded."""
+        """Whether rows are waiting or being graded."""
         return bool(self._waiting.rows or any(member.state == "busy" for member in self.members))
 
     def step(self) -> None:
-        """Start workers, hand out rows, look after those that are at work."""
+        """Start workers, assign rows, monitor running workers."""
         now = time.monotonic()
         for member in list(self.members):
             with self._losing(member):
@@ -111,19 +111,21 @@ class WorkerGroup:
         self._close_idle(now)
 
     def read(self, member: Member) -> None:
-        """Take what a worker has sent."""
+        """Process what a worker has sent."""
         if member not in self.members:
-            return  # it was let go a moment ago
+            return  # it was discarded just before
         with self._losing(member):
             if member.state == "idle":
-                raise Death(ENDED)  # it has nothing to say: it ended, or writes where it must not
+                raise Death(
+                    ENDED
+                )  # readable without a request: it ended, or its grader wrote to the descriptor
             reply = member.running.poll(member.seq)
             if reply is not None:
                 take = {"starting": self._note_started, "loading": self._loaded, "busy": self._collect}
                 take[member.state](member, reply)
 
     def close(self, error: BaseException | None = None) -> None:
-        """End every worker. What has no grade is cancelled, or an error is raised where somebody waits for it."""
+        """End every worker. Rows without a grade are cancelled, or an error is raised in their waiting callers."""
         pieces = [*self._waiting.take_all(), *(piece for member in self.members for piece in member.pieces)]
         for member in list(self.members):
             self._close_member(member)
@@ -134,24 +136,24 @@ class WorkerGroup:
 
     @contextlib.contextmanager
     def _losing(self, member: Member) -> Iterator[None]:
-        """Around whatever may find that a worker is lost, or that it cannot be used."""
+        """Context for code that may find that a worker has ended or cannot be used."""
         try:
             yield
         except Death as death:
             self._handle_death(member, death)
-        except SandboxError as error:  # confinement that is too weak: so it will be in the next worker
+        except SandboxError as error:  # confinement that is too weak: the next worker would have the same
             self._close_member(member)
             self._end_waiting(error)
 
     def _start_workers(self, now: float) -> None:
-        """Start workers as far as rows wait for which none is free."""
-        moving = sum(not member.stuck for member in self.members)  # those that are getting ready as well
+        """Start workers for rows that wait while no worker is free."""
+        moving = sum(not member.stuck for member in self.members)  # includes those that are starting
         most = self._most_at_work(now)
         while moving < self._wanted() and len(self.members) < most:
             try:
                 worker = self._start()
             except SandboxError as error:
-                self._losses += 1  # where workers have started before, the next one may as well
+                self._losses += 1  # if workers have started before, the next one may start as well
                 if not self._isolation or self._losses >= _MOST_LOSSES:
                     self._end_waiting(error)
                 return
@@ -160,31 +162,31 @@ class WorkerGroup:
 
     @property
     def _moving(self) -> int:
-        """Workers that grade rows which do not hang."""
+        """Workers whose current rows do not hang."""
         return sum(member.state == "busy" and not member.stuck for member in self.members)
 
     def _wanted(self) -> int:
-        """Workers that the waiting rows are worth, with those that are at work."""
+        """Number of workers justified by the waiting rows, including those at work."""
         rows = self._waiting.rows
         if not rows:
             return 0
         usual = min(self._workers, max(1, int(self._times.commands(rows)) + self._moving))
-        # Where rows hang there may be more of them: twice as many at a time are met with each that is found.
+        # If rows hang there may be more of them: the number doubles with each one found.
         stuck = sum(member.stuck for member in self.members)
         return max(usual, min(stuck, rows))
 
     def _most_at_work(self, now: float) -> int:
-        """Workers that may grade at once: as many as there are cores, and more where rows hang for sure."""
+        """Maximum workers grading at the same time: the number of cores, plus one per row that certainly hangs."""
         usual = max(self._workers, cores())
         if not self._times.known:
-            return usual  # nobody knows yet what is long
+            return usual  # no row time is known yet
         least = self._hang_seconds
         hanging = sum(member.stuck and now - member.since_mark > least for member in self.members)
         return usual + min(EXTRA_WORKERS, 2 * hanging)
 
     @property
     def _hang_seconds(self) -> float:
-        """Seconds at one row after which it counts as hanging, with as many workers at work as there are."""
+        """Seconds at one row after which it counts as hanging, given the current number of busy workers."""
         return self._times.hang_seconds(sum(member.state == "busy" for member in self.members) / cores())
 
     def _note_started(self, member: Member, info: Mapping[str, Any]) -> None:
@@ -204,7 +206,7 @@ class WorkerGroup:
             self._end_waiting(NotSelfContainedError())
 
     def _hand_out(self, member: Member, places: int) -> None:
-        """Give an idle worker its share of the rows, as one of so many."""
+        """Give an idle worker its share of the rows, for the given number of workers."""
         share = -(-self._waiting.rows // places)
         pieces = self._waiting.take(min(share, self._times.rows_at_once, self._most), _MOST_BYTES)
         if not pieces:
@@ -212,11 +214,11 @@ class WorkerGroup:
         try:
             member.begin(pieces, self._program, alone=self._alone)
         except Death:
-            self._waiting.put_back(pieces)  # no row is to blame
+            self._waiting.put_back(pieces)  # not caused by a row
             raise
 
     def _collect(self, member: Member, reply: Mapping[str, Any]) -> None:
-        """Take an answer, and learn from it what a row takes."""
+        """Process a reply, and update the row times."""
         back, seconds = member.receive(reply, alone=self._alone)
         memory = any(error.kind is ErrorKind.MEMORY for error in member.results.grades.errors.values())
         self._times.learn(seconds)
@@ -224,7 +226,7 @@ class WorkerGroup:
             self._times.size_next(time.monotonic() - member.since, member.request.count, self._most)
         self._settle(member)
         self._waiting.put_back(back)
-        if memory:  # what the row before has taken may still be held, and the next one would pay for it
+        if memory:  # memory of the previous row may still be allocated and would count for the next one
             self._close_member(member)
 
     def _settle(self, member: Member) -> None:
@@ -234,7 +236,7 @@ class WorkerGroup:
         member.stuck = False
 
     def _watch(self, member: Member, now: float) -> None:
-        """See whether a worker gets on."""
+        """Check the progress of a worker."""
         if member.state in {"starting", "loading"} and now > member.until:
             raise Death(TIMED_OUT)
         if member.state != "busy":
@@ -244,7 +246,7 @@ class WorkerGroup:
             member.cut_at is not None
             and now - member.cut_at > self._limits.hard_row_seconds + self._making_seconds(member)
         ):
-            raise Death(TIMED_OUT)  # whatever it writes of how far it is: all other rows were taken from it
+            raise Death(TIMED_OUT)  # its reported progress is not trusted: all other rows were taken from it
         if not member.stuck and waited > self._times.bypass_seconds:
             member.stuck = True
         if member.stuck or now - member.since > SHARED_SECONDS:
@@ -253,21 +255,21 @@ class WorkerGroup:
             self._waiting.put_back(member.give_finished(self._isolation, noted=self._program.noted))
 
     def _holds_others(self, member: Member, waited: float) -> bool:
-        """Whether finished rows wait for the end of a row that hangs; where they must be graded again, for sure."""
+        """Whether finished rows wait for a row that hangs; if they must be graded again, only if it certainly hangs."""
         waits = member.stuck and not member.given and 0 < member.mark < member.request.count
         return waits and not self._alone and (not self._program.noted or waited > self._hang_seconds)
 
     def _making_seconds(self, member: Member) -> float:
-        """How long a worker may make its module ready for a row; the worker's own word is not trusted."""
+        """Seconds a worker may take to prepare its module for a row; the worker's own report is not trusted."""
         if not self._alone:
             return 0.0
         return min(self._limits.hard_load_seconds, _MAKING_SECONDS + _MAKINGS * member.load_seconds)
 
     def _handle_death(self, member: Member, death: Death) -> None:
-        """Keep the finished rows of a worker that is gone, blame the row it was at, put the rest back."""
+        """Keep the finished rows of an ended worker, fail its current row, return the others."""
         state = member.state
         pages = member.page() if state == "busy" else None
-        # Why it ended is asked of those only that ended by themselves: others take their time to free their memory.
+        # The status is read only for those that ended by themselves: others take time to free their memory.
         status = member.running.close() if death.reason == ENDED else None
         self._close_member(member)
         if cause_of(death, status) == OUTSIDE:
@@ -286,7 +288,7 @@ class WorkerGroup:
             self._give_up(death)
 
     def _is_load_error(self, death: Death, status: int | None) -> bool:
-        """Whether a worker that was lost while it loaded says something of the module: not if anything else may have ended it."""
+        """Whether an end during loading is evidence about the module: not if anything else may have ended the worker."""
         cause = cause_of(death, status)
         if cause == OUTSIDE or not ends_loading(death, status):
             return False
@@ -296,12 +298,12 @@ class WorkerGroup:
     def _left_of(
         self, member: Member, pages: tuple[Any, Any], death: Death, status: int | None
     ) -> list[Piece]:
-        """What a lost worker leaves to do."""
+        """Handle the rows that an ended worker leaves unfinished."""
         cause = cause_of(death, status)
         before = member.lost_before(pages, cause) if cause else ""
         if cause and not before:
             return member.keep_finished(pages, noted=self._program.noted)
-        # A row that crashes its worker does so in the same way again.
+        # A row that crashes its worker will crash the next one in the same way.
         is_ours = cause and (OUTSIDE in (cause, before) or time.monotonic() < self._outside_until)
         blame = twice(death, status) if is_ours else verdict(death, status, self._limits.hard_row_seconds)
         back = member.salvage(pages, blame, self._times.rows_at_once)
@@ -311,7 +313,7 @@ class WorkerGroup:
     def _give_up(self, death: Death) -> None:
         lost, self._losses, self._from_outside = self._losses + self._from_outside, 0, 0
         if self._isolation:
-            reason = f"not tried: {lost} workers in a row were lost ({death.reason})"
+            reason = f"not attempted: {lost} consecutive worker crashes ({death.reason})"
             self._fail_waiting(GradeError(ErrorKind.SANDBOX, reason))
         else:
             self._end_waiting(StartError("a sandbox worker did not start", found=death.reason))
@@ -331,7 +333,7 @@ class WorkerGroup:
             piece.batch.end(error)
 
     def _close_idle(self, now: float) -> None:
-        """End workers that have had no work for long; those beyond the usual number sooner."""
+        """End workers that were idle too long; those beyond the usual number sooner."""
         idle_for = now - self._worked
         if self.busy or idle_for <= min(_EXTRA_IDLE_SECONDS, self._idle_seconds):
             return

@@ -1,4 +1,4 @@
-"""A worker of a run, with the rows that are its own and the ranges it has been asked for."""
+"""A worker of a run, with its rows and its requested ranges."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from workbench.sandbox.host.worker import Worker
 __all__ = ["Request", "WorkerSlot"]
 
 FIRST_ROWS = 8
-"""Rows of the first command, before anybody knows how long one takes."""
+"""Rows of the first command, before any row time is known."""
 
 
 @dataclass
 class Request:
-    """A range of rows under way, the half of the page its scores go to, and the bytes of its rows where these were sent.
+    """A range of rows in flight, the half of the page for its scores, and the bytes of its rows if these were sent.
 
-    `asked` is how many rows the worker was asked for; `count` gets less where rows are taken from it again.
+    `asked` is the requested number of rows; `count` is lower if rows were removed later.
     """
 
     first: int
@@ -33,10 +33,10 @@ class Request:
 
 @dataclass(eq=False)
 class WorkerSlot:
-    """A worker with the rows that are its own, whether it has loaded the program, and the bytes of rows that it can be sent.
+    """A worker with its rows, whether it has loaded the program, and the bytes of rows that it can be sent.
 
-    `mark` is how many rows it has finished, as far as one can believe it, `since` when its time began, `cut_at` when all rows
-    behind the one under way were taken from it.
+    `mark` is the plausible number of rows it has finished, `since` the start of its time, `cut_at` when all rows
+    after the current one were removed.
     """
 
     ranges: deque[tuple[int, int]]
@@ -52,7 +52,7 @@ class WorkerSlot:
 
     @property
     def left(self) -> int:
-        """Rows not yet asked for."""
+        """Rows not yet requested."""
         return sum(stop - start for start, stop in self.ranges)
 
     def take(self, count: int) -> tuple[int, int] | None:
@@ -66,7 +66,7 @@ class WorkerSlot:
         return start, cut
 
     def give(self, most: int) -> tuple[int, int] | None:
-        """Rows from the back, for a slot that has none left; at most half of the last range."""
+        """Rows from the back, for a slot without rows; at most half of the last range."""
         if not self.ranges:
             return None
         start, stop = self.ranges.pop()

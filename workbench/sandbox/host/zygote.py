@@ -1,4 +1,4 @@
-"""The zygote seen from the host: start the process that workers are forked from, ask it, end it."""
+"""The zygote as seen from the host: start the process that workers are forked from, send it requests, end it."""
 
 from __future__ import annotations
 
@@ -22,26 +22,26 @@ from workbench.system_limits import check_open_files, limited
 __all__ = ["START_SECONDS", "Zygote"]
 
 START_SECONDS = 60.0
-"""How long a zygote, or a worker, may take until it is ready."""
+"""Seconds until a zygote or a worker must be ready."""
 _LOOK_SECONDS = 1.0
-"""How often somebody looks whether a zygote that does not answer was stopped from outside: it is then replaced."""
+"""Seconds between checks whether a zygote that does not reply was stopped from outside: it is then replaced."""
 
 
 class Zygote:
     """A running zygote process.
 
     Raises:
-        StartError: This system has no fork, or the process does not come up.
+        StartError: The system has no fork, or the process does not start.
     """
 
     def __init__(self) -> None:
-        # One question at a time: runs, cells and the janitor would else read each other's answers.
+        # One request at a time: otherwise runs, cells and the janitor would read each other's replies.
         self._lock = threading.Lock()
         self._number, self._broken = 0, False
         check_open_files(StartError)
         with limited(StartError, "the sandbox process did not start"):
             own_socket, child_socket = socket.socketpair()
-        # Closed here once the child has it: while one end is open here, the zygote's death would not be seen.
+        # Closed here once the child has it: while one end is open here, the zygote's end would not be noticed.
         with child_socket:
             try:
                 script = Path(child.__file__).with_name("zygote.py")
@@ -50,11 +50,11 @@ class Zygote:
                 own_socket.close()
                 raise
         self._control = own_socket
-        # For every later request as well: a zygote that hangs must not hang the notebook with it.
+        # For every later request as well: a hanging zygote must not block the notebook.
         self._control.settimeout(_LOOK_SECONDS)
         self._await_ready()
         if self._process.stderr is not None:
-            self._process.stderr.close()  # nobody reads it from here on, and a full pipe would block
+            self._process.stderr.close()  # not read from here on, and a full pipe would block
 
     def _await_ready(self) -> None:
         try:
@@ -64,7 +64,7 @@ class Zygote:
             _, text = self._process.communicate()
             self._control.close()
             if not isinstance(error, OSError | EOFError):
-                raise  # an Interrupt: nothing of it stays
+                raise  # an interrupt: no resource may leak
             raise StartError(
                 "the sandbox process did not start",
                 found=text.decode(errors="replace").strip()[-500:] or str(error),
@@ -77,10 +77,10 @@ class Zygote:
         return not self._broken and self._process.poll() is None
 
     def request(self, message: dict[str, Any], fds: Sequence[int] = ()) -> dict[str, Any]:
-        """Send one request and return its answer.
+        """Send one request and return its reply.
 
         Raises:
-            SandboxError: The zygote is gone.
+            SandboxError: The zygote has ended.
         """
         with self._lock:
             if not self.alive:
@@ -88,7 +88,7 @@ class Zygote:
             try:
                 reply = self._ask(message, fds)
             except BaseException as error:
-                # An answer may be on its way that the next question would take for its own.
+                # A late reply could be mistaken for the reply to the next request.
                 self._broken = True
                 self._process.kill()
                 if isinstance(error, OSError | EOFError | ValueError):
@@ -97,7 +97,7 @@ class Zygote:
                     ) from error
                 raise
         if "error" in reply:
-            raise SandboxError("the sandbox process could not do its work", found=str(reply["error"]))
+            raise SandboxError("the sandbox process could not execute the request", found=str(reply["error"]))
         return reply
 
     def _ask(self, message: dict[str, Any], fds: Sequence[int]) -> dict[str, Any]:
@@ -105,12 +105,12 @@ class Zygote:
         data = json.dumps({**message, "n": self._number}).encode()
         frame = struct.pack("<I", len(data)) + data
         sent = socket.send_fds(self._control, [frame], list(fds))
-        # The descriptors went with the first byte, so what is left over is text.
+        # The descriptors were sent with the first byte, so the remaining bytes are text.
         if sent < len(frame):
             self._control.sendall(frame[sent:])
         reply = self._read()
         if reply.get("n") != self._number:
-            raise EOFError("an answer to another question")
+            raise EOFError("reply to another request")
         return reply
 
     def _read(self) -> dict[str, Any]:
@@ -140,11 +140,11 @@ class Zygote:
             self._process.stderr.close()
 
     def close_at_exit(self) -> None:
-        """The same when Python exits."""
+        """Close it when Python exits."""
         with no_interrupts():
             self.close()
 
     def forget(self) -> None:
         """In a forked process: close this process's end of the parent's zygote, and leave the zygote running."""
         self._control.close()
-        self._process.returncode = 0  # it is not this process's child; nobody here waits for it
+        self._process.returncode = 0  # a child of another process: this one cannot wait for it

@@ -1,6 +1,6 @@
 """Letta Evals' names for graders written against that package: decorators, `GradeResult`, `Sample`, messages.
 
-Standard library only, and alone: the sandbox loads this file by its path and shows it as `letta_evals`.
+Standard library only, without package imports: the sandbox loads this file by its path as `letta_evals`.
 The rules are those of `letta_evals/decorators.py` and `models.py` (releases 0.4 to 0.26).
 """
 
@@ -15,7 +15,7 @@ __all__ = ["GradeResult", "Message", "Sample", "ToolCall", "extractor", "grader"
 
 
 class ScoreError(ValueError):
-    """A score outside 0 to 1, or one that is no number."""
+    """A score outside 0 to 1, or one that is not a number."""
 
 
 class GradeResult:
@@ -23,11 +23,11 @@ class GradeResult:
 
     Args:
         score: 0 to 1.
-        rationale: Why, in words.
-        metadata: Whatever else, as a dict.
+        rationale: The reason, as text.
+        metadata: Any further data, as a dict.
 
     Raises:
-        ValueError: The score is outside 0 to 1, or no number.
+        ValueError: The score is outside 0 to 1, or is not a number.
     """
 
     def __init__(
@@ -51,13 +51,13 @@ def _unit(score: Any) -> float:
 
 
 class _Plain:
-    """Named values; a name that was not given reads None."""
+    """Named values; a missing name reads None."""
 
     def __init__(self, **values: Any) -> None:
         self.__dict__.update(values)
 
     def __getattr__(self, name: str) -> Any:
-        # copy and pickle look for special methods, and must not be given None for one.
+        # copy and pickle look for special methods, and must not get None for one.
         if name.startswith("__"):
             raise AttributeError(name)
         return None
@@ -107,12 +107,12 @@ def _decorator(
     def mark(function: Any) -> Any:
         _check(function, kind, forms, returns)
 
-        # Not async, for both kinds: an async function's coroutine is handed on, and awaited by the caller.
+        # Not async, for both kinds: an async function's coroutine is returned, and awaited by the caller.
         @functools.wraps(function)
         def marked(*args: Any, **kwargs: Any) -> Any:
             return function(*args, **kwargs)
 
-        marked._letta = kind  # type: ignore[attr-defined]  # noqa: SLF001 (our own mark)
+        marked._letta = kind  # type: ignore[attr-defined]  # noqa: SLF001 (set by this module)
         marked._letta_name = name or function.__name__  # type: ignore[attr-defined]  # noqa: SLF001
         return marked
 
@@ -126,7 +126,7 @@ def _check(function: Any, kind: str, forms: tuple[tuple[str, ...], ...], returns
         choices = " or ".join(f"({', '.join(form)})" for form in forms)
         raise TypeError(f"@{kind} {function.__name__} must take {choices}, not ({', '.join(names)})")
     annotation = signature.return_annotation
-    # It is text where the module leaves its annotations unread.
+    # It is a text if the module postpones its annotations.
     text = annotation if isinstance(annotation, str) else getattr(annotation, "__name__", str(annotation))
     if annotation is not inspect.Signature.empty and text.rpartition(".")[2] != returns:
         raise TypeError(f"@{kind} {function.__name__} must return {returns}, not {text}")

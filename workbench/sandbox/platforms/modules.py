@@ -1,7 +1,7 @@
-"""Modules under a package's names that hold classes of ours. Standard library only.
+"""Modules under a package's names that contain classes of this package. Standard library only.
 
-The sandbox loads this file by its path and shows graders `osmosis_ai` and `letta_evals` this way; in the host's
-process `host.osmosis_names` does it for as long as a module of the user's own is being loaded.
+The sandbox loads this file by its path and provides `osmosis_ai` and `letta_evals` to graders this way; in the host's
+process `host.osmosis_names` does so while a user module is being loaded.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ def stand_ins(names: tuple[str, ...], *sources: types.ModuleType) -> dict[str, t
 
     Args:
         names: A package and its modules, parents first.
-        sources: Files of ours.
+        sources: Files of this package.
     """
     public: Mapping[str, Any] = {name: getattr(file, name) for file in sources for name in file.__all__}
     modules: dict[str, types.ModuleType] = {}
     for name in names:
         module = modules[name] = types.ModuleType(name)
-        # A path makes it a package, which imports of its submodules ask for; an empty one finds no files.
+        # A path makes it a package, which imports of its submodules require; an empty one finds no files.
         module.__path__ = []
         module.__dict__.update(public)
         parent, _, own = name.rpartition(".")
         if parent:
-            # `import a.b as c` reads the attribute; sys.modules alone does not do.
+            # `import a.b as c` reads the attribute; sys.modules alone is not enough.
             setattr(modules[parent], own, module)
     return modules

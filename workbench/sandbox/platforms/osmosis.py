@@ -1,7 +1,7 @@
 """Osmosis' names for graders written against that SDK: `Grader`, `GraderContext`, `GraderConfig` and the rest.
 
-Standard library only, and alone but for `osmosis_model.py`: the sandbox loads this file by its path and shows it as `osmosis_ai`;
-graders of your own that run in this process may subclass these classes too. The rules are those of
+Standard library only, with no package import except `osmosis_model.py`: the sandbox loads this file by its path as
+`osmosis_ai`; user graders that run in this process may subclass these classes too. The rules are those of
 osmosis-sdk-python 0.2.27 (`osmosis_ai/rollout/`).
 """
 
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING or "_wb_osmosis_model" not in sys.modules:
     from workbench.sandbox.platforms.osmosis_model import NAMES, Model
-else:  # in the sandbox, where nothing of ours can be imported
+else:  # in the sandbox, where this package cannot be imported
     NAMES, Model = sys.modules["_wb_osmosis_model"].NAMES, sys.modules["_wb_osmosis_model"].Model
 
 __all__ = [
@@ -38,14 +38,14 @@ __all__ = [
 ]
 
 GIVEN = ("Grader", "GraderConfig", "GraderContext", "RolloutSample")
-"""Names a grader module has without importing them: the documents' shorter examples do without."""
+"""Names a grader module has without importing them: the shorter examples of the documentation rely on them."""
 
 MAX_ARTIFACT_BYTES = 65536
 """Largest artifacts in bytes of compact UTF-8 JSON, inclusive."""
 
 
 class ConcurrencyConfig(Model):
-    """How much may run at once: `max_concurrent` is None, for no limit, or at least 1."""
+    """The maximum concurrency: `max_concurrent` is None, for no limit, or at least 1."""
 
     max_concurrent: int | None = None
 
@@ -55,7 +55,7 @@ class ConcurrencyConfig(Model):
             raise ValueError(f"max_concurrent must be None or at least 1, not {value!r}")
 
 
-# The classes below name it in annotations that are text here, and are read with these names.
+# The classes below mention it in annotations that are text here, and are evaluated with these names.
 NAMES["ConcurrencyConfig"] = ConcurrencyConfig
 
 
@@ -73,13 +73,13 @@ class GraderConfig(BaseConfig):
 
 
 class AgentWorkflowConfig(BaseConfig):
-    """An agent workflow's settings, for modules that hold one beside the grader."""
+    """An agent workflow's settings, for modules that contain one next to the grader."""
 
     concurrency: ConcurrencyConfig = ConcurrencyConfig()
 
 
 class RolloutSample:
-    """What an agent produced for one sample: `messages` as it wrote them, and the reward it is given."""
+    """An agent's output for one sample: `messages` as it wrote them, and the reward assigned to it."""
 
     def __init__(
         self, id: str, messages: Sequence[Mapping[str, Any]] = (), label: str | None = None,  # noqa: A002 (upstream's name)
@@ -97,14 +97,14 @@ class RolloutSample:
 
 
 class GraderContext:
-    """What `Grader.grade` is given: one dataset row and what the agent made of it.
+    """The argument of `Grader.grade`: one dataset row and the agent's output for it.
 
     Attributes:
-        label: Reference answer; None where the row has none.
+        label: Reference; None if the row has none.
         samples: Outputs by sample id.
-        project_path: Given by the harness, None here.
-        metadata: The row's metadata; None where it has none.
-        artifacts: What the grader attached; None before `set_artifacts`.
+        project_path: Set by the harness, None here.
+        metadata: The row's metadata; None if it has none.
+        artifacts: Data that the grader attached; None before `set_artifacts`.
     """
 
     def __init__(
@@ -124,17 +124,17 @@ class GraderContext:
         """Give one sample its reward; the last one counts.
 
         Raises:
-            ValueError: No such sample.
+            ValueError: The sample does not exist.
         """
         if sample_id not in self.samples:
             raise ValueError(f"Sample {sample_id} not found")
         self.samples[sample_id].reward = reward
 
     def set_artifacts(self, artifacts: dict[str, Any]) -> None:
-        """Attach data for people, in place of what was attached before.
+        """Attach data for inspection, replacing earlier data.
 
         Raises:
-            TypeError: Not a dict.
+            TypeError: The data are not a dict.
         """
         if not isinstance(artifacts, dict):
             raise TypeError(f"artifacts must be a dict, not {type(artifacts).__name__}")
@@ -154,7 +154,7 @@ class Grader(ABC):
 
 
 class AgentWorkflow(ABC):
-    """Base of agent workflows, for modules that hold one beside the grader. Nothing here runs it."""
+    """Base of agent workflows, for modules that contain one next to the grader. Nothing here runs it."""
 
     def __init__(self, config: AgentWorkflowConfig | None = None) -> None:
         self.config: Any = config
@@ -166,7 +166,7 @@ class AgentWorkflow(ABC):
 
 
 def sanitize_artifacts(artifacts: Any, max_bytes: int = MAX_ARTIFACT_BYTES) -> Any:
-    """The artifacts as they may be delivered, or a small mark that says what is wrong with them.
+    """The artifacts if they may be delivered, or a small mark that describes the problem.
 
     Args:
         artifacts: A dict, or None.
@@ -193,7 +193,7 @@ def grader_runs(label: Any, metadata: Any) -> bool:
 
 
 def require_rewards(samples: Mapping[str, RolloutSample]) -> None:
-    """Refuse what a grader left when it is not a reward for every sample.
+    """Refuse a grader's result that is not a reward for every sample.
 
     Raises:
         ValueError: No samples, or one without a reward.
@@ -217,7 +217,7 @@ def error_category(error: BaseException) -> str:
 
 
 def discover_grader(module: Any) -> tuple[Any, Any]:
-    """The one grader class and the one config among a module's names, each None where there is none.
+    """The one grader class and the one config among a module's names, each None if there is none.
 
     Every subclass of `Grader` counts, imported ones too; two names for one class are one class.
 
@@ -238,7 +238,7 @@ def _is_grader(cls: type) -> bool:
 
 
 def _is_base(base: type, *classes: type) -> bool:
-    """Whether a base class of ours is among some classes, or the package's own of that name."""
+    """Whether one of this package's base classes, or the original of that name, is among some classes."""
     namesakes = [cls for cls in classes if cls.__name__ == base.__name__]
     return any(cls is base or cls.__module__.partition(".")[0] == "osmosis_ai" for cls in namesakes)
 
@@ -256,14 +256,14 @@ def validate_backend(
     grader: Any, grader_config: Any = None, *, workflow: Any = None, workflow_config: Any = None,
     agent_name: str | None = None,
 ) -> list[tuple[str, str]]:  # fmt: skip
-    """Everything that is wrong with a rollout's parts, as (code, message); nothing is run.
+    """All errors in a rollout's parts, as (code, message); nothing is run.
 
     Args:
         grader: The grader class; it is built as `grader(grader_config)`.
         grader_config: Its config, or None.
-        workflow: An agent workflow class, checked where there is one.
+        workflow: An agent workflow class, checked if given.
         workflow_config: Its config, or None.
-        agent_name: The agent's name, checked where there is one: letters, digits, `-`, `_` and `.`.
+        agent_name: The agent's name, checked if given: letters, digits, `-`, `_` and `.`.
     """
     issues: list[tuple[str, str]] = []
     if grader is None:
@@ -275,7 +275,7 @@ def validate_backend(
         wrong = ("INVALID_WORKFLOW_CLASS", "WORKFLOW_RUN_NOT_ASYNC", "WORKFLOW_INIT_FAILED")
         issues += _part_issues(workflow, workflow_config, (AgentWorkflow, "run"), wrong)
     if agent_name is not None and not re.fullmatch(r"[A-Za-z0-9._-]+", str(agent_name)):
-        issues.append(("INVALID_AGENT_NAME", f"{agent_name!r} is no agent name"))
+        issues.append(("INVALID_AGENT_NAME", f"{agent_name!r} is not a valid agent name"))
     return issues
 
 
@@ -285,12 +285,12 @@ def _part_issues(
     base, method = part
     invalid, not_async, failed = codes
     if not isinstance(cls, type) or not _is_base(base, *cls.__mro__[1:]):
-        return [(invalid, f"{cls!r} is no subclass of {base.__name__}")]
+        return [(invalid, f"{cls!r} is not a subclass of {base.__name__}")]
     issues = []
     if not inspect.iscoroutinefunction(getattr(cls, method)):
         issues.append((not_async, f"{cls.__name__}.{method} must be async"))
     try:
         cls(config)
-    except Exception as error:  # noqa: BLE001 (whatever a stranger's __init__ raises)
+    except Exception as error:  # noqa: BLE001 (any exception of an untrusted __init__)
         issues.append((failed, f"{cls.__name__}(config) failed: {type(error).__name__}: {error}"))
     return issues

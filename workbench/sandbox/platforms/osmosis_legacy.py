@@ -1,6 +1,6 @@
-"""Osmosis' older decorators, `@osmosis_reward` and `@osmosis_rubric`: plain functions of a solution and a truth.
+"""Osmosis' older decorators, `@osmosis_reward` and `@osmosis_rubric`: plain functions of a solution and a ground truth.
 
-Standard library only, and alone: the sandbox loads this file by its path and shows it as `osmosis_ai.utils`.
+Standard library only, without package imports: the sandbox loads this file by its path as `osmosis_ai.utils`.
 The rules are those of osmosis-sdk-python 0.2.17 (`osmosis_ai/utils.py`).
 """
 
@@ -18,7 +18,7 @@ def osmosis_reward(func: Any) -> Any:
     """The older reward decorator: `(solution_str: str, ground_truth: str, extra_info: dict = None) -> float`.
 
     Raises:
-        TypeError: A first parameter called `solution_str`, and the rest not as above.
+        TypeError: The first parameter is `solution_str`, but the others differ from this form.
     """
     return _legacy(func, "osmosis_reward")
 
@@ -26,11 +26,11 @@ def osmosis_reward(func: Any) -> Any:
 def osmosis_rubric(func: Any) -> Any:
     """The older rubric decorator: `(solution_str: str, ground_truth: str | None, extra_info: dict) -> float`.
 
-    `extra_info` may have any annotation, and a default or none; it is given at every call. The other two have
+    `extra_info` may have any annotation, with or without a default; it is passed at every call. The other two have
     no default.
 
     Raises:
-        TypeError: A first parameter called `solution_str`, and the rest not as above.
+        TypeError: The first parameter is `solution_str`, but the others differ from this form.
     """
     return _legacy(func, "osmosis_rubric")
 
@@ -110,7 +110,7 @@ def _check_extra(rule: str, third: Any, annotation: Any) -> None:
 
 
 def _is_text(annotation: Any, *, or_none: bool = False) -> bool:
-    """Whether an annotation is `str`, or, where allowed, `str | None`."""
+    """Whether an annotation is `str` or, if allowed, `str | None`."""
     parts = _parts(annotation)
     if or_none and len(parts) == 2:
         parts = tuple(part for part in parts if part is not types.NoneType)
@@ -118,7 +118,7 @@ def _is_text(annotation: Any, *, or_none: bool = False) -> bool:
 
 
 def _parts(annotation: Any) -> tuple[Any, ...]:
-    """The members of a union; anything else is its own one."""
+    """The members of a union; any other type is its only member."""
     return (
         typing.get_args(annotation)
         if typing.get_origin(annotation) in (typing.Union, types.UnionType)
@@ -140,9 +140,9 @@ def _check_arguments(func: Any, signature: Any, args: tuple[Any, ...], kwargs: d
 
 
 def _hints(func: Any, parameters: list[Any]) -> dict[str, Any]:
-    """Annotations as types; where a name in them does not exist, all of them as they are written."""
+    """Annotations as types; if a name in them does not exist, all of them as written."""
     annotations = {parameter.name: parameter.annotation for parameter in parameters}
     try:
         return {**annotations, **typing.get_type_hints(func)}
-    except Exception:  # noqa: BLE001 (a stranger's annotations)
+    except Exception:  # noqa: BLE001 (untrusted annotations)
         return annotations

@@ -1,7 +1,7 @@
-"""A small stand-in for pydantic's models: fields from annotations, checked values, extra keys allowed.
+"""A small replacement for pydantic's models: fields from annotations, checked values, extra keys allowed.
 
-Standard library only, and alone: the sandbox loads this file by its path. Only what Osmosis' config classes
-do is here; the package itself is not installed where graders run.
+Standard library only, without package imports: the sandbox loads this file by its path. It implements only what Osmosis'
+config classes need; pydantic is not installed where graders run.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ __all__ = ["NAMES", "Model"]
 
 _MISSING = object()
 NAMES: dict[str, Any] = {"typing": typing, "Any": Any}
-"""Names that annotations of our own classes use, which their modules in the sandbox would not resolve."""
+"""Names in annotations of this package's classes, which their modules in the sandbox would not resolve."""
 
 
 def _fields(cls: type) -> dict[str, Any]:
     """Annotated public names of a config class with their types, in the order they were defined."""
     fields: dict[str, Any] = {}
-    # Base classes first, so that what a subclass says of the same name wins.
+    # Base classes first, so that a subclass overrides its bases.
     for base in reversed(cls.__mro__):
         names = [name for name in inspect.get_annotations(base) if not name.startswith("_")]
         hints = _hints(base) if names else {}
@@ -35,15 +35,15 @@ def _hints(cls: Any) -> dict[str, Any]:
     """Annotations as types, as far as they can be read: a name in quotes may not exist."""
     try:
         return typing.get_type_hints(cls, {**vars(sys.modules.get(cls.__module__, types)), **NAMES})
-    except Exception:  # noqa: BLE001 (a stranger's annotations)
+    except Exception:  # noqa: BLE001 (untrusted annotations)
         return dict.fromkeys(inspect.get_annotations(cls), Any)
 
 
 def _fitted(value: Any, expected: Any, where: str) -> Any:
-    """The value as its annotation asks for it; a number or text that means the same is converted.
+    """The value as its annotation requires; an equivalent number or text is converted.
 
     Raises:
-        ValueError: It does not fit.
+        ValueError: The value does not match the annotation.
     """
     origin, parts = typing.get_origin(expected), typing.get_args(expected)
     if expected is Any or isinstance(expected, str | typing.TypeVar):
@@ -61,15 +61,15 @@ def _fitted(value: Any, expected: Any, where: str) -> Any:
         valid = not isinstance(kind, type) or isinstance(value, kind)
     if not valid:
         type_name = getattr(expected, "__name__", str(expected))
-        raise ValueError(f"{where}: {value!r} ({type(value).__name__}) is no {type_name}")
+        raise ValueError(f"{where}: {value!r} ({type(value).__name__}) is not a valid {type_name}")
     return value
 
 
 def _fitted_any(value: Any, parts: tuple[Any, ...], where: str) -> Any:
-    # An exact type goes first: else 1 would become True for `bool | int`.
+    # An exact type has priority: otherwise 1 would become True for `bool | int`.
     if any(isinstance(part, type) and type(value) is part for part in parts):
         return value
-    problem = ValueError(f"{where}: nothing fits")
+    problem = ValueError(f"{where}: no type of the annotation matches")
     for part in parts:
         try:
             return _fitted(value, part, where)
@@ -102,13 +102,13 @@ def _dumped(value: Any) -> Any:
 
 
 class Model:
-    """Named values: class attributes with annotations are fields and their defaults, other keys are kept.
+    """Named values: annotated class attributes are fields with their defaults, other keys are stored too.
 
     Args:
-        values: Checked against the annotations, here and when assigned.
+        values: Checked against the annotations, at construction and at assignment.
 
     Raises:
-        ValueError: A field without a default is missing, or a value does not fit its annotation.
+        ValueError: A field without a default is missing, or a value does not match its annotation.
     """
 
     def __init__(self, **values: Any) -> None:

@@ -1,7 +1,7 @@
-"""Make the input of an Osmosis grader from a row, and the row's score from what the grader set.
+"""Convert a row to the input of an Osmosis grader, and the rewards that the grader set to the row's score.
 
-Standard library only, and alone but for `osmosis.py`: the sandbox loads this file by its path, and graders
-that run in this process go through the same functions.
+Standard library only, with no package import except `osmosis.py`: the sandbox loads this file by its path, and graders
+that run in this process use the same functions.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING or "_wb_osmosis" not in sys.modules:
     from workbench.sandbox.platforms import osmosis
-else:  # in the sandbox, where nothing of ours can be imported
+else:  # in the sandbox, where this package cannot be imported
     osmosis = sys.modules["_wb_osmosis"]
 
 __all__ = ["NEITHER", "as_label", "context", "messages_of", "settled"]
 
-NEITHER = "the row has neither a label nor metadata; Osmosis grades no such row"
+NEITHER = "the row has neither a label nor metadata; Osmosis does not grade such rows"
 REMOVED = "every sample was removed by the grader"
 
 Settled = tuple[float | None, dict[str, Any], tuple[str, str] | None]
@@ -26,12 +26,12 @@ Settled = tuple[float | None, dict[str, Any], tuple[str, str] | None]
 
 
 def context(thread: Any, reference: Any, metadata: Any, name: str) -> Any:
-    """The `GraderContext` of one row, None where Osmosis would not run the grader on it.
+    """The `GraderContext` of one row, None if Osmosis would not run the grader on it.
 
     Args:
-        thread: The conversation: the one sample, unless `metadata["samples"]` holds several.
-        reference: The label; what is no text is written as JSON.
-        metadata: The row's metadata without the reference; an empty dict is none.
+        thread: The conversation: the only sample, unless `metadata["samples"]` contains several.
+        reference: The label; a value that is not a text is encoded as JSON.
+        metadata: The row's metadata without the reference; an empty dict counts as none.
         name: The row's id, and that of its only sample.
     """
     rest = dict(metadata) if isinstance(metadata, dict) else {}
@@ -65,7 +65,7 @@ def _message_list(name: str, value: Any) -> list[Any]:
 
 
 def messages_of(thread: Any) -> list[dict[str, Any]]:
-    """The thread as messages; as content blocks where its tool calls were `toolUse` blocks."""
+    """The thread as messages; as content blocks if its tool calls were `toolUse` blocks."""
     blocks = any("toolUse" in call for call in thread.tool_calls())
     turns = thread.get_turns()
     make = _block_message if blocks else _chat_message
@@ -89,7 +89,7 @@ def _block_message(thread: Any, index: int, role: str, content: str) -> dict[str
 
 
 def _block(call: dict[str, Any]) -> dict[str, Any]:
-    """A call's own block, or one made of its parts."""
+    """The original block of a call, or one built from its parts."""
     if "toolUse" in call:
         return dict(call["toolUse"])
     function = call.get("function") or {}
@@ -101,13 +101,13 @@ def _block(call: dict[str, Any]) -> dict[str, Any]:
 
 
 def settled(ctx: Any, problem: tuple[str, str] | None = None) -> Settled:
-    """The result of a grader: the mean reward of the samples that stay, every reward, and the artifacts.
+    """The result of a grader: the mean reward of the samples that were not removed, every reward, and the artifacts.
 
-    Artifacts travel when grading failed as well.
+    Artifacts are included even if grading failed.
 
     Args:
         ctx: The context after grading.
-        problem: Error kind and message, where `grade` raised.
+        problem: Error kind and message, if `grade` raised.
     """
     artifacts = osmosis.sanitize_artifacts(ctx.artifacts)
     metadata = {} if artifacts is None else {"artifacts": artifacts}

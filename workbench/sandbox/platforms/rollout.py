@@ -19,15 +19,15 @@ CheckFailed = _checks.CheckFailed
 
 
 class RolloutLoading(_checks.Loading):  # type: ignore[misc, name-defined]  # loaded by path
-    """The five checks of a module that holds one `Grader` subclass, and perhaps one `GraderConfig`."""
+    """The five checks of a module with one `Grader` subclass and at most one `GraderConfig`."""
 
     noted = True
 
     self_contained = False
-    """The classes that a module builds on know those that were made of them before."""
+    """Classes that a module derives from list the earlier subclasses, too."""
 
     def row(self, wire: Any) -> Any:
-        """See `Loading.row`."""
+        """The row of a wire tuple: see `Loading.row`."""
         return _signatures.Row.from_wire(wire)
 
     def _structure(self) -> str:
@@ -52,10 +52,10 @@ class RolloutLoading(_checks.Loading):  # type: ignore[misc, name-defined]  # lo
         provided = {name: getattr(_osmosis, name) for name in _osmosis.GIVEN}
         bound = {alias.asname or alias.name for node in ast.walk(self._tree) for alias in _aliases(node)}
         reads = {node.id for node in ast.walk(self._tree) if isinstance(node, ast.Name)}
-        # A star import may have brought any of them.
+        # A star import may have imported any of them.
         if missing := sorted((provided.keys() & reads) - bound) if "*" not in bound else []:
             line = f"from osmosis_ai.rollout import {', '.join(missing)}"
-            self.warnings.append(f"add `{line}`: it runs here without, and nowhere else")
+            self.warnings.append(f"add `{line}`: the module runs without it in this sandbox only")
         return provided
 
     def _loaded(self) -> str:
@@ -72,7 +72,7 @@ class RolloutLoading(_checks.Loading):  # type: ignore[misc, name-defined]  # lo
 
         self.grade = grade
         config_note = f" with config {config.name}" if config is not None else ""
-        return f"the module runs and holds the grader {cls.__name__}{config_note}"
+        return f"the module runs and defines the grader {cls.__name__}{config_note}"
 
 
 def _aliases(node: ast.AST) -> list[ast.alias]:
@@ -91,7 +91,7 @@ async def _graded(grader: Any, row: Any) -> Any:
     try:
         await grader.grade(ctx)
     except _drive.Stuck:
-        # No error of this row alone: the whole loop is given up, and `drive` goes on in a new one.
+        # Not an error of this row alone: the whole loop is abandoned, and `drive` continues in a new one.
         raise
     except Exception as error:  # noqa: BLE001 (reported by its category, with the artifacts)
         category = _osmosis.error_category(error)

@@ -1,7 +1,7 @@
 """Grade functions of other platforms, called as those platforms call them. Loaded by its path in the sandbox.
 
 `(sample, submission)` is Letta Evals', `(sample, item)` OpenAI's, `(solution_str, ground_truth, extra_info)`
-Osmosis' older one. Sync and async both work. What a row holds is turned into what the platform would pass.
+Osmosis' older one. Sync and async both work. A row's data are converted to what the platform would pass.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Row:
 
     @classmethod
     def from_wire(cls, wire: Any) -> Row:
-        """The row out of a wire tuple, unchecked: it comes from the host."""
+        """The row of a wire tuple, unchecked: it was sent by the host."""
         row = cls.__new__(cls)
         *thread, row.reference, row.key, row.id = wire
         row.thread = _thread.StringThread.from_wire(thread)
@@ -48,12 +48,12 @@ class Row:
         return {key: value for key, value in metadata.items() if not self.key or key != self.key}
 
     def answer(self) -> str:
-        """The last assistant turn's text, "" where there is none."""
+        """The last assistant turn's text, "" if there is none."""
         turns = self.thread.get_turns()
         return next((turn.content for turn in reversed(turns) if turn.role == "assistant"), "")
 
     def calls(self) -> list[dict[str, Any]]:
-        """Tool calls of the answer: those made since the last user turn, in OpenAI's shape."""
+        """Tool calls of the completion: those made since the last user turn, in OpenAI's shape."""
         return answer_calls(self.thread)
 
 
@@ -69,18 +69,18 @@ def answer_calls(thread: Any) -> list[dict[str, Any]]:
 
 
 class CalledLoading(_checks.Loading):  # type: ignore[misc, name-defined]  # loaded by path
-    """Checks of a grade function with two or three parameters; a subclass says which and makes the call."""
+    """Checks of a grade function with two or three parameters; a subclass defines them and makes the call."""
 
     noted = True
     usage = ""
     allowed: tuple[tuple[str, ...], ...] = ()
 
     def row(self, wire: Any) -> Any:
-        """See `Loading.row`."""
+        """The row of a wire tuple: see `Loading.row`."""
         return Row.from_wire(wire)
 
     def mock_row(self, wire: Any) -> tuple[Any, dict[str, str]]:
-        """See `Loading.mock_row`: every column that the function requires has the reference as its value."""
+        """The mock row, in which every column that the function requires has the reference as its value."""
         row = self.row(wire)
         metadata = row.thread.metadata
         made_up = {name: row.reference for name in self._required_columns() if name not in metadata}
@@ -92,7 +92,7 @@ class CalledLoading(_checks.Loading):  # type: ignore[misc, name-defined]  # loa
         return []
 
     def _keys_read(self, name: str) -> list[str]:
-        """The texts by which the function reads a dict that it takes under this name: `item["river"]`."""
+        """The keys with which the function reads a dict parameter of this name: `item["river"]`."""
         return [
             node.slice.value
             for node in ast.walk(self._definition)
@@ -147,7 +147,7 @@ def parameters(node: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 class LettaLoading(CalledLoading):
-    """`@grader def f(sample, submission) -> GradeResult`, with an extractor of the module's where one is named."""
+    """`@grader def f(sample, submission) -> GradeResult`, with an extractor of the module if one is named."""
 
     usage = "grade(sample, submission)"
     allowed = (("sample", "submission"),)
@@ -164,13 +164,13 @@ class LettaLoading(CalledLoading):
         name = self.options.get("extractor") or ""
         self._extractor: Any = self.namespace.get(name) if name else None
         if name and not callable(self._extractor):
-            raise CheckFailed(f"the extractor {name} is no function of this module")
+            raise CheckFailed(f"the extractor {name} is not a function of this module")
         if not name:
             self._warn_of_extractors()
         return message + (f"; {name} extracts the submission" if name else "")
 
     def _warn_of_extractors(self) -> None:
-        """An extractor that nobody names is not used, as upstream: the suite may have chosen another."""
+        """Warn that an unnamed extractor is not used, as upstream: the suite may have chosen another."""
         extractors = [name for name, value in self.namespace.items() if _is_extractor(value)]
         if extractors:
             message = f"the module's extractor{'s' if len(extractors) > 1 else ''} {', '.join(extractors)} is not used"
@@ -217,7 +217,7 @@ def _is_extractor(value: Any) -> bool:
 
 
 def _letta_score(score: Any) -> Any:
-    """The score of a result: it may have been set to something else after the result was made."""
+    """The score of a result: it may have been changed after the result was created."""
     if type(score) not in (int, float):
         message = f"the score of a GradeResult must be a number, not {type(score).__name__}"
         raise _drive.Refused("return_type", message)
@@ -248,7 +248,7 @@ def letta_sample(row: Row) -> Any:
 
 
 def trajectory(thread: Any) -> list[list[Any]]:
-    """The agent's messages, one list a turn: what followed each user turn."""
+    """The agent's messages, one list per turn: what followed each user turn."""
     turns: list[list[Any]] = []
     names: dict[str, str] = {}
     for index, turn in enumerate(thread.get_turns()):
@@ -278,7 +278,7 @@ def _messages(thread: Any, index: int, turn: Any, names: dict[str, str]) -> list
 
 
 class OpenAILoading(CalledLoading):
-    """`def grade(sample, item)`: the model's answer and the dataset's row, both as dicts."""
+    """`def grade(sample, item)`: the model's completion and the dataset's row, both as dicts."""
 
     usage = "grade(sample, item)"
 
@@ -298,14 +298,14 @@ class OpenAILoading(CalledLoading):
 
 
 def openai_sample(row: Row) -> dict[str, Any]:
-    """`output_text`, `output_tools`, `choices`, and `output_json` where the text is valid JSON."""
+    """`output_text`, `output_tools`, `choices`, and `output_json` if the text is valid JSON."""
     text, calls = row.answer(), row.calls()
     message = {"role": "assistant", "content": text, **({"tool_calls": calls} if calls else {})}
     reason = "tool_calls" if calls and not text else "stop"
     choices = [{"index": 0, "message": message, "finish_reason": reason}]
     sample = {"output_text": text, "output_tools": calls, "choices": choices}
     try:
-        # NaN and Infinity are refused: Python's parser reads them, and they are no JSON.
+        # NaN and Infinity are refused: Python's parser accepts them, but they are not JSON.
         return {**sample, "output_json": json.loads(text, parse_constant=_refuse_constant)}
     except (ValueError, RecursionError):
         return sample
@@ -316,7 +316,7 @@ def _refuse_constant(name: str) -> Any:
 
 
 def openai_item(row: Row) -> dict[str, Any]:
-    """The row's metadata, and the reference under `reference` where no column is called that."""
+    """The row's metadata, and the reference under `reference` unless a column has that name."""
     metadata = row.thread.metadata
     item = dict(metadata) if isinstance(metadata, dict) else {}
     return item if row.reference is None else {"reference": row.reference, **item}
@@ -351,7 +351,7 @@ class OsmosisLoading(CalledLoading):
 
 
 def scored_dict(value: dict[Any, Any]) -> Any:
-    """The `score` of verl's dict, with the rest as metadata of the grade."""
+    """The `score` of verl's dict, with the other entries as metadata of the grade."""
     if "score" not in value:
         keys = ", ".join(map(str, value))[:80]
         raise _drive.Refused("return_type", f"the dict has no score; its keys are {keys}")

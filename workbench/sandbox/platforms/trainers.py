@@ -2,8 +2,8 @@
 
 `(prompts, completions, **columns)` is TRL's, `(data_source, solution_str, ground_truth, extra_info)` verl's (also without
 the first),
-`(queries, prompts, labels)` OpenRLHF's, `(prediction, target)` Together's. Sync and async both work. Where a trainer
-takes a batch, it is a batch of one row.
+`(queries, prompts, labels)` OpenRLHF's, `(prediction, target)` Together's. Sync and async both work. If a trainer
+takes a batch, it gets a batch of one row.
 
 Source: TRL 1.16, verl 0.9.1, OpenRLHF 0.11.2, Together's RL cookbook.
 """
@@ -23,23 +23,23 @@ CheckFailed = _checks.CheckFailed
 
 _FROM_A_TRAINER = ("completion_ids", "prompt_ids", "trainer_state", "environments")
 _GIVEN = ("prompts", "completions", "log_extra", "log_metric", *_FROM_A_TRAINER)
-"""What TRL gives a reward besides the data set's columns."""
+"""Arguments that TRL gives a reward in addition to the dataset's columns."""
 
 _SLOW_SECONDS = 0.05
-"""A reward that takes longer for a row is compared on two rows alone."""
+"""Maximum seconds per row for the full comparison; a slower reward is compared on two rows only."""
 _SAME = 1e-9
-"""Scores that are closer are equal."""
+"""Maximum difference of scores that count as equal."""
 
 _OF_NOTHING = (TypeError, AttributeError, KeyError, ValueError)
-"""What a function raises that makes something of None."""
+"""Exceptions of a function that processes None."""
 _NO_REFERENCE = (
-    "no reference: this row has none, and the function was given None for it; name its column one of reference, expected, "
-    'ground_truth, label, answer, or map it with columns={"reference": ...}'
+    "no reference: this row has none, and the function got None for it; name its column one of reference, expected, "
+    'ground_truth, label, `answer`, or map it with columns={"reference": ...}'
 )
 
 
 class TrainerLoading(_signatures.CalledLoading):  # type: ignore[misc, name-defined]  # loaded by path
-    """Checks of a reward function; a subclass says which parameters it has and what they are given."""
+    """Checks of a reward function; a subclass defines its parameters and their values."""
 
     needed: tuple[str, ...] = ()
     grade: Any
@@ -55,7 +55,7 @@ class TrainerLoading(_signatures.CalledLoading):  # type: ignore[misc, name-defi
             try:
                 return await called(row)
             except _OF_NOTHING as error:
-                # What the function says of None would not lead anybody to the column.
+                # The function's message on None would not lead the user to the column.
                 if row.reference is None and self._takes_reference():
                     raise _drive.Refused("runtime", f"{_NO_REFERENCE}: {_checks.describe(error)}") from error
                 raise
@@ -64,7 +64,7 @@ class TrainerLoading(_signatures.CalledLoading):  # type: ignore[misc, name-defi
         return message
 
     async def _compared(self, _: Any) -> float:
-        """1.0 where rows of the option `batch` get other scores together than alone, each time the same; else 0.0."""
+        """1.0 if rows of the option `batch` get other scores together than alone, reproducibly; else 0.0."""
         rows = [_signatures.Row.from_wire(wire) for wire in self.options["batch"]]
         start = time.perf_counter()
         first = await self._scores(rows[:1])
@@ -75,14 +75,14 @@ class TrainerLoading(_signatures.CalledLoading):  # type: ignore[misc, name-defi
             return [score for row in rows for score in await self._scores([row])]
 
         single, together = await alone(), await self._scores(rows)
-        # Without a score for each row there is nothing to compare: that is another fault.
+        # Without a score for each row there is nothing to compare: that is another error.
         if single[:1] != first or len(together) != len(rows) or _are_same(single, together):
             return 0.0
         is_steady = _are_same(single, await alone()) and _are_same(together, await self._scores(rows))
         return float(is_steady)
 
     async def _scores(self, rows: list[Any]) -> list[Any]:
-        """The scores of one call with several rows, None where a row has none."""
+        """The scores of one call with several rows, None for a row without one."""
         value = self._call_together(self.namespace["grade"], rows)
         value = await value if inspect.isawaitable(value) else value
         return [None if one is None else float(one) for one in self._list_of(value)]
@@ -95,7 +95,7 @@ class TrainerLoading(_signatures.CalledLoading):  # type: ignore[misc, name-defi
         return value
 
     def _takes_reference(self) -> bool:
-        """Whether the function is given the row's reference by itself, and not as one of the columns."""
+        """Whether the function gets the row's reference as a separate argument, not as one of the columns."""
         return True
 
     def _signature(self) -> str:
@@ -105,18 +105,18 @@ class TrainerLoading(_signatures.CalledLoading):  # type: ignore[misc, name-defi
         return f"parameters {', '.join(names)}"
 
     def _parameters(self) -> tuple[tuple[str, ...], bool]:
-        """The parameters by name, and whether any other is taken."""
+        """The parameters by name, and whether any other is accepted."""
         args = self._definition.args
         named = [*args.posonlyargs, *args.args, *args.kwonlyargs]
         return tuple(arg.arg for arg in named), args.kwarg is not None
 
     def _accepted(self, given: dict[str, Any]) -> dict[str, Any]:
-        """What the function takes of it; a trainer's data set has the columns that its rewards name."""
+        """The row as the function's argument; a trainer's dataset has the columns that its rewards name."""
         names, rest = self._parameters()
         return given if rest else {name: value for name, value in given.items() if name in names}
 
     def _read(self, value: Any) -> Any:
-        # Trainers take True for 1.0.
+        # Trainers accept True as 1.0.
         return float(value) if type(value) is bool else value
 
 
@@ -173,7 +173,7 @@ class TRLLoading(TrainerLoading):
     def _read(self, value: Any) -> Any:
         if not isinstance(value, list | tuple) or len(value) != 1:
             raise _drive.Refused(
-                "return_type", f"grade must return a list of one score a row, not {value!r:.80}"
+                "return_type", f"grade must return a list of one score per row, not {value!r:.80}"
             )
         if value[0] is None:
             return _drive.Noted(None, {"reasoning": "None: no score"})
@@ -184,7 +184,7 @@ class VerlLoading(TrainerLoading):
     """`f(data_source, solution_str, ground_truth, extra_info=None) -> float | dict` with the key `score`."""
 
     usage = "grade(data_source, solution_str, ground_truth, extra_info=None)"
-    # verl's own functions of one data set take no data_source: its default_compute_score has chosen them by it.
+    # verl's functions for one dataset have no data_source: its default_compute_score has selected them by it.
     needed = ("solution_str",)
 
     def _takes_reference(self) -> bool:
@@ -247,13 +247,13 @@ class TogetherLoading(TrainerLoading):
 
 
 def _extra_info(metadata: dict[str, Any]) -> dict[str, Any]:
-    """What verl passes as `extra_info`: the column of that name where there is one, beside the row's other columns."""
+    """What verl passes as `extra_info`: the column of that name if there is one, plus the row's other columns."""
     own = metadata.get("extra_info")
     return {**metadata, **own} if isinstance(own, dict) else metadata
 
 
 def _are_same(scores: list[Any], others: list[Any]) -> bool:
-    """Whether two lists of scores are equal, but for what floats lose."""
+    """Whether two lists of scores are equal, up to rounding of floats."""
     return len(scores) == len(others) and all(
         one == other
         or (one is not None and other is not None and abs(one - other) <= _SAME * max(1.0, abs(one)))
@@ -262,18 +262,18 @@ def _are_same(scores: list[Any], others: list[Any]) -> bool:
 
 
 def _nowhere(*_: Any) -> None:
-    """What is logged while a row is tried goes nowhere."""
+    """Discards log output of a row's test run."""
 
 
 def _reads_messages(tree: ast.AST) -> bool:
-    """Whether a function reads completions as messages: it names their keys."""
+    """Whether a function reads completions as messages: it uses their keys."""
     return any(
         isinstance(node, ast.Constant) and node.value in {"content", "role"} for node in ast.walk(tree)
     )
 
 
 def _split(thread: Any) -> tuple[list[dict[str, str]], list[dict[str, str]]]:
-    """The messages of the prompt, and those that answer it: what follows the last user turn."""
+    """The messages of the prompt, and those of the completion: what follows the last user turn."""
     turns = [{"role": turn.role, "content": turn.content} for turn in thread.get_turns()]
     users = [at for at, turn in enumerate(turns) if turn["role"] == "user"]
     first = users[-1] + 1 if users else 0
