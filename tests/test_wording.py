@@ -10,6 +10,7 @@ import ast
 import io
 import json
 import re
+import textwrap
 import tokenize
 from collections.abc import Iterator
 from pathlib import Path
@@ -176,10 +177,28 @@ def _of_python(text: str) -> Iterator[Prose]:
         else:
             continue
         if id(node) in docstrings:
-            yield Prose(node.lineno, _without_code(words), "docstring")
+            described = re.sub(
+                r"^( +)\w+(?=: )", r"\1", words, flags=re.MULTILINE
+            )  # names of parameters and fields
+            yield Prose(node.lineno, _without_code(described), "docstring")
+        elif (program := _program(words)) is not None:
+            yield from (Prose(node.lineno + p.line - 1, p.text, p.kind) for p in _of_python(program))
         elif " " in words.strip():
             yield Prose(node.lineno, _without_code(words), "string")
     yield from _comments(text)
+
+
+def _program(text: str) -> str | None:
+    """A string that is Python code, such as a part of an exported file: its comments and strings alone are prose."""
+    try:
+        program = textwrap.dedent(text).replace("{}", "_")
+        tree = ast.parse(program)
+    except (SyntaxError, ValueError):
+        return None
+    plain = all(
+        isinstance(node, ast.Expr) and not isinstance(node.value, ast.Call | ast.Dict) for node in tree.body
+    )
+    return None if plain else program
 
 
 def _comments(text: str) -> Iterator[Prose]:
