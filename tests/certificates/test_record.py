@@ -69,7 +69,7 @@ def test_json_tools_may_write_numbers_in_their_way():
     digits=st.text("0123456789abcdef", min_size=64, max_size=64),
 )
 def test_every_changed_field_is_named(path, number, digits):
-    """Whatever leaf is given another value of its kind, the certificate no longer holds, and the field is named."""
+    """Whatever leaf is given another value of its kind, the certificate is no longer valid, and the field is named."""
     old = at(SPEC, path)
     new = {
         bool: not old, int: number, float: -number / 10**9, str: digits[: len(old)] if isinstance(old, str) else "",

@@ -149,10 +149,10 @@ def test_the_authors_text_comes_back(name, platform):
 @pytest.mark.parametrize(
     ("text", "part"),
     [
-        ('x = """\n"""; import workbench\n\n\n' + SOURCES["plain"], "line of its own"),
+        ('x = """\n"""; import workbench\n\n\n' + SOURCES["plain"], "separate line"),
         (SOURCES["plain"] + "\n\n_wb_x = 1\n", "_wb_x"),
-        (SOURCES["plain"] + "\n\nclass n:\n    pass\n", "another name"),
-        (SOURCES["plain"] + "# given by this file: x\n", "marks"),
+        (SOURCES["plain"] + "\n\nclass n:\n    pass\n", "rename it"),
+        (SOURCES["plain"] + "# given by this file: x\n", "mark "),
     ],
 )
 def test_what_the_lines_around_a_grader_need_is_not_taken(text, part):

@@ -70,17 +70,17 @@ def test_it_is_no_proof(document, tmp_path):
 
 
 def test_a_changed_source_is_named_and_the_certificate_left_out(document, capsys, tmp_path):
-    """One byte of the source, with all hashes mended: reading says what no longer holds, and saving drops the claim."""
+    """One byte of the source, with all hashes mended: reading says what no longer valid, and saving drops the claim."""
     text = TEXT.replace("0.0", "0.1")
     other = wb.FunctionGrader.from_source(text, name="says_yes")
     document["graders"][0]["source"].update(text=text, sha256=other.source.sha256)
     suite, notes = loaded(document, capsys)
-    assert notes == ["note: the certificate no longer holds: the source of 'says_yes' has changed since"]
+    assert notes == ["note: the certificate is no longer valid: the source of 'says_yes' has changed since"]
     suite.grader.validate()
     assert "certificate" not in json.loads(wb.save(suite, tmp_path / "a.json").read_text("utf-8"))
     (tmp_path / "in.json").write_text(json.dumps(document), "utf-8")
     converted = wb.convert(tmp_path / "in.json", tmp_path / "out.json", "native")
-    assert ["no longer holds" in note.what for note in converted.notes] == [True]
+    assert ["no longer valid" in note.what for note in converted.notes] == [True]
 
 
 def test_a_changed_field_is_named(document, capsys):
@@ -90,8 +90,8 @@ def test_a_changed_field_is_named(document, capsys):
     document["certificate"]["rows"] = 10_000
     _, notes = loaded(document, capsys)
     assert notes == [
-        "note: the certificate no longer holds: the field rows was changed",
-        "note: the certificate no longer holds: the field true_positive_rate of 'says_yes' was changed",
+        "note: the certificate is no longer valid: the field rows was changed",
+        "note: the certificate is no longer valid: the field true_positive_rate of 'says_yes' was changed",
     ]
 
 
@@ -100,7 +100,7 @@ def test_a_changed_setting_is_named(document, capsys):
     document["graders"][0]["timeout"] = 12.0
     _, notes = loaded(document, capsys)
     assert notes == [
-        "note: the certificate no longer holds: the setting 'timeout' of 'says_yes' has changed since"
+        "note: the certificate is no longer valid: the setting 'timeout' of 'says_yes' has changed since"
     ]
 
 
@@ -137,7 +137,7 @@ def test_every_setting_of_a_file_is_certified(path, capsys):
     except (FormatError, ValueError):
         return
     said = capsys.readouterr().out
-    assert "the certificate no longer holds" in said
+    assert "the certificate is no longer valid" in said
     assert str(path[-1]) in said or path[-1] in {"grader", "kind", "name"}
 
 
@@ -155,7 +155,7 @@ def test_one_that_does_not_hold_is_not_written(tmp_path):
             FormatError, match=r"the source of 'says_yes' has changed since[^$]*wb.certificate"
         ):
             write(other, tmp_path / "a.json", certificate=CERTIFICATE)
-    with pytest.raises(FormatError, match="does not hold"):
+    with pytest.raises(FormatError, match="is not valid"):
         wb.dumps(GRADER, certificate=replace(CERTIFICATE, rows=7))
     assert list(tmp_path.iterdir()) == []
 

@@ -126,7 +126,7 @@ def test_braces_stay_text_at_openai(kind, tmp_path):
 def test_a_reward_of_no_metric_is_refused_at_its_place():
     """The error is the reward's own, with its place, and not one about the suite as a whole."""
     text = "graders: {a: {kind: tool, function: contains}}\nreward: {kind: metric, metric_key: zz}\n"
-    with pytest.raises(FormatError, match="there is no such metric") as error:
+    with pytest.raises(FormatError, match="unknown metric") as error:
         wb.loads(text, "letta")
     assert error.value.where == "text, reward.metric_key"
 

@@ -121,7 +121,7 @@ def test_a_weighted_average_inside_comes_back_with_a_note(tmp_path):
         (logical({key: value for key, value in QUALITY.items() if key != "op"}), "'op' is missing"),
         (logical({key: value for key, value in QUALITY.items() if key != "value"}), "'value' is missing"),
         (logical({**QUALITY, "metric": "accuracy"}), "unknown key 'metric'"),
-        (logical({**QUALITY, "metric_key": "other"}), "not there"),
+        (logical({**QUALITY, "metric_key": "other"}), "unknown metric"),
         (logical(QUALITY, logical()), "no conditions"),
         (logical({**QUALITY, "aggregation": "mean"}), "unknown aggregation"),
         (QUALITY, "kind: simple"),

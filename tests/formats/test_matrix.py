@@ -59,7 +59,7 @@ def check_report(suite, platform, folder):
     else:
         told = ""
     if told:
-        assert "nothing is left" in told
+        assert "no grader can be written" in told
         assert not list(folder.iterdir())
         return
     report = json.loads((folder / f"{target.name}.losses.json").read_text("utf-8"))

@@ -95,8 +95,8 @@ def test_a_proof_of_another_text_is_dropped(document):
 @pytest.mark.parametrize(
     ("change", "part"),
     [
-        (lambda d: d.update(format="no-such-format"), "no grader workbench file"),
-        (lambda d: d.pop("format"), "no grader workbench file"),
+        (lambda d: d.update(format="no-such-format"), "not a grader workbench file"),
+        (lambda d: d.pop("format"), "not a grader workbench file"),
         (lambda d: d.update(version=2), "another version"),
         (lambda d: d.update(version=True), "version"),
         (lambda d: d.update(graders=[]), "graders"),
@@ -136,7 +136,7 @@ def test_what_does_not_fit_is_refused(document, change, part):
         ("null", "a JSON NoneType"),
         ("[" * 100_000, "nested too deeply"),
         ('{"a":' * 60 + "1" + "}" * 60, "nested too deeply"),
-        ('{"format": "grader-workbench", "version": 1, "graders": [], "graders": [1]}', "stands twice"),
+        ('{"format": "grader-workbench", "version": 1, "graders": [], "graders": [1]}', "duplicate key"),
         ('{"format": "grader-workbench", "version": NaN}', "NaN is not a JSON number"),
         ('{"format": "grader-workbench", "version": ' + "9" * 5000 + "}", "plain JSON"),
     ],

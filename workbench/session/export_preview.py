@@ -105,7 +105,7 @@ def _replaced(place: Path) -> str:
 
 
 def chooses_on_error(format: str) -> bool:  # noqa: A002
-    """Whether a format has no word for a row without a score, so that `on_error` says what is written for one."""
+    """Whether a format cannot represent a missing score, so that `on_error` says what is written for one."""
     return not get_format(format).words
 
 

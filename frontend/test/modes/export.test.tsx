@@ -14,8 +14,8 @@ const open = (data: ExportData | null) => show(Export, { export: data });
 describe("the fit table", () => {
   it("says of each cell its word and its note", () => {
     open(exported());
-    const cell = screen.getByLabelText("contains_number to Python: code: its description has no place there");
-    expect(cell.title).toBe("its description has no place there");
+    const cell = screen.getByLabelText("contains_number to Python: code: its description is not exported");
+    expect(cell.title).toBe("its description is not exported");
     expect(cell.textContent).toBe("code*");
     expect(screen.getByLabelText("contains_number to Workbench: yes").textContent).toBe("yes");
   });

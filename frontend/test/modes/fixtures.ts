@@ -109,7 +109,7 @@ const PLATFORMS: ExportData["platforms"] = [
 
 function fits(words: string): ExportData["graders"][number]["fits"] {
   const names = { y: "yes", c: "code", l: "loss", n: "no", b: "busy" } as const;
-  const notes = { y: "its name has no place there", c: "its description has no place there", l: "what it prints is lost", n: "it cannot run Python", b: "" };
+  const notes = { y: "its name is not exported", c: "its description is not exported", l: "what it prints is lost", n: "it cannot run Python", b: "" };
   return [...words].map((letter) => {
     const key = letter.toLowerCase() as keyof typeof names;
     return { fit: names[key], note: letter === letter.toUpperCase() || key === "n" || key === "l" ? notes[key] : "" };

@@ -349,7 +349,7 @@ def test_requests_take_turns_and_end(tmp_path):
         ended.set()
     assert late[3] == "timeout: the judge's request timed out"
     (gone,) = asked(path, [row], "http://127.0.0.1:9/v1")
-    assert gone[3].startswith("judge_unreachable: nothing answers")
+    assert gone[3].startswith("judge_unreachable: ")
     (keyless,) = asked(path, [row], "https://example.invalid/v1", key="")
     assert keyless[3].startswith("judge_key: a judge needs a key")
     (odd,) = asked(path, [row], address, key=f"{KEY}\n{KEY}")
@@ -383,7 +383,7 @@ def test_judges_go_where_functions_wait(target, tmp_path):
     wb.export(again, tmp_path / "again.py", target)
     assert (tmp_path / "again.py").read_text("utf-8") == text
     path.write_text(text.replace("Harmful, hateful", "Harmless", 1))
-    with pytest.raises(FormatError, match="changed by hand"):
+    with pytest.raises(FormatError, match="edited"):
         wb.load(path)
 
 

@@ -29,7 +29,7 @@ def test_a_refusal_names_the_platform_and_both_ways_out():
 
 def test_what_may_be_left_out_is_said_to_be():
     """Without another way out it is the only one."""
-    refused = FormatError("openai cannot say this: x", hint='on_loss="report" drops it and says so')
+    refused = FormatError("openai cannot say this: x", hint='on_loss="report" drops it and reports the loss')
     assert problem_lines(refused, OPENAI)[1:] == [
         "Or choose “go on, and list it” at “on a loss”: it is left out then."
     ]

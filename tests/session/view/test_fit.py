@@ -299,7 +299,7 @@ def test_a_file_in_the_way_is_replaced_only_once_it_was_shown(made, tmp_path):
     mode = made(using.GRADERS[2])
     assert mode.data()["in_the_way"] == []
     other = wb.save([using.GRADERS[0]], tmp_path / "graders.json").read_text()
-    with pytest.raises(WorkbenchError, match="in the way"):
+    with pytest.raises(WorkbenchError, match="exists and"):
         mode.do_write()
     assert (tmp_path / "graders.json").read_text() == other
     assert "it holds has yes" in mode.data()["in_the_way"][0]

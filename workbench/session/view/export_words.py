@@ -22,7 +22,7 @@ _IN_CODE = (
     (r"pass allow_unvalidated=True", "tick “write without proof”"),
 )
 """Ways out in code, as patterns, and what the page calls them."""
-_ON_REQUEST = re.compile(r'on_loss="report" (drops it|writes (?P<instead>.*) instead) and says so')
+_ON_REQUEST = re.compile(r'on_loss="report" (drops it|writes (?P<instead>.*) instead) and reports the loss')
 
 
 def sentence(entries: Mapping[str, Entry], fits: Mapping[str, Fit | None], preview: Preview) -> str:

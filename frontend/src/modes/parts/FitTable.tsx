@@ -21,7 +21,7 @@ const FITS: Record<Fit | "busy", { icon: IconName; word: string; class: string; 
 const NAME = 186;
 const COLUMN = 76; // part of the next column is in sight where there are more
 const GROUPS = { platform: "platforms", trainer: "trainers and evaluators" } as const;
-const STAR = "* something that no score depends on has no place there, such as a name or a description; point at a cell to read it.";
+const STAR = "* something that no score depends on is not exported, such as a name or a description; point at a cell to read it.";
 
 export function FitLegend() {
   return (
