@@ -213,19 +213,23 @@ def _comments(text: str) -> Iterator[Prose]:
 
 def _of_script(text: str) -> Iterator[Prose]:
     """Comments, strings with blanks, and text between tags of a TypeScript file."""
+    text = re.sub(
+        r"\bclass=(?:\"[^\"]*\"|\{[^}]*\})", lambda found: " " * len(found.group()), text
+    )  # names of styles
     for found in re.finditer(
-        r"//[^\n]*|/\*.*?\*/|\"[^\"\n]* [^\"\n]*\"|'[^'\n]* [^'\n]*'|>[^<>{}=;]* [^<>{}=;]*<", text, re.S
+        r"//[^\n]*|/\*.*?\*/|\"[^\"\n]*\"|'[^'\n]*'|(?<!=)>(?![(,:)\]])[^<>{}=;]* [^<>{}=;]*<", text, re.DOTALL
     ):
-        yield Prose(text.count("\n", 0, found.start()) + 1, _without_code(found.group()), "string")
+        if " " in found.group():
+            yield Prose(text.count("\n", 0, found.start()) + 1, _without_code(found.group()), "string")
 
 
 def _without_code(text: str) -> str:
     """A text without code: blocks between fences, examples at a prompt, what stands in backticks, addresses."""
     text = re.sub(
-        r"^( *)(```|~~~).*?^ *\2", lambda found: "\n" * found.group().count("\n"), text, flags=re.S | re.M
+        r"^( *)(```|~~~).*?^ *\2", lambda found: "\n" * found.group().count("\n"), text, flags=re.DOTALL | re.MULTILINE
     )
     text = re.sub(
-        r"^ *>>> .*(?:\n(?! *$).*)*", lambda found: "\n" * found.group().count("\n"), text, flags=re.M
+        r"^ *>>> .*(?:\n(?! *$).*)*", lambda found: "\n" * found.group().count("\n"), text, flags=re.MULTILINE
     )
     text = re.sub(r"`[^`]*`|https?://\S+|\]\([^)]*\)", lambda found: "\n" * found.group().count("\n"), text)
     return re.sub(r"\n[ #]*", "\n", text)

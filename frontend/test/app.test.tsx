@@ -33,7 +33,7 @@ describe("the whole view", () => {
     });
   }
 
-  for (const name of [/500 of 960/, /Add a grader/, /more for/, "Filter", "columns", /more: save/, "keys and words"]) {
+  for (const name of [/500 of 960/, /Add a grader/, /more for/, "Filter", "columns", /more: save/, "keys and terms"]) {
     it(`has no such thing in what opens by ${name}`, async () => {
       const { container, getByRole } = showApp();
       fireEvent.click(getByRole("button", { name }));
@@ -87,7 +87,7 @@ describe("the head", () => {
   it("says that the kernel does not answer", async () => {
     const { link, findByText } = showApp();
     await settle(() => (link.line.value = "lost"));
-    expect(await findByText(/The kernel does not answer/)).toBeTruthy();
+    expect(await findByText(/The kernel does not respond/)).toBeTruthy();
   });
 
   it("opens a mode by g and its number, and saves and opens views", async () => {
@@ -140,7 +140,7 @@ describe("help", () => {
     const grid = getByRole("grid");
     grid.focus();
     await settle(() => fireEvent.keyDown(grid, { key: "?" }));
-    const dialog = getByRole("dialog", { name: "Keys and words" });
+    const dialog = getByRole("dialog", { name: "Keys and terms" });
     expect(dialog.contains(container.ownerDocument.activeElement)).toBe(true);
     for (let press = 0; press < 3; press += 1) fireEvent.keyDown(container.ownerDocument.activeElement as Element, { key: "Tab" });
     expect(dialog.contains(container.ownerDocument.activeElement)).toBe(true);

@@ -72,7 +72,7 @@ describe("typing", () => {
 
 describe("another text than the one in the editor", () => {
   const act = { do: "back" as const, name: "contains_number" };
-  const notice = { text: "This text is not graded <b>.", link: "Back to version 1", act };
+  const notice = { text: "This text is not graded <b>.", link: "Restore version 1", act };
 
   it("is said, with what leads to it, above an answer that is dimmed", async () => {
     const { model, container, getByRole } = showApp({ chosen: chosenData({ refused: true, notice }) });

@@ -9,7 +9,7 @@ import { counts, fullState, HOSTILE, line } from "./state.ts";
 describe("a bar", () => {
   it("says its counts in words and draws a segment for each that is not nought", () => {
     const { getByRole, container } = show(<Bar counts={counts({ good_accepted: 210, bad_accepted: 50, bad_refused: 240 })} />);
-    expect(getByRole("img").getAttribute("aria-label")).toBe("210 known good, accepted, 50 known bad, accepted, 240 known bad, refused");
+    expect(getByRole("img").getAttribute("aria-label")).toBe("210 known good, accepted, 50 known bad, accepted, 240 known bad, rejected");
     expect([...container.querySelectorAll(".seg")].map((each) => each.className)).toEqual(["seg good_accepted", "seg bad_accepted", "seg bad_refused"]);
   });
 
@@ -73,7 +73,7 @@ describe("the rail", () => {
   it("offers to put back what was removed", async () => {
     const { model, getByRole } = show(<Rail />);
     await set(model, { rail: { ...fullState().rail, removed: "old" } });
-    fireEvent.click(getByRole("button", { name: "Put back old" }));
+    fireEvent.click(getByRole("button", { name: "Restore old" }));
     expect(model.done("restore")).toHaveLength(1);
   });
 

@@ -63,7 +63,7 @@ describe("a long text", () => {
     expect(container.querySelector(".next-piece")).toBeNull();
   });
 
-  it("finds words inside, and goes on to the next place", async () => {
+  it("finds words inside, and goes on to the next match", async () => {
     const { model, getByRole, getByText } = show(long);
     const field = getByRole("textbox");
     fireEvent.input(field, { target: { value: "x" } });
@@ -71,16 +71,16 @@ describe("a long text", () => {
     expect(model.asked("find")[0]).toMatchObject({ text: "x", nth: 0 });
     await settle(() => model.answer(model.asked("find")[0]!, { text: [["x", "found"]], start: 3, stop: 9, total: 25, count: 2, nth: 0 }));
     expect(getByText("1 of 2")).toBeTruthy();
-    fireEvent.click(getByRole("button", { name: "next place" }));
+    fireEvent.click(getByRole("button", { name: "next match" }));
     expect(model.asked("find")[1]).toMatchObject({ nth: 1 });
   });
 
-  it("says that a piece could not be read", async () => {
+  it("says that a piece Could not read", async () => {
     const { model, getByRole } = show(long);
     fireEvent.click(getByRole("button", { name: /next piece/ }));
     const [message] = model.asked("piece");
     await settle(() => model.message({ page: message!.page, reply: message!.id, problem: "gone" }));
-    expect(getByRole("alert").textContent).toContain("could not be read");
+    expect(getByRole("alert").textContent).toContain("Could not read");
   });
 
   it("is never one node of more than 8,000 characters", () => {

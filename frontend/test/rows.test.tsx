@@ -150,7 +150,7 @@ describe("rows of one line", () => {
     const { container, getByRole, getByLabelText, view } = show(<Rows />, { table: tableData({ count: 500 }) });
     const before = container.querySelectorAll(".tr").length;
     fireEvent.click(getByRole("button", { name: "columns" }));
-    await settle(() => fireEvent.click(getByLabelText("one line a row")));
+    await settle(() => fireEvent.click(getByLabelText("one line per row")));
     expect(container.querySelector(".grid.dense")).toBeTruthy();
     expect(container.querySelectorAll(".tr").length).toBeGreaterThan(before);
     expect((container.querySelector(".grid .rows") as HTMLElement).style.height).toBe(`${500 * DENSE_ROW}px`);

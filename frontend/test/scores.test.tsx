@@ -49,17 +49,17 @@ describe("scores with few values", () => {
   it("lead by score alone where nothing is labelled", () => {
     const scores = twoScores({ has_labels: false, values: [{ value: 1, counts: counts({ accepted: 5 }) }] });
     const { model, getByRole } = show(<Scores scores={scores} grader="g" />);
-    fireEvent.click(getByRole("button", { name: "5 not labelled: show them" }));
+    fireEvent.click(getByRole("button", { name: "5 unlabelled: show them" }));
     expect(model.done("look")[0]?.where).toEqual([{ grader: "g", score: [1, 1] }]);
   });
 
-  it("put the pass mark between what is accepted and what is refused", () => {
+  it("put the pass threshold between what is accepted and what is rejected", () => {
     const { container } = show(<Scores scores={twoScores()} grader="g" />);
     const order = [...container.querySelectorAll(".lab, .pass")].map((each) => each.textContent);
-    expect(order).toEqual(["1 accepted", "pass mark 0.5", "0 refused"]);
+    expect(order).toEqual(["1 accepted", "threshold 0.5", "0 rejected"]);
   });
 
-  it("have no pass mark where the grader gives a verdict of its own", () => {
+  it("have no pass threshold where the grader gives a verdict of its own", () => {
     const { queryByRole } = show(<Scores scores={twoScores({ pass_mark: null })} grader="g" />);
     expect(queryByRole("slider")).toBeNull();
   });
@@ -114,12 +114,12 @@ describe("scores with many values", () => {
     expect(container.querySelector("rect.mark.accepted")).toBeTruthy();
   });
 
-  it("flip from hatched to solid while the pass mark moves, which is told when it rests", async () => {
+  it("flip from hatched to solid while the pass threshold moves, which is told when it rests", async () => {
     const state = fullState({ chosen: chosenData({ scores: manyScores() }) });
     const { model, container, getByRole } = showApp(state);
     const app = container.querySelector("main") as Element;
     for (let press = 0; press < 9; press += 1) await settle(() => fireEvent.keyDown(app, { key: "]" }));
-    expect(getByRole("slider", { name: "pass mark" }).getAttribute("aria-valuenow")).toBe("0.95");
+    expect(getByRole("slider", { name: "pass threshold" }).getAttribute("aria-valuenow")).toBe("0.95");
     expect(container.querySelectorAll("rect.mark.bad_accepted")).toHaveLength(1);
     expect(model.done("pass_mark")).toHaveLength(0);
     vi.advanceTimersByTime(REST);

@@ -96,7 +96,7 @@ def test_five_graders_stay_small(report):
 def test_without_labels_nobody_is_too_lenient(report):
     """The words say so, and the bar is of one hue."""
     page = Page(report.diagnose(labels=[None] * len(report))._repr_html_()).text
-    assert "accepted, not labelled" in page
+    assert "accepted, unlabelled" in page
     assert "too lenient" not in page
 
 
@@ -165,7 +165,7 @@ def test_a_comparison_without_labels_says_so_once(report):
     """Neither good nor bad is counted."""
     compared = report.diagnose(labels=[None] * len(report)).compare("lenient", "right")
     assert "None of these rows is labelled." in compared._repr_html_()
-    assert "| Only A accepts | 50 | not labelled |" in compared._repr_markdown_()
+    assert "| Only A accepts | 50 | unlabelled |" in compared._repr_markdown_()
 
 
 def test_rows_that_are_not_shown_are_counted(report):

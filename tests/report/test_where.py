@@ -131,7 +131,7 @@ def test_what_cannot_be_read_is_an_error_of_ours(bad):
     ("condition", "words"),
     [
         ({"grader": "a", "score": [0.95, 1]}, "a: score 0.95 to 1"),
-        ({"label": None}, "not labelled"),
+        ({"label": None}, "unlabelled"),
         ({"apart": ["a", "b"], "least": 0.2}, "a and b differ by 0.2 or more"),
         ({"scaled_apart": ["a", "b"], "least": 0.5}, "a and b differ by 50 % of their scales or more"),
         ({"verdicts": ["a", "b"], "are": [True, False]}, "a accepts, b refuses"),

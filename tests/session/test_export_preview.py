@@ -87,14 +87,14 @@ def test_what_is_in_the_way(tmp_path):
     assert written.in_the_way(target, "native", files) == []
     wb.save([wb.Contains(expected="x", name=f"g{n}") for n in range(8)], there)
     assert written.in_the_way(target, "native", files) == [
-        "out.json is there already and would be replaced: it holds g0, g1, g2, g3, g4, g5 and 2 more"
+        "out.json exists and would be replaced: it contains g0, g1, g2, g3, g4, g5 and 2 more"
     ]
     written.note([there], "native")
     assert written.in_the_way(target, "native", files) == []
     there.write_text(there.read_text() + " ")
     assert len(written.in_the_way(target, "native", files)) == 1
     there.write_text(there.read_text() + " " * 1_000_000)
-    assert written.in_the_way(target, "native", files) == ["out.json is there already and would be replaced"]
+    assert written.in_the_way(target, "native", files) == ["out.json exists and would be replaced"]
     assert written.in_the_way(target, "native", {}) == []
 
 

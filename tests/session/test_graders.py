@@ -142,4 +142,4 @@ def test_why_a_version_cannot_be_compared(session):
     other = next(seed for seed, rows in draws if rows.ids[0] != first.samples.ids[0])
     session.runs.start(1, seed=other).report(60)
     assert session.runs.versions().graders == ["yes", "exact"]
-    assert "no row in common" in session.runs.why_no_version
+    assert "share no row" in session.runs.why_no_version

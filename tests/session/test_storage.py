@@ -62,10 +62,10 @@ def test_labels_that_cannot_be_read_are_not_passed_over_in_silence(tmp_path, mon
     (tmp_path / "workbench.db").write_text("no database " * 100)
     spoilt = Storage("sqlite:///workbench.db")
     spoilt.store.close()
-    assert spoilt.warning.endswith("no SQLite database. What workbench.db holds is not read.")
+    assert spoilt.warning.endswith("no SQLite database. The content of workbench.db is not read.")
     (tmp_path / "workbench.db").unlink()
     (tmp_path / "workbench.db").mkdir()
     folder = Storage("sqlite:///workbench.db")
     folder.store.close()
-    assert "memory only" in folder.warning
+    assert "only in memory" in folder.warning
     assert "not read" not in folder.warning

@@ -69,11 +69,11 @@ def _quadrant(title: str, counts: Counts) -> str:
 
 
 def _by_label(counts: Counts) -> str:
-    """Such as "166 good, 20 bad"; what is not labelled is left out where anything is."""
+    """Such as "166 good, 20 bad"; what is unlabelled is left out where anything is."""
     if not sum(counts.values()):
         return "no row"
     good, bad = (counts[f"{kind}_accepted"] + counts[f"{kind}_refused"] for kind in ("good", "bad"))
-    return f"{good:,} good, {bad:,} bad" if good + bad else "not labelled"
+    return f"{good:,} good, {bad:,} bad" if good + bad else "unlabelled"
 
 
 def _labels(compared: Any) -> str:

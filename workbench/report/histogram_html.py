@@ -13,7 +13,7 @@ from workbench.report.cases import label_codes
 
 __all__ = ["bars_html", "histogram_html"]
 
-_KINDS = {1: ("good", "known good"), 0: ("bad", "known bad"), -1: ("", "not labelled")}
+_KINDS = {1: ("good", "known good"), 0: ("bad", "known bad"), -1: ("", "unlabelled")}
 """Code of a label to the class of its colour, and its words."""
 
 

@@ -258,7 +258,7 @@ class Report:
         """Numbers of the rows that meet every condition. Conditions are plain dicts, as clicks in a figure send them.
 
         Such as `{"grader": g, "score": [0.9, 1]}`, `{"grader": g, "status": "failed"}`, `{"grader": g, "passed":
-        True}`, `{"label": False}` (None: not labelled), `{"wrong": g}` (verdict differs from the label), `{"finding": [g, kind]}`,
+        True}`, `{"label": False}` (None: unlabelled), `{"wrong": g}` (verdict differs from the label), `{"finding": [g, kind]}`,
         `{"apart": [a, b], "least": 0.5}`, `{"verdicts": [a, b], "are": [True, False]}`, `{"text": "words"}` or
         `{"rows": [1, 2]}`. The result can be passed to `rows(where=...)`.
 

@@ -6,7 +6,7 @@
 | `{"grader": g, "status": "failed"}` | scored, failed or skipped by `g` |
 | `{"grader": g, "passed": true}` | accepted by `g`: by its own verdict, or else by its score and the pass mark |
 | `{"grader": g, "spread": [low, high]}` | graded several times by `g`, scores on 0 to 1 that far apart; without `high` but for 1 |
-| `{"label": true}` | known good, `false` known bad, `null` not labelled, or labelled as neither |
+| `{"label": true}` | known good, `false` known bad, `null` unlabelled, or labelled as neither |
 | `{"wrong": g}` | `g` and the label differ |
 | `{"finding": [g, kind]}` | the evidence of a finding |
 | `{"apart": [a, b], "least": 0.2}` | scored by both, and the scores differ by at least so much |
@@ -247,7 +247,7 @@ _KINDS: dict[str, _Kind] = {
     "label": _Kind(
         ("label",),
         _by_label,
-        lambda c: {True: "labelled good", False: "labelled bad"}.get(c["label"], "not labelled"),
+        lambda c: {True: "labelled good", False: "labelled bad"}.get(c["label"], "unlabelled"),
     ),
     "wrong": _Kind(
         ("wrong",), _against_label, lambda c: f"{c['wrong']} differs from the label", lambda c: [c["wrong"]]

@@ -1,4 +1,4 @@
-/** A mark in the gutter at each line that is new against the text that was last kept. */
+/** A mark in the gutter at each line that differs from the last saved text. */
 
 import { RangeSetBuilder, StateEffect, StateField, type EditorState, type Extension, type RangeSet } from "@codemirror/state";
 import { GutterMarker, gutter } from "@codemirror/view";

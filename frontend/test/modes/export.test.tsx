@@ -23,7 +23,7 @@ describe("the fit table", () => {
   it("shows a cell's note below while it is pointed at or has the focus", async () => {
     const { root } = open(exported());
     const note = root.querySelector(".fit-note");
-    expect(note?.textContent).toContain("* something that no score depends on");
+    expect(note?.textContent).toContain("* something without effect on scores");
     const cell = screen.getByLabelText(/^exact_match to vLLora: with loss/);
     fireEvent.pointerOver(cell);
     await settled();
@@ -62,7 +62,7 @@ describe("the fit table", () => {
 
   it("names drafts apart, without a tick", () => {
     const { root } = open(exported());
-    expect(root.querySelector(".draft")?.textContent).toBe("same_as_referencea draft: exported when its five checks pass");
+    expect(root.querySelector(".draft")?.textContent).toBe("same_as_referencea draft: exported once its five checks pass");
     expect(root.querySelector(".draft input")).toBeNull();
   });
 });
@@ -70,10 +70,10 @@ describe("the fit table", () => {
 describe("the settings", () => {
   it("send what is changed", () => {
     const { model } = open(exported());
-    fireEvent.change(screen.getByLabelText("on a loss"), { target: { value: "warn" } });
+    fireEvent.change(screen.getByLabelText("unsupported"), { target: { value: "warn" } });
     fireEvent.change(screen.getByLabelText("no score"), { target: { value: "zero" } });
     fireEvent.change(screen.getByLabelText("reference field"), { target: { value: "gold" } });
-    fireEvent.click(screen.getByLabelText("write without proof"));
+    fireEvent.click(screen.getByLabelText("export without validation"));
     fireEvent.change(screen.getByLabelText("file"), { target: { value: "mine.py" } });
     expect(model.done("export_settings").map(({ settings }) => settings)).toEqual([
       { on_loss: "warn" }, { on_error: "zero" }, { reference: "gold" }, { allow_unvalidated: true }, { file: "mine.py" },
@@ -82,15 +82,15 @@ describe("the settings", () => {
 
   it("are left out where there is nothing to choose", () => {
     open(exported({ choices: { on_loss: [], on_error: ["fail"], has_reference: false, unproved: [] } }));
-    expect(screen.queryByLabelText("on a loss")).toBeNull();
+    expect(screen.queryByLabelText("unsupported")).toBeNull();
     expect(screen.queryByLabelText("no score")).toBeNull();
     expect(screen.queryByLabelText("reference field")).toBeNull();
-    expect(screen.queryByText("write without proof")).toBeNull();
+    expect(screen.queryByText("export without validation")).toBeNull();
   });
 
   it("prove what is not proved, and write under the name that stands in the field", () => {
     const { model } = open(exported());
-    fireEvent.click(screen.getByText("Prove it"));
+    fireEvent.click(screen.getByText("Validate it"));
     fireEvent.input(screen.getByLabelText("file"), { target: { value: "other.py" } });
     fireEvent.click(screen.getByText("Write the files"));
     expect(model.sent.slice(-3).map((message) => message.do)).toEqual(["prove_all", "export_settings", "write"]);
@@ -173,7 +173,7 @@ it("says the next step without a grader, and without a platform", () => {
   expect(screen.getByText(/Add a grader on the left/)).toBeTruthy();
   cleanup();
   open(exported({ chosen: "" }));
-  expect(screen.getByText(/Choose a platform by its head/)).toBeTruthy();
+  expect(screen.getByText(/Select a platform in the/)).toBeTruthy();
 });
 
 it("hostile texts stay texts", () => {

@@ -32,7 +32,7 @@ describe("versions", () => {
 
   it("are brought back: the older side of the newest, else the one that is chosen", () => {
     const { model } = open(history());
-    fireEvent.click(screen.getByText("Bring v1 back"));
+    fireEvent.click(screen.getByText("Restore v1"));
     expect(model.done("bring")[0]?.version).toBe("v1");
     expect(broughtBack(history({ from: "v1", to: "v2" }))?.id).toBe("v2");
     expect(broughtBack(history({ from: "v3", to: "v3" }))).toBeUndefined();
@@ -40,7 +40,7 @@ describe("versions", () => {
 
   it("are compared on rows in the mode for that", () => {
     const { model } = open(history());
-    fireEvent.click(screen.getByText("Compare the two on rows"));
+    fireEvent.click(screen.getByText("Compare on rows"));
     expect(model.done("mode")[0]?.mode).toBe("compare");
   });
 });
@@ -78,7 +78,7 @@ describe("what is shown", () => {
 
   it("says the next step where nothing is kept, and where nothing is stored", () => {
     open(history({ versions: [], runs: [] }));
-    expect(screen.getByText(/press Keep/)).toBeTruthy();
+    expect(screen.getByText(/save it/)).toBeTruthy();
     expect(screen.getByText(/No run is stored yet/)).toBeTruthy();
   });
 });

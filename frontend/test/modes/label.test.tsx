@@ -155,7 +155,7 @@ describe("undo", () => {
     key("1");
     await settled();
     expect(model.done("label").map(({ action }) => action)).toEqual(["undo"]);
-    expect(screen.getByText("reading the row before")).toBeTruthy();
+    expect(screen.getByText("reading the previous row")).toBeTruthy();
     model.set({ label: label([card(900), ...cards(1, 4)], { heard: { page: link.page, seq: 900, turn: 1 } }) });
     await settled();
     expect(front(root)).toBe("arit-900");
@@ -236,7 +236,7 @@ describe("the card and what stands beside it", () => {
   it("sends the order, the grader, the labeller, and the use of the labels", () => {
     const { model } = open(label(cards(1, 3)));
     fireEvent.change(screen.getByLabelText("Order of the rows"), { target: { value: "class-balanced" } });
-    fireEvent.change(screen.getByLabelText("Grader to agree with"), { target: { value: "last_number" } });
+    fireEvent.change(screen.getByLabelText("Grader to compare with"), { target: { value: "last_number" } });
     fireEvent.change(screen.getByLabelText("labelling as"), { target: { value: " Ada " } });
     fireEvent.click(screen.getByText("Use the labels"));
     const { done } = model;

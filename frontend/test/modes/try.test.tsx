@@ -12,7 +12,7 @@ afterEach(() => {
 });
 
 const open = (data: TryData | null) => show(Try, { try_out: data });
-const answer = () => screen.getByLabelText("your answer") as HTMLTextAreaElement;
+const answer = () => screen.getByLabelText("your completion") as HTMLTextAreaElement;
 const type = (text: string) => fireEvent.input(answer(), { target: { value: text } });
 
 describe("typing", () => {
@@ -31,7 +31,7 @@ describe("typing", () => {
     const first = open(tried());
     type("a");
     vi.advanceTimersByTime(300);
-    fireEvent.input(screen.getByLabelText("expected"), { target: { value: "7" } });
+    fireEvent.input(screen.getByLabelText("reference"), { target: { value: "7" } });
     vi.advanceTimersByTime(300);
     expect(first.model.done("try").map(({ seq, text, expected }) => [seq, text, expected])).toEqual([[1, "a", undefined], [2, undefined, "7"]]);
   });
@@ -51,7 +51,7 @@ describe("typing", () => {
     await settled();
     vi.advanceTimersByTime(300);
     expect(answer().value).toBe("theirs");
-    expect((screen.getByLabelText("expected") as HTMLTextAreaElement).value).toBe("9");
+    expect((screen.getByLabelText("reference") as HTMLTextAreaElement).value).toBe("9");
     expect(model.done("try")).toHaveLength(0);
   });
 
@@ -60,7 +60,7 @@ describe("typing", () => {
     type("one");
     fireEvent.click(screen.getByText("Another row"));
     type("two");
-    fireEvent.click(screen.getByText("Keep this answer"));
+    fireEvent.click(screen.getByText("Save completion"));
     type("three");
     cleanup();
     expect(model.sent.map((message) => message.text ?? message.do)).toEqual(["one", "try_random", "two", "try_keep", "three"]);
@@ -79,7 +79,7 @@ describe("kept answers", () => {
     expect(screen.getByText("a grader errs on 1 of 2")).toBeTruthy();
     fireEvent.click(screen.getByText(HOSTILE));
     expect(model.done("try_kept")[0]).toMatchObject({ number: 2 });
-    fireEvent.click(screen.getByLabelText("Keep no more: an empty answer"));
+    fireEvent.click(screen.getByLabelText("Remove: an empty completion"));
     expect(model.done("try_drop")[0]).toMatchObject({ number: 1 });
   });
 
@@ -93,7 +93,7 @@ describe("kept answers", () => {
 describe("rows", () => {
   it("are found by id or words, and Enter again goes to the next", () => {
     const { model } = open(tried());
-    const field = screen.getByLabelText("Find a row by its id or words");
+    const field = screen.getByLabelText("Find a row by its id or text");
     fireEvent.input(field, { target: { value: " euros " } });
     fireEvent.submit(field);
     fireEvent.submit(field);
@@ -139,7 +139,7 @@ describe("what the graders say", () => {
 
   it("of a judge waits for Ask", () => {
     const { model } = open(tried());
-    fireEvent.click(screen.getByLabelText("Ask shows_working"));
+    fireEvent.click(screen.getByLabelText("Run shows_working"));
     expect(model.done("try_ask")[0]?.grader).toBe("shows_working");
   });
 

@@ -89,7 +89,7 @@ def test_the_quadrants_count_what_pandas_counts():
     ("graders", "lead", "rest"),
     [
         ((LOOSE, wb.Contains(expected="yes", name="same")), "A and B give the same verdict on all 4 rows.", ""),
-        ((LOOSE, STRICT), "B is stricter: it refuses 1 row that A accepts,", " and accepts none that A refuses."),
+        ((LOOSE, STRICT), "B is stricter: it refuses 1 row that A accepts,", " and accepts none that A rejects."),
         ((STRICT, LOOSE), "B is more lenient: it accepts 1 row that A refuses,", " and refuses none that A accepts."),
         ((LOOSE, OTHER), "They differ both ways: B refuses 2 rows that A accepts,", " and accepts 1 that A refuses."),
     ],
@@ -110,7 +110,7 @@ def test_many_rows_settle_who_is_stricter():
     ]
     mode = made((LOOSE, STRICT), rows)
     mode.data()
-    assert sentence(mode._compared.comparison)[1] == " and accepts none that A refuses."
+    assert sentence(mode._compared.comparison)[1] == " and accepts none that A rejects."
 
 
 def test_the_labels_block_is_the_comparisons():
@@ -159,7 +159,7 @@ def test_without_a_shared_row_there_is_no_sentence():
     """Two graders that scored no row together are told apart from two that agree."""
     broken = wb.FunctionGrader.from_source(using.BROKEN, name="broken")
     data = made((LOOSE, broken)).data()
-    assert data["why_not"].startswith("The two have no scored row in common")
+    assert data["why_not"].startswith("The two share no scored row")
     assert data["lead"] == ""
 
 
@@ -192,9 +192,9 @@ def test_an_unknown_grader_or_quadrant_is_refused():
     """What the page cannot have asked for is an error and changes nothing."""
     mode = made()
     before = mode.data()
-    with pytest.raises(WorkbenchError, match="no such grader"):
+    with pytest.raises(WorkbenchError, match="unknown grader"):
         mode.do_compare("loose", "nobody")
-    with pytest.raises(WorkbenchError, match="no such rows"):
+    with pytest.raises(WorkbenchError, match="unknown rows"):
         mode.do_quadrant("c")
     assert mode.data() == before
 
@@ -212,7 +212,7 @@ def test_disagreements_are_ordered_by_how_like_an_agreed_answer_they_are():
     shown = pairs(mode)
     assert [pair["left"]["id"] for pair in shown] == ["r2", "r1", "alone"]
     assert [pair["right"] and pair["right"]["id"] for pair in shown] == ["r0", "r0", None]
-    assert shown[0]["left"]["said"] == "A accepts, B refuses"
+    assert shown[0]["left"]["said"] == "A accepts, B rejects"
     assert shown[0]["right"]["said"] == "both accept"
     assert shown[0]["prompt"] == "How many?"
 

@@ -173,7 +173,7 @@ def test_unproved_graders_fit_and_drafts_stand_apart(made):
     assert cells(data, "half")["adaptive"]["fit"] == "code"
     draft = data["graders"][1]
     assert (draft["draft"], draft["fits"]) == (True, [])
-    assert draft["say"] == "a draft: exported when its five checks pass"
+    assert draft["say"] == "a draft: exported once its five checks pass"
     assert [line.split(":")[0] for line in data["choices"]["unproved"]] == ["half"]
 
 
@@ -189,14 +189,14 @@ def test_the_sentence_says_forms_and_losses(made):
     data = whole(mode)
     assert data["title"] == "To Adaptive"
     assert data["sentence"] == (
-        "2 graders, all as code: half with the same text, short as a program that does the same. Nothing is lost."
+        "2 graders, all as code: half with the same text, short as an equivalent program. Nothing is lost."
     )
     mode.do_export("native")
-    assert mode.data()["sentence"] == "2 graders, all in the platform's own form. Nothing is lost."
+    assert mode.data()["sentence"] == "2 graders, all exported natively. Nothing is lost."
     mode.do_export("umbraco")
     assert (
         mode.data()["sentence"]
-        == "2 graders, all not taken there. Nothing would be written because of half, short."
+        == "2 graders, all not supported. Nothing would be written because of half, short."
     )
     assert mode.data()["problem"]
 
@@ -205,10 +205,10 @@ def test_with_a_loss_it_is_counted(made):
     """What is dropped on request is listed, and the sentence counts it."""
     mode = made(wb.ExactMatch(expected="4", trim=False, name="strict"))
     mode.do_export("umbraco")
-    assert "“go on, and list it” at “on a loss”" in whole(mode)["problem"][-1]
+    assert "“drop and list” under “unsupported”" in whole(mode)["problem"][-1]
     mode.do_export_settings({"on_loss": "report"})
     data = mode.data()
-    assert data["sentence"] == "1 grader, with a loss. 1 thing is lost, see below."
+    assert data["sentence"] == "1 grader, with a loss. 1 setting is lost, see below."
     assert "always trimmed" in data["losses"][0]
     assert [one["name"] for one in data["files"]] == ["graders.json", "graders.json.losses.json"]
 
@@ -218,10 +218,10 @@ def test_without_a_ticked_grader_there_is_nothing_to_write(made):
     mode = made()
     mode._session.graders.choose([])
     data = whole(mode)
-    assert data["sentence"] == "No grader is ticked: tick those to export in the list."
+    assert data["sentence"] == "No grader is selected: tick those to export in the list."
     assert data["files"] == []
     assert data["problem"]
-    with pytest.raises(WorkbenchError, match="no grader is chosen"):
+    with pytest.raises(WorkbenchError, match="no grader is selected"):
         mode.do_write()
 
 
@@ -247,7 +247,7 @@ def test_settings_are_those_that_a_platform_has(made):
     data = mode.data()
     assert (data["choices"]["on_error"], data["choices"]["has_reference"]) == (["raise", "0.0", "-1.0"], True)
     assert (data["settings"]["on_error"], data["settings"]["reference"]) == ("0.0", "answer")
-    assert "0 stands for it" in " ".join(data["notes"])
+    assert "such a row gets 0" in " ".join(data["notes"])
     mode.do_export("native")
     assert mode.data()["problem"] == []
 
@@ -259,7 +259,7 @@ def test_settings_are_those_that_a_platform_has(made):
 def test_settings_of_another_kind_are_refused(made, settings):
     """What the page cannot have sent changes nothing."""
     mode = made()
-    with pytest.raises(WorkbenchError, match="cannot be read"):
+    with pytest.raises(WorkbenchError, match="invalid export setting"):
         mode.do_export_settings(settings)
     assert mode.data()["settings"]["on_loss"] == "refuse"
 
@@ -302,7 +302,7 @@ def test_a_file_in_the_way_is_replaced_only_once_it_was_shown(made, tmp_path):
     with pytest.raises(WorkbenchError, match="exists and"):
         mode.do_write()
     assert (tmp_path / "graders.json").read_text() == other
-    assert "it holds has yes" in mode.data()["in_the_way"][0]
+    assert "it contains has yes" in mode.data()["in_the_way"][0]
     mode.do_write()
     assert (tmp_path / "graders.json").read_text() != other
     assert mode.data()["in_the_way"] == []
@@ -312,7 +312,7 @@ def test_a_file_in_the_way_is_replaced_only_once_it_was_shown(made, tmp_path):
 def test_unproved_graders_are_refused_until_proved_or_allowed(made, tmp_path):
     """The problem says so; proving all leaves the lines that would, and then the file can be written."""
     mode = made(wb.FunctionGrader.from_source(using.HALF, name="half"))
-    assert any("tick “write without proof”" in line for line in mode.data()["problem"])
+    assert any("tick “export without validation”" in line for line in mode.data()["problem"])
     with pytest.raises(WorkbenchError):
         mode.do_write()
     mode.do_export_settings({"allow_unvalidated": True})
@@ -357,5 +357,5 @@ def test_a_file_is_given_whole_as_it_would_be_written(page_of, tmp_path):
     given = page.ask("export_file", name=name)
     page.tell("write")
     assert (tmp_path / "all.json").read_text("utf-8") == given
-    with pytest.raises(LookupError, match="no such file"):
+    with pytest.raises(LookupError, match="unknown file"):
         page.ask("export_file", name="/etc/passwd")

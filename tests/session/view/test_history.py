@@ -92,7 +92,7 @@ def test_an_edit_is_told_in_one_sentence(made):
     data = mode.data()
     assert (data["from"], data["to"]) == ("v1", "v2")
     assert data["lead"] == "From version 1 to version 2, 12 rows changed:"
-    assert data["rest"].startswith(" 12 known-bad are now refused, no known-good is lost.")
+    assert data["rest"].startswith(" 12 known-bad are now rejected, no known-good row is lost.")
     edited(mode, NONE)
     assert mode.data()["rest"].startswith(" 12 known-good are lost.")
     mode.do_version("v1", "v1")
@@ -141,7 +141,7 @@ def test_without_labels_there_are_no_shares(made):
     data = mode.data()
     assert data["sparks"] == []
     assert (line(data, "v1")["bad"], line(data, "v1")["verdict"]["words"]) == ("", "no labels")
-    assert data["rest"].startswith(" 12 without label are now refused")
+    assert data["rest"].startswith(" 12 unlabelled are now rejected")
 
 
 def test_one_version_says_the_next_step(made):
@@ -160,7 +160,7 @@ def test_an_unrun_text_is_shown_as_it_is_now(made):
     mode._session.graders.add(half(YES))
     data = mode.data()
     assert [version["text"] for version in data["versions"]] == ["now", "v1"]
-    assert data["lead"] == "The rows of now are not known here."
+    assert data["lead"] == "The rows of now are not available."
     assert {"kind": "-", "text": "    return 1.0"} in data["diff"]
 
 
@@ -253,9 +253,9 @@ def test_unknown_versions_are_refused(made, ids):
     """What the page cannot have asked for changes nothing."""
     mode = made(half())
     ran(mode)
-    with pytest.raises(WorkbenchError, match="no such version"):
+    with pytest.raises(WorkbenchError, match="unknown version"):
         mode.do_version(*ids)
-    with pytest.raises(WorkbenchError, match="no such version"):
+    with pytest.raises(WorkbenchError, match="unknown version"):
         mode.do_bring("v9")
     assert mode.data()["from"] == ""
 

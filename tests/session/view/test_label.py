@@ -65,7 +65,7 @@ def test_undo_goes_back_card_by_card(page, url):
         assert first(page)["id"] == name
     assert (kept(url), page.label["past"]) == ({}, [])
     press(page, "undo")
-    assert "no label of this session to undo" in page.problem
+    assert "no label to undo" in page.problem
     press(page, "bad")
     assert kept(url) == {names[0]: (False, "", "ada")}
 
@@ -192,7 +192,7 @@ def test_another_labellers_label_is_not_taken_back(page, url):
     press(page, "good")
     page.tell("labeller", name="bob")
     press(page, "undo")
-    assert "no label of this session" in page.problem
+    assert "no label to undo" in page.problem
     name = press(page, "bad")
     assert kept(url)[name] == (False, "", "bob")
 

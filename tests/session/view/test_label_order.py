@@ -52,15 +52,15 @@ def test_a_label_says_how_its_row_was_drawn(page, order, drawn):
     name = press(page, "good")
     assert page.session.labels.latest[name].drawn == drawn
     told, chosen = page.label["message"], order in {"disagreement first", "as shown"}
-    assert ("1 label of rows not drawn at random: not in the findings" in told) == (order != "random")
-    assert ("1 label of rows chosen for what graders say: not in these rates" in told) == chosen
+    assert ("1 label of rows not drawn at random: not used in the findings" in told) == (order != "random")
+    assert ("1 label of rows selected by their grades: not used in these rates" in told) == chosen
     assert (page.label["stats"] == []) == chosen
 
 
 def test_rows_come_at_random_unless_asked(page):
     """Labels of rows drawn otherwise make no findings, so the order that does comes first."""
     assert page.label["order"] == page.label["orders"][0]["name"] == "random"
-    page.tell("label_order", order="no such order")
+    page.tell("label_order", order="unknown order")
     assert page.label["order"] == "random"
 
 
@@ -177,7 +177,7 @@ def test_labels_of_other_texts_are_told_and_do_not_count(page, labelling):
 
 def test_labels_in_memory_are_said_to_be_so(labelling):
     """Without a store nothing is kept, and whoever labels is told before an hour of work."""
-    assert "pass store= to keep them" in labelling(store=None).label["message"]
+    assert "pass store= to save them" in labelling(store=None).label["message"]
 
 
 def test_findings_take_the_labels_when_they_are_asked_to(page):

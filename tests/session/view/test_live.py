@@ -145,7 +145,7 @@ def test_a_kept_version_is_what_the_next_edit_is_compared_with(page):
     assert (page.chosen["version"], page.chosen["kept"], page.chosen["changed"]) == (2, True, None)
     page.typed("coded", HALF)
     assert (page.chosen["version"], page.chosen["kept"]) == (3, False)
-    assert page.chosen["changed"]["back"] == "Back to version 2"
+    assert page.chosen["changed"]["back"] == "Restore version 2"
 
 
 def test_a_cell_run_again_is_an_edit(page):

@@ -24,8 +24,8 @@ def test_grades_below_a_refused_text_are_said_to_be_of_the_version_before(page):
     page.typed("coded", BROKEN)
     notice = page.chosen["notice"]
     assert page.chosen["refused"]
-    assert notice["text"] == "This text is not graded: what stands here is of version 1."
-    assert notice["link"] == "Back to version 1"
+    assert notice["text"] == "This text is not graded: the results shown are of version 1."
+    assert notice["link"] == "Restore version 1"
     assert page.line("coded")["proof"] == "failed"
     assert page.line("coded")["stale"]
     page.tell(**notice["act"])
@@ -41,7 +41,7 @@ def test_between_them_may_be_a_text_that_nobody_kept(page):
     page.typed("coded", BROKEN)
     notice = page.chosen["notice"]
     assert "the last text that passed its checks" in notice["text"]
-    assert notice["link"] == "Back to version 1"
+    assert notice["link"] == "Restore version 1"
 
 
 @pytest.fixture
@@ -64,7 +64,7 @@ def test_a_version_that_was_kept_is_offered_when_the_cell_runs_again(page_of, st
     page.close()
     page = again(page_of, store)
     notice = page.chosen["notice"]
-    assert notice["text"] == "The store keeps version 1 of it, with another text."
+    assert notice["text"] == "The store has version 1 of it, with another text."
     page.tell(**notice["act"])
     page.settled()
     assert page.chosen["source"]["text"] == NO

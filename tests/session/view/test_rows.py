@@ -32,7 +32,7 @@ def test_before_a_run_the_rows_are_there(page_of):
     page = page_of(graders=[], labels="good")
     page.tell("mode", mode="grade")
     assert page.table["title"] == "Your rows"
-    assert page.table["note"] == "60 answers to 12 prompts; labels: 30 good, 30 bad"
+    assert page.table["note"] == "60 completions of 12 prompts; labels: 30 good, 30 bad"
     assert page.table["count"] == 60
     page.tell("look", where=[{"label": True}])
     assert page.table["count"] == 30
@@ -59,7 +59,7 @@ def test_a_findings_link_shows_all_its_rows(page):
     assert finding["link"] == "10 of 30 known-good rows"
     page.tell("look", where=finding["where"])
     assert page.table["count"] == 10
-    assert page.table["title"] == "Known good, refused"
+    assert page.table["title"] == "Known good, rejected"
 
 
 def test_a_chip_is_taken_away_alone(page):

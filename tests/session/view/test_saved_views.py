@@ -132,7 +132,7 @@ def test_a_view_of_a_grader_that_is_gone_says_so(page):
     elsewhere(page)
     page.tell("remove", name="exact")
     page.tell("open_view", name="mine")
-    assert "grader that is not here" in page.problem
+    assert "not in the session" in page.problem
     assert page.table["filters"] == []
     assert page.chosen["name"] == "has yes"
 

@@ -49,7 +49,7 @@ def test_the_row_and_what_graders_say_of_it(page):
         "no",
     )
     assert line(page)["before"] == {"score": "0", "part": "bad_refused"}
-    assert shown["verdict"]["lead"] == "None of one accept this answer."
+    assert shown["verdict"]["lead"] == "None of one accept this completion."
 
 
 def test_a_changed_answer_is_graded_at_once(page):
@@ -60,7 +60,7 @@ def test_a_changed_answer_is_graded_at_once(page):
     assert line(page)["moved"] == "now accepted"
     page.tell("try", seq=2, label=False)
     tried(page)
-    assert page.try_out["verdict"]["text"].startswith("You call it bad: coded accepts it.")
+    assert page.try_out["verdict"]["text"].startswith("You labelled it bad: coded accepts it.")
     assert "with_completion(app.samples[0], 'yes, of course')" in page.code
 
 
@@ -83,14 +83,14 @@ def test_a_kept_answer_is_graded_again_after_every_edit(page):
     assert (answer["text"], answer["label"], answer["note"], answer["errs"]) == (
         "yes and no",
         True,
-        "nobody errs",
+        "no errors",
         False,
     )
     page.tell("mode", mode="grade")
     page.typed("coded", YES.replace('"yes"', '"maybe"'))
     page.tell("mode", mode="try")
     page.until(lambda page: page.try_out["kept"][0]["errs"], "the kept answer graded again")
-    assert page.try_out["kept"][0]["note"] == "coded refuses it"
+    assert page.try_out["kept"][0]["note"] == "coded rejects it"
     assert page.try_out["kept"][0]["grades"] == [
         {"grader": "coded", "said": {"score": "0", "part": "good_refused"}}
     ]
@@ -141,7 +141,7 @@ def test_a_pasted_conversation(page):
     page.tell("try_kept", number=kept(page)[0]["number"])
     assert tried(page).try_out["pasted"]
     page.tell("try_paste", text=NASTY)
-    assert "no JSON" in page.problem
+    assert "not valid JSON" in page.problem
     assert page.try_out["pasted"]
 
 

@@ -128,7 +128,7 @@ def changed_data(change: Change, where: tuple[Any, ...]) -> dict[str, Any] | Non
     note = "" if change.complete else ", among those that both versions graded"
     return {
         "sentence": f"Your edit changed {rows if count or moved else 'no row'}{note}",
-        "back": f"Back to version {change.version.number}",
+        "back": f"Restore version {change.version.number}",
         "pills": [
             _pill(part, len(rows), where)
             for part, rows in change.parts.items()

@@ -42,7 +42,7 @@ _ISOLATION = {
 
 
 def nothing_chosen() -> dict[str, Any]:
-    """`Chosen` if there is no grader."""
+    """`Chosen` without a grader."""
     return {
         "name": "", "title": "", "version": 0, "kept": True, "can_keep": False, "stored": 0, "draft": False,
         "source": {"text": "", "language": "", "editable": False, "revision": 0, "error": None, "file": ""},

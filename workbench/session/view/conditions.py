@@ -22,7 +22,7 @@ CHANGED = {
 """Parts of rows that an edit changed, as text. `{"changed": part}` is a condition of the view only, because its rows
 change with every keystroke."""
 
-_LABELS = {True: "known good", False: "known bad", None: "not labelled"}
+_LABELS = {True: "known good", False: "known bad", None: "unlabelled"}
 
 
 def chip_text(condition: Condition, chosen: str = "") -> str:

@@ -40,7 +40,7 @@ def _refused(session: Session, name: str) -> dict[str, Any]:
     which = (
         f"version {kept.number}" if kept is not None and is_kept else "the last text that passed its checks"
     )
-    back = f"Back to version {kept.number}" if kept is not None else ""
+    back = f"Restore version {kept.number}" if kept is not None else ""
     return {
         "text": f"This text is not graded: the results shown are of {which}.", "link": back, "act": {"do": "back", "name": shown_name(name)},
     }  # fmt: skip
