@@ -52,7 +52,7 @@ def test_repeats_are_told(files, capsys):
     command = ["run", str(files / "g.py"), str(files / "s.jsonl"), "--repeats", "3", "--reduce", "median"]
     assert main(command) == 0
     said = capsys.readouterr().out
-    assert "rows 3 times; 0 got another verdict" in said
+    assert "rows 3 times; 0 got different verdicts" in said
     assert "inconsistent" not in said
 
 

@@ -115,6 +115,7 @@ WORDS = {
 DATA = (
     "workbench/demo/",
     "workbench/probes/variants/",
+    "workbench/markup/style.py",  # a stylesheet
 )
 
 PYTHON = ("workbench", "benchmarks")

@@ -109,10 +109,10 @@ class TestVerdict:
         [
             ((50, 2, 2, 50), "agrees"),
             ((40, 30, 30, 40), "poor"),
-            ((48, 9, 9, 48), "undecided: these labels leave kappa on both sides of 0.6"),
+            ((48, 9, 9, 48), "undecided: the interval of kappa contains 0.6"),
             ((25, 1, 1, 23), "undecided: about 50 more labels"),
-            ((80, 20, 20, 80), "undecided: these labels leave kappa on both sides of 0.6"),
-            ((81, 19, 20, 80), "undecided: these labels leave kappa on both sides of 0.6"),
+            ((80, 20, 20, 80), "undecided: the interval of kappa contains 0.6"),
+            ((81, 19, 20, 80), "undecided: the interval of kappa contains 0.6"),
             ((18, 2, 0, 0), "undecided: all 20 labels are good, and it takes some bad ones too"),
             ((0, 0, 2, 18), "undecided: all 20 labels are bad, and it takes some good ones too"),
             ((0, 0, 0, 0), "undecided: about 100 more labels"),
@@ -168,7 +168,7 @@ class TestWords:
     def test_says_that_there_are_no_labels(self):
         """No labels is no error: a panel starts there."""
         result = Report(make_samples(3), {"g": make_grades([1, 0, 1])}).agreement()
-        assert str(result) == "g and labels have no row in common that both judged."
+        assert str(result) == "g and labels share no row with a verdict of both."
         assert result.lines[-1] == ("needs", "100 more labels")
         assert dict(result.lines)["agreement"] == "- of 0"
 

@@ -245,7 +245,7 @@ class TestLooks:
 @pytest.mark.parametrize("asked", [(wb.ExactMatch(), wb.Contains()), ("one", "two"), (None, "one")])
 def test_graders_are_no_reports(asked):
     """What one types first: it says to run them, and how."""
-    with pytest.raises(wb.errors.ReportError, match="reports are compared, not graders"):
+    with pytest.raises(wb.errors.ReportError, match="compare takes reports, not graders"):
         wb.compare(*asked)
 
 

@@ -83,10 +83,10 @@ class TestWhatItGives:
         told = str(forecast)
         assert re.match(
             r"exact: at 8 answers a prompt [\d.]+ % \([\d.]+ % to [\d.]+ %\) of the groups are live, "
-            r"forecast from 8 answers to each of 200 prompts\.\nThe best group size is \d+: ", told
+            r"forecast from 8 completions of each of 200 prompts\.\nThe best group size is \d+: ", told
         )  # fmt: skip
         assert re.search(
-            r"Train on \d+ of 200 prompts: .* of their groups are live; leaving out the other \d+ saves", told
+            r"Train on \d+ of 200 prompts: .* of their groups are informative; omitting the other \d+ saves", told
         )
         assert len(told.splitlines()) == 12
         assert repr(forecast) == f"Forecast('exact', 200 prompts, best group size {forecast.best})"

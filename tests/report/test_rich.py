@@ -154,10 +154,10 @@ def test_a_comparison_begins_with_who_is_stricter(report):
     said = Page(compared._repr_html_()).text
     places = [
         said.index(words)
-        for words in ("B is stricter: it refuses 50 rows", "Both accept", "B is closer to the labels")
+        for words in ("B is stricter: it rejects 50 rows", "Both accept", "B is closer to the labels")
     ]
     assert places == sorted(places)
-    assert compared._repr_markdown_().startswith("**B is stricter: it refuses 50 rows that A accepts,**")
+    assert compared._repr_markdown_().startswith("**B is stricter: it rejects 50 rows that A accepts,**")
     assert "| Only A accepts | 50 | 0 good, 50 bad |" in compared._repr_markdown_()
 
 

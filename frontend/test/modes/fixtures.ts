@@ -63,13 +63,13 @@ export function compare(changes: Partial<CompareData> = {}): CompareData {
     ],
     chosen: "a",
     labels: {
-      shape: "unsettled", lead: "Who is closer to the labels is not settled.",
+      shape: "unsettled", lead: "Which one is closer to the labels is inconclusive.",
       lines: [
         { name: "A is right on", text: "90.0 % of 500", strong: true, interval: "" },
         { name: "B is right on", text: "92.8 % of 500", strong: true, interval: "" },
         { name: "B less A, points", text: "+2.8", strong: true, interval: "0.0 to +5.8" },
       ],
-      note: "Of the 56 on which they differ, B is right on 35 (it refuses known-bad answers) and wrong on 21 (it loses known-good ones).",
+      note: "Of the 56 on which they differ, B is right on 35 (rejects known-bad rows) and wrong on 21 (rejects known-good rows).",
     },
     list: { title: "Only A accepts", note: "56 of 500 rows", count: 56, good: 21, bad: 35, only: "", search: "" },
     why_not: "",

@@ -89,9 +89,9 @@ def test_the_quadrants_count_what_pandas_counts():
     ("graders", "lead", "rest"),
     [
         ((LOOSE, wb.Contains(expected="yes", name="same")), "A and B give the same verdict on all 4 rows.", ""),
-        ((LOOSE, STRICT), "B is stricter: it refuses 1 row that A accepts,", " and accepts none that A rejects."),
-        ((STRICT, LOOSE), "B is more lenient: it accepts 1 row that A refuses,", " and refuses none that A accepts."),
-        ((LOOSE, OTHER), "They differ both ways: B refuses 2 rows that A accepts,", " and accepts 1 that A refuses."),
+        ((LOOSE, STRICT), "B is stricter: it rejects 1 row that A accepts,", " and accepts none that A rejects."),
+        ((STRICT, LOOSE), "B is more lenient: it accepts 1 row that A rejects,", " and rejects none that A accepts."),
+        ((LOOSE, OTHER), "They differ both ways: B rejects 2 rows that A accepts,", " and accepts 1 that A rejects."),
     ],
 )  # fmt: skip
 def test_one_sentence_says_who_is_stricter(graders, lead, rest):
@@ -137,8 +137,8 @@ def test_a_small_difference_is_not_settled():
     """An interval that holds 0 names no winner."""
     mode = made(rows=rows_of("yes", "oh yes", "no", good=[True, True, False]), labels="good")
     block = mode.data()["labels"]
-    assert (block["lead"], block["shape"]) == ("Who is closer to the labels is not settled.", "unsettled")
-    assert "wrong on 1 (it loses known-good ones)" in block["note"]
+    assert (block["lead"], block["shape"]) == ("Which one is closer to the labels is inconclusive.", "unsettled")
+    assert "wrong on 1 (rejects known-good rows)" in block["note"]
 
 
 # ---- nothing to compare
