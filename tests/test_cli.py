@@ -547,7 +547,7 @@ def test_convert_says_what_it_wrote_and_left_out(platforms, capsys):
     before = sorted(path.name for path in platforms.iterdir())
     assert main(command) == 1
     refused = capsys.readouterr()
-    assert refused.err.startswith("workbench: vllora cannot say this")
+    assert refused.err.startswith("workbench: vllora does not support this")
     assert refused.out == ""
     assert sorted(path.name for path in platforms.iterdir()) == before
     assert main([*command, "--on-loss", "report"]) == 0
@@ -709,7 +709,7 @@ def test_hints_of_convert_are_options(tmp_path, capsys):
     )
     assert main(["convert", str(path), "--to", "openrlhf"]) == 1
     said = capsys.readouterr().err
-    assert "--reference solution if that is what the label holds" in said
+    assert "--reference solution if the label contains it" in said
     assert "--on-loss report writes" in said
     assert main(["convert", str(path), "--to", "openrlhf", "--reference", "solution"]) == 0
     assert "--on-error NUMBER chooses one" in capsys.readouterr().out

@@ -125,7 +125,7 @@ def test_a_part_that_is_gone_or_new_is_named():
     del fewer["graders"][1]
     broken = read(fewer).check(GRADERS)
     assert "the field graders was changed" in broken
-    assert "the grader 'exact-match' is not here" in CERTIFICATE.check(GRADERS[0])
+    assert "the grader 'exact-match' is missing" in CERTIFICATE.check(GRADERS[0])
     more = wb.Suite([*GRADERS.entries, wb.Length(maximum=3)], combine=wb.combine.Mean(), name="both")
     assert "the grader 'length' is not certified" in CERTIFICATE.check(more)
     assert "the setting 'combine' of the suite has changed since" in CERTIFICATE.check(list(GRADERS.entries))
@@ -217,7 +217,7 @@ def deep(levels):
         (lambda s: s["graders"][0]["digests"].update(more="0" * 16), ".digests"),
         (lambda s: s["graders"][0].update(models=deep(30)), "models"),
         (lambda s: s["graders"][0].update(models=deep(3_000)), "certificate"),
-        (lambda s: s["graders"].append(s["graders"][0]), "twice"),
+        (lambda s: s["graders"].append(s["graders"][0]), "duplicate"),
     ],
 )
 def test_what_is_no_certificate_is_refused(change, place):

@@ -57,8 +57,8 @@ def test_a_claim_is_called_one():
     """What was read from a file says so wherever it is shown; what was made here does not."""
     claimed = replace(MINE, claimed=True)
     for show in (str, lambda c: c.markdown, lambda c: c._repr_html_(), lambda c: "\n".join(comment_lines(c))):
-        assert "nothing of it was seen here" in show(claimed)
-        assert "nothing of it was seen here" not in show(MINE)
+        assert "not verified here" in show(claimed)
+        assert "not verified here" not in show(MINE)
 
 
 def test_the_words_say_all_that_is_known():
@@ -66,7 +66,7 @@ def test_the_words_say_all_that_is_known():
     for text in (str(MINE), MINE.markdown.replace("\\", ""), MINE._repr_html_()):
         for part in (
             "all 5 passed", "60 of 60 rows (100 %)", "true positive rate (TPR)", "true negative rate (TNR)", "J = TPR + TNR - 1",
-            "false positive rate (rho_0)", "false negative rate (rho_1)", "none needed", "no signature", "probe",
+            "false positive rate (rho_0)", "false negative rate (rho_1)", "none needed", "not a signature", "probe",
         ):  # fmt: skip
             assert part in text
 

@@ -17,7 +17,7 @@ def test_a_bar_says_its_counts():
     """Each part has its share of the width and its words; what has no row has none."""
     drawn = bar(COUNTS)
     assert (
-        "210 known good, accepted, 50 known bad, accepted, 240 known bad, refused, 3 failed: no score"
+        "210 known good, accepted, 50 known bad, accepted, 240 known bad, rejected, 3 failed: no score"
         in drawn
     )
     assert "flex:210'" in drawn

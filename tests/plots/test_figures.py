@@ -179,7 +179,7 @@ def test_labels_say_what_colours_mean_and_count_to_both_sides():
     assert drawn.layout.showlegend
     bars = {one.name: one.marker.color for one in drawn.data if one.showlegend is False}
     for name, colour in bars.items():
-        right = name in {"known good, accepted", "known bad, refused"}
+        right = name in {"known good, accepted", "known bad, rejected"}
         assert colour == keys[f"{'agrees with' if right else 'differs from'} the label"]
     axis = drawn.layout.xaxis
     assert axis.ticktext == ("200", "150", "100", "50", "0", "50", "100", "150", "200")
@@ -238,7 +238,7 @@ def test_two_figures_may_not_share_a_name():
 
 def test_a_comparison_is_of_two():
     """One or three are refused."""
-    with pytest.raises(ReportError, match="of two graders"):
+    with pytest.raises(ReportError, match="two graders"):
         plot_comparison(scored(8), ["a"])
 
 

@@ -147,22 +147,22 @@ class TestWords:
         assert against().agreement().lines == [
             ("agreement", "0.86 of 50"),
             ("kappa", "0.72 (0.49 to 0.89)"),
-            ("catches bad", "18 of 20, 0.68 to 0.99"),
-            ("keeps good", "25 of 30, 0.65 to 0.94"),
+            ("bad rejected", "18 of 20, 0.68 to 0.99"),
+            ("good accepted", "25 of 30, 0.65 to 0.94"),
             ("needs", "50 more labels"),
         ]
 
     def test_lines_name_ac1_where_labels_are_lopsided(self):
         """Nearly all good: kappa is not shown alone."""
         assert [name for name, _ in against((160, 12, 8, 8)).agreement().lines] == [
-            "agreement", "kappa", "AC1", "catches bad", "keeps good", "verdict",
+            "agreement", "kappa", "AC1", "bad rejected", "good accepted", "verdict",
         ]  # fmt: skip
 
     def test_reads_as_sentences(self):
         """Who with whom, how far, what it means, and the two kinds of mistakes."""
         assert str(against().agreement(labeller="Ann")) == (
             "g agrees with Ann on 43 of 50 rows (95 % interval 73.3 % to 94.2 %), kappa 0.72 (0.49 to 0.89); "
-            "undecided: about 50 more labels. Caught: 18 of 20 bad ones; kept: 25 of 30 good ones."
+            "undecided: about 50 more labels. Bad rows rejected: 18 of 20; good rows accepted: 25 of 30."
         )
 
     def test_says_that_there_are_no_labels(self):
@@ -207,7 +207,7 @@ class TestArguments:
 
     def test_labels_may_be_a_column(self):
         """By its name in the samples."""
-        with pytest.raises(ReportError, match="no column 'sim'"):
+        with pytest.raises(ReportError, match="column 'sim'"):
             against().agreement(labels="sim")
 
     def test_wrong_labels_are_refused(self):
@@ -242,8 +242,8 @@ class TestWeights:
         assert result.corrected.value == pytest.approx(0.74)
         assert (result.n, result.accepted_good, math.isnan(result.auroc)) == (20, 8, True)
         assert "80 % of rows, by 20 labels weighted by how their rows were drawn" in str(result)
-        assert "Caught: 30.8 % of bad ones; kept: 97.3 % of good ones." in str(result)
-        assert dict(result.lines)["keeps good"].startswith("0.97 (")
+        assert "Bad rows rejected: 30.8 %; good rows accepted: 97.3 %." in str(result)
+        assert dict(result.lines)["good accepted"].startswith("0.97 (")
         assert not report.agreement().is_weighted
 
     @pytest.mark.parametrize("weight", [1, 0.25, 7])
@@ -332,5 +332,5 @@ class TestPeople:
 
     def test_columns_must_be_equally_long(self):
         """Rows are matched by place."""
-        with pytest.raises(ReportError, match="equally long"):
+        with pytest.raises(ReportError, match="same length"):
             agreement([True], [True, False])

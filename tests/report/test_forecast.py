@@ -82,7 +82,7 @@ class TestWhatItGives:
         """How many groups are live and how sure that is, the best size, the prompts worth it; then the table."""
         told = str(forecast)
         assert re.match(
-            r"exact: at 8 answers a prompt [\d.]+ % \([\d.]+ % to [\d.]+ %\) of the groups are live, "
+            r"exact: at 8 completions per prompt [\d.]+ % \([\d.]+ % to [\d.]+ %\) of the groups are informative, "
             r"forecast from 8 completions of each of 200 prompts\.\nThe best group size is \d+: ", told
         )  # fmt: skip
         assert re.search(
@@ -105,7 +105,7 @@ class TestWhatItGives:
         assert forecast.table["hi"].loc[4] > 0
         assert np.isnan(forecast.table["sd"].loc[64])
         assert "no group size can be advised" in str(forecast)
-        assert "No prompt is as likely live as was asked for" in str(forecast)
+        assert "No prompt is informative with the required probability" in str(forecast)
 
     def test_rows_without_a_score_do_not_count(self):
         """A failure is no answer with a score of 0."""
@@ -139,7 +139,7 @@ class TestMoney:
 class TestRefusals:
     def test_too_few_answers(self):
         """Says how many there are, how many it takes and what to do."""
-        with pytest.raises(ReportError, match=r"(?s)0 prompts with two.*at least 10.*draw 4 to 8 answers"):
+        with pytest.raises(ReportError, match=r"(?s)0 prompts with at least two.*at least 10.*draw 4 to 8 completions"):
             wb.forecast(report_of({"exact": np.ones(40)}, 1))
 
     def test_one_of_several_graders_must_be_named(self):

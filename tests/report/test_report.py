@@ -201,7 +201,7 @@ class TestRows:
 
     def test_unknown_order_is_refused(self, report):
         """Only the score, up or down."""
-        with pytest.raises(ReportError, match="sorted"):
+        with pytest.raises(ReportError, match="sort order"):
             report.rows(sort="size")
 
     def test_conversations_keep_their_roles(self):
@@ -283,7 +283,7 @@ class TestCompare:
     def test_nothing_in_common(self):
         """No row scored by both: said in words, not in NaN."""
         a, b = make_grades([1.0], row0=Grade.skipped()), make_grades([1.0])
-        assert "no scored row in common" in str(Report(make_samples(1), {"a": a, "b": b}).compare("a", "b"))
+        assert "share no scored row" in str(Report(make_samples(1), {"a": a, "b": b}).compare("a", "b"))
 
     def test_is_escaped(self):
         """Texts of the table are no markup."""
@@ -534,7 +534,7 @@ class TestLabels:
     def test_a_column_name_is_enough(self):
         """A column of the samples can say what is known."""
         assert "too-lenient" in {finding.kind for finding in self.report("ok").findings}
-        with pytest.raises(ReportError, match="no column 'nope'"):
+        with pytest.raises(ReportError, match="column 'nope'"):
             self.report("nope")
 
     def test_words_are_read(self):
@@ -632,7 +632,7 @@ class TestSettings:
             ({"preset": "nope"}, "no such set"),
             ({"labels": [True]}, "one entry a row"),
             ({"labels": ["perhaps"] * 4}, "neither good"),
-            ({"labels": "nope"}, "no column 'nope'"),
+            ({"labels": "nope"}, "column 'nope'"),
             ({"labels": pd.DataFrame({"x": [1] * 4})}, "one entry a row"),
             ({"pass_threshold": 3}, "not on the scale"),
             ({"scale": (1, 0)}, "lowest to its highest"),

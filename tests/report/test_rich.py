@@ -83,7 +83,7 @@ def test_the_interval_of_the_leading_finding_is_drawn(report):
 def test_bars_show_what_rows_came_to(report):
     """A lenient grader accepts all bad rows, a failing one has rows without a score."""
     page = report._repr_html_()
-    assert "100 known good, accepted, 50 known bad, accepted, 50 known bad, refused" in page
+    assert "100 known good, accepted, 50 known bad, accepted, 50 known bad, rejected" in page
     assert "67 failed: no score" in page
 
 

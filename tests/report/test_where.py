@@ -132,7 +132,7 @@ def test_what_cannot_be_read_is_an_error_of_ours(bad):
     [
         ({"grader": "a", "score": [0.95, 1]}, "a: score 0.95 to 1"),
         ({"label": None}, "unlabelled"),
-        ({"apart": ["a", "b"], "least": 0.2}, "a and b differ by 0.2 or more"),
+        ({"apart": ["a", "b"], "least": 0.2}, "a and b differ by at least 0.2"),
         ({"scaled_apart": ["a", "b"], "least": 0.5}, "a and b differ by at least 50 % of their scales"),
         ({"verdicts": ["a", "b"], "are": [True, False]}, "a accepts, b refuses"),
         ({"any": [[{"label": True}, {"wrong": "a"}], [{"rows": [1, 2]}]]}, "labelled good and a differs from the label, or 2 chosen rows"),

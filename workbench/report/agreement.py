@@ -180,8 +180,8 @@ class Agreement:
         bad, good = self.specificity, self.sensitivity
         if self.is_weighted:
             caught, kept = (percent(part.value) if part.n else "-" for part in (bad, good))
-            return f"Rejected: {caught} of bad rows; accepted: {kept} of good rows."
-        return f"Rejected: {bad.k:,} of {bad.n:,} bad rows; accepted: {good.k:,} of {good.n:,} good rows."
+            return f"Bad rows rejected: {caught}; good rows accepted: {kept}."
+        return f"Bad rows rejected: {bad.k:,} of {bad.n:,}; good rows accepted: {good.k:,} of {good.n:,}."
 
     def __repr__(self) -> str:
         kappa = "none" if math.isnan(self.kappa.value) else f"{self.kappa.value:.2f}"
@@ -230,7 +230,7 @@ def agreement(
 
     Example:
         >>> print(agreement(["good", "bad", "bad", None], [True, False, True, True], names=("Ann", "Ben")))
-        Ann agrees with Ben on 2 of 3 rows (95 % interval 9.4 % to 99.2 %), kappa 0.40 (-0.54 to 1.00); undecided: about 97 more labels. Rejected: 1 of 1 bad rows; accepted: 1 of 2 good rows.
+        Ann agrees with Ben on 2 of 3 rows (95 % interval 9.4 % to 99.2 %), kappa 0.40 (-0.54 to 1.00); undecided: about 97 more labels. Bad rows rejected: 1 of 1; good rows accepted: 1 of 2.
     """
     if len(a) != len(b):
         raise ReportError(

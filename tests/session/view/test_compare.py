@@ -100,7 +100,7 @@ def test_one_sentence_says_who_is_stricter(graders, lead, rest):
     data = mode.data()
     assert data["lead"] == lead
     assert data["rest"].startswith(rest)
-    assert not rest or data["rest"].endswith("is not settled by these rows.")
+    assert not rest or data["rest"].endswith("is inconclusive on these rows.")
 
 
 def test_many_rows_settle_who_is_stricter():

@@ -109,7 +109,7 @@ def test_what_the_rows_do_not_settle_is_said(made):
     data = mode.data()
     lo, hi = line(data, "v2")["bad_interval"].split(" to ")
     assert (
-        f"the share of known-bad rows it accepts lies between {lo} and {hi}, and the limit of 5 % lies inside."
+        f"the share of known-bad rows it accepts is between {lo} and {hi}, which includes the limit of 5 %."
         in data["rest"]
     )
 
