@@ -89,7 +89,7 @@ WORDS = {
         "a number with its unit; n",
     ),
     "answer": Word(
-        r"(?<!final )\banswer(?:s|ed|ing)?\b(?! relevancy)",
+        r"(?<!final )\banswer(?:s|ed|ing)?\b(?![- ]relevancy)",
         "completion (of a row), reply (of a model), response",
     ),
     "question": Word(r"\bquestions?\b", "prompt (of a row), request (to a model)"),

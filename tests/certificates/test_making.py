@@ -155,7 +155,7 @@ def test_what_is_no_grader_or_report_is_refused(grader, report):
     """Other things are told by their type; a report that does not say what graded is told, too."""
     with pytest.raises(TypeError, match="report, not list"):
         wb.certificate(grader, rows())
-    with pytest.raises(TypeError, match="of graders, not of str"):
+    with pytest.raises(TypeError, match="for graders, not for str"):
         wb.certificate(["says_yes"], report)
     bare = Report(report.samples, report.grades)
     with pytest.raises(ReportError, match="run the graders"):

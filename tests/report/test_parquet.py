@@ -200,7 +200,7 @@ def test_refusals(report, tmp_path):
         wb.read_report(path)
     with pytest.raises(ReportError, match=r"(?s)samples.*59 rows"):
         wb.read_report(path, wb.Samples(ROWS[:-1]))
-    with pytest.raises(ReportError, match=r"(?s)other samples.*row 0 is"):
+    with pytest.raises(ReportError, match=r"(?s)samples.*row 0 is"):
         wb.read_report(path, wb.Samples([{**row, "id": f"x{at}"} for at, row in enumerate(ROWS)]))
     with pytest.raises(ReportError, match="cannot read"):
         wb.read_report(tmp_path / "none.parquet", report.samples)
