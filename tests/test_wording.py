@@ -92,7 +92,7 @@ WORDS = {
         r"(?<!final )\banswer(?:s|ed|ing)?\b(?![- ]relevancy)",
         "completion (of a row), reply (of a model), response",
     ),
-    "question": Word(r"\bquestions?\b", "prompt (of a row), request (to a model)"),
+    "question": Word(r"(?<!## original )\bquestions?\b", "prompt (of a row), request (to a model)"),
     "ask": Word(r"\bask(?:s|ed|ing)?\b", "request, send, call, require"),
     "kept": Word(r"\bkept\b", "saved, cached, stored, unchanged"),
     "lost worker": Word(

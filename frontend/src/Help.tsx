@@ -30,9 +30,9 @@ const WORDS: readonly [word: string, means: string][] = [
   ["failed", "The grader raised an error or returned no number; never counted as 0."],
   ["skipped", "The grader does not apply to the row."],
   ["kappa", "Agreement beyond chance: 0 is chance level, 1 is perfect agreement."],
-  ["writer bias", "Completions of one writer score higher or lower than others with the same label."],
+  ["writer matters", "Completions of one writer score higher or lower than others with the same label."],
   ["version, stored", "A version belongs to this session and has its grades; a stored one is in the store, for every notebook."],
-  ["zero-variance prompt", "All its completions get one score: training gets no signal from it."],
+  ["zero variance", "All completions of a prompt get one score: training gets no signal from it."],
 ];
 
 const FOCUSABLE = "button, [tabindex='0']";

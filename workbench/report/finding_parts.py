@@ -16,7 +16,7 @@ from workbench.display_text import capital, visible
 __all__ = ["estimate", "finding_data", "rows_behind", "strip_data", "strip_of_share"]
 
 _COUNT = re.compile(
-    r"(?:all |both )?\d[\d,]*(?: of \d[\d,]*)?(?: known-(?:bad|good)| scored| labelled)? (?:rows?|scores?|prompts?|completions?|answers?|labels?)"
+    r"(?:all |both )?\d[\d,]*(?: of \d[\d,]*)?(?: known-(?:bad|good)| scored| labelled)? (?:rows?|scores?|prompts?|answers?|labels?)"
 )
 """The rows of a finding in its sentence, such as "50 of 290 known-bad rows"."""
 
@@ -27,7 +27,7 @@ _ENDS = (0.1, 0.3, 0.5, 1.0)
 def finding_data(finding: Finding) -> dict[str, Any]:
     """A finding as `FindingData`."""
     details = ""
-    if finding.kind == "broken":  # the failure and its reason are a separate sentence
+    if finding.kind == "broken":  # what failed, and how, is a sentence of its own
         message, _, details = finding.message.partition(": ")
         finding = replace(finding, message=f"{message.partition(' failed')[0]} get no score")
     lead, before, sentence = _sentence(finding)
