@@ -205,7 +205,7 @@ def test_refusals(report, tmp_path):
     with pytest.raises(ReportError, match="cannot read"):
         wb.read_report(tmp_path / "none.parquet", report.samples)
     pd.DataFrame(ROWS).to_parquet(tmp_path / "rows.parquet")
-    with pytest.raises(ReportError, match="holds no report"):
+    with pytest.raises(ReportError, match="contains no report"):
         wb.read_report(tmp_path / "rows.parquet", report.samples)
     table = pq.read_table(path)
     settings = json.loads(table.schema.metadata[b"grader-workbench"]) | {"version": 99}

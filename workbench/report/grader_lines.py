@@ -43,7 +43,7 @@ class GraderLine:
 
     @property
     def interval_text(self) -> str:
-        """Such as "0.48 to 0.56"; "" where there is none."""
+        """Such as "0.48 to 0.56"; "" if there is none."""
         lo, hi = self.interval
         return "" if math.isnan(lo) else f"{_short(lo)} to {_short(hi)}"
 

@@ -242,7 +242,7 @@ class Report:
 
         Returns:
             Index: row numbers. Columns sample, prompt, completion, reference, then status, score, passed, reasoning,
-            error for one grader (and repeats, such as "1, 0, 1", where it has any), or a score column for each of several.
+            error for one grader (and repeats, such as "1, 0, 1", if it has any), or a score column for each of several.
 
         Raises:
             ReportError: An unknown grader, or an invalid selection of rows.

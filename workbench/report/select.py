@@ -138,7 +138,7 @@ def ordered(rows: Rows, grades: Grades, sort: str | None) -> Rows:
     """Rows by score: "score" lowest first, "-score" highest first, None unchanged. Unscored rows come last.
 
     Raises:
-        ReportError: `sort` is none of these.
+        ReportError: Unknown value of `sort`.
     """
     if sort is None:
         return rows

@@ -96,7 +96,7 @@ class Storage:
 
 
 def _file_of(address: str) -> str:
-    """Name of the file at an address; "" where there is none."""
+    """Name of the file at an address; "" if there is none."""
     path = parse(address).path
     return path.name if path is not None and path.is_file() else ""
 

@@ -115,7 +115,7 @@ class StoredGraders(HasTraits):
             self._code.text = stored_version_code(self._storage, name, version)
 
     def names(self) -> list[str]:
-        """Names of the graders in the store; none where it is in memory."""
+        """Names of the graders in the store; none if it is in memory."""
         return [] if self._storage.in_memory else _names(self._storage.store)
 
     def text(self, name: str) -> str:

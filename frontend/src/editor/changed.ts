@@ -4,7 +4,7 @@ import { RangeSetBuilder, StateEffect, StateField, type EditorState, type Extens
 import { GutterMarker, gutter } from "@codemirror/view";
 import { newLines } from "./lines.ts";
 
-/** The text to compare with; null where none is known. */
+/** The text to compare with; null if unknown. */
 export const setKept = StateEffect.define<string | null>();
 
 class Mark extends GutterMarker {

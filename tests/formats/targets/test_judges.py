@@ -353,7 +353,7 @@ def test_requests_take_turns_and_end(tmp_path):
     (keyless,) = asked(path, [row], "https://example.invalid/v1", key="")
     assert keyless[3].startswith("judge_key: a judge needs a key")
     (odd,) = asked(path, [row], address, key=f"{KEY}\n{KEY}")
-    assert odd[3].startswith("judge_key: the key in OPENAI_API_KEY holds")
+    assert odd[3].startswith("judge_key: the key in OPENAI_API_KEY")
 
 
 @pytest.mark.parametrize("target", TARGETS)

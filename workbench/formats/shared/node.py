@@ -157,7 +157,7 @@ class Node:
         return value
 
     def texts(self, key: str) -> tuple[str, ...]:
-        """A list of texts under a key; empty where it is missing. Raises as `text`."""
+        """A list of texts under a key; empty if it is missing. Raises as `text`."""
         for node in self.items(key):
             if not isinstance(node.value, str):
                 raise node.refuse("expected text", found=_kind(node.value))

@@ -25,7 +25,7 @@ def parse_json(text: str, where: str) -> Any:
     """Strict JSON: no NaN, no duplicate keys, at most 40 levels deep.
 
     Raises:
-        FormatError: With line and column where they are known.
+        FormatError: With line and column if known.
     """
     try:
         document = json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=_unique_keys)
@@ -60,7 +60,7 @@ def parse_yaml(text: str, where: str) -> Any:
     """Plain YAML: no tags, no aliases (a few lines of them expand to gigabytes), no duplicate keys.
 
     Raises:
-        FormatError: With line and column where they are known.
+        FormatError: With line and column if known.
     """
     import yaml
 
@@ -134,7 +134,7 @@ def _loader() -> Any:
 
     safe: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
-    class Loader(safe):  # type: ignore[misc]  # the compiled one where there is one
+    class Loader(safe):  # type: ignore[misc]  # the C loader if available
         """Safe loader without dates that refuses duplicate keys."""
 
         def construct_mapping(self, node: Any, deep: bool = False) -> dict[Any, Any]:

@@ -29,7 +29,7 @@ from workbench.python_text import parse
 
 __all__ = ["own_judges_of", "parts_of"]
 
-_WAY_OUT = "write it as a function grader, or leave it out"
+_WAY_OUT = "write it as a function grader, or remove it"
 _ENTRY = ("weight", "severity", "negate", "pass_threshold")
 _BUILTINS = tuple(dir(builtins))
 _LIMITS = ("timeout", "memory_mb", "description")
@@ -127,7 +127,7 @@ def own_judges_of(target: Target, entries: Sequence[Entry], parts: Sequence[Part
 def _note_client(judge: Judge, entry: Entry, losses: Losses) -> None:
     """Report which server and key the file uses, which are not part of a judge."""
     address, variable = PROVIDERS[getattr(judge, "provider", "openai")]
-    where = address or "the address in OPENAI_BASE_URL (OpenAI where it is not set)"
+    where = address or "the address in OPENAI_BASE_URL (OpenAI if it is not set)"
     losses.note(entry.name, "model", f"the file calls {judge.model!r} at {where}, with the key in {variable}")
     if judge.client is not None:
         losses.note(

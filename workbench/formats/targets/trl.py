@@ -93,7 +93,7 @@ register_target(
     use=_use,
     public=("reward", "reward_funcs", "reward_weights"),
     remarks=(no_limits("trl"),),
-    no_score="None, which TRL leaves out of the row's sum.",
+    no_score="None, which TRL excludes from the row's sum.",
     signature="trl",
     example="def reward(prompts, completions, answer, **kwargs):\n    return [float(a in c) for a, c in zip(answer, completions)]\n",
     waits=True,

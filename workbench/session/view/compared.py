@@ -71,7 +71,7 @@ class Compared:
         return self.cases[0].labels
 
     def counts(self, key: str) -> Counts:
-        """Rows of a quadrant by label: accepted where either of the two accepts them."""
+        """Rows of a quadrant by label: accepted if either of the two accepts them."""
         case = self.cases[1 if key == "b" else 0]
         return counts_of(parts_of(case), self.quadrants[key])
 

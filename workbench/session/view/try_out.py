@@ -312,7 +312,7 @@ class TryMode:
     # ---- what is shown
 
     def data(self) -> dict[str, Any] | None:
-        """The mode as `TryData`; None where there is no row."""
+        """The mode as `TryData`; None if there is no row."""
         if self._row is None and self._pasted is None:
             return None
         original, sample = self._original, self.sample

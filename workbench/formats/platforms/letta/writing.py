@@ -161,7 +161,7 @@ def _extraction(entry: Entry, grader: Grader, losses: Losses) -> Spec:
     chosen = entry.extractor or inner
     if entry.extractor and inner != Extractor():
         losses.add(entry.name, "extractor", "it supports one extractor per grader, and this one has two",
-                   way_out="leave the entry's out")  # fmt: skip
+                   way_out="remove the entry's extractor")  # fmt: skip
     if chosen.name not in LETTA:
         losses.add(entry.name, "extractor", f"{chosen.name!r} is a custom extractor",
                    way_out="put its code into the grade function")  # fmt: skip

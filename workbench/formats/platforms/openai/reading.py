@@ -1,7 +1,7 @@
 """OpenAI's graders: string_check, text_similarity, score_model, label_model, python, multi, endpoint.
 
 A document is one grader. A *multi* becomes a suite with a formula; every other type a suite of one. OpenAI
-gives 0 and an error flag where a grader fails, so entries that are read count failures as zero, and
+gives 0 and an error flag if a grader fails, so imported entries count failures as zero, and
 `error_flag` names the flag.
 
 Source: the graders guide and the types of the `openai` package (3.x), which also check what is written.

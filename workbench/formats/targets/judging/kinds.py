@@ -23,7 +23,7 @@ from workbench.judges.kinds.templated import TemplatedJudge
 __all__ = ["JudgeForm", "check_judge", "columns_of", "fields_of", "form_of"]
 
 _PLATFORMS = ("", "adaptive", "openai", "vllora")
-_OUT = "write it as a rubric, binary, criteria, guardrail, score or label judge, or leave it out"
+_OUT = "write it as a rubric, binary, criteria, guardrail, score or label judge, or remove it"
 _PLACE = re.compile(r"\{\{\{?\s*[\w.]+\s*\}?\}\}")
 _COLUMN = re.compile(r"\{\{\{?\s*(?:item|metadata)\.(\w+)\s*\}?\}\}")
 

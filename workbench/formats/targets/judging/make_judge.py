@@ -114,7 +114,7 @@ def _check(judge: Judge) -> None:
         raise FormatError("the text contains what MLflow reads as a variable", where="prompt", found=found[0],
                           hint="write it with one brace")  # fmt: skip
     if not wording.title and not _VARIABLE.search("".join(wording.paragraphs(_place))):
-        raise FormatError("the prompt shows nothing of the row, which MLflow requires of instructions", where="prompt",
+        raise FormatError("the prompt contains no part of the row, which MLflow requires", where="prompt",
                           hint="show the completion, such as by {{sample.output_text}}")  # fmt: skip
 
 
