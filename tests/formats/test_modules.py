@@ -31,14 +31,14 @@ def scores(suite):
     ],
 )
 def test_source_files_are_read(text, name, expected, tmp_path):
-    """A file, and its text alone, with nothing to say what it is."""
+    """A file, and its text alone, without its format."""
     (tmp_path / name).write_text(text)
     assert scores(wb.load(tmp_path / name, trust=True)) == expected
     assert scores(wb.loads(text, trust=True)) == expected
 
 
 def test_settings_of_decorators_are_kept(tmp_path):
-    """The timeout in the decorator is the grader's, and what comes from a file is a stranger's."""
+    """The timeout in the decorator is the grader's, and a loaded file is untrusted."""
     (tmp_path / "g.py").write_text(TWO)
     suite = wb.load(tmp_path / "g.py")
     assert [grader.timeout for grader in suite] == [2.0, 1.0]
@@ -59,7 +59,7 @@ def test_a_platforms_module_is_that_platforms():
 
 
 def test_a_python_file_without_graders_says_what_was_looked_for(tmp_path):
-    """It is told as Python, not as YAML."""
+    """It is detected as Python, not as YAML."""
     (tmp_path / "g.py").write_text("x = {1: 2}\n")
     with pytest.raises(FormatError, match="contains no grader") as error:
         wb.load(tmp_path / "g.py")
@@ -105,7 +105,7 @@ def test_functions_of_other_systems_are_no_graders(system, tmp_path):
     ],
 )
 def test_python_without_a_grader_says_what_is_there(text, part, tmp_path):
-    """Pasted or in a file it is told as Python, with what was found and what is read."""
+    """Pasted or in a file it is detected as Python, with what was found and what is supported."""
     (tmp_path / "g.py").write_text(text)
     for read in (lambda: wb.load(tmp_path / "g.py"), lambda: wb.loads(text)):
         with pytest.raises(FormatError, match="Python") as error:
@@ -140,7 +140,7 @@ def test_own_source_comes_back_as_it_was(tmp_path):
 
 
 def test_a_file_holds_one_grader(tmp_path):
-    """Others, and a rule over them, are refused or told."""
+    """Others, and a rule over them, are refused or reported."""
     suite = wb.Suite([wb.Contains(expected="a"), wb.Length(maximum=9)], combine=wb.combine.Mean())
     with pytest.raises(FormatError, match="one grader"):
         wb.export(suite, tmp_path / "g.py", "python")
@@ -190,7 +190,7 @@ def test_another_formats_ending_is_refused(name, platform, tmp_path):
 
 @pytest.mark.parametrize(("name", "platform"), [("g.yml", "letta"), ("g", "native"), ("g.txt", "openai")])
 def test_endings_of_no_format_are_left_to_the_user(name, platform, tmp_path):
-    """Other endings are taken as they are."""
+    """Other endings are accepted unchanged."""
     wb.export(wb.Contains(expected="a"), tmp_path / name, platform)
     assert (tmp_path / name).exists()
 
@@ -200,7 +200,7 @@ def test_endings_of_no_format_are_left_to_the_user(name, platform, tmp_path):
     ("javascript", wb.ScriptGrader, "function grade(input) { return 0.5; }\n"),
 ])  # fmt: skip
 def test_a_name_that_a_file_does_not_keep_is_told(tmp_path, kind, make, text):
-    """What is read back is called as its function is, and the export says so; nothing is said of the same name."""
+    """The imported grader is named after its function, and the export reports this unless the name is the same."""
     path = tmp_path / ("file.py" if kind == "python" else "file.js")
     notes = wb.export(make.from_source(text, name="mine"), path, kind, allow_unvalidated=True).notes
     (back,) = wb.load(path)

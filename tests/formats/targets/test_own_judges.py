@@ -1,4 +1,4 @@
-"""Judges as judges of MLflow's and Gemini's own: only on request, with every difference told, and read back as ours."""
+"""Judges as native judges of MLflow and Gemini: only on request, with every difference reported, and restored."""
 
 import json
 import re
@@ -73,7 +73,7 @@ def losses_of(done, name):
 
 
 def loaded(path, monkeypatch):
-    """An exported MLflow file's names, with stand-ins for MLflow's modules that keep what they are given."""
+    """An exported MLflow file's names, with stand-ins for MLflow's modules that record their arguments."""
     modules = {name: types.ModuleType(name) for name in ("mlflow", "mlflow.entities", "mlflow.genai", "mlflow.genai.scorers", "mlflow.genai.judges")}  # fmt: skip
     entities, scorers = modules["mlflow.entities"], modules["mlflow.genai.scorers"]
     entities.AssessmentError = entities.Feedback = dict
@@ -106,7 +106,7 @@ def autorater(judge, tmp_path, **how):
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("name", JUDGES)
 def test_refused_unless_asked_for(name, target, tmp_path):
-    """By default a judge is refused by name, and the hint says what `on_loss="report"` writes."""
+    """By default a judge is refused by name, and the hint states what `on_loss="report"` writes."""
     with pytest.raises(FormatError, match="cannot wait for a judge's server") as refusal:
         export([wb.Entry(JUDGES[name], "mine")], tmp_path / "g.py", target, on_loss="refuse")
     assert "'mine'" in str(refusal.value)
@@ -172,7 +172,7 @@ def test_lines_of_a_judge_changed_by_hand(tmp_path):
 
 @pytest.mark.parametrize("spec", [CODE.spec(), {"kind": "no-judge"}, {"kind": "binary-judge"}, 3])
 def test_settings_that_hold_no_judge(spec, tmp_path):
-    """The file's last line is data of somebody else: what is no judge is refused."""
+    """The file's last line is untrusted data: anything other than a judge is refused."""
     export([JUDGES["criteria"], CODE], tmp_path / "g.py", "gemini")
     head, _, settings = (tmp_path / "g.py").read_text("utf-8").rpartition("# settings: ")
     changed = json.loads(settings)
@@ -215,10 +215,11 @@ def test_kinds_that_cannot_be_said(name, target, tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize(
-    ("entry", "reason"), [({"negate": True}, "no negation"), ({"extractor": "last_turn"}, "the whole completion")]
+    ("entry", "reason"),
+    [({"negate": True}, "no negation"), ({"extractor": "last_turn"}, "the whole completion")],
 )
 def test_entries_that_cannot_be_said(entry, reason, target, tmp_path):
-    """Without its negation a judge would say the opposite."""
+    """Without its negation a judge would measure the opposite."""
     done = export([wb.Entry(JUDGES["guardrail"], "mine", **entry), CODE], tmp_path / "g.py", target)
     assert reason in losses_of(done, "mine")["kind"]
     assert [grader.name for grader in wb.load(tmp_path / "g.py").graders] == ["exact"]
@@ -266,7 +267,7 @@ SHOWN = {
 
 @pytest.mark.parametrize("name", JUDGES)
 def test_what_make_judge_is_given(name, tmp_path, monkeypatch):
-    """Its own kind of answer, the model by MLflow's name, and no variable besides MLflow's three."""
+    """Its verdict type, the model by MLflow's name, and only MLflow's three variables."""
     made = made_judge(JUDGES[name], tmp_path, monkeypatch)
     assert made["name"] == "judge"
     assert made["feedback_value_type"] == TYPES.get(name, float)
@@ -300,7 +301,7 @@ def test_instructions_are_the_authors_words(name, tmp_path, monkeypatch):
 
 
 def test_scorers_hold_code_and_judges(tmp_path, monkeypatch):
-    """Both go to `evaluate` in one list; the combined score is the code's alone, and says so."""
+    """`evaluate` gets both in one list; the combined score is computed from code graders only, and its docstring states this."""
     entries = [
         wb.Entry(JUDGES["binary"], "make_judge"),
         wb.Entry(CODE, "code"),
@@ -384,7 +385,7 @@ def test_a_weight_without_a_rule(tmp_path):
 
 
 def test_autorater(tmp_path):
-    """One question a row, by what Gemini's `autoraterScorer` has."""
+    """One request per row, with the fields of Gemini's `autoraterScorer`."""
     found = autorater(JUDGES["rubric"], tmp_path)
     assert found["autoraterConfig"] == {
         "samplingCount": 1,
@@ -427,7 +428,7 @@ PROMPTS = {
 
 @pytest.mark.parametrize("name", PROMPTS)
 def test_prompts_are_the_authors_words(name, tmp_path):
-    """With Gemini's places, and what to end the answer with."""
+    """With Gemini's placeholders, and the required end of the reply."""
     prompt = autorater(JUDGES[name], tmp_path)["autoraterPrompt"]
     for text in PROMPTS[name]:
         assert text in prompt, prompt
@@ -437,7 +438,7 @@ def test_prompts_are_the_authors_words(name, tmp_path):
 
 
 def test_the_column_of_references(tmp_path, monkeypatch):
-    """Where it was named, it is what the target's judge is told to look at, and it comes back."""
+    """If it was named, the target's judge uses it, and it is restored."""
     judges = [wb.Entry(JUDGES["claude"], "a"), wb.Entry(JUDGES["braces"], "b")]
     export(judges, tmp_path / "g.py", "mlflow", reference="gold")
     first, second = (one["instructions"] for one in loaded(tmp_path / "g.py", monkeypatch)["scorers"])
@@ -453,7 +454,7 @@ def test_the_column_of_references(tmp_path, monkeypatch):
 
 
 def test_somebodys_own_configuration_is_not_written_over(tmp_path):
-    """One of ours is, as the file that names it; one that was there before is in the way."""
+    """A companion of an exported file is replaced, with the file that names it; an unrelated one stops the export."""
     own = tmp_path / "reward.reward_config.json"
     own.write_text("{}", "utf-8")
     with pytest.raises(FormatError, match="not written by the workbench"):
@@ -465,7 +466,7 @@ def test_somebodys_own_configuration_is_not_written_over(tmp_path):
 
 
 def test_a_configuration_that_was_filled_in_stays(tmp_path):
-    """What somebody wrote into it is nowhere else; a grader's text that names such a file makes nothing ours."""
+    """An edited companion is the only copy of the edit; a grader's text that names such a file does not make it replaceable."""
     code = wb.FunctionGrader.from_source(
         'async def grade(thread):\n    """reward_config.json"""\n    return 1.0\n', name="code"
     )
@@ -477,7 +478,7 @@ def test_a_configuration_that_was_filled_in_stays(tmp_path):
         export([code, judge], tmp_path / "g.py", "gemini")
     assert place.read_text("utf-8") == filled
     wb.export([code], tmp_path / "g.py", "gemini", allow_unvalidated=True)
-    assert place.read_text("utf-8") == filled  # of no use any more, but somebody's
+    assert place.read_text("utf-8") == filled  # not used any more, but edited by a user
     place.write_text('{"mine": 1}', "utf-8")
     with pytest.raises(FormatError, match="was changed since"):
         export([code, judge], tmp_path / "g.py", "gemini")
@@ -493,7 +494,7 @@ def test_a_configuration_of_nobody_is_taken_away(tmp_path):
 
 
 def test_a_number_for_rows_that_do_not_apply(tmp_path):
-    """`on_error` is what stands for a row without a score, there too."""
+    """`on_error` sets the number for an unscored row, there too."""
     assert (
         "<score>0.25</score> (NA) if"
         in autorater(JUDGES["binary"], tmp_path, on_error=0.25)["autoraterPrompt"]
@@ -545,7 +546,7 @@ def test_weights_of_the_composite_reward(tmp_path):
     "rule", [None, wb.combine.Sum(), wb.combine.AllPass(), wb.combine.Formula("exact + mine")]
 )
 def test_rules_that_a_composite_reward_has_not(rule, tmp_path):
-    """It is a weighted mean: any other rule is told as the suite's loss."""
+    """It is a weighted mean: any other rule is reported as the suite's loss."""
     suite = wb.Suite([CODE, wb.Entry(JUDGES["binary"], "mine")], combine=rule)
     done = export(suite, tmp_path / "g.py", "gemini")
     told = [str(loss) for loss in done.losses if not loss.grader and loss.field == "combine"]
@@ -553,7 +554,7 @@ def test_rules_that_a_composite_reward_has_not(rule, tmp_path):
 
 
 def test_no_weight_is_left(tmp_path):
-    """A mean over nothing is no reward."""
+    """A mean without graders is not a reward."""
     entries = [wb.Entry(JUDGES["binary"], "a", weight=0), wb.Entry(JUDGES["label"], "b", weight=0)]
     with pytest.raises(FormatError, match="no weight"):
         export(wb.Suite([*entries, wb.Entry(PairwiseJudge(model="m"), "c")], combine=wb.combine.Mean()), tmp_path / "g.py", "gemini")  # fmt: skip
