@@ -1,4 +1,4 @@
-"""`forecast_cost`: time, questions, money and bytes of many rows, out of what some took."""
+"""`forecast_cost`: time, requests, money and bytes of many rows, estimated from some."""
 
 import math
 
@@ -43,7 +43,7 @@ def test_reading_is_told_where_it_takes_much():
 
 
 def test_the_time_of_answers_out_of_the_store_is_nobodys():
-    """A new row is asked; where all came from the store the time is not known."""
+    """A new row needs a request; if all replies came from the store the time is unknown."""
     seconds = np.full(100, 0.5)
     seconds[:50] = 0.0001
     stored = {row: {"kept": True} for row in range(50)}
@@ -99,14 +99,14 @@ def test_repeats_are_counted_once():
 
 
 def test_an_unknown_price_is_said():
-    """It is no price of 0."""
+    """It is not a price of 0."""
     forecast = wb.forecast_cost(report_of(tokens=np.full(100, 9.0)), 1000, cores=1)
     assert math.isnan(forecast.cost)
     assert "a model has no price" in str(forecast)
 
 
 def test_bytes_are_measured():
-    """Of the rows as they are sent, and of their grades."""
+    """Of the rows as encoded, and of their grades."""
     few = wb.forecast_cost(report_of(), 1000, cores=1)
     reasons = report_of(reasoning=dict.fromkeys(range(100), "because " * 20))
     assert wb.forecast_cost(reasons, 1000, cores=1).bytes - few.bytes == pytest.approx(160 * 1000, rel=0.2)
@@ -114,7 +114,7 @@ def test_bytes_are_measured():
 
 
 def test_a_suite_counts_each_grader_once():
-    """The combined score is no grader of its own."""
+    """The combined score is not a separate grader."""
     usage = Usage(90, 10, 0.002)
     judge = wb.BinaryJudge(criteria="x", model="m", client=wb.ScriptedClient(Reply('{"reasoning": "r", "score": "PASS"}', usage)))  # fmt: skip
     report = wb.Suite([wb.ExactMatch(), judge], combine=wb.combine.Mean()).run(ROWS, progress=False)

@@ -74,7 +74,7 @@ def test_the_verdicts_lead(report):
 
 
 def test_the_interval_of_the_leading_finding_is_drawn(report):
-    """Once, with its limit; those of the others are told in words."""
+    """Once, with its limit; the others' are text."""
     page = report._repr_html_()
     assert page.count("<svg class='strip'") == 1
     assert "limit" in page
@@ -94,14 +94,14 @@ def test_five_graders_stay_small(report):
 
 
 def test_without_labels_nobody_is_too_lenient(report):
-    """The words say so, and the bar is of one hue."""
+    """The text states this, and the bar has one hue."""
     page = Page(report.diagnose(labels=[None] * len(report))._repr_html_()).text
     assert "accepted, unlabelled" in page
     assert "too lenient" not in page
 
 
 def test_a_report_without_graders_is_told():
-    """It says that nothing was run, in both forms."""
+    """It states that nothing was run, in both forms."""
     empty = Report(make_samples(2), {})
     assert "nothing was run" in empty._repr_html_()
     assert "nothing was run" in empty._repr_markdown_()
@@ -122,7 +122,7 @@ def shown():
 
 @pytest.mark.parametrize("name", ["report", "comparison", "agreement", "rows", "failed rows"])
 def test_hostile_texts_stay_texts(name):
-    """In names, completions, reasons and errors: no tag, handler, link or hidden character of theirs in either form."""
+    """In names, completions, reasons and errors: no tag, handler, link or hidden character from them in either form."""
     thing = shown()[name]
     page, markdown = Page(thing._repr_html_()), thing._repr_markdown_()
     assert page.tags <= OURS

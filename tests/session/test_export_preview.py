@@ -79,7 +79,7 @@ def test_every_format_has_a_title():
 
 
 def test_what_is_in_the_way(tmp_path):
-    """Files of somebody else, with what they hold; not what is missing, as it would be, or written here."""
+    """Existing unrelated files, with their graders; not missing files, unchanged ones, or those written here."""
     target, there = str(tmp_path / "out.json"), tmp_path / "out.json"
     files, written = preview(wb.Suite([using.GRADERS[0]]), "out").files, WrittenFiles()
     assert written.in_the_way(target, "native", files) == []
@@ -100,5 +100,5 @@ def test_what_is_in_the_way(tmp_path):
 
 @pytest.mark.parametrize("target", ["a\x00b/out.json", "/no/such/folder/out.json", f"{'x' * 300}/out.json"])
 def test_a_place_that_cannot_be_looked_at_is_left_to_export(target):
-    """It tells what is wrong when it writes."""
+    """The error appears when it writes."""
     assert WrittenFiles().in_the_way(target, "native", {"out.json": "{}"}) == []

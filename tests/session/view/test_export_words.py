@@ -1,4 +1,4 @@
-"""Why nothing would be written, as the page says it: sentences, and ways out that the page has."""
+"""Why nothing would be written, as the page shows it: sentences, and hints in the page's wording."""
 
 from __future__ import annotations
 
@@ -29,7 +29,9 @@ def test_a_refusal_names_the_platform_and_both_ways_out():
 
 def test_what_may_be_left_out_is_said_to_be():
     """Without another way out it is the only one."""
-    refused = FormatError("openai does not support this: x", hint='on_loss="report" drops it and reports the loss')
+    refused = FormatError(
+        "openai does not support this: x", hint='on_loss="report" drops it and reports the loss'
+    )
     assert problem_lines(refused, OPENAI)[1:] == [
         "Or choose “drop and list” under “unsupported”: it is omitted then."
     ]

@@ -92,7 +92,7 @@ def reported(entry, name, target):
 
 
 def is_code(name, target):
-    """Whether a file of a platform comes back as a program; a trainer's is one always, ours never."""
+    """Whether a file of a platform is imported as a program; a trainer's always is, a native one never."""
     if name == "native" or isinstance(FORMATS[name], Target):
         return name != "native"
     return any(
@@ -103,7 +103,7 @@ def is_code(name, target):
 
 
 def test_every_format_has_a_column_platforms_first():
-    """Our own form leads, trainers stand behind all platforms, and each has a short title of its own."""
+    """The native form is first, trainers come after all platforms, and each has a short unique title."""
     columns = platforms()
     assert {one.name for one in columns} == set(FORMATS)
     assert columns[0].name == "native"
@@ -134,7 +134,7 @@ def test_the_table_comes_in_steps_and_tells(made):
 
 
 def test_what_is_known_is_kept_until_the_grader_changes(made):
-    """Another grader of the name is found out anew; the others' cells stay."""
+    """Another grader of the name is checked again; the others' cells remain."""
     mode = made()
     whole(mode)
     mode._session.graders.add(wb.JsonKeys("a", name="exact"))
@@ -145,7 +145,7 @@ def test_what_is_known_is_kept_until_the_grader_changes(made):
 
 
 def test_a_closed_export_finds_out_no_more(made):
-    """After `close` nothing is begun and nobody is told."""
+    """After `close` nothing is started and no callback is called."""
     told = []
     mode = made(on_change=lambda: told.append(True))
     mode.close()
@@ -214,7 +214,7 @@ def test_with_a_loss_it_is_counted(made):
 
 
 def test_without_a_ticked_grader_there_is_nothing_to_write(made):
-    """The sentence says the next step, and writing is refused."""
+    """The sentence gives the next step, and writing is refused."""
     mode = made()
     mode._session.graders.choose([])
     data = whole(mode)
@@ -295,7 +295,7 @@ def test_what_is_written_is_what_was_shown(made, tmp_path):
 
 
 def test_a_file_in_the_way_is_replaced_only_once_it_was_shown(made, tmp_path):
-    """One that came since the page looked is refused; one that was named is replaced; our own is no question."""
+    """A file that appeared since the page's preview is refused; one that was shown is replaced; an exported one without a warning."""
     mode = made(using.GRADERS[2])
     assert mode.data()["in_the_way"] == []
     other = wb.save([using.GRADERS[0]], tmp_path / "graders.json").read_text()
@@ -310,7 +310,7 @@ def test_a_file_in_the_way_is_replaced_only_once_it_was_shown(made, tmp_path):
 
 
 def test_unproved_graders_are_refused_until_proved_or_allowed(made, tmp_path):
-    """The problem says so; proving all leaves the lines that would, and then the file can be written."""
+    """The problem is reported; validating all sets the lines that would, and then the file can be written."""
     mode = made(wb.FunctionGrader.from_source(using.HALF, name="half"))
     assert any("tick “export without validation”" in line for line in mode.data()["problem"])
     with pytest.raises(WorkbenchError):
@@ -326,7 +326,7 @@ def test_unproved_graders_are_refused_until_proved_or_allowed(made, tmp_path):
 
 
 def test_a_name_that_is_none_is_a_problem(made):
-    """A folder is no file: nothing is shown, and nothing raises."""
+    """A folder is not a file: nothing is shown, and nothing raises."""
     mode = made()
     mode.do_export_settings({"file": "folder/"})
     data = mode.data()

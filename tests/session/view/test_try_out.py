@@ -1,4 +1,4 @@
-"""The mode Try: one conversation, what each grader says before and after a change, and answers that are kept."""
+"""The Try mode: one conversation, each grader's grade before and after a change, and saved completions."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from workbench.judges import BinaryJudge, ScriptedClient
 
 
 def tried(page):
-    """This page once every grader that need not be asked has answered in Try."""
+    """This page once every grader that needs no request has graded in Try."""
     page.until(
         lambda page: page.try_out and all(line["after"] or line["waits"] for line in page.try_out["lines"]),
         "answers in Try",
@@ -29,12 +29,12 @@ def page(page_of):
 
 
 def line(page, name="coded"):
-    """What a grader says in Try."""
+    """A grader's grade in Try."""
     return next(each for each in page.try_out["lines"] if each["grader"] == name)
 
 
 def kept(page):
-    """The kept answers once all have been graded."""
+    """The saved completions once all have been graded."""
     page.until(lambda page: all(each["grades"] for each in page.try_out["kept"]), "kept answers graded")
     return page.try_out["kept"]
 
@@ -53,7 +53,7 @@ def test_the_row_and_what_graders_say_of_it(page):
 
 
 def test_a_changed_answer_is_graded_at_once(page):
-    """Before and after stand side by side, the move in words, and whoever errs by the label is named."""
+    """Before and after are side by side, the change as text, and graders that err by the label are named."""
     page.tell("try", seq=1, text="yes, of course")
     tried(page)
     assert line(page)["after"]["score"] == "1"
@@ -65,7 +65,7 @@ def test_a_changed_answer_is_graded_at_once(page):
 
 
 def test_an_edited_grader_is_asked_again(page):
-    """Try is left, the grader changes, and Try shows what it says now."""
+    """Try is left, the grader changes, and Try shows its current grade."""
     page.tell("mode", mode="grade")
     page.typed("coded", NO)
     page.tell("mode", mode="try")
@@ -75,7 +75,7 @@ def test_an_edited_grader_is_asked_again(page):
 
 
 def test_a_kept_answer_is_graded_again_after_every_edit(page):
-    """Whoever gets it wrong now is named."""
+    """Graders that now get it wrong are named."""
     page.tell("try", seq=1, text="yes and no")
     page.tell("try", seq=2, label=True)
     page.tell("try_keep")
@@ -97,7 +97,7 @@ def test_a_kept_answer_is_graded_again_after_every_edit(page):
 
 
 def test_a_kept_answer_is_opened_again_and_dropped(page):
-    """With its text and label, over the row it was made from; the newest stands first, none twice."""
+    """With its text and label, over its original row; the newest first, no duplicates."""
     page.tell("try", seq=1, text="one")
     page.tell("try", seq=2, label=False)
     page.tell("try_keep")
@@ -130,7 +130,7 @@ def test_a_kept_answer_of_rows_that_are_drawn_no_more(page):
 
 
 def test_a_pasted_conversation(page):
-    """Its messages, hostile ones too, are graded; what is no conversation says so and changes nothing."""
+    """Its messages, hostile ones too, are graded; an invalid conversation gives an error and changes nothing."""
     text = '[{"role": "user", "content": "q"}, {"role": "assistant", "content": "yes"}]'
     page.tell("try_paste", text=text)
     shown = tried(page).try_out
@@ -146,7 +146,7 @@ def test_a_pasted_conversation(page):
 
 
 def test_what_asks_a_model_waits(page_of):
-    """A judge says that it costs, and is asked by its button; kept answers never ask it."""
+    """A judge's button shows that it costs money; saved completions never call it."""
     asked = []
     client = ScriptedClient(lambda messages: asked.append(1) or '{"reasoning": "r", "score": "PASS"}')
     judge = BinaryJudge(name="judge", criteria="is it right?", model="m", client=client)
@@ -163,7 +163,7 @@ def test_what_asks_a_model_waits(page_of):
 
 
 def test_rows_by_words(page):
-    """Again and again the next of them; what no row has says so."""
+    """Repeated search gives the next match; no match is reported."""
     page.tell("try_row", query="question 1")
     assert page.try_out["id"] == "row-1"
     page.tell("try_row", query="question 1", next=True)
@@ -175,7 +175,7 @@ def test_rows_by_words(page):
 
 
 def test_an_answer_of_the_grader_before_is_not_the_new_ones(page_of):
-    """It was asked, redefined while it answered, and says nothing until it is asked again; others that are asked go on."""
+    """It was started, redefined before its reply, and shows nothing until it is started again; others continue."""
     event = threading.Event()
     slow = CustomGrader(lambda _: float(event.wait(60)), name="slow")
     page = page_of(graders=(slow, *RULES), labels="good").opened()
