@@ -12,7 +12,7 @@ afterEach(cleanup);
 const open = (data: ExportData | null) => show(Export, { export: data });
 
 describe("the fit table", () => {
-  it("says of each cell its word and its note", () => {
+  it("gives each cell its text and its note", () => {
     open(exported());
     const cell = screen.getByLabelText("contains_number to Python: code: its description is not exported");
     expect(cell.title).toBe("its description is not exported");
@@ -52,7 +52,7 @@ describe("the fit table", () => {
     expect(model.done("tick")[0]).toMatchObject({ name: "shows_working", on: true });
   });
 
-  it("puts trainers after platforms under heads of their own, whatever their order", () => {
+  it("puts trainers after platforms under separate headers, in any order", () => {
     const data = exported();
     const { root } = open({ ...data, platforms: [...data.platforms].reverse(), graders: data.graders.map((line) => ({ ...line, fits: [...line.fits].reverse() })) });
     expect([...root.querySelectorAll(".groups th")].map((head) => head.textContent)).toEqual(["platforms", "trainers and evaluators"]);
@@ -88,7 +88,7 @@ describe("the settings", () => {
     expect(screen.queryByText("export without validation")).toBeNull();
   });
 
-  it("prove what is not proved, and write under the name that stands in the field", () => {
+  it("validate graders, and write under the name in the field", () => {
     const { model } = open(exported());
     fireEvent.click(screen.getByText("Validate it"));
     fireEvent.input(screen.getByLabelText("file"), { target: { value: "other.py" } });
@@ -134,7 +134,7 @@ describe("the files", () => {
     expect(root.querySelector(".source")?.textContent).toContain('"arithmetic"');
   });
 
-  it("are copied as they are", async () => {
+  it("are copied unchanged", async () => {
     const copied: string[] = [];
     vi.stubGlobal("navigator", { ...navigator, clipboard: { writeText: async (text: string) => void copied.push(text) } });
     open(exported());
@@ -145,7 +145,7 @@ describe("the files", () => {
     vi.unstubAllGlobals();
   });
 
-  it("are cut where they are long, and say so", () => {
+  it("are cut if they are long, with a note", () => {
     const text = "x = 1\n".repeat(LINES + 5);
     const { root } = open(exported({ files: [{ name: "long.py", text, language: "python", lines: LINES + 5 }] }));
     expect(root.querySelectorAll(".ln")).toHaveLength(LINES);
@@ -161,14 +161,14 @@ describe("the files", () => {
     expect(highlight('{"a": "b", "n": 1}', "json")[0]?.filter(([, kind]) => kind)).toEqual([['"a"', "fn"], ['"b"', "str"], ['"n"', "fn"], ["1", "nr"]]);
   });
 
-  it.each(['"""'.repeat(20_000), '"'.repeat(50_000), "`".repeat(50_001), "a(".repeat(30_000), "/*".repeat(30_000)])("are coloured quickly whatever they hold", (text) => {
+  it.each(['"""'.repeat(20_000), '"'.repeat(50_000), "`".repeat(50_001), "a(".repeat(30_000), "/*".repeat(30_000)])("are coloured quickly for any content", (text) => {
     const start = performance.now();
     for (const language of ["python", "javascript", "json", "yaml", "toml"]) highlight(text, language);
     expect(performance.now() - start).toBeLessThan(20_000); // what looks again from each character takes minutes, a busy machine seconds
   });
 });
 
-it("says the next step without a grader, and without a platform", () => {
+it("shows the next step without a grader, and without a platform", () => {
   open(exported({ graders: [] }));
   expect(screen.getByText(/Add a grader on the left/)).toBeTruthy();
   cleanup();

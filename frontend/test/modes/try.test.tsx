@@ -36,7 +36,7 @@ describe("typing", () => {
     expect(first.model.done("try").map(({ seq, text, expected }) => [seq, text, expected])).toEqual([[1, "a", undefined], [2, undefined, "7"]]);
   });
 
-  it("stays while the kernel answers with the same revision", async () => {
+  it("remains while the kernel replies with the same revision", async () => {
     const { model } = open(tried());
     type("mine");
     model.set({ try_out: tried({ yours: "older", lines: [] }) });
@@ -55,7 +55,7 @@ describe("typing", () => {
     expect(model.done("try")).toHaveLength(0);
   });
 
-  it("goes out before the row is left, before it is kept, and when the mode is left", () => {
+  it("is sent before the row changes, before it is saved, and when the mode is closed", () => {
     const { model } = open(tried());
     type("one");
     fireEvent.click(screen.getByText("Another row"));
@@ -67,7 +67,7 @@ describe("typing", () => {
   });
 });
 
-describe("kept answers", () => {
+describe("saved completions", () => {
   const kept = [
     { number: 2, text: HOSTILE, label: false, note: "contains accepts it", errs: true, grades: [{ grader: "contains", said: { score: "1", part: "bad_accepted" as const } }] },
     { number: 1, text: "", label: null, note: "1 of 1 accept it", errs: false, grades: [] },
@@ -119,7 +119,7 @@ describe("rows", () => {
     expect(root.querySelector(".turns .words")?.textContent).toBe("abcd");
   });
 
-  it("with a very long answer show it piece by piece", async () => {
+  it("with a very long completion show it piece by piece", async () => {
     const { root } = open(tried({ answer: "x".repeat(20_000) }));
     const shown = () => root.querySelector(".row-answer > span")?.textContent?.length;
     expect(shown()).toBe(8_000);
@@ -129,21 +129,21 @@ describe("rows", () => {
   });
 });
 
-describe("what the graders say", () => {
-  it("stands before and after, with what moved", () => {
+describe("the grades", () => {
+  it("are shown before and after, with the change", () => {
     const { root } = open(tried());
     const line = [...root.querySelectorAll("tbody tr")].find((row) => row.textContent?.includes("closeness"));
     expect(line?.textContent).toBe("closeness00.996now accepted");
     expect(root.textContent).toContain("Two of four accept this answer.");
   });
 
-  it("of a judge waits for Ask", () => {
+  it("of a judge waits for Run", () => {
     const { model } = open(tried());
     fireEvent.click(screen.getByLabelText("Run shows_working"));
     expect(model.done("try_ask")[0]?.grader).toBe("shows_working");
   });
 
-  it("is held against what the answer is, which can be taken back", () => {
+  it("is compared with the label, which can be removed", () => {
     const { model } = open(tried({ yours_label: false }));
     fireEvent.click(screen.getByText("good"));
     fireEvent.click(screen.getByText("bad"));
