@@ -380,7 +380,7 @@ def test_other_files_are_refused(tmp_path):
     with pytest.raises(ReportError, match="no report"):
         suite.run(ROWS, resume=path, progress=False)
     path.write_text("no parquet")
-    with pytest.raises(ReportError, match="cannot be read"):
+    with pytest.raises(ReportError, match="cannot read"):
         suite.run(ROWS, resume=path, progress=False)
     assert path.read_text() == "no parquet"
     with pytest.raises(FormatError, match="no folder"):
