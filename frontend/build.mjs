@@ -1,5 +1,5 @@
-// Bundles the view into the Python package: one module, one stylesheet, the licences of what is inside.
-// `node build.mjs` writes them; `node build.mjs --check` fails where what is committed is older than the source.
+// Bundles the view into the Python package: one module, one stylesheet, the licences of bundled packages.
+// `node build.mjs` writes them; `node build.mjs --check` fails if the committed bundle is older than the source.
 
 import { build } from "esbuild";
 import { readFile, writeFile, readdir, mkdir } from "node:fs/promises";
@@ -17,7 +17,7 @@ const result = await build({
   minify: true,
   target: ["chrome111", "firefox113", "safari16.4"],
   charset: "utf8",
-  legalComments: "none", // their licences stand in LICENSES.txt
+  legalComments: "none", // licences are in LICENSES.txt
   jsx: "automatic",
   jsxImportSource: "preact",
   define: { "process.env.NODE_ENV": '"production"' },

@@ -7,7 +7,7 @@ export default defineConfig({
     include: ["test/**/*.test.{ts,tsx}"],
     css: false,
     setupFiles: ["test/setup.ts"],
-    isolate: false, // one document a process: to make one for each file takes as long as the tests
-    testTimeout: 600_000, // so that one that hangs ends; on a busy machine a shorter one measures the machine
+    isolate: false, // one document per process: creating one per file takes as long as the tests
+    testTimeout: 600_000, // ends a hanging test; a shorter limit fails on a busy machine
   },
 });

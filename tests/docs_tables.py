@@ -84,14 +84,14 @@ def formats_table() -> str:
 
 
 def targets_table() -> str:
-    """One line a trainer or evaluator: what it passes, and what becomes of a row without a score."""
-    lines = ["| target | what is written | passes | a row without a score |", "| --- | --- | --- | --- |"]
+    """One line per trainer or evaluator: what it passes, and its result for an unscored row."""
+    lines = ["| target | exported as | passes | unscored row |", "| --- | --- | --- | --- |"]
     for chosen in FORMATS.values():
         if isinstance(chosen, Target):
-            passes = {TEXT: "answer", ALL: "conversation, tool calls"}.get(
+            passes = {TEXT: "completion", ALL: "conversation, tool calls"}.get(
                 frozenset(chosen.reads), "conversation"
             )
-            word = chosen.no_score if chosen.words else f"no word: `on_error=` chooses. {chosen.no_score}"
+            word = chosen.no_score if chosen.words else f"not supported, set `on_error=`: {chosen.no_score}"
             lines.append(f"| {chosen.name} | {chosen.title} | {passes} | {word} |")
     return "\n".join(lines)
 

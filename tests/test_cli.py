@@ -52,7 +52,7 @@ def test_repeats_are_told(files, capsys):
     command = ["run", str(files / "g.py"), str(files / "s.jsonl"), "--repeats", "3", "--reduce", "median"]
     assert main(command) == 0
     said = capsys.readouterr().out
-    assert "rows 3 times; 0 got another verdict" in said
+    assert "rows 3 times; 0 got different verdicts" in said
     assert "inconsistent" not in said
 
 
@@ -547,7 +547,7 @@ def test_convert_says_what_it_wrote_and_left_out(platforms, capsys):
     before = sorted(path.name for path in platforms.iterdir())
     assert main(command) == 1
     refused = capsys.readouterr()
-    assert refused.err.startswith("workbench: vllora cannot say this")
+    assert refused.err.startswith("workbench: vllora does not support this")
     assert refused.out == ""
     assert sorted(path.name for path in platforms.iterdir()) == before
     assert main([*command, "--on-loss", "report"]) == 0
@@ -584,12 +584,12 @@ def test_conversion_errors_are_one_message(platforms, capsys, arguments, part):
 
 
 def test_what_stands_for_no_score_is_a_number(platforms, capsys):
-    """A word in its place is named, and so is a format that has a word of its own."""
+    """A word in its place is named, and so is a format that has missing score."""
     with pytest.raises(SystemExit):
         main(["convert", str(platforms / "openai.json"), "--to", "verl", "--on-error", "zero"])
     assert "'zero' must be a number or raise" in capsys.readouterr().err
     assert main(["convert", str(platforms / "openai.json"), "--to", "trl", "--on-error", "0"]) == 1
-    assert "a word of its own" in capsys.readouterr().err
+    assert "missing score" in capsys.readouterr().err
 
 
 def test_convert_proves_sources_first(platforms, capsys):
@@ -658,7 +658,7 @@ def test_validated_graders_are_not_written_over_data(files, capsys):
     (files / "mine.json").write_text('{"my": "data"}')
     assert main(["validate", str(files / "g.py"), "--out", str(files / "mine.json")]) == 1
     said = capsys.readouterr()
-    assert "in the way" in said.err
+    assert "exists and" in said.err
     assert said.out == ""
     assert (files / "mine.json").read_text() == '{"my": "data"}'
 
@@ -709,7 +709,7 @@ def test_hints_of_convert_are_options(tmp_path, capsys):
     )
     assert main(["convert", str(path), "--to", "openrlhf"]) == 1
     said = capsys.readouterr().err
-    assert "--reference solution if that is what the label holds" in said
+    assert "--reference solution if the label contains it" in said
     assert "--on-loss report writes" in said
     assert main(["convert", str(path), "--to", "openrlhf", "--reference", "solution"]) == 0
     assert "--on-error NUMBER chooses one" in capsys.readouterr().out

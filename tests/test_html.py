@@ -149,9 +149,9 @@ def test_interactive_has_every_figure_that_fits():
     for title in (
         "Distributions",
         "Against labels",
-        "Weights in effect",
+        "Effective weights",
         "Prompts by spread",
-        "Live groups by group size",
+        "Informative groups by group size",
     ):
         assert f"<h3>{title}</h3>" in page
     assert len(page) < 6_000_000

@@ -247,9 +247,9 @@ def test_reports_with_repeats_are_seen(tmp_path):
     count = itertools.count()
     report = judge(lambda _: FAIL if next(count) % 5 == 0 else PASS).run(ROWS, repeats=3, progress=False)
     flips = int(report.noise.loc["binary-judge", "flips"])
-    assert f"noise: binary-judge graded 40 rows 3 times; {flips} got another verdict" in str(report)
-    assert "got another verdict" in report._repr_html_()
-    assert "got another verdict" in report.to_html(tmp_path / "r.html").read_text()
+    assert f"noise: binary-judge graded 40 rows 3 times; {flips} got different verdicts" in str(report)
+    assert "got different verdicts" in report._repr_html_()
+    assert "got different verdicts" in report.to_html(tmp_path / "r.html").read_text()
     bars = report.plot(figure="noise").data[0]
     assert (bars.y[0], bars.y[-1]) == (40 - flips, flips)
     rows = report.row_numbers({"grader": "binary-judge", "spread": [0.95, 1]})

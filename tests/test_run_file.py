@@ -377,10 +377,10 @@ def test_other_files_are_refused(tmp_path):
     """The samples' own file, a text, a damaged database, a missing folder, a file in use."""
     suite, path = wb.Suite([code(1.0)]), tmp_path / "run.parquet"
     pq.write_table(pa.Table.from_pylist(ROWS), path)
-    with pytest.raises(ReportError, match="holds no report"):
+    with pytest.raises(ReportError, match="no report"):
         suite.run(ROWS, resume=path, progress=False)
     path.write_text("no parquet")
-    with pytest.raises(ReportError, match="cannot be read"):
+    with pytest.raises(ReportError, match="cannot read"):
         suite.run(ROWS, resume=path, progress=False)
     assert path.read_text() == "no parquet"
     with pytest.raises(FormatError, match="no folder"):

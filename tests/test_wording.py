@@ -10,6 +10,7 @@ import ast
 import io
 import json
 import re
+import textwrap
 import tokenize
 from collections.abc import Iterator
 from pathlib import Path
@@ -89,10 +90,10 @@ WORDS = {
     ),
     "answer": Word(
         # Not the name in regression files, nor what a judge is sent.
-        r"(?<!final )(?<!ground_truth )(?<!\Aright )\banswer(?:s|ed|ing)?\b(?! relevancy)(?! again, with the JSON object)",
+        r"(?<!final )(?<!ground_truth )(?<!\Aright )\banswer(?:s|ed|ing)?\b(?![- ]relevancy)(?! again, with the JSON object)",
         "completion (of a row), reply (of a model), response",
     ),
-    "question": Word(r"\bquestions?\b", "prompt (of a row), request (to a model)"),
+    "question": Word(r"(?<!## original )\bquestions?\b", "prompt (of a row), request (to a model)"),
     "ask": Word(r"(?<!\.)\bask(?:s|ed|ing)?\b", "request, send, call, require"),
     "kept": Word(r"\bkept\b", "saved, cached, stored, unchanged"),
     "lost worker": Word(
@@ -120,6 +121,7 @@ DATA = (
     "workbench/probes/shapes.py",
     "workbench/judges/kinds/binary.py",  # what judges are sent
     "workbench/judges/kinds/pairwise.py",
+    "workbench/markup/style.py",  # a stylesheet
 )
 
 PYTHON = ("workbench", "benchmarks")
@@ -187,9 +189,24 @@ def _of_python(text: str) -> Iterator[Prose]:
             continue
         if id(node) in docstrings:
             yield Prose(node.lineno, _without_code(_FIELD.sub("", words)), "docstring")
+        elif (program := _program(words)) is not None:
+            yield from (Prose(node.lineno + p.line - 1, p.text, p.kind) for p in _of_python(program))
         elif " " in words.strip():
             yield Prose(node.lineno, _without_code(words), "string")
     yield from _comments(text)
+
+
+def _program(text: str) -> str | None:
+    """A string that is Python code, such as a part of an exported file: its comments and strings alone are prose."""
+    try:
+        program = textwrap.dedent(text).replace("{}", "_")
+        tree = ast.parse(program)
+    except (SyntaxError, ValueError):
+        return None
+    plain = all(
+        isinstance(node, ast.Expr) and not isinstance(node.value, ast.Call | ast.Dict) for node in tree.body
+    )
+    return None if plain else program
 
 
 def _comments(text: str) -> Iterator[Prose]:
@@ -204,10 +221,16 @@ def _comments(text: str) -> Iterator[Prose]:
 
 def _of_script(text: str) -> Iterator[Prose]:
     """Comments, strings with blanks, and text between tags of a TypeScript file."""
+    text = re.sub(
+        r"\bclass=(?:\"[^\"]*\"|\{[^}]*\})", lambda found: " " * len(found.group()), text
+    )  # names of styles
     for found in re.finditer(
-        r"//[^\n]*|/\*.*?\*/|\"[^\"\n]* [^\"\n]*\"|'[^'\n]* [^'\n]*'|>[^<>{}=;]* [^<>{}=;]*<", text, re.DOTALL
+        r"//[^\n]*|/\*.*?\*/|\"[^\"\n]*\"|'[^'\n]*'|(?<!=)>(?![(,:)\]])[^<>{}=;]* [^<>{}=;]*<",
+        text,
+        re.DOTALL,
     ):
-        yield Prose(text.count("\n", 0, found.start()) + 1, _without_code(found.group()), "string")
+        if " " in found.group():
+            yield Prose(text.count("\n", 0, found.start()) + 1, _without_code(found.group()), "string")
 
 
 def _without_code(text: str) -> str:

@@ -1,4 +1,4 @@
-/** Ways to another grader: a template, a file, a cell. */
+/** Ways to add a grader: a template, a file, a cell. */
 
 import { useRef, useState } from "preact/hooks";
 import { useLink } from "./context.ts";
@@ -36,10 +36,10 @@ function Ways({ close }: { close: () => void }) {
 }
 
 export function AboutCells() {
-  return <>Define it in any cell: put <span class="mono">@wb.grader</span> above the function and run the cell. It appears here at once, and again whenever you run the cell.</>;
+  return <>Define it in any cell: put <span class="mono">@wb.grader</span> above the function and run the cell. It appears here immediately, and is updated whenever you run the cell.</>;
 }
 
-/** The texts one can begin with. */
+/** Templates for a new grader. */
 export function Templates({ pick }: { pick: (starter: Starter) => void }) {
   const starters = useLink().state.starters.value;
   return (
@@ -58,10 +58,10 @@ function FileItem({ done }: { done: () => void }) {
   return <><Item act={open}><Icon name="file" />A file…</Item>{input}</>;
 }
 
-/** Bytes of a file above which the kernel would refuse it: its text is not sent. */
+/** Maximum size of a file in bytes: the kernel would refuse a larger one, so its text is not sent. */
 const LARGEST = 4_000_000;
 
-/** A hidden field for files and how to open it: they are sent as texts, together, since one may name another. */
+/** A hidden file field and a function that opens it: files are sent together as texts, since one may name another. */
 export function useGraderFile(done: () => void) {
   const field = useRef<HTMLInputElement>(null);
   const tell = useTell();

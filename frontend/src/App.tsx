@@ -1,4 +1,4 @@
-/** The whole view: head, graders, the open mode, the line of code. */
+/** The whole view: toolbar, graders, the open mode, the line of code. */
 
 import type { ComponentType } from "preact";
 import { useMemo } from "preact/hooks";
@@ -36,7 +36,7 @@ export function App() {
   );
 }
 
-/** All parts, or the only one that was asked for. */
+/** All parts, or the only one that was requested. */
 function Body({ part, mode }: { part: State["part"]; mode: Mode }) {
   if (part === "rows") return <div class="body one"><Rows /></div>;
   if (part === "graders") return <div class="body one"><Rail /></div>;

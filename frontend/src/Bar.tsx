@@ -1,4 +1,4 @@
-/** Rows as one bar: the hue says what a row is, the fill what the grader did. Learned once, used everywhere. */
+/** Rows as one bar: the hue shows a row's label, the fill the grader's verdict. All views use the same encoding. */
 
 import type { Counts, Part } from "./protocol.ts";
 
@@ -11,11 +11,11 @@ export const GROUPS: readonly Part[][] = [
 
 export const NAMES: Record<Part, string> = {
   good_accepted: "known good, accepted",
-  good_refused: "known good, refused",
+  good_refused: "known good, rejected",
   bad_accepted: "known bad, accepted",
-  bad_refused: "known bad, refused",
-  accepted: "accepted, not labelled",
-  refused: "refused, not labelled",
+  bad_refused: "known bad, rejected",
+  accepted: "accepted, unlabelled",
+  refused: "rejected, unlabelled",
   failed: "failed: no score",
   skipped: "skipped: no score",
 };
@@ -24,13 +24,13 @@ export function sum(counts: Counts, parts: readonly Part[]): number {
   return parts.reduce((total, part) => total + counts[part], 0);
 }
 
-/** One piece of a bar, or the key to it. */
+/** One piece of a bar, or of its legend. */
 export function Segment({ part, grow, title }: { part: Part; grow?: number; title?: string }) {
   const style = grow === undefined ? undefined : { flexGrow: grow };
   return <span class={`seg ${part}`} style={style} title={title} />;
 }
 
-/** A square that says what became of one row. */
+/** A square that shows the result of one row. */
 export function Square({ part }: { part: Part }) {
   return <i class={`seg square ${part}`} role="img" aria-label={NAMES[part]} title={NAMES[part]} />;
 }

@@ -1,4 +1,4 @@
-/** Many scores: known-good rows above the axis, known-bad ones below, what has no score beside it on the same scale. */
+/** Many scores: known-good rows above the axis, known-bad ones below, unscored ones at the side on the same scale. */
 
 import { useState } from "preact/hooks";
 import { BESIDE, DOWN, lengthOf, plotOf, scoreTicks, split, ticks, UNKNOWN, UP, xOf, type Plot } from "./axes.ts";
@@ -23,7 +23,7 @@ interface DrawingProps extends FigureProps {
 
 export function Drawing(props: DrawingProps) {
   const { scores, mark, grader, look, plot } = props;
-  // Several views may stand in one page: a pattern of one must not be found by another.
+  // A page may contain several views, whose patterns need different ids.
   const [id] = useState(() => `p${Math.random().toString(36).slice(2, 9)}`);
   const moved = mark.value !== scores.pass_mark ? mark.value : null;
   const onKeyDown = (event: KeyboardEvent) => {
@@ -49,12 +49,12 @@ export function Drawing(props: DrawingProps) {
   );
 }
 
-/** The first bin with rows takes the focus; arrow keys go on from there. */
+/** The first bin with rows takes the focus; arrow keys move from there. */
 function firstOf(bins: Bin[]): number {
   return bins.findIndex(({ counts }) => Object.values(counts).some(Boolean));
 }
 
-/** How a part is filled: solid accepted, hatched refused. */
+/** The fill of a part: solid accepted, hatched rejected. */
 function fillOf(part: Part, id: string): string {
   const solid = { good_accepted: "var(--good)", bad_accepted: "var(--bad)", accepted: "var(--ink-3)" }[part as string];
   return solid ?? (part === "skipped" ? "var(--bg)" : `url(#${id}${part})`);
@@ -218,14 +218,14 @@ function PassLine({ plot, mark, scale }: { plot: Plot; mark: Mark; scale: [numbe
   };
   return (
     <g
-      class="pass-line" role="slider" tabindex={0} aria-label="pass mark" aria-valuemin={scale[0]} aria-valuemax={scale[1]} aria-valuenow={value} onKeyDown={onKeyDown}
+      class="pass-line" role="slider" tabindex={0} aria-label="pass threshold" aria-valuemin={scale[0]} aria-valuemax={scale[1]} aria-valuenow={value} onKeyDown={onKeyDown}
       onPointerDown={(event) => event.currentTarget.setPointerCapture(event.pointerId)} onPointerMove={drag} onPointerUp={mark.rest}
     >
-      <title>From this score on a row is accepted: drag, or [ and ]</title>
+      <title>Rows at or above this score are accepted: drag, or press [ and ]</title>
       <rect class="reach" x={x - 5} width={10} y={GRIP.height} height={plot.height - GRIP.height - 20} />
       <line x1={x} x2={x} y1={GRIP.height + 1} y2={plot.height - 20} />
       <rect class="grip-box" x={left} y={1} width={GRIP.width} height={GRIP.height} rx={GRIP.height / 2} />
-      <text x={left + GRIP.width / 2} y={14} text-anchor="middle">pass mark {short(value)}</text>
+      <text x={left + GRIP.width / 2} y={14} text-anchor="middle">threshold {short(value)}</text>
     </g>
   );
 }

@@ -1,4 +1,4 @@
-/** What stands in one cell of the table. */
+/** The content of one cell of the table. */
 
 import { Square } from "./Bar.tsx";
 import { Icon, Meaning } from "./Icon.tsx";
@@ -13,7 +13,7 @@ export function CellView({ cell, kind, numeric }: { cell: Cell | undefined; kind
   return <ScoreCell cell={cell} />;
 }
 
-/** What a row is, by shape and word. */
+/** A row's label, as shape and word. */
 export function Truth({ label }: { label: boolean | null }) {
   if (label === null) return <span class="truth faint">–</span>;
   return <span class="truth"><Meaning shape={label ? "good" : "bad"} small />{label ? "good" : "bad"}</span>;

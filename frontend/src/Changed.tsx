@@ -1,4 +1,4 @@
-/** What the edit changed against the version that was last kept, each kind a click away. */
+/** The effect of the edit relative to the last saved version; a click shows the rows of each kind. */
 
 import { Icon, Meaning } from "./Icon.tsx";
 import type { Changed as ChangedData } from "./protocol.ts";

@@ -1,4 +1,4 @@
-/** The five checks as one quiet line, and how the code is held apart. */
+/** The five checks as one line, and the isolation of the code. */
 
 import { Icon, type IconName } from "./Icon.tsx";
 import type { Check, Chosen } from "./protocol.ts";
@@ -10,7 +10,7 @@ const ICONS: Record<Check["state"], [IconName, string]> = {
   busy: ["wait", "faint"],
 };
 
-const SAID: Record<Check["state"], string> = { ok: "passes", failed: "fails", open: "not reached", busy: "under way" };
+const SAID: Record<Check["state"], string> = { ok: "passes", failed: "fails", open: "not reached", busy: "running" };
 
 export function Checks({ checks, isolation }: { checks: Check[]; isolation: Chosen["isolation"] }) {
   if (!checks.length && !isolation.word) return null;

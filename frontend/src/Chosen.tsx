@@ -1,4 +1,4 @@
-/** The chosen grader: its source, its checks, what is found about it, its scores. */
+/** The selected grader: its source, its checks, its findings, its scores. */
 
 import { Changed } from "./Changed.tsx";
 import { Checks } from "./Checks.tsx";
@@ -17,7 +17,7 @@ export function Chosen() {
   const view = useView();
   if (!chosen.name) return <NoneChosen />;
   return (
-    <section class="mid" aria-label="The chosen grader">
+    <section class="mid" aria-label="The selected grader">
       <ChosenHead chosen={chosen} />
       <div class={`scroll ${chosen.scores ? "scored" : ""} ${view.tall.value ? "tall" : ""}`} tabIndex={-1}>
         <Editor />
@@ -42,8 +42,8 @@ function Notice({ notice: { text, link, act } }: { notice: NoticeData }) {
 
 function NoneChosen() {
   return (
-    <section class="mid" aria-label="The chosen grader">
-      <p class="say mute">Choose a grader at the left: its source, its findings and its scores stand here.</p>
+    <section class="mid" aria-label="The selected grader">
+      <p class="say mute">Select a grader on the left to see its source, findings and scores.</p>
     </section>
   );
 }
@@ -63,7 +63,7 @@ function Answer({ chosen }: { chosen: ChosenData }) {
         </div>
       )}
       {more.length > 0 && (
-        <section class="more" aria-label="Further findings">
+        <section class="more" aria-label="More findings">
           {more.map((each) => <Finding key={`${each.kind}${each.lead}`} finding={each} small />)}
         </section>
       )}

@@ -1,4 +1,4 @@
-/** Name and version of the chosen grader, and what can be done with it. */
+/** Name and version of the selected grader, and its actions. */
 
 import { saveText } from "./download.ts";
 import { Icon } from "./Icon.tsx";
@@ -28,7 +28,7 @@ export function ChosenHead({ chosen }: { chosen: Chosen }) {
 
 function versionText({ draft, version, kept }: Chosen): string {
   if (draft || !version) return "";
-  return kept ? `version ${version}` : `version ${version}, not kept yet`;
+  return kept ? `version ${version}` : `version ${version}, not saved yet`;
 }
 
 function storedText({ stored }: Chosen): string {
@@ -44,7 +44,7 @@ function Entries({ chosen, close }: { chosen: Chosen; close: () => void }) {
   };
   return (
     <Menu label="This grader">
-      <Item disabled={!chosen.can_keep} act={after(() => tell({ do: "keep", name }))}>Keep this version <kbd>Ctrl s</kbd></Item>
+      <Item disabled={!chosen.can_keep} act={after(() => tell({ do: "keep", name }))}>Save this version <kbd>Ctrl s</kbd></Item>
       {chosen.changed && <Item act={after(() => tell({ do: "back", name }))}>{chosen.changed.back}</Item>}
       <Item act={after(() => tell({ do: "validate", name }))}>Validate: all five checks</Item>
       <Item disabled={!source.text} act={after(() => saveText(source.text, source.file || `${name}.txt`, "text/plain"))}>Download the file</Item>

@@ -1,4 +1,4 @@
-/** A code editor in the view: what it shows comes in as properties, what is typed goes out by a call. */
+/** A code editor in the view: its content is a property, typed text is reported by a callback. */
 
 import { EditorState } from "@codemirror/state";
 import { EditorView } from "@codemirror/view";
@@ -9,19 +9,19 @@ import { scrollToProblem, setProblem } from "./editor/problem.ts";
 import { fromKernel, setup, type Setup } from "./editor/setup.ts";
 
 export interface Box extends Setup {
-  name: string; // whose text it is: each has an undo history of its own
+  name: string; // whose text it is: each has a separate undo history
   text: string;
-  revision: number; // another one means that `text` replaces what is shown
+  revision: number; // a change of it means that `text` replaces the content
   error: SourceText["error"];
   kept: string | null; // the text that lines are marked against
-  dirty?: () => boolean; // whether what is shown has not been sent: then it is not replaced
+  dirty?: () => boolean; // whether the content has not been sent: then it is not replaced
 }
 
 interface Known {
   name: string;
   state: EditorState;
   revision: number;
-  kind: string; // language and whether it can be changed
+  kind: string; // language and whether it is editable
 }
 
 export function CodeBox(box: Box) {
@@ -35,7 +35,7 @@ export function CodeBox(box: Box) {
   useLayoutEffect(() => {
     const element = host.current as HTMLDivElement;
     const view = new EditorView({ state: fresh(latest), parent: element });
-    // Until it is in the page it is not known whether that is a shadow tree, where its styles have to go.
+    // Styles have to be added to the shadow tree if there is one, which is known only once the editor is in the page.
     const frame = requestAnimationFrame(() => view.setRoot(element.getRootNode() as Document | ShadowRoot));
     editor.current = view;
     return () => {
@@ -54,12 +54,12 @@ export function CodeBox(box: Box) {
   return <div class="editor" ref={host} />;
 }
 
-/** Set the line off, and show it unless somebody is at work elsewhere in the text. */
+/** Highlight the line, and show it unless the user is editing elsewhere in the text. */
 function tellProblem(view: EditorView, error: Box["error"]): void {
   view.dispatch({ effects: [setProblem.of(error), ...scrollToProblem(view, error)] });
 }
 
-/** Calls go to the newest properties, as an editor lives longer than they do. */
+/** Call the newest properties, because an editor outlives them. */
 function fresh(latest: { current: Box }, text = latest.current.text): EditorState {
   const extensions = setup({
     ...latest.current,
@@ -69,7 +69,7 @@ function fresh(latest: { current: Box }, text = latest.current.text): EditorStat
   return EditorState.create({ doc: text, extensions });
 }
 
-/** Show another grader's text, or a text that the kernel has changed; never in place of one that was not sent. */
+/** Show another grader's text, or a text that the kernel has changed; never replace one that was not sent. */
 function follow(view: EditorView, before: Known, now: Omit<Known, "state">, known: Map<string, Known>, latest: { current: Box }): void {
   const box = latest.current;
   if (before.name !== now.name) {
@@ -85,7 +85,7 @@ function follow(view: EditorView, before: Known, now: Omit<Known, "state">, know
   replace(view, box.text);
 }
 
-/** Put in another text as one step that can be undone. */
+/** Replace the text as one step that can be undone. */
 function replace(view: EditorView, text: string): void {
   if (view.state.doc.toString() === text) return;
   const cursor = Math.min(view.state.selection.main.head, text.length);

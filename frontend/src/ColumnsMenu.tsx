@@ -1,4 +1,4 @@
-/** Which columns of the rows are shown. */
+/** Menu to select the columns of the rows. */
 
 import { Icon } from "./Icon.tsx";
 import { Popover } from "./Popover.tsx";
@@ -17,7 +17,7 @@ export function ColumnsMenu({ table: { columns } }: { table: Table }) {
         <div class="choices" role="group" aria-label="Columns">
           <label class="choice apart">
             <input class="tick" type="checkbox" checked={dense.value} onChange={(event) => condense(event.currentTarget.checked)} />
-            <span class="cut">one line a row</span>
+            <span class="cut">one line per row</span>
           </label>
           {columns.map(({ key, title, shown }) => (
             <label key={key} class="choice">

@@ -1,4 +1,4 @@
-/** Which rows are graded: how many, drawn how; and how much the judges may cost. */
+/** Which rows are graded: how many, drawn how; and the budget for judges. */
 
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
@@ -27,13 +27,13 @@ export function DrawSettings({ close }: { close: () => void }) {
       <Field name="Seed" note="the same seed draws the same rows">
         <input type="number" min={0} value={draw.seed} onInput={whole("seed", 0)} />
       </Field>
-      <Field name="Evenly by" note="keeps each value's share">
+      <Field name="Evenly by" note="preserves each value's share">
         <select value={draw.by} onChange={(event) => change({ by: event.currentTarget.value })}>
           <option value="">no column</option>
           {head.strata.map((column) => <option key={column} value={column}>{column}</option>)}
         </select>
       </Field>
-      <Field name="Repeats" note="each row so many times">
+      <Field name="Repeats" note="times each row is graded">
         <input type="number" min={1} value={draw.repeats} onInput={whole("repeats", 1)} />
       </Field>
       {head.judges > 0 && (

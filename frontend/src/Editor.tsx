@@ -1,4 +1,4 @@
-/** The chosen grader's source: what is typed is sent after a pause, and comes back as checks, findings and rows. */
+/** The selected grader's source: typed text is sent after a pause and updates checks, findings and rows. */
 
 import { useEffect } from "preact/hooks";
 import { CodeBox } from "./CodeBox.tsx";

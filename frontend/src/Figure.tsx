@@ -1,4 +1,4 @@
-/** The scores of a grader as one drawing for a file: a title, the figure, what has no score. */
+/** The scores of a grader as one drawing for a file: a title, the figure, unscored rows. */
 
 import { plotOf } from "./axes.ts";
 import { Drawing } from "./Butterfly.tsx";
@@ -40,7 +40,7 @@ const COLOURS: Record<string, [fill: string, stroke: string]> = {
   accepted: ["var(--ink-3)", "var(--ink-3)"], refused: ["var(--bg-3)", "var(--ink-3)"],
 };
 
-/** A bar each; refused parts are light with an edge, as hatches do not survive every program. */
+/** One bar per value; rejected parts are light with an edge, because not every program shows hatches. */
 function Values({ scores }: { scores: Scores }) {
   const most = Math.max(1, ...scores.values.map(({ counts }) => sum(counts, ORDER)));
   const room = WIDTH - LEFT - RIGHT;

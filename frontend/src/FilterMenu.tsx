@@ -1,4 +1,4 @@
-/** Another filter: by label, by what the chosen grader did, or by any column of the data. */
+/** Menu to add a filter: by label, by the selected grader's result, or by any column of the data. */
 
 import { useState } from "preact/hooks";
 import { useLink } from "./context.ts";
@@ -45,13 +45,13 @@ function Choose({ table, close }: { table: Table; close: () => void }) {
   );
 }
 
-/** What the chosen grader did and what is known, without the data's own columns. */
+/** Filters by the selected grader's result and by label, without the data's columns. */
 function Outcomes({ add }: { add: (where: Condition[]) => void }) {
   const { rail, chosen } = useLink().state;
   const grader = chosen.value.name;
-  const labels: [string, Condition][] = rail.value.has_labels ? [["known good", { label: true }], ["known bad", { label: false }], ["not labelled", { label: null }]] : [];
+  const labels: [string, Condition][] = rail.value.has_labels ? [["known good", { label: true }], ["known bad", { label: false }], ["unlabelled", { label: null }]] : [];
   const done: [string, Condition][] = chosen.value.scores
-    ? [["accepted", { grader, passed: true }], ["refused", { grader, passed: false }], ["failed", { grader, status: "failed" }], ["skipped", { grader, status: "skipped" }]]
+    ? [["accepted", { grader, passed: true }], ["rejected", { grader, passed: false }], ["failed", { grader, status: "failed" }], ["skipped", { grader, status: "skipped" }]]
     : [];
   return <>{[...labels, ...done].map(([text, where]) => <Item key={text} act={() => add([where])}>{text}</Item>)}</>;
 }
@@ -60,8 +60,8 @@ function FieldFilter({ open: { field, answer, problem }, back, add }: { open: Va
   return (
     <div class="field-filter">
       <button type="button" class="item" onClick={back}><Icon name="undo" small /><b class="cut">{field}</b></button>
-      {problem && <p class="small c-failed" role="alert">Its values could not be read.</p>}
-      {!answer && !problem && <p class="small faint" role="status">reading its values …</p>}
+      {problem && <p class="small c-failed" role="alert">Could not read its values.</p>}
+      {!answer && !problem && <p class="small faint" role="status">reading values …</p>}
       {answer?.kind === "numbers" && <Range lo={answer.lo} hi={answer.hi} add={(between) => add([{ column: field, between }])} />}
       {answer?.kind === "values" && (
         <Menu label={`Values of ${field}`}>

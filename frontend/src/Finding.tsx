@@ -1,4 +1,4 @@
-/** A finding: one sentence whose number leads to its rows, its interval against the limit, what to do. */
+/** A finding: one sentence whose number links to its rows, its interval against the limit, advice. */
 
 import { Meaning } from "./Icon.tsx";
 import type { FindingData } from "./protocol.ts";
@@ -30,7 +30,7 @@ export function Finding({ finding, small = false }: { finding: FindingData; smal
   );
 }
 
-/** Which of the app's two limits a finding is held against. */
+/** Which of the app's two limits a finding is compared with. */
 function limitOf(kind: string): "lenient" | "strict" | null {
   if (kind.includes("lenient")) return "lenient";
   return kind.includes("strict") ? "strict" : null;

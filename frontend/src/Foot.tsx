@@ -1,4 +1,4 @@
-/** The same in code: what was done last, as a line to copy. Longer code opens above the line. */
+/** The last action in code, as a line to copy. Longer code opens above the line. */
 
 import { useRef, useState } from "preact/hooks";
 import { useLink } from "./context.ts";
@@ -37,7 +37,7 @@ export function Foot() {
   );
 }
 
-/** Python text with quiet colours; every word stays text. */
+/** Python text with muted colours, rendered as text. */
 export function Python({ code }: { code: string }) {
   return <>{tokens(code).map(([text, kind], at) => (kind ? <span key={at} class={kind}>{text}</span> : text))}</>;
 }

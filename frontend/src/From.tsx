@@ -1,4 +1,4 @@
-/** Where the rows behind the finding come from: the values of one column. */
+/** Where the evidence rows of the finding come from: the values of one column. */
 
 import { Bar } from "./Bar.tsx";
 import type { From as FromData } from "./protocol.ts";

@@ -1,4 +1,4 @@
-/** One grader: whether it takes part, its name and proof, its bar, its verdict in two words, its mean. */
+/** One grader: whether it is part of the run, its name and validation, its bar, its verdict in two words, its mean. */
 
 import { Bar } from "./Bar.tsx";
 import { Icon, Meaning } from "./Icon.tsx";
@@ -37,8 +37,8 @@ export function GraderLine({ line, chosen, draft = false }: LineProps) {
 const PROOFS: Record<RailLine["proof"], string> = {
   proved: "all five checks pass",
   failed: "a check fails, of this text or the one in the editor",
-  unproved: "not checked yet",
-  rule: "a rule of the workbench: needs no check",
+  unproved: "not validated yet",
+  rule: "a built-in rule: needs no validation",
 };
 
 function Proof({ line: { proof, say, counts } }: { line: RailLine }) {

@@ -1,4 +1,4 @@
-/** The handle between two parts that share a width: dragged, or moved by arrow keys. */
+/** The handle between two parts that share a width: move it by dragging or with arrow keys. */
 
 import { useRef } from "preact/hooks";
 
@@ -30,7 +30,7 @@ export function Handle({ share, move, done }: HandleProps) {
   return (
     <div
       class="handle" role="separator" aria-orientation="vertical" aria-label="width of the editor" tabIndex={0} ref={handle}
-      aria-valuemin={0} aria-valuemax={100} aria-valuenow={Math.round(share ?? 45)} title="Drag to share the width"
+      aria-valuemin={0} aria-valuemax={100} aria-valuenow={Math.round(share ?? 45)} title="Drag to resize"
       onPointerDown={(event) => handle.current?.setPointerCapture(event.pointerId)}
       onPointerMove={drag} onPointerUp={done} onKeyDown={onKeyDown}
     />

@@ -1,4 +1,4 @@
-/** Keys and words, in a dialog beside the view. */
+/** Keys and terms, in a dialog over the view. */
 
 import { useEffect, useRef } from "preact/hooks";
 import { Icon } from "./Icon.tsx";
@@ -6,33 +6,33 @@ import { useView } from "./view.ts";
 
 const KEYS: readonly [keys: string[], between: string, does: string][] = [
   [["↑ ↓"], "", "next, previous row or grader"],
-  [["Enter"], "", "read the row; Esc goes back"],
+  [["Enter"], "", "read the row; Esc closes it"],
   [["1"], "", "good"],
   [["0"], "", "bad"],
   [["s", "u", "n"], ", ", "in Label: skip, undo, note"],
   [["/"], "", "search"],
-  [["[ ]"], "", "pass mark down, up"],
+  [["[ ]"], "", "pass threshold down, up"],
   [["g", "1–6"], " then ", "mode: Grade, Try, Label …"],
-  [["Ctrl z"], "", "undo in the text, then by version"],
-  [["Ctrl s"], "", "keep this version"],
+  [["Ctrl z"], "", "undo typing, then restore versions"],
+  [["Ctrl s"], "", "save this version"],
   [["Esc", "Tab"], " then ", "leave the editor"],
-  [["r"], "", "run what is ticked"],
+  [["r"], "", "run the selected graders"],
 ];
 
 const WORDS: readonly [word: string, means: string][] = [
-  ["accepted, refused", "The score reaches the pass mark, or does not."],
-  ["known good, known bad", "Rows with a label, yours or the column's."],
+  ["accepted, rejected", "The score reaches the pass threshold, or does not."],
+  ["known good, known bad", "Rows labelled by you or by the label column."],
   ["too lenient", "Accepts more known-bad rows than the limit allows."],
-  ["too strict", "Refuses more known-good rows than the limit allows."],
-  ["accepts bad", "Code accepts some known-bad rows, fewer than the limit, or too few rows to tell."],
-  ["not settled", "The interval holds the limit: these rows do not decide."],
-  ["95 % interval", "Holds the true share in 95 of 100 such samples."],
-  ["failed", "The grader raised or gave no number; never counted as 0."],
-  ["skipped", "The grader declined to judge the row."],
-  ["kappa", "Agreement beyond chance: 0 is chance, 1 is always."],
-  ["writer matters", "Answers of one writer score higher or lower than others with the same label."],
-  ["version, stored", "A version of this session has its grades; a stored one is in the store, for every notebook."],
-  ["dead prompt", "All its answers get one score: training learns nothing from it."],
+  ["too strict", "Rejects more known-good rows than the limit allows."],
+  ["accepts bad", "Code accepts some known-bad rows, fewer than the limit, or too few for a conclusion."],
+  ["inconclusive", "The interval contains the limit: more rows are needed."],
+  ["95 % interval", "Contains the true share in 95 of 100 such samples."],
+  ["failed", "The grader raised an error or returned no number; never counted as 0."],
+  ["skipped", "The grader does not apply to the row."],
+  ["kappa", "Agreement beyond chance: 0 is chance level, 1 is perfect agreement."],
+  ["writer matters", "Completions of one writer score higher or lower than others with the same label."],
+  ["version, stored", "A version belongs to this session and has its grades; a stored one is in the store, for every notebook."],
+  ["zero variance", "All completions of a prompt get one score: training gets no signal from it."],
 ];
 
 const FOCUSABLE = "button, [tabindex='0']";
@@ -55,14 +55,14 @@ export function Help() {
     event.stopPropagation();
   };
   return (
-    <div class="help" role="dialog" aria-modal="true" aria-label="Keys and words" ref={dialog} onKeyDown={onKeyDown}>
+    <div class="help" role="dialog" aria-modal="true" aria-label="Keys and terms" ref={dialog} onKeyDown={onKeyDown}>
       <div class="head">
         <h2 class="grow">Keys</h2>
         <button type="button" class="btn icon plain" aria-label="close" onClick={close}><Icon name="cross" small /></button>
       </div>
-      <div class="scroll" tabIndex={0} role="group" aria-label="keys and words">
+      <div class="scroll" tabIndex={0} role="group" aria-label="keys and terms">
         <Sheet />
-        <div class="head"><h2>Words</h2></div>
+        <div class="head"><h2>Terms</h2></div>
         <dl>{WORDS.map(([word, means]) => [<dt key={word}>{word}</dt>, <dd key={means}>{means}</dd>])}</dl>
       </div>
     </div>
@@ -80,7 +80,7 @@ function Sheet() {
   );
 }
 
-/** Tab goes round within the dialog. */
+/** Tab cycles within the dialog. */
 function stay(event: KeyboardEvent, dialog: HTMLElement | null): void {
   const stops = [...(dialog?.querySelectorAll<HTMLElement>(FOCUSABLE) ?? [])];
   const at = stops.indexOf(event.target as HTMLElement);

@@ -1,4 +1,4 @@
-/** Small drawings in the text's colour. Each of the four meanings has a shape of its own. */
+/** Small icons in the text's colour. Each of the four meanings has a distinct shape. */
 
 import type { JSX } from "preact";
 import type { Shape } from "./protocol.ts";
@@ -45,7 +45,7 @@ const COLOURS: Record<Shape, string> = {
   good: "c-good", bad: "c-bad", unsettled: "faint", failed: "c-failed", skipped: "c-skipped", note: "faint", wait: "faint", none: "faint",
 };
 
-/** Words beside it say what it means, so that a screen reader passes it by. */
+/** Hidden from screen readers, because adjacent text states the meaning. */
 export function Icon({ name, class: kind = "", small = false }: { name: IconName; class?: string; small?: boolean }) {
   return (
     <svg class={`${small ? "s" : "i"} ${kind}`} viewBox="0 0 16 16" aria-hidden="true">
@@ -54,7 +54,7 @@ export function Icon({ name, class: kind = "", small = false }: { name: IconName
   );
 }
 
-/** The shape of a meaning in its colour. */
+/** The icon of a meaning in its colour. */
 export function Meaning({ shape, small = false }: { shape: Shape; small?: boolean }) {
   return <Icon name={shape} class={COLOURS[shape]} small={small} />;
 }

@@ -1,4 +1,4 @@
-/** A text of which only the start is here: its next pieces on demand, and a search through all of it. */
+/** A text of which only the start was sent: its next pieces on demand, and a search through all of it. */
 
 import { useState } from "preact/hooks";
 import { useLink } from "./context.ts";
@@ -11,7 +11,7 @@ interface LongTextProps {
   row: number;
   part: string;
   text: TextPieces;
-  more: number; // characters that are not here
+  more: number; // characters that were not sent
 }
 
 export function LongText(props: LongTextProps) {
@@ -26,7 +26,7 @@ function Long({ row, part, text, more }: LongTextProps) {
   const [problem, setProblem] = useState("");
   const total = first + more;
   const stop = pieces.at(-1)?.stop ?? first;
-  const failed = () => setProblem("This part could not be read. Try again.");
+  const failed = () => setProblem("Could not read this part. Try again.");
   const next = () =>
     link.ask<PieceOfText>({ ask: "piece", row, part, start: stop }).then((piece) => {
       setProblem("");
@@ -43,7 +43,7 @@ function Long({ row, part, text, more }: LongTextProps) {
         <>
           <span class="piece"><Pieces pieces={text} /></span>
           {pieces.map((piece) => <span class="piece" key={piece.start}><Pieces pieces={piece.text} /></span>)}
-          {stop < total && <button type="button" class="link small next-piece" onClick={next}>Show the next piece <span class="faint">({count(total - stop)} characters more)</span></button>}
+          {stop < total && <button type="button" class="link small next-piece" onClick={next}>Show the next piece <span class="faint">({count(total - stop)} more characters)</span></button>}
         </>
       )}
       {problem && <span class="small c-failed" role="alert">{problem}</span>}
@@ -86,8 +86,8 @@ function FindInside({ found, find, total }: FindProps) {
       {found && (
         <>
           <span class="tiny mute" role="status">{found.count ? `${count(found.nth + 1)} of ${count(found.count)}` : "not in this text"}</span>
-          <button type="button" class="btn icon plain" aria-label="previous place" disabled={!found.count} onClick={go(-1)}><Icon name="up" /></button>
-          <button type="button" class="btn icon plain" aria-label="next place" disabled={!found.count} onClick={go(1)}><Icon name="down" /></button>
+          <button type="button" class="btn icon plain" aria-label="previous match" disabled={!found.count} onClick={go(-1)}><Icon name="up" /></button>
+          <button type="button" class="btn icon plain" aria-label="next match" disabled={!found.count} onClick={go(1)}><Icon name="down" /></button>
         </>
       )}
     </span>

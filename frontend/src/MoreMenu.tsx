@@ -1,4 +1,4 @@
-/** What can be taken along: the view under a name, its code, the figure, the rows. */
+/** Menu to save or copy: the view under a name, its code, the figure, the rows. */
 
 import { useEffect, useState } from "preact/hooks";
 import { copyText, saveFigure, saveRows } from "./download.ts";
@@ -27,7 +27,7 @@ function Entries({ close }: { close: () => void }) {
   const hasFigure = chosen.value.scores !== null;
   if (naming) return <NameView close={close} />;
   return (
-    <Menu label="Take along">
+    <Menu label="Save and copy">
       <Item act={() => setNaming(true)}>Save this view as…</Item>
       {names.map((name) => (
         <div class="saved" key={name}>
@@ -44,7 +44,7 @@ function Entries({ close }: { close: () => void }) {
   );
 }
 
-/** Views that were saved for these rows, read when the menu opens: another notebook may have saved one. */
+/** Views saved for these rows, read when the menu opens, because another notebook may have saved one. */
 function useSavedViews(): { names: string[]; remove: (name: string) => void } {
   const { link, tell } = useView();
   const [names, setNames] = useState<string[]>([]);

@@ -1,12 +1,12 @@
-/** A text in pieces: marked words, words gone and new; never more than 8,000 characters in one node, and always text. */
+/** A text in pieces: marked matches, removed and added words; at most 8,000 characters in one node, and always text. */
 
 import type { JSX } from "preact";
 import type { Piece, Pieces as TextPieces } from "./protocol.ts";
 
-/** Characters of one node: browsers lay out longer ones slowly. */
+/** Maximum characters of one node: browsers lay out longer ones slowly. */
 export const NODE = 8_000;
 
-/** `quiet`: line ends as a quiet sign, for cells of a table. */
+/** `quiet`: line ends as a faint sign, for cells of a table. */
 export function Pieces({ pieces, quiet = false }: { pieces: TextPieces; quiet?: boolean }) {
   return <>{pieces.map((piece, at) => <Marked key={at} piece={piece} quiet={quiet} />)}</>;
 }
@@ -31,7 +31,7 @@ export function plain(pieces: TextPieces): string {
   return pieces.map(([text]) => text).join("");
 }
 
-/** Characters as the kernel counts them: a pair of surrogates is one. */
+/** Characters as the kernel counts them: a surrogate pair is one. */
 export function lengthOf(pieces: TextPieces): number {
   return pieces.reduce((length, [text]) => length + [...text].length, 0);
 }

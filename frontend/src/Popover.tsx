@@ -1,4 +1,4 @@
-/** A button that opens a small panel: a menu, or a few settings. Esc, a click elsewhere or leaving it closes it. */
+/** A button that opens a small panel: a menu, or a few settings. Esc, a click elsewhere or losing the focus closes it. */
 
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
@@ -7,8 +7,8 @@ interface PopoverProps {
   label: string; // of the panel
   button: ComponentChildren;
   class?: string; // of the button
-  name?: string; // of the button, where its content does not say it
-  side?: "left" | "right"; // which edge of the button the panel keeps to
+  name?: string; // of the button, if its content does not contain it
+  side?: "left" | "right"; // which edge of the button the panel is aligned with
   disabled?: boolean;
   children: (close: () => void) => ComponentChildren;
 }
@@ -43,7 +43,7 @@ const STOPS = "input:not([hidden]), select, button:not(:disabled)";
 
 function Panel({ label, side, children }: { label: string; side: string; children: ComponentChildren }) {
   const panel = useRef<HTMLDivElement>(null);
-  // Also where an entry has given way to other ones, which would lose the focus with it.
+  // Also after entries were replaced, which would lose the focus.
   useEffect(() => {
     const inside = panel.current;
     const focused = (inside?.getRootNode() as Document | ShadowRoot | undefined)?.activeElement;
@@ -56,7 +56,7 @@ function Panel({ label, side, children }: { label: string; side: string; childre
   );
 }
 
-/** Entries one below another; arrow keys go through them. */
+/** Entries in a column; arrow keys move between them. */
 export function Menu({ label, children }: { label: string; children: ComponentChildren }) {
   return <div class="menu" role="menu" aria-label={label}>{children}</div>;
 }
@@ -87,7 +87,7 @@ function useLeaving(root: { current: HTMLElement | null }, open: boolean, leave:
   }, [open]);
 }
 
-/** Arrow keys, Home and End go through the entries of a list; whether it was such a key. */
+/** Arrow keys, Home and End move through the entries of a list; returns whether it was such a key. */
 export function moveFocus(event: KeyboardEvent, root: HTMLElement | null, what = ".item:not(:disabled)", keys = ["ArrowUp", "ArrowDown"]): boolean {
   const items = [...(root?.querySelectorAll<HTMLElement>(what) ?? [])];
   const at = items.indexOf(event.target as HTMLElement);

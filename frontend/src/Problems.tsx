@@ -1,4 +1,4 @@
-/** What went wrong, where, and its traceback behind a fold; warnings and notes of the last run below, quietly. */
+/** The last error, its location and a folded traceback; warnings and notes of the last run below. */
 
 import { useLink } from "./context.ts";
 import { Icon, Meaning } from "./Icon.tsx";

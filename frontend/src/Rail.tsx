@@ -1,4 +1,4 @@
-/** The graders: a line each, drafts apart, the key to the bars at the foot. */
+/** The grader list: one line each, drafts separately, the legend of the bars at the bottom. */
 
 import { AddMenu } from "./AddMenu.tsx";
 import { Segment } from "./Bar.tsx";
@@ -28,7 +28,7 @@ export function Rail() {
         <AddMenu />
       </div>
       <div class="scroll" onKeyDown={onKeyDown}>
-        {all === 0 && <p class="nothing mute">None yet. What you define with <span class="mono">@wb.grader</span> in any cell appears here at once.</p>}
+        {all === 0 && <p class="nothing mute">None yet. Graders that you define with <span class="mono">@wb.grader</span> in any cell appear here immediately.</p>}
         <ul>{lines.map((line) => <GraderLine key={line.name} line={line} chosen={line.name === rail.chosen} />)}</ul>
         {drafts.length > 0 && (
           <>
@@ -49,7 +49,7 @@ function PutBack({ name }: { name: string }) {
   return (
     <p class="put-back">
       <button type="button" class="btn plain" onClick={() => tell({ do: "restore" })}>
-        <Icon name="undo" small /> <span class="cut">Put back {name}</span>
+        <Icon name="undo" small /> <span class="cut">Restore {name}</span>
       </button>
     </p>
   );
@@ -58,8 +58,8 @@ function PutBack({ name }: { name: string }) {
 function Legend({ rail }: { rail: RailData }) {
   const key = (part: Part, words = "") => <span><Segment part={part} key={part} />{words}</span>;
   return (
-    <div class="legend" aria-label="Key to the bars" role="group">
-      <span /><span>accepted</span><span>refused</span>
+    <div class="legend" aria-label="Legend of the bars" role="group">
+      <span /><span>accepted</span><span>rejected</span>
       {rail.has_labels ? (
         <>
           <span>known good</span>{key("good_accepted")}{key("good_refused")}

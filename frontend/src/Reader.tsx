@@ -1,4 +1,4 @@
-/** One row in full: its turns, what was expected, and at the right what is known and what each grader says. */
+/** One row in full: its turns and reference, and on the right its label and grades. */
 
 import { Square } from "./Bar.tsx";
 import { Icon, Meaning } from "./Icon.tsx";
@@ -47,7 +47,7 @@ function ReaderHead({ reader: { id, at, of }, store }: Omit<ReaderProps, "leave"
   return (
     <div class="head">
       <b class="mono cut" title={id}>{id}</b>
-      <span class="small faint place">{at < 0 ? "not among these rows" : `${count(at + 1)} of ${count(of)}`}</span>
+      <span class="small faint place">{at < 0 ? "not in these rows" : `${count(at + 1)} of ${count(of)}`}</span>
       <span class="grow" />
       <button type="button" class="btn icon plain" aria-label="previous row" title="Previous row" disabled={at <= 0} onClick={go(-1)}><Icon name="up" /></button>
       <button type="button" class="btn icon plain" aria-label="next row" title="Next row" disabled={at + 1 >= of} onClick={go(1)}><Icon name="down" /></button>
@@ -98,7 +98,7 @@ function TurnView({ row, turn, quiet = false, note = "" }: TurnProps) {
   );
 }
 
-/** The row's label, and buttons to give it one; a second press takes it away. */
+/** The row's label, and buttons to set it; pressing the same button again removes it. */
 function Label({ reader: { row, label, labelled_by: by } }: { reader: ReaderData }) {
   const tell = useTell();
   const button = (value: boolean, key: string) => (
@@ -124,7 +124,7 @@ function Grader({ said: { grader, score, part, why, raw, more }, row }: { said: 
       )}
       {raw && (
         <details class="raw">
-          <summary>the judge's whole answer</summary>
+          <summary>the judge's whole reply</summary>
           <div class="words"><Pieces pieces={[[raw, ""]]} /></div>
         </details>
       )}

@@ -1,4 +1,4 @@
-/** The rows behind whatever was clicked: their title, filters and search, the table, the reader of one row. */
+/** The rows for the last click: their title, filters and search, the table, the reader of one row. */
 
 import type { ComponentChildren } from "preact";
 import { useMemo, useRef } from "preact/hooks";
@@ -22,7 +22,7 @@ export function Rows({ handle }: { handle?: ComponentChildren }) {
       <div class="head">
         <h2 class="cut" title={table.title}>{table.title}</h2>
         <span class="small faint grow cut">{table.note}</span>
-        {table.busy && <span class="small faint" role="status" title="Search and sorting by text wait for it.">reading the texts …</span>}
+        {table.busy && <span class="small faint" role="status" title="Search and sorting by text wait for this.">reading the texts …</span>}
       </div>
       <RowsTools table={table} />
       <RowsTable table={table} store={store} read={focus(".reader .text")} />

@@ -1,4 +1,4 @@
-/** The rows as a grid: only those in sight are drawn; arrows move the chosen row, Enter reads it. */
+/** The rows as a grid: only visible ones are drawn; arrows move the selected row, Enter opens it. */
 
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { CellView } from "./Cells.tsx";
@@ -16,7 +16,7 @@ interface TableProps {
   read: () => void;
 }
 
-/** Height of the head of the columns. */
+/** Height of the column headers in pixels. */
 const HEAD = 26;
 const FIRST_VIEW = 420;
 
@@ -57,12 +57,12 @@ export function RowsTable({ table, store, read }: TableProps) {
           ))}
         </div>
       </div>
-      {table.count === 0 && <p class="nothing mute">{table.search || table.filters.length ? "No row meets all of this. Remove a filter, or search for other words." : "No rows yet."}</p>}
+      {table.count === 0 && <p class="nothing mute">{table.search || table.filters.length ? "No row matches. Remove a filter, or change the search." : "No rows yet."}</p>}
     </div>
   );
 }
 
-/** The rows in sight; those of them that are not here are asked for. */
+/** The visible rows; missing ones are requested. */
 function useSight(table: Table, store: RowStore, top: number, view: number, row: number): Sight {
   const sight = sightOf(table.count, top, view, row);
   void store.version.value;
@@ -70,7 +70,7 @@ function useSight(table: Table, store: RowStore, top: number, view: number, row:
   return sight;
 }
 
-/** Where the grid is scrolled to and how much of it is in sight; another order of rows begins at the top. */
+/** The scroll position of the grid and its visible height; another order of rows starts at the top. */
 function useScroll(grid: { current: HTMLDivElement | null }, order: string) {
   const [top, setTop] = useState(0);
   const [view, setView] = useState(FIRST_VIEW);

@@ -1,4 +1,4 @@
-/** What narrows the rows: filters as chips, words to search for; and which columns are shown. */
+/** Controls that narrow the rows: filters as chips, a search; and the menu of columns. */
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import { ColumnsMenu } from "./ColumnsMenu.tsx";
@@ -43,7 +43,7 @@ function Search({ table }: { table: Table }) {
     clearTimeout(timer.current);
     timer.current = setTimeout(() => send(text), SEARCH_PAUSE);
   };
-  // A click on a finding ends a search: the field follows, but not while it is ahead of the kernel.
+  // A click on a finding ends a search: the field follows, but not while it has unsent text.
   useEffect(() => {
     if (words === sent.current) setWords((sent.current = table.search));
   }, [table.search, table.revision]);

@@ -1,4 +1,4 @@
-/** The distribution of scores: a bar each where there are few, else good above and bad below the axis. */
+/** The distribution of scores: one bar per value if there are few, else good above and bad below the axis. */
 
 import { useEffect } from "preact/hooks";
 import { Butterfly } from "./Butterfly.tsx";
@@ -9,9 +9,9 @@ import { TwoValues } from "./TwoValues.tsx";
 import { useTell, useView } from "./view.ts";
 import { count } from "./words.ts";
 
-/** A pass mark as the two figures draw and move it. */
+/** A pass threshold as the two figures draw and move it. */
 export interface Mark {
-  value: number | null; // null where the grader gives a verdict of its own
+  value: number | null; // null if the grader returns a verdict itself
   move: (value: number) => void;
   rest: () => void;
   nudge: (by: number) => void;
@@ -24,7 +24,7 @@ export interface FigureProps {
   look: (...where: Condition[]) => void;
 }
 
-/** Steps of the pass mark over the whole scale. */
+/** Steps of the pass threshold over the whole scale. */
 const STEPS = 20;
 
 export function Scores({ scores, grader }: { scores: ScoresData; grader: string }) {
@@ -45,7 +45,7 @@ export function Scores({ scores, grader }: { scores: ScoresData; grader: string 
 }
 
 function LogAxis() {
-  return <span class="chip log" title="The axis is logarithmic: each line stands for ten times as many rows.">log axis</span>;
+  return <span class="chip log" title="The axis is logarithmic: each line means ten times as many rows.">log axis</span>;
 }
 
 function useMark(scores: ScoresData): Mark {

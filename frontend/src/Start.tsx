@@ -1,4 +1,4 @@
-/** No grader yet: a first text to change, and other ways to begin. */
+/** Shown without graders: a first text to edit, and other ways to start. */
 
 import { useState } from "preact/hooks";
 import { AboutCells, Templates, useGraderFile } from "./AddMenu.tsx";
@@ -24,18 +24,18 @@ export function Start() {
   const start = () => tell({ do: "add", text: typed ?? starter.text, name: starter.name });
   return (
     <section class="mid start" aria-label="Start">
-      <div class="head"><h2>Write the first rule</h2></div>
+      <div class="head"><h2>Write your first rule</h2></div>
       <div class="scroll" tabIndex={-1}>
         <p class="lead">
-          Say in a few lines what a good answer has. It is graded on {count(head.value.drawn)} of your rows <b>while you type</b>, and you see at
-          once which good answers it loses and which bad ones it lets through.
+          Describe a good completion in a few lines of code. It is graded on {count(head.value.drawn)} of your rows <b>while you type</b>, and you immediately
+          see which good completions it rejects and which bad ones it accepts.
         </p>
         <CodeBox name="" text={starter.text} revision={picked.revision} language="python" editable error={null} kept={null} label="Text of the first grader" typed={setTyped} keep={start} />
         <div class="line begin">
           <button type="button" class="btn main" disabled={!(typed ?? starter.text).trim()} onClick={start}>Start with this text</button>
-          <span class="small faint">or change it first</span>
+          <span class="small faint">or edit it first</span>
         </div>
-        <h3>Or begin from</h3>
+        <h3>Or start from</h3>
         <Ways pick={pick} />
       </div>
     </section>

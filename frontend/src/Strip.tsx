@@ -1,17 +1,17 @@
-/** An interval on an axis, with the limit that it is held against; the limit can be dragged. */
+/** An interval on an axis, with its limit, which can be dragged. */
 
 import type { StripData } from "./protocol.ts";
 import { keyStep, toStep, useMoving, type Moving } from "./slider.ts";
 
 interface StripProps {
   strip: StripData;
-  stack?: boolean; // the number below the axis instead of beside it
+  stack?: boolean; // the number below the axis instead of at the side
   setLimit?: ((value: number) => void) | null;
 }
 
 const STEP = 0.01;
 
-export const INTERVAL = "The range that holds the true share in 95 of 100 such samples; rows of one prompt count together.";
+export const INTERVAL = "Contains the true share in 95 of 100 such samples; rows of one prompt are one cluster.";
 
 export function Strip({ strip, stack = false, setLimit = null }: StripProps) {
   const { value, lo, hi, limit, value_text: text, interval_text: interval } = strip;

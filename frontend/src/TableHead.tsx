@@ -1,4 +1,4 @@
-/** The heads of the columns: a click sorts, the edge is dragged. */
+/** The column headers: click to sort, drag the edge to resize. */
 
 import type { ComponentChildren } from "preact";
 import { useRef } from "preact/hooks";
@@ -53,7 +53,7 @@ interface ColumnHeadProps {
 function ColumnHead({ column: { key, title }, at, table: { sort }, num, nudge, children }: ColumnHeadProps) {
   const tell = useTell();
   const mine = sort.key === key;
-  // Up, down, and back to the rows' own order.
+  // Ascending, descending, and the original order.
   const next = mine && sort.descending ? { key: "", descending: false } : { key, descending: mine };
   const onKeyDown = (event: KeyboardEvent) => {
     const by = event.shiftKey ? { ArrowLeft: -KEY_STEP, ArrowRight: KEY_STEP }[event.key] : undefined;
@@ -79,7 +79,7 @@ interface EdgeProps {
   last: boolean;
 }
 
-/** The right edge of a column; the last one of a fixed width has nothing to give to. */
+/** The right edge of a column; the last one of a fixed width cannot be resized. */
 function Edge({ from, drag, drop, last }: EdgeProps) {
   const start = useRef<{ x: number; widths: Widths } | null>(null);
   if (last) return null;

@@ -1,4 +1,4 @@
-/** The head: which rows, which mode, how things stand, Run. */
+/** The toolbar: which rows, which mode, the state, Run. */
 
 import { useLink } from "./context.ts";
 import { DrawSettings } from "./DrawSettings.tsx";
@@ -27,7 +27,7 @@ export function Top() {
       <State />
       <Run />
       <span class="line tools-end">
-        <button type="button" class="btn icon plain" aria-label="keys and words" title="Keys and words" aria-haspopup="dialog" aria-expanded={view.help.value} onClick={() => (view.help.value = !view.help.value)}>?</button>
+        <button type="button" class="btn icon plain" aria-label="keys and terms" title="Keys and terms" aria-haspopup="dialog" aria-expanded={view.help.value} onClick={() => (view.help.value = !view.help.value)}>?</button>
         <MoreMenu />
       </span>
       <Working />
@@ -59,9 +59,9 @@ function Modes() {
 
 const SHAPES: Record<Head["state"]["shape"], Shape | "tick" | null> = { ok: "tick", busy: "wait", old: "unsettled", none: null, failed: "failed" };
 
-export const LOST = "The kernel does not answer. What you do here waits; if it was restarted, run the cell again, or load the page anew.";
+export const LOST = "The kernel does not respond. Your actions wait; if it was restarted, run the cell again, or reload the page.";
 
-/** How things stand, in a shape and a few words. */
+/** The state as a shape and a few words. */
 function State() {
   const { state, line } = useLink();
   const { running, text } = state.progress.value;
@@ -94,7 +94,7 @@ function Run() {
   );
 }
 
-/** A thin line below the head while something is under way: how far a run is, or that an answer is awaited. */
+/** A thin line below the toolbar: the progress of a run, or a sign that a reply is pending. */
 function Working() {
   const { state, line } = useLink();
   const { running, done, total } = state.progress.value;

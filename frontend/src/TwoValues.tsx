@@ -1,4 +1,4 @@
-/** Scores with few distinct values: a bar each, from high to low, the pass mark between them. */
+/** Scores with few distinct values: one bar each, from high to low, the pass threshold between them. */
 
 import { Fragment } from "preact";
 import { useRef } from "preact/hooks";
@@ -13,7 +13,7 @@ type Value = { value: number; counts: Counts };
 const KINDS: readonly { label: boolean | null; words: string; colour: string; parts: [Part, Part] }[] = [
   { label: true, words: "known good", colour: "c-good", parts: ["good_accepted", "good_refused"] },
   { label: false, words: "known bad", colour: "c-bad", parts: ["bad_accepted", "bad_refused"] },
-  { label: null, words: "not labelled", colour: "mute", parts: ["accepted", "refused"] },
+  { label: null, words: "unlabelled", colour: "mute", parts: ["accepted", "refused"] },
 ];
 
 const SCORED = KINDS.flatMap(({ parts }) => parts);
@@ -39,7 +39,7 @@ export function TwoValues({ scores, grader, mark, look }: FigureProps) {
 interface LineProps {
   each: Value;
   most: number;
-  accepted: boolean | null; // by the pass mark; null where the grader's own verdict holds
+  accepted: boolean | null; // by the pass threshold; null if the grader's own verdict applies
   grader: string;
   labelled: boolean;
   look: FigureProps["look"];
@@ -52,7 +52,7 @@ function Line({ each: { value, counts }, most, accepted, grader, labelled, look 
   const all = accepted ?? own(counts);
   return (
     <>
-      <span class="lab cut"><b>{short(value)}</b> {all === null ? "" : all ? "accepted" : "refused"}</span>
+      <span class="lab cut"><b>{short(value)}</b> {all === null ? "" : all ? "accepted" : "rejected"}</span>
       <div>
         <span class="bar tall" style={{ width: `${(100 * total) / most}%` }}>
           {kinds.flatMap(({ label, words, parts }) => shown(counts, parts, accepted).map(([part, number]) => (
@@ -72,20 +72,20 @@ function Line({ each: { value, counts }, most, accepted, grader, labelled, look 
   );
 }
 
-/** The parts to draw: by the pass mark while it moves, else as the kernel has counted them. */
+/** The parts to draw: by the pass threshold while it moves, else as the kernel counted them. */
 function shown(counts: Counts, parts: [Part, Part], accepted: boolean | null): [Part, number][] {
   if (accepted === null) return parts.filter((part) => counts[part]).map((part) => [part, counts[part]]);
   return [[parts[accepted ? 0 : 1], sum(counts, parts)]];
 }
 
-/** Whether all rows of one score were accepted, or all refused; null where some were. */
+/** Whether all rows of one score were accepted, or all rejected; null if mixed. */
 function own(counts: Counts): boolean | null {
   const accepted = sum(counts, ["good_accepted", "bad_accepted", "accepted"]);
   const refused = sum(counts, ["good_refused", "bad_refused", "refused"]);
   return accepted && refused ? null : accepted > 0;
 }
 
-/** The marks one can set: one below each value but the highest place, which would accept nothing. */
+/** Possible thresholds: one below each value except the highest position, which would accept nothing. */
 function marks(values: readonly Value[]): number[] {
   return values.map(({ value }, at) => {
     const next = values[at + 1];
@@ -123,11 +123,11 @@ function PassMark({ values, scale, mark, lines }: PassMarkProps) {
   return (
     <span class="pass">
       <span
-        class="grip" tabIndex={0} role="slider" aria-label="pass mark" aria-valuemin={scale[0]} aria-valuemax={scale[1]} aria-valuenow={value}
-        aria-orientation="vertical" title="From this score on a row is accepted: drag, or [ and ]" onKeyDown={onKeyDown} onPointerMove={drag} onPointerUp={mark.rest}
+        class="grip" tabIndex={0} role="slider" aria-label="pass threshold" aria-valuemin={scale[0]} aria-valuemax={scale[1]} aria-valuenow={value}
+        aria-orientation="vertical" title="Rows at or above this score are accepted: drag, or press [ and ]" onKeyDown={onKeyDown} onPointerMove={drag} onPointerUp={mark.rest}
         onPointerDown={(event) => event.currentTarget.setPointerCapture(event.pointerId)}
       >
-        pass mark {short(value)}
+        threshold {short(value)}
       </span>
     </span>
   );

@@ -1,8 +1,8 @@
-/** Do something once the page has been painted; where nothing is painted, as in a tab in the background, soon. */
+/** Call a function after the page has been painted; soon, if nothing is painted, as in a background tab. */
 
 const SOON = 200; // milliseconds
 
-/** Returns how to leave it undone. */
+/** Returns a function that cancels the call. */
 export function afterPaint(action: () => void): () => void {
   let waits = true;
   const once = () => {

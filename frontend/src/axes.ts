@@ -7,7 +7,7 @@ export interface Plot {
   width: number;
   height: number;
   left: number;
-  right: number; // where the axis of scores ends
+  right: number; // end of the axis of scores
   zero: number; // height of the line between good and bad
   half: number; // length of the longest bar
   lo: number;
@@ -22,7 +22,7 @@ export const UNKNOWN: Part[] = ["accepted", "refused"];
 
 const MARGIN = { left: 34, right: 14, top: 28, bottom: 20 } as const;
 
-/** Width of a column for what has no score. */
+/** Width of a column for unscored rows. */
 export const BESIDE = 46;
 
 export function plotOf(scores: Scores, width: number, height: number): Plot {
@@ -56,7 +56,7 @@ export function xOf({ left, right, lo, hi }: Plot, score: number): number {
   return left + ((score - lo) / (hi - lo || 1)) * (right - left);
 }
 
-/** Length of a bar of so many rows. */
+/** Length of a bar for a number of rows. */
 export function lengthOf({ half, top, log }: Plot, rows: number): number {
   return log ? (half * Math.log10(1 + rows)) / Math.log10(1 + top) : (half * rows) / top;
 }
@@ -70,12 +70,12 @@ export function ticks({ top, log, half }: Plot): number[] {
   return Array.from({ length: Math.floor(top / step) }, (_, at) => (at + 1) * step);
 }
 
-/** Scores that stand below the axis: the ends and quarters. */
+/** Ticks of the score axis: the ends and quarters. */
 export function scoreTicks({ lo, hi }: Plot): number[] {
   return [0, 0.25, 0.5, 0.75, 1].map((share) => lo + share * (hi - lo));
 }
 
-/** Rows of one side of a bin, told apart by what the grader did: by a pass mark that is being moved, else as counted. */
+/** Rows of one side of a bin by verdict: by the pass threshold while it moves, else as counted. */
 export function split(bin: Bin, [accepted, refused]: Part[], moved: number | null): [Part, number][] {
   const total = bin.counts[accepted as Part] + bin.counts[refused as Part];
   if (moved !== null) return [[((bin.lo + bin.hi) / 2 >= moved ? accepted : refused) as Part, total]];

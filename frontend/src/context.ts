@@ -1,4 +1,4 @@
-/** The line to the kernel, for every component below the app. */
+/** The connection to the kernel, for every component below the app. */
 
 import { createContext } from "preact";
 import { useContext } from "preact/hooks";
@@ -8,6 +8,6 @@ export const LinkContext = createContext<Link | null>(null);
 
 export function useLink(): Link {
   const link = useContext(LinkContext);
-  if (!link) throw new Error("no line to the kernel above this component");
+  if (!link) throw new Error("no connection to the kernel above this component");
   return link;
 }

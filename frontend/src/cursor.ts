@@ -1,4 +1,4 @@
-/** The chosen row of the table: moved at once by keys and clicks, told to the kernel, which answers with the reader. */
+/** The selected row of the table: moved immediately by keys and clicks, sent to the kernel, which replies with the reader. */
 
 import { useEffect, useId, useRef, useState } from "preact/hooks";
 import { useLink } from "./context.ts";
@@ -6,11 +6,11 @@ import type { Table } from "./protocol.ts";
 import type { RowStore } from "./rows.ts";
 import { useTell, useView } from "./view.ts";
 
-/** While a key is held, the kernel is told at most every so many milliseconds. */
+/** Minimum milliseconds between two messages to the kernel while a key is pressed. */
 export const OFTEN = 80;
 
 export interface Cursor {
-  id: string; // begins the ids of the rows
+  id: string; // prefix of the rows' ids
   place: number; // -1 for none
   moved: number; // counts the moves of this page
   select: (place: number) => void;
@@ -24,7 +24,7 @@ export function useCursor(table: Table, store: RowStore): Cursor {
   const id = `${link.page}${useId()}`;
   const [mine, setMine] = useState({ place: -1, moved: 0, revision: -1, row: -2 });
   const told = useTold(store);
-  // Until the reader answers the last move, the place is this page's own; then it is the reader's.
+  // Until the reader shows the last move, the position is this page's; then it is the reader's.
   const waits = mine.revision === table.revision && mine.row !== reader?.row && told.pending();
   const place = waits ? mine.place : (reader?.at ?? -1);
   const select = (to: number) => {
@@ -46,7 +46,7 @@ export function useCursor(table: Table, store: RowStore): Cursor {
   return { id, place, moved: mine.moved, select, press };
 }
 
-/** Tells the kernel of the last of several quick moves. */
+/** Sends the last of several quick moves to the kernel. */
 function useTold(store: RowStore) {
   const tell = useTell();
   const state = useRef({ last: 0, waiting: false, place: -1, timer: undefined as ReturnType<typeof setTimeout> | undefined });

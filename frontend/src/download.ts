@@ -1,4 +1,4 @@
-/** What is taken along: texts and figures as files, code by the clipboard. */
+/** Save texts and figures as files; copy code to the clipboard. */
 
 import { h, render } from "preact";
 import { Figure } from "./Figure.tsx";
@@ -6,7 +6,7 @@ import type { Link } from "./link.ts";
 import type { Chosen } from "./protocol.ts";
 import type { View } from "./view.ts";
 
-/** Put a text on the clipboard; false where the browser does not let a page do that. */
+/** Copy a text to the clipboard; false if the browser does not allow it. */
 export async function copyText(text: string): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(text);
@@ -16,7 +16,7 @@ export async function copyText(text: string): Promise<boolean> {
   }
 }
 
-/** Select what an element shows, to be copied by hand. */
+/** Select the content of an element, to be copied by hand. */
 export function selectText(element: Element): void {
   const selection = element.ownerDocument.getSelection();
   selection?.selectAllChildren(element);
@@ -39,7 +39,7 @@ function saveBlob(blob: Blob, name: string): void {
   setTimeout(() => URL.revokeObjectURL(address), 10_000);
 }
 
-/** The figure of the chosen grader's scores as a file. */
+/** Save the figure of the selected grader's scores as a file. */
 export async function saveFigure({ link, root }: View, kind: "svg" | "png"): Promise<void> {
   const chosen = link.state.chosen.peek();
   const { name, scores } = chosen;
@@ -50,7 +50,7 @@ export async function saveFigure({ link, root }: View, kind: "svg" | "png"): Pro
   else saveBlob(await toPng(svg), file);
 }
 
-/** The figure as the text of an SVG file that needs nothing beside it: its colours are those in sight. */
+/** The figure as the text of a self-contained SVG file, with the current colours. */
 export function figureText(chosen: Chosen, root: HTMLElement): string {
   const place = document.createElement("div");
   place.className = "to-file";
@@ -68,7 +68,7 @@ const STYLES = ["fill", "stroke", "stroke-width", "stroke-dasharray", "paint-ord
 
 function inlineColours(svg: SVGSVGElement): void {
   for (const area of svg.querySelectorAll(".reach")) area.remove();
-  // All are read before the first is changed: what holds for an element depends on the classes above it.
+  // All are read before the first is changed, because an element's style depends on the classes above it.
   const styles = [svg, ...svg.querySelectorAll<SVGElement>("*")].map((element) => [element, styleOf(element)] as const);
   for (const [element, style] of styles) {
     element.setAttribute("style", style);

@@ -1,4 +1,4 @@
-/** The anywidget module: `render` draws the app into an element and returns how to take it away. */
+/** The anywidget module: `render` draws the app into an element and returns a function that removes it. */
 
 import { render as draw } from "preact";
 import { afterPaint } from "./after_paint.ts";
@@ -13,9 +13,9 @@ export function render({ model, el }: { model: Model; el: HTMLElement }): () => 
   const link = new Link(model);
   const root = document.createElement("div");
   root.className = "gwb";
-  // Keys belong to the view while it has the focus, and not to the notebook's cells.
+  // Keys go to the view while it has the focus, not to the notebook's cells.
   root.setAttribute("data-lm-suppress-shortcuts", "true");
-  // Notebook 7 looks for that on the element that has the focus, and not above it.
+  // Notebook 7 looks for that attribute only on the focused element.
   root.addEventListener("focusin", (event) => (event.target as Element).setAttribute("data-lm-suppress-shortcuts", "true"));
   el.append(root);
   const unfollow = followTheme(root, (theme) => root.setAttribute("data-theme", theme));
@@ -27,7 +27,7 @@ export function render({ model, el }: { model: Model; el: HTMLElement }): () => 
     </LinkContext.Provider>,
     root,
   );
-  // Grading begins after that: it would take the processor from the first picture.
+  // Grading starts after that, because it would delay the first paint.
   const forget = afterPaint(() => {
     painted.value = true;
     link.tell({ do: "open", width: root.clientWidth });

@@ -1,4 +1,4 @@
-/** Keys of the whole view. None of them does anything while somebody writes. */
+/** Keys of the whole view. They are ignored while the user types text. */
 
 import type { View } from "./view.ts";
 import type { Mode } from "./protocol.ts";
@@ -63,7 +63,7 @@ export class Keys {
     return () => this.view.tell({ do: "run" });
   }
 
-  /** Arrows move the row where nothing else in focus is moved by them. */
+  /** Arrows move the row if they move nothing else in focus. */
   private stepping(event: KeyboardEvent, by: number): (() => void) | null {
     const free = event.target instanceof Element && event.target.matches("main, .grid");
     return free && this.view.step ? () => this.view.step?.(by) : null;

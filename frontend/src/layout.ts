@@ -1,4 +1,4 @@
-/** How wide each column is and on which side its text stands. */
+/** The width and text alignment of each column. */
 
 import type { ColumnInfo, Row } from "./protocol.ts";
 import { plain } from "./Pieces.tsx";
@@ -9,13 +9,13 @@ export interface Layout {
   numeric: Set<string>; // keys of columns whose texts are numbers
 }
 
-/** A column that takes what is left is not narrower. */
+/** Minimum width of a column that takes the remaining width. */
 const FLEXIBLE = 180;
 export const NARROWEST = 40;
 const GAP = 12;
 const EDGES = 32;
 
-/** Widths of columns that come without one. */
+/** Default column widths. */
 const WIDTHS: Record<ColumnInfo["kind"], number> = { text: 0, number: 64, label: 56, score: 64, row: 96 };
 
 export function widthOf({ key, kind, width }: ColumnInfo, widths: Record<string, number>): number {
@@ -25,7 +25,7 @@ export function widthOf({ key, kind, width }: ColumnInfo, widths: Record<string,
 export function layoutOf(shown: ColumnInfo[], widths: Record<string, number>, first: Row[]): Layout {
   const wide = shown.map((column) => widthOf(column, widths));
   const flexible = wide.some((width) => !width);
-  // Something has to fill the line where no column does.
+  // At least one column has to fill the line.
   const template = wide.map((width, at) => (width && (flexible || at) ? `${width}px` : `minmax(${width || FLEXIBLE}px, 1fr)`)).join(" ");
   const least = wide.reduce((sum, width) => sum + (width || FLEXIBLE), EDGES + GAP * Math.max(0, shown.length - 1));
   return { template, least, numeric: new Set(shown.filter((column, at) => isNumeric(column, at, first)).map(({ key }) => key)) };
@@ -41,7 +41,7 @@ function isNumeric({ kind }: ColumnInfo, at: number, first: Row[]): boolean {
   return texts.length > 0 && texts.every((text) => /^[-+]?[\d.,\s%]{1,12}$/.test(text));
 }
 
-/** Widths after the edge at the right of a column was moved: one that takes what is left takes it from the next. */
+/** Widths after the right edge of a column was moved: a flexible one takes the width from the next. */
 export function moved(shown: ColumnInfo[], widths: Record<string, number>, at: number, by: number): Record<string, number> {
   const column = shown[at];
   const next = shown[at + 1];

@@ -1,9 +1,9 @@
-/** The page's end of the line to the kernel: traits as signals, actions, questions with answers. */
+/** The page's connection to the kernel: traits as signals, actions, requests with replies. */
 
 import { batch, signal, type Signal } from "@preact/signals";
 import type { Action, Question, State } from "./protocol.ts";
 
-/** What anywidget gives: the model of the widget. */
+/** The widget model that anywidget provides. */
 export interface Model {
   get(name: string): unknown;
   on(event: string, callback: (...values: never[]) => void): void;
@@ -18,9 +18,9 @@ export const TRAITS: readonly (keyof State)[] = [
   "try_out", "label", "compare", "export", "history", "turn",
 ];
 
-/** After so many milliseconds without an answer a page says that it waits. */
+/** Milliseconds without a reply after which a page shows that it waits. */
 export const SLOW = 200;
-/** After so many it says that the kernel does not answer. */
+/** Milliseconds after which it shows that the kernel does not respond. */
 export const LOST = 4_000;
 
 interface Waiting {
@@ -30,9 +30,9 @@ interface Waiting {
 
 export class Link {
   readonly state: Signals;
-  /** "" while all is heard, else "busy" or "lost". */
+  /** "" if nothing is pending, else "busy" or "lost". */
   readonly line = signal<"" | "busy" | "lost">("");
-  /** Of this page: several pages may show one model. */
+  /** Id of this page: several pages may show one model. */
   readonly page = Math.random().toString(36).slice(2, 10);
 
   private count = 0;
@@ -49,12 +49,12 @@ export class Link {
     model.on("msg:custom", this.onMessage);
   }
 
-  /** Do something; what comes of it is seen in the state. */
+  /** Send an action; its effect appears in the state. */
   tell(action: Action): void {
     this.model.send({ ...action, id: this.note(), page: this.page });
   }
 
-  /** Ask something that is answered once. */
+  /** Send a request, which gets one reply. */
   ask<Answer>(question: Question): Promise<Answer> {
     const id = this.note();
     const answer = new Promise<Answer>((resolve, reject) => {
@@ -72,7 +72,7 @@ export class Link {
     this.waiting.clear();
   }
 
-  /** All traits of one message are read together, so that no part is seen before another. */
+  /** All traits of one message are read together, so that parts change at the same time. */
   private schedule(): void {
     if (this.scheduled) return;
     this.scheduled = true;
@@ -108,7 +108,7 @@ export class Link {
     else waiting?.resolve(value);
   }
 
-  /** Say that the line is busy once something has waited for long, and that it is free when all is heard. */
+  /** Mark the connection as busy once something has waited for long, and as free when nothing is pending. */
   private watch(): void {
     clearTimeout(this.timer);
     const oldest = Math.min(...this.unheard.values());

@@ -1,21 +1,21 @@
 /**
- * What the kernel and the page say to each other.
+ * The messages between kernel and page.
  *
- * The kernel sets traits (`State`), always several in one message, so that what belongs together changes together.
- * The page sends `Action`s, which have no answer but new traits, and `Question`s, each of which is answered once.
- * Every text is plain text: nothing here is ever read as markup.
+ * The kernel sets traits (`State`), always several in one message, so that related parts change together.
+ * The page sends `Action`s, whose only reply is new traits, and `Question`s, each of which gets one reply.
+ * Every text is plain text and never interpreted as markup.
  */
 
 export type Mode = "grade" | "try" | "label" | "compare" | "export" | "history";
 
-/** A text in pieces: a marked piece is what a search, a rule or the expected answer points at. */
+/** A text in pieces: a marked piece is a match of a search, a rule or the reference. */
 export type Piece = [text: string, mark: "" | "found" | "gone" | "new"];
 export type Pieces = Piece[];
 
 /** A condition on rows, as `Report.row_numbers` takes it. */
 export type Condition = Record<string, unknown>;
 
-/** Rows counted by what they are (good, bad, unlabelled) and what the grader did (accepted, refused). */
+/** Rows counted by label (good, bad, unlabelled) and verdict (accepted, rejected). */
 export interface Counts {
   good_accepted: number;
   good_refused: number;
@@ -36,7 +36,7 @@ export interface Verdict {
   tip: string; // one sentence
 }
 
-/** A number with its 95 % interval; lo and hi are null where none holds. */
+/** A number with its 95 % interval; lo and hi are null if there is none. */
 export interface Estimate {
   value: number;
   lo: number | null;
@@ -64,15 +64,15 @@ export interface Head {
   total: number; // rows of the dataset
   drawn: number; // rows that are graded
   draw: Draw;
-  strata: string[]; // columns one can draw by
+  strata: string[]; // columns that can be used as strata
   modes: [Mode, string][];
   state: { shape: "ok" | "busy" | "old" | "none" | "failed"; text: string };
   can_run: boolean;
-  judges: number; // ticked graders that ask a model
+  judges: number; // selected graders that call a model
   plan: string; // what Run would do, in a sentence
   problem: Problem | null;
   warning: string;
-  notes: string[]; // sentences about the last run, as that it was stopped
+  notes: string[]; // sentences about the last run, such as that it was stopped
 }
 
 export interface Progress {
@@ -87,23 +87,23 @@ export interface RailLine {
   name: string;
   kind: string; // "Python function", "exact match"
   ticked: boolean; // part of the run
-  proof: "proved" | "failed" | "unproved" | "rule"; // a rule of the workbench needs no proof
+  proof: "proved" | "failed" | "unproved" | "rule"; // a built-in rule needs no validation
   counts: Counts | null; // null before it has run
   was: Counts | null; // before the edit
   verdict: Verdict | null;
   mean: Estimate | null;
-  say: string; // in place of verdict and bar: "judge, waits for Run"
-  stale: boolean; // its numbers are of an older text
+  say: string; // instead of verdict and bar: "judge, waits for Run"
+  stale: boolean; // its numbers belong to an older text
   letter: "" | "A" | "B";
 }
 
 export interface Rail {
   lines: RailLine[];
-  drafts: RailLine[]; // whose checks failed
+  drafts: RailLine[]; // whose validation failed
   in_run: number;
   has_labels: boolean;
   chosen: string;
-  removed: string; // the grader that "put back" brings back, "" for none
+  removed: string; // the grader that "Restore" restores, "" for none
 }
 
 export interface Check {
@@ -112,7 +112,7 @@ export interface Check {
   message: string;
 }
 
-/** An interval drawn on an axis from 0 to `max`, with the limit it is held against. */
+/** An interval drawn on an axis from 0 to `max`, with its limit. */
 export interface StripData extends Estimate {
   max: number;
   min: number;
@@ -129,7 +129,7 @@ export interface FindingData {
   before: string; // "it accepts "
   link: string; // "50 of 290 known-bad rows"
   after: string;
-  where: Condition[] | null; // the rows behind it; null for none
+  where: Condition[] | null; // its evidence rows; null for none
   strip: StripData | null;
   advice: string;
 }
@@ -147,7 +147,7 @@ export interface Scores {
   bins: Bin[];
   log: boolean;
   has_labels: boolean;
-  pass_mark: number | null; // null where the grader gives a verdict of its own
+  pass_mark: number | null; // null if the grader returns a verdict itself
   scale: [number, number];
   failed: number;
   skipped: number;
@@ -163,7 +163,7 @@ export interface From {
 
 export interface Changed {
   sentence: string; // "Your edit changed 74 rows"
-  back: string; // "Back to version 1"
+  back: string; // "Restore version 1"
   pills: { shape: Shape; text: string; where: Condition[]; on: boolean }[];
 }
 
@@ -171,7 +171,7 @@ export interface SourceText {
   text: string;
   language: "python" | "javascript" | "json" | "";
   editable: boolean;
-  revision: number; // counts texts that did not come from this page's typing
+  revision: number; // counts texts that were not typed on this page
   error: { line: number; message: string } | null;
   file: string;
 }
@@ -187,19 +187,19 @@ export interface Chosen {
   source: SourceText;
   checks: Check[];
   isolation: { word: string; tip: string };
-  seq: number; // the edit that this answers
+  seq: number; // the edit that this replies to
   changed: Changed | null;
   finding: FindingData | null;
   more: FindingData[];
   scores: Scores | null;
   from: From | null;
-  say: string; // where there is no finding: what to do next
-  waits: string; // why it is not graded as one types; "" where it is
-  refused: boolean; // the text in the editor cannot be graded: the grades that are shown are of the one before
+  say: string; // if there is no finding: what to do next
+  waits: string; // why it is not graded while the user types; "" if it is
+  refused: boolean; // the text in the editor cannot be graded: the shown grades belong to the one before
   notice: Notice | null;
 }
 
-/** That there is another text than the one in the editor, and what leads to it. */
+/** A notice about another text than the one in the editor, and a link to it. */
 export interface Notice {
   text: string;
   link: string; // "" for none
@@ -219,7 +219,7 @@ export interface ColumnInfo {
   title: string;
   kind: "text" | "number" | "label" | "score" | "row";
   shown: boolean;
-  width: number; // pixels, 0 for what is left
+  width: number; // pixels, 0 for the remaining width
 }
 
 export type Cell =
@@ -251,7 +251,7 @@ export interface Table {
   columns: ColumnInfo[];
   sort: { key: string; descending: boolean };
   first: Row[]; // the first rows, so that a table is never blank
-  fields: string[]; // columns of the data one can filter by
+  fields: string[]; // columns of the data that can be filters
 }
 
 export interface Turn {
@@ -259,7 +259,7 @@ export interface Turn {
   title?: string;
   text: Pieces;
   part: string;
-  more: number; // characters that are not here
+  more: number; // characters that were not sent
   calls: { name: string; arguments: Pieces; part: string; more: number }[];
 }
 
@@ -268,19 +268,19 @@ export interface Said {
   score: string;
   part: Part | null;
   why: Pieces; // the reason, or the error
-  raw: string; // a judge's whole answer
+  raw: string; // a judge's whole reply
   more: { part: string; count: number } | null;
 }
 
 export interface ReaderData {
   row: number;
   id: string;
-  at: number; // place in the table
+  at: number; // position in the table
   of: number;
   turns: Turn[];
   documents: Turn[];
   expected: Turn | null;
-  expected_note: string; // "marked above wherever it stands"
+  expected_note: string; // "marked above wherever it occurs"
   metadata: Turn | null;
   label: boolean | null;
   labelled_by: string;
@@ -294,12 +294,12 @@ export interface TryData {
   row: number; // its number, -1 for a pasted conversation: where `piece` reads the rest of a long turn
   place: string; // "row 3 of 500"
   pasted: boolean;
-  turns: Turn[]; // but for the last answer
-  answer: string; // as in the row
+  turns: Turn[]; // without the completion
+  answer: string; // completion of the row
   label: boolean | null;
   expected: string;
   yours: string;
-  revision: number; // counts texts that did not come from this page's typing
+  revision: number; // counts texts that were not typed on this page
   yours_label: boolean | null;
   lines: {
     grader: string;
@@ -307,24 +307,24 @@ export interface TryData {
     after: { score: string; part: Part | null } | null;
     moved: string; // "now accepted"
     why: string;
-    waits: string; // "asks a model, which costs"; "" where it answers at once
+    waits: string; // "calls a model, which costs money"; "" if it runs without a request
     printed: string;
   }[];
   verdict: { shape: Shape; lead: string; text: string } | null;
-  kept: KeptData[]; // answers that are graded again after every edit
+  kept: KeptData[]; // completions that are graded again after every edit
 }
 
 export interface KeptData {
   number: number;
   text: string; // its beginning
   label: boolean | null;
-  note: string; // "contains accepts it", "nobody errs"
+  note: string; // "contains accepts it", "no errors"
   errs: boolean;
   grades: { grader: string; said: { score: string; part: Part | null } | null }[];
 }
 
 export interface Card {
-  seq: number; // of this row in the queue; stays its own when the row is decided and the decision undone
+  seq: number; // of this row in the queue; unchanged when the row is decided and the decision undone
   row: number;
   id: string;
   note: string;
@@ -338,7 +338,7 @@ export interface LabelData {
   orders: { name: string; tip: string }[];
   grader: string;
   labeller: string;
-  cards: Card[]; // several ahead, the one to decide first
+  cards: Card[]; // prefetched, the one to decide first
   done: number;
   total: number;
   good: number;
@@ -346,9 +346,9 @@ export interface LabelData {
   skipped: number;
   stats: { name: string; tip: string; of: string; strip: StripData | null; why_none: string }[];
   past: { seq: number; id: string; text: string; value: boolean | null; same: boolean | null }[];
-  heard: { page: string; seq: number; turn: number }; // the last action that was dealt with, stored or refused, of which page
+  heard: { page: string; seq: number; turn: number }; // the last action that was handled, stored or refused, and its page
   message: string;
-  new_labels: boolean; // the findings do not know of them yet
+  new_labels: boolean; // the findings do not use them yet
   keys: Record<"good" | "bad" | "skip" | "undo" | "note", string>;
 }
 
@@ -356,12 +356,12 @@ export type Quadrant = "both" | "a" | "b" | "neither";
 
 export interface CompareData {
   revision: number;
-  graders: string[]; // that can be compared, versions included
+  graders: string[]; // to compare, versions included
   a: string;
   b: string;
   n: number;
-  lead: string; // "B is stricter: it refuses 56 rows that A accepts,"
-  rest: string; // " and accepts none that A refuses."
+  lead: string; // "B is stricter: it rejects 56 rows that A accepts,"
+  rest: string; // " and accepts none that A rejects."
   cells: { key: Quadrant; title: string; count: number; note: string; counts: Counts }[];
   chosen: Quadrant;
   labels: {
@@ -394,7 +394,7 @@ export interface ExportData {
   files: { name: string; text: string; language: string; lines: number }[];
   losses: string[];
   notes: string[];
-  problem: string[]; // why nothing would be written: what is wrong, then each way out
+  problem: string[]; // why nothing would be written: the error, then each hint
   in_the_way: string[]; // what would be replaced
   written: string;
 }
@@ -404,12 +404,12 @@ export interface HistoryData {
   note: string; // "3 versions, each run on the same 500 rows"
   sparks: { title: string; limit: number; good: boolean; points: { text: string; value: number; lo: number | null; hi: number | null }[] }[];
   lead: string; // "From version 1 to 3, 30 rows changed:"
-  rest: string; // " 30 known-bad are now refused.", and in a line of its own what is not settled
+  rest: string; // " 30 known-bad are now rejected.", and on a separate line what is inconclusive
   versions: {
     id: string;
     text: string; // "v3"
     at: string;
-    line: string; // first line that is new
+    line: string; // first new line
     bad: string; // "20 of 290"
     bad_interval: string;
     good: string;
@@ -432,7 +432,7 @@ export interface State {
   table: Table;
   reader: ReaderData | null;
   mode: Mode;
-  part: "" | Mode | "rows" | "graders"; // the only part that is shown, "" for all
+  part: "" | Mode | "rows" | "graders"; // the only visible part, "" for all
   code: string;
   starters: Starter[];
   try_out: TryData | null;
@@ -496,7 +496,7 @@ export type Action =
   | { do: "write" }
   | { do: "prove_all" }
   | { do: "version"; from: string; to: string }
-  | { do: "bring"; version: string }; // not `id`, which every message has of its own
+  | { do: "bring"; version: string }; // not `id`, which every message already has
 
 export type Question =
   | { ask: "rows"; start: number; stop: number; revision: number } // -> Row[]
@@ -506,9 +506,9 @@ export type Question =
   | { ask: "pairs"; start: number; stop: number; revision: number } // -> Pair[]
   | { ask: "export_file"; name: string } // -> string, the whole text of a file that would be written
   | { ask: "views" } // -> string[], names of the saved views
-  | { ask: "view_code" } // -> string, the line of code that opens what is open now
-  | { ask: "csv" } // -> string, the rows that are shown
-  | { ask: "place"; row: number } // -> number, where a row stands in the table, -1 for nowhere
+  | { ask: "view_code" } // -> string, the line of code that opens the current view
+  | { ask: "csv" } // -> string, the shown rows
+  | { ask: "place"; row: number } // -> number, a row's position in the table, -1 for none
   | { ask: "card_piece"; row: number; part: string; start: number }; // -> PieceOfText
 
 export interface PieceOfText {

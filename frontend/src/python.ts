@@ -1,4 +1,4 @@
-/** Words of a line of Python told apart, for colours. */
+/** Tokens of a line of Python, for colours. */
 
 export type Kind = "" | "com" | "str" | "kw" | "nr" | "fn";
 export type Token = [text: string, kind: Kind];

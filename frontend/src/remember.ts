@@ -1,4 +1,4 @@
-/** Small settings of a person that a browser keeps; where it keeps nothing, they are forgotten. */
+/** Small settings that a browser stores for a user; without storage they are forgotten. */
 
 const PREFIX = "grader-workbench:";
 
@@ -14,6 +14,6 @@ export function remember(name: string, value: string): void {
   try {
     localStorage.setItem(PREFIX + name, value);
   } catch {
-    // Private windows and frames from elsewhere have no storage.
+    // Private windows and cross-origin frames have no storage.
   }
 }

@@ -1,14 +1,14 @@
-/** The rows of the table that this page has: the first come with the table, others are asked for in windows. */
+/** The rows of the table that this page has: the first arrive with the table, others are requested in windows. */
 
 import { signal } from "@preact/signals";
 import type { Link } from "./link.ts";
 import type { Row, Table } from "./protocol.ts";
 
-/** Rows of one question. */
+/** Rows of one request. */
 export const WINDOW = 60;
 
 export class RowStore {
-  /** Counts what has come in, so that the table is drawn again. */
+  /** Counts replies, so that the table is drawn again. */
   readonly version = signal(0);
   private table: Table | null = null;
   private rows = new Map<number, Row>();
@@ -17,7 +17,7 @@ export class RowStore {
 
   constructor(private readonly link: Link) {}
 
-  /** Take a table; rows of another state of it are shown as old ones until theirs come. */
+  /** Use a table; rows of another state of it are shown as outdated until the new ones arrive. */
   show(table: Table): void {
     if (table === this.table) return;
     const other = table.revision !== this.table?.revision;
@@ -31,7 +31,7 @@ export class RowStore {
     table.first.forEach((row, at) => this.rows.set(at, row));
   }
 
-  /** The row at a place, and whether it is one of an older state; null where it is not here. */
+  /** The row at a position, and whether it is outdated; null if it is missing. */
   at(place: number): { row: Row; old: boolean } | null {
     const row = this.rows.get(place);
     if (row) return { row, old: false };
@@ -39,7 +39,7 @@ export class RowStore {
     return old ? { row: old, old: true } : null;
   }
 
-  /** Ask for the windows around these places that are not here and not asked for yet. */
+  /** Request the missing windows around these positions, unless already requested. */
   need(start: number, stop: number): void {
     const end = Math.min(stop, this.table?.count ?? 0);
     for (let at = Math.floor(Math.max(0, start) / WINDOW); at * WINDOW < end; at += 1) {
@@ -47,7 +47,7 @@ export class RowStore {
     }
   }
 
-  /** The row at a place, asked for where it is not here; null where the table has changed meanwhile. */
+  /** The row at a position, requested if missing; null if the table has changed meanwhile. */
   async row(place: number): Promise<Row | null> {
     const { table } = this;
     if (!this.rows.has(place)) await this.ask(Math.floor(place / WINDOW));
@@ -72,14 +72,14 @@ export class RowStore {
       if (this.table?.revision !== revision) return;
       rows.forEach((row, at) => this.rows.set(start + at, row));
     } catch {
-      // Asked again when it is in sight again.
+      // Requested again when it is visible again.
     }
     if (this.table?.revision === revision) this.asked.delete(window);
     this.version.value += 1;
   }
 }
 
-/** What decides which rows stand where: when it is another, the table begins at its top. */
+/** The inputs of the order of rows: if they change, the table starts at its top. */
 export function orderOf({ filters, search, sort }: Table): string {
   return JSON.stringify([filters.map(({ id }) => id), search, sort]);
 }
@@ -88,12 +88,12 @@ function shownOf({ columns }: Table): string {
   return columns.filter(({ shown }) => shown).map(({ key }) => key).join("\n");
 }
 
-/** Pixels of a row of two lines, and of one. */
+/** Height in pixels of a row with two lines, and with one. */
 export const ROW = 42;
 export const DENSE_ROW = 27;
-/** Browsers draw no element that is much higher. */
+/** Maximum height of an element in browsers. */
 const HIGHEST = 8_000_000;
-/** Rows above and below what is in sight. */
+/** Rows drawn above and below the visible ones. */
 const SPARE = 6;
 
 export interface Sight {
@@ -103,7 +103,7 @@ export interface Sight {
   offset: number; // pixels above the first
 }
 
-/** Which rows to draw. A table higher than a browser draws is scrolled in larger steps. */
+/** Which rows to draw. A table higher than the maximum is scrolled in larger steps. */
 export function sightOf(count: number, scrolled: number, view: number, row = ROW): Sight {
   const full = count * row;
   const height = Math.min(full, HIGHEST);
@@ -114,7 +114,7 @@ export function sightOf(count: number, scrolled: number, view: number, row = ROW
   return { height, first, last, offset: first * row - top + scrolled };
 }
 
-/** Where to scroll so that a place is in sight; null where it is. */
+/** The scroll position that makes a position visible; null if it is. */
 export function scrollTo(place: number, count: number, scrolled: number, view: number, row = ROW): number | null {
   const full = count * row;
   const height = Math.min(full, HIGHEST);

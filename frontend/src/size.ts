@@ -1,4 +1,4 @@
-/** The width of an element as it is laid out, for figures that are drawn in pixels. */
+/** The layout width of an element, for figures that are drawn in pixels. */
 
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 

@@ -1,4 +1,4 @@
-/** A value that is moved by dragging or by keys: shown as it moves, told when it rests. */
+/** A value that is moved by dragging or by keys: shown as it moves, sent when it rests. */
 
 import { useEffect, useRef, useState } from "preact/hooks";
 
@@ -6,7 +6,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 export const REST = 250;
 
 export interface Moving {
-  /** Where it stands: where it was moved to, until the kernel has answered. */
+  /** The current value: the moved one, until the kernel has replied. */
   value: number;
   move: (value: number) => void;
   rest: () => void;
@@ -14,7 +14,7 @@ export interface Moving {
   nudge: (value: number) => void;
 }
 
-/** `answer` is what comes from the kernel: when it is another object, the kernel's value holds again. */
+/** `answer` is the kernel's reply: when it is another object, the kernel's value applies again. */
 export function useMoving(given: number, answer: unknown, tell: (value: number) => void): Moving {
   const [moved, setMoved] = useState<number | null>(null);
   const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
@@ -43,7 +43,7 @@ export function useMoving(given: number, answer: unknown, tell: (value: number) 
   return { value: moved ?? given, move, rest, nudge };
 }
 
-/** To a step, without what binary fractions leave behind. */
+/** Round to a step, without the error of binary fractions. */
 export function toStep(value: number, step: number, [least, most]: readonly [number, number]): number {
   const stepped = Math.round(value / step) * step;
   return Number(Math.max(least, Math.min(most, stepped)).toPrecision(10));

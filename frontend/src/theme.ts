@@ -1,4 +1,4 @@
-/** Whether the page behind the view is dark: seen from its colour, so that no host needs to be known by name. */
+/** Whether the page around the view is dark: detected from its colour, so that no host needs to be known by name. */
 
 export type Theme = "light" | "dark";
 
@@ -10,7 +10,7 @@ export function themeOf(element: Element): Theme {
   return getComputedStyle(document.documentElement).colorScheme === "dark" ? "dark" : "light";
 }
 
-/** Call back with the theme now, and whenever the page's changes; returns how to end that. */
+/** Call back with the theme now, and whenever the page's changes; returns a function that stops it. */
 export function followTheme(element: Element, show: (theme: Theme) => void): () => void {
   const look = () => show(element.parentElement ? themeOf(element.parentElement) : themeOf(element));
   const observer = new MutationObserver(look);
@@ -19,7 +19,7 @@ export function followTheme(element: Element, show: (theme: Theme) => void): () 
   observer.observe(document.body, what);
   const media = matchMedia("(prefers-color-scheme: dark)");
   media.addEventListener("change", look);
-  // A host's stylesheet may come later than the view.
+  // A host's stylesheet may load after the view.
   const timers = [0, 100, 500, 1500].map((pause) => setTimeout(look, pause));
   return () => {
     observer.disconnect();
@@ -34,7 +34,7 @@ function parent(element: Element): Element | null {
   return root instanceof ShadowRoot ? root.host : null;
 }
 
-/** Of a colour from 0 to 1; null where it lets through what is behind. */
+/** Luminance of a colour from 0 to 1; null if it is transparent. */
 function luminanceOf(colour: string): number | null {
   const [red, green, blue, alpha] = colour.startsWith("rgb") ? ofRgb(colour) : drawn(colour);
   if (red === undefined || green === undefined || blue === undefined || (alpha ?? 1) < 0.5) return null;
@@ -50,7 +50,7 @@ function ofRgb(colour: string): number[] {
 function drawn(colour: string): number[] {
   const canvas = document.createElement("canvas").getContext("2d");
   if (!canvas) return [];
-  canvas.fillStyle = "transparent"; // what is no colour changes nothing
+  canvas.fillStyle = "transparent"; // an invalid colour changes nothing
   canvas.fillStyle = colour;
   canvas.fillRect(0, 0, 1, 1);
   const [red = 0, green = 0, blue = 0, alpha = 0] = canvas.getImageData(0, 0, 1, 1).data;

@@ -1,4 +1,4 @@
-/** What only this page knows: what is being typed, what is open, what a key should reach. Nothing of it is kept. */
+/** State of this page only: what is being typed, what is open, the targets of keys. None of it is saved. */
 
 import { computed, signal } from "@preact/signals";
 import { useLink } from "./context.ts";
@@ -13,21 +13,21 @@ const DENSE = "one line a row";
 export class View {
   readonly typing: Typing;
   readonly help = signal(false);
-  /** Whether the view has been on the screen: what takes long to draw, and may come a frame later, waits for that. */
+  /** Whether the view has been painted: slow drawing that may come a frame later waits for that. */
   readonly painted = signal(true);
-  /** Whether the editor is as high as its text, at the cost of what stands below it. */
+  /** Whether the editor is as high as its text, at the cost of the parts below it. */
   readonly tall = signal(recall(TALL) === "yes");
   /** Whether a row of the table is one line high rather than two. */
   readonly dense = signal(recall(DENSE) === "yes");
-  /** The app's element, below which styles hold. */
+  /** The app's element, which scopes the styles. */
   root: HTMLElement | null = null;
-  /** Moves the chosen row; set by the table while it is in sight. */
+  /** Moves the selected row; set by the table while it is visible. */
   step: ((by: number) => void) | null = null;
-  /** Moves the pass mark; set by the scores while they have one. */
+  /** Moves the pass threshold; set by the scores while they have one. */
   nudge: ((by: number) => void) | null = null;
-  /** Texts that the page saw as kept, by grader: what an edit is compared with. */
+  /** Last saved texts, by grader: an edit is compared with them. */
   readonly kept = new Map<string, string>();
-  /** Whether what is shown of the chosen grader answers an older text than the one in the editor. */
+  /** Whether the shown results of the selected grader belong to an older text than the one in the editor. */
   readonly old = computed(() => {
     const { name, seq } = this.link.state.chosen.value;
     const { name: typed, sent, dirty } = this.typing.state.value;
@@ -48,7 +48,7 @@ export class View {
     remember(DENSE, dense ? "yes" : "");
   };
 
-  /** Do something after what was typed before it. */
+  /** Do something after sending what was typed before it. */
   readonly tell = (action: Action): void => {
     this.typing.flush();
     this.link.tell(action);
@@ -69,7 +69,7 @@ export function useView(): View {
   return viewOf(useLink());
 }
 
-/** The way to act: what is being typed is sent first, so that nothing overtakes it. */
+/** Send an action after any typed text, so that their order is preserved. */
 export function useTell(): (action: Action) => void {
   return useView().tell;
 }

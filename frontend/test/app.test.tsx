@@ -33,7 +33,7 @@ describe("the whole view", () => {
     });
   }
 
-  for (const name of [/500 of 960/, /Add a grader/, /more for/, "Filter", "columns", /more: save/, "keys and words"]) {
+  for (const name of [/500 of 960/, /Add a grader/, /more for/, "Filter", "columns", /more: save/, "keys and terms"]) {
     it(`has no such thing in what opens by ${name}`, async () => {
       const { container, getByRole } = showApp();
       fireEvent.click(getByRole("button", { name }));
@@ -56,7 +56,7 @@ describe("the whole view", () => {
     expect(container.textContent?.split(HOSTILE).length).toBeGreaterThan(15);
   });
 
-  it("opens only the part that was asked for", () => {
+  it("opens only the requested part", () => {
     const { container } = showApp({ part: "rows" });
     expect(container.querySelector(".rail")).toBeNull();
     expect(container.querySelector(".modes")).toBeNull();
@@ -84,10 +84,10 @@ describe("the head", () => {
     expect(model.done("draw")[0]?.draw).toEqual({ n: 100, seed: 0, by: "writer", repeats: 1, budget: "" });
   });
 
-  it("says that the kernel does not answer", async () => {
+  it("shows that the kernel does not respond", async () => {
     const { link, findByText } = showApp();
     await settle(() => (link.line.value = "lost"));
-    expect(await findByText(/The kernel does not answer/)).toBeTruthy();
+    expect(await findByText(/The kernel does not respond/)).toBeTruthy();
   });
 
   it("opens a mode by g and its number, and saves and opens views", async () => {
@@ -125,7 +125,7 @@ describe("the head", () => {
     vi.unstubAllGlobals();
   });
 
-  it("lets a problem be dismissed, whose traceback is behind a fold", () => {
+  it("lets a problem with a folded traceback be dismissed", () => {
     const { model, getByRole } = showApp(head({ problem: { what: "KeyError", where: "line 6", trace: "Traceback" } }));
     const alert = getByRole("alert");
     expect(alert.querySelector("details pre")?.textContent).toBe("Traceback");
@@ -140,7 +140,7 @@ describe("help", () => {
     const grid = getByRole("grid");
     grid.focus();
     await settle(() => fireEvent.keyDown(grid, { key: "?" }));
-    const dialog = getByRole("dialog", { name: "Keys and words" });
+    const dialog = getByRole("dialog", { name: "Keys and terms" });
     expect(dialog.contains(container.ownerDocument.activeElement)).toBe(true);
     for (let press = 0; press < 3; press += 1) fireEvent.keyDown(container.ownerDocument.activeElement as Element, { key: "Tab" });
     expect(dialog.contains(container.ownerDocument.activeElement)).toBe(true);
@@ -170,7 +170,7 @@ describe("the same in code", () => {
     vi.unstubAllGlobals();
   });
 
-  it("tells words of Python apart and loses none", () => {
+  it("distinguishes tokens of Python and loses none", () => {
     const code = 'x = f("a", 1) if y else None  # why';
     expect(tokens(code).map(([text]) => text).join("")).toBe(code);
     expect(tokens(code).filter(([, kind]) => kind).map(([, kind]) => kind)).toEqual(["fn", "str", "nr", "kw", "kw", "kw", "com"]);
@@ -178,7 +178,7 @@ describe("the same in code", () => {
 });
 
 describe("a figure to take along", () => {
-  it("is a drawing of its own, with the finding in words", () => {
+  it("is a separate drawing, with the finding as text", () => {
     const root = document.body.appendChild(document.createElement("main"));
     for (const scores of [manyScores(), chosenData().scores]) {
       const text = figureText(chosenData({ scores }), root);

@@ -55,7 +55,7 @@ describe("typing", () => {
     expect(model.sent.map(({ do: what }) => what).filter(Boolean)).toEqual(["edit", "run"]);
   });
 
-  it("dims the old answer, and does not blank it, until the answer to the last text is here", async () => {
+  it("dims the old result, and does not blank it, until the result of the last text arrives", async () => {
     const { model, container, getByText } = showApp();
     await type(container, "#a");
     expect(container.querySelector(".answer.old")).toBeTruthy();
@@ -72,9 +72,9 @@ describe("typing", () => {
 
 describe("another text than the one in the editor", () => {
   const act = { do: "back" as const, name: "contains_number" };
-  const notice = { text: "This text is not graded <b>.", link: "Back to version 1", act };
+  const notice = { text: "This text is not graded <b>.", link: "Restore version 1", act };
 
-  it("is said, with what leads to it, above an answer that is dimmed", async () => {
+  it("is shown, with its link, above a dimmed result", async () => {
     const { model, container, getByRole } = showApp({ chosen: chosenData({ refused: true, notice }) });
     expect(container.querySelector(".other-text")?.textContent).toContain(notice.text);
     expect(container.querySelector(".answer.old")).toBeTruthy();
@@ -82,7 +82,7 @@ describe("another text than the one in the editor", () => {
     expect(model.sent.at(-1)).toMatchObject(act);
   });
 
-  it("may lead nowhere, and leaves an answer that is of the text as it is", () => {
+  it("may have no link, and does not dim a result of the current text", () => {
     const { container } = showApp({ chosen: chosenData({ notice: { ...notice, link: "" } }) });
     expect(container.querySelector(".other-text button")).toBeNull();
     expect(container.querySelector(".answer.old")).toBeNull();
@@ -117,7 +117,7 @@ describe("the kernel's text", () => {
     expect(String(model.done("edit")[0]?.text).endsWith("#mine")).toBe(true);
   });
 
-  it("is another one's when another grader is chosen, and one's own again on the way back", async () => {
+  it("changes with the selected grader, and is restored on the way back", async () => {
     const { model, container } = showApp();
     await type(container, "#mine");
     await set(model, { chosen: chosenData({ name: "other", source: source({ text: "other text", revision: 7 }) }) });
@@ -129,7 +129,7 @@ describe("the kernel's text", () => {
 });
 
 describe("the editor", () => {
-  it("says an error below its line as text", async () => {
+  it("shows an error below its line as text", async () => {
     const { model, container } = showApp();
     await set(model, { chosen: chosenData({ source: source({ error: { line: 4, message: "<b>wrong</b>" } }) }) });
     expect(container.querySelector(".editor-problem")?.textContent).toBe("<b>wrong</b>");
@@ -150,7 +150,7 @@ describe("the editor", () => {
 });
 
 describe("new lines", () => {
-  it("are those that the kept text does not have", () => {
+  it("are those that the saved text does not have", () => {
     expect([...newLines("a\nb\nc", "a\nx\nb\nc\ny")]).toEqual([2, 5]);
     expect([...newLines("a\nb", "a\nb")]).toEqual([]);
   });

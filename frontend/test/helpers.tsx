@@ -27,7 +27,7 @@ export async function set(model: FakeModel, traits: Partial<State>): Promise<voi
   });
 }
 
-/** Let something happen whose answer comes later. */
+/** Trigger something whose reply arrives later. */
 export async function settle(what: () => unknown = () => undefined): Promise<void> {
   await act(async () => {
     await what();

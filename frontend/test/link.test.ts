@@ -8,7 +8,7 @@ beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
 describe("the line to the kernel", () => {
-  it("shows all traits of one message at once", async () => {
+  it("shows all traits of one message together", async () => {
     const { model, link } = linked(fullState());
     const seen: string[] = [];
     const stop = effect(() => void seen.push(`${link.state.code.value} ${link.state.turn.value}`));
@@ -26,7 +26,7 @@ describe("the line to the kernel", () => {
     expect(model.sent.map(({ id, page, do: what }) => [id, page, what])).toEqual([[1, link.page, "run"], [2, link.page, "stop"]]);
   });
 
-  it("says that it waits, then that the kernel does not answer, and nothing once all is heard", () => {
+  it("shows that it waits, then that the kernel does not respond, and nothing once all replies have arrived", () => {
     const { model, link } = linked(fullState());
     link.tell({ do: "run" });
     vi.advanceTimersByTime(SLOW - 10);
@@ -39,7 +39,7 @@ describe("the line to the kernel", () => {
     expect(link.line.value).toBe("");
   });
 
-  it("gives a question its own answer, and not that of another page", async () => {
+  it("gives a request its own reply, and not that of another page", async () => {
     const { model, link } = linked(fullState());
     const answer = link.ask<string>({ ask: "csv" });
     model.message({ page: "another", reply: 1, value: "theirs" });
@@ -47,14 +47,14 @@ describe("the line to the kernel", () => {
     await expect(answer).resolves.toBe("mine");
   });
 
-  it("rejects a question that the kernel could not answer", async () => {
+  it("rejects a request that the kernel could not handle", async () => {
     const { model, link } = linked(fullState());
     const answer = link.ask<string>({ ask: "csv" });
     model.message({ page: link.page, reply: 1, problem: "no rows" });
     await expect(answer).rejects.toThrow("no rows");
   });
 
-  it("leaves nothing behind when it is closed", async () => {
+  it("cleans up when it is closed", async () => {
     const { model, link } = linked(fullState());
     const answer = link.ask({ ask: "csv" });
     link.close();

@@ -7,9 +7,9 @@ import { set, settle, show } from "./helpers.tsx";
 import { counts, fullState, HOSTILE, line } from "./state.ts";
 
 describe("a bar", () => {
-  it("says its counts in words and draws a segment for each that is not nought", () => {
+  it("gives its counts as text and draws a segment for each that is not zero", () => {
     const { getByRole, container } = show(<Bar counts={counts({ good_accepted: 210, bad_accepted: 50, bad_refused: 240 })} />);
-    expect(getByRole("img").getAttribute("aria-label")).toBe("210 known good, accepted, 50 known bad, accepted, 240 known bad, refused");
+    expect(getByRole("img").getAttribute("aria-label")).toBe("210 known good, accepted, 50 known bad, accepted, 240 known bad, rejected");
     expect([...container.querySelectorAll(".seg")].map((each) => each.className)).toEqual(["seg good_accepted", "seg bad_accepted", "seg bad_refused"]);
   });
 
@@ -29,7 +29,7 @@ describe("a grader's line", () => {
     expect(container.querySelector(".mean")?.textContent).toBe("0.52 0.48–0.56");
   });
 
-  it("says why there is no verdict in place of one", () => {
+  it("shows why there is no verdict", () => {
     const { container } = show(<GraderLine line={line("judge", { say: "judge, waits for Run" })} chosen={false} />);
     expect(container.querySelector(".say")?.textContent).toBe("judge, waits for Run");
     expect(container.querySelector(".bar")).toBeNull();
@@ -40,7 +40,7 @@ describe("a grader's line", () => {
     expect(container.querySelectorAll(".bar.was .seg")).toHaveLength(1);
   });
 
-  it("leaves the mean without an interval where none holds", () => {
+  it("shows the mean without an interval if there is none", () => {
     const { container } = show(<GraderLine line={{ ...full, mean: { value: 1, lo: null, hi: null } }} chosen={false} />);
     expect(container.querySelector(".mean")?.textContent).toBe("1.00");
   });
@@ -73,7 +73,7 @@ describe("the rail", () => {
   it("offers to put back what was removed", async () => {
     const { model, getByRole } = show(<Rail />);
     await set(model, { rail: { ...fullState().rail, removed: "old" } });
-    fireEvent.click(getByRole("button", { name: "Put back old" }));
+    fireEvent.click(getByRole("button", { name: "Restore old" }));
     expect(model.done("restore")).toHaveLength(1);
   });
 

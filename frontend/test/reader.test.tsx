@@ -7,7 +7,7 @@ import { settle, show, showApp } from "./helpers.tsx";
 import { HOSTILE, readerData, turn } from "./rows.ts";
 
 describe("the reader", () => {
-  it("shows turns with their roles, what was expected, and marks in the answer", () => {
+  it("shows turns with their roles, the reference, and marks in the completion", () => {
     const { container } = show(<Rows />);
     const text = container.querySelector(".reader .text") as Element;
     expect([...text.querySelectorAll(".role")].map((each) => each.textContent)).toEqual(["prompt", "answer", "expected", "metadata"]);
@@ -28,7 +28,7 @@ describe("the reader", () => {
     expect(model.done("label_row").map(({ row, value }) => [row, value])).toEqual([[102, true], [102, null]]);
   });
 
-  it("labels the row by the keys 1 and 0, and not while somebody writes", () => {
+  it("labels the row by the keys 1 and 0, and not while the user types", () => {
     const { model, container, getByRole } = showApp();
     fireEvent.keyDown(getByRole("searchbox"), { key: "1" });
     fireEvent.keyDown(container.querySelector(".cm-content") as Element, { key: "1" });
@@ -44,7 +44,7 @@ describe("the reader", () => {
     expect(model.done("select")[0]).toMatchObject({ row: 103 });
   });
 
-  it("keeps a judge's whole answer behind a fold, as text", () => {
+  it("folds a judge's whole reply, as text", () => {
     const { container } = show(<Rows />);
     expect(container.querySelector("details.raw .words")?.textContent).toBe(HOSTILE);
   });
@@ -63,7 +63,7 @@ describe("a long text", () => {
     expect(container.querySelector(".next-piece")).toBeNull();
   });
 
-  it("finds words inside, and goes on to the next place", async () => {
+  it("finds words inside, and moves to the next match", async () => {
     const { model, getByRole, getByText } = show(long);
     const field = getByRole("textbox");
     fireEvent.input(field, { target: { value: "x" } });
@@ -71,16 +71,16 @@ describe("a long text", () => {
     expect(model.asked("find")[0]).toMatchObject({ text: "x", nth: 0 });
     await settle(() => model.answer(model.asked("find")[0]!, { text: [["x", "found"]], start: 3, stop: 9, total: 25, count: 2, nth: 0 }));
     expect(getByText("1 of 2")).toBeTruthy();
-    fireEvent.click(getByRole("button", { name: "next place" }));
+    fireEvent.click(getByRole("button", { name: "next match" }));
     expect(model.asked("find")[1]).toMatchObject({ nth: 1 });
   });
 
-  it("says that a piece could not be read", async () => {
+  it("shows that a piece could not be read", async () => {
     const { model, getByRole } = show(long);
     fireEvent.click(getByRole("button", { name: /next piece/ }));
     const [message] = model.asked("piece");
     await settle(() => model.message({ page: message!.page, reply: message!.id, problem: "gone" }));
-    expect(getByRole("alert").textContent).toContain("could not be read");
+    expect(getByRole("alert").textContent).toContain("Could not read");
   });
 
   it("is never one node of more than 8,000 characters", () => {

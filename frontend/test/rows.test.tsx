@@ -19,7 +19,7 @@ function stored(count = 1_000, revision = 1) {
 }
 
 describe("windows of rows", () => {
-  it("are asked for once, and not where the rows came with the table", async () => {
+  it("are requested once, and not if the rows came with the table", async () => {
     const { model, store } = stored();
     store.need(0, 20);
     store.need(90, 130);
@@ -27,7 +27,7 @@ describe("windows of rows", () => {
     expect(model.asked("rows").map(({ start, stop }) => [start, stop])).toEqual([[60, 120], [120, 180]]);
   });
 
-  it("are not asked for where all rows are here", () => {
+  it("are not requested if all rows are loaded", () => {
     const { model, store } = stored(30);
     store.need(0, 30);
     expect(model.asked("rows")).toHaveLength(0);
@@ -61,7 +61,7 @@ describe("windows of rows", () => {
     expect(store.at(60)).toBeNull();
   });
 
-  it("are asked for again after an answer that failed", async () => {
+  it("are requested again after a failed reply", async () => {
     const { model, store } = stored();
     store.need(60, 90);
     const [message] = model.asked("rows");
@@ -91,13 +91,13 @@ describe("what is in sight", () => {
 });
 
 describe("the grid", () => {
-  it("draws only rows in sight and says how many there are", () => {
+  it("draws only visible rows and shows their number", () => {
     const { getByRole, getAllByRole } = show(<Rows />, { table: tableData({ count: 100_000 }) });
     expect(getByRole("grid").getAttribute("aria-rowcount")).toBe("100001");
     expect(getAllByRole("row").length).toBeLessThan(40);
   });
 
-  it("moves the chosen row by keys and tells the kernel the last of them", async () => {
+  it("moves the selected row by keys and sends the last move to the kernel", async () => {
     const { model, getByRole } = show(<Rows />);
     const grid = getByRole("grid");
     await settle(() => fireEvent.keyDown(grid, { key: "ArrowDown" }));
@@ -108,7 +108,7 @@ describe("the grid", () => {
     expect(model.done("select").map(({ row }) => row)).toEqual([103, 105]);
   });
 
-  it("asks for a row that is not here before it tells of it", async () => {
+  it("requests a missing row before it selects it", async () => {
     const { model, getByRole } = show(<Rows />, { table: tableData({ count: 1_000 }) });
     await settle(() => fireEvent.keyDown(getByRole("grid"), { key: "End" }));
     const message = model.asked("rows").find(({ start }) => start === 960);
@@ -146,11 +146,11 @@ describe("the grid", () => {
 });
 
 describe("rows of one line", () => {
-  it("are chosen in the menu of columns, and stand closer", async () => {
+  it("are selected in the menu of columns, and are closer", async () => {
     const { container, getByRole, getByLabelText, view } = show(<Rows />, { table: tableData({ count: 500 }) });
     const before = container.querySelectorAll(".tr").length;
     fireEvent.click(getByRole("button", { name: "columns" }));
-    await settle(() => fireEvent.click(getByLabelText("one line a row")));
+    await settle(() => fireEvent.click(getByLabelText("one line per row")));
     expect(container.querySelector(".grid.dense")).toBeTruthy();
     expect(container.querySelectorAll(".tr").length).toBeGreaterThan(before);
     expect((container.querySelector(".grid .rows") as HTMLElement).style.height).toBe(`${500 * DENSE_ROW}px`);

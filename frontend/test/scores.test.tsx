@@ -18,17 +18,17 @@ describe("a finding", () => {
     expect(model.done("look")[0]?.where).toEqual(finding.where);
   });
 
-  it("says its interval and limit to a screen reader", () => {
+  it("gives its interval and limit to a screen reader", () => {
     const { getByRole } = show(<Finding finding={chosenData().finding!} />);
     expect(getByRole("img").getAttribute("aria-label")).toBe("17.2 %, 95 % interval 13.3 to 22.1 %, limit 5 %");
   });
 
-  it("has no link where no rows are behind it", () => {
+  it("has no link without evidence rows", () => {
     const { queryByRole } = show(<Finding finding={{ ...chosenData().finding!, where: null, strip: null }} />);
     expect(queryByRole("button")).toBeNull();
   });
 
-  it("lets its limit be moved by keys, told once they rest", async () => {
+  it("lets its limit be moved by keys, sent once they rest", async () => {
     const { model, getByRole } = show(<Finding finding={chosenData().finding!} />);
     const limit = getByRole("slider", { name: "limit" });
     await settle(() => fireEvent.keyDown(limit, { key: "ArrowRight" }));
@@ -49,17 +49,17 @@ describe("scores with few values", () => {
   it("lead by score alone where nothing is labelled", () => {
     const scores = twoScores({ has_labels: false, values: [{ value: 1, counts: counts({ accepted: 5 }) }] });
     const { model, getByRole } = show(<Scores scores={scores} grader="g" />);
-    fireEvent.click(getByRole("button", { name: "5 not labelled: show them" }));
+    fireEvent.click(getByRole("button", { name: "5 unlabelled: show them" }));
     expect(model.done("look")[0]?.where).toEqual([{ grader: "g", score: [1, 1] }]);
   });
 
-  it("put the pass mark between what is accepted and what is refused", () => {
+  it("put the pass threshold between what is accepted and what is rejected", () => {
     const { container } = show(<Scores scores={twoScores()} grader="g" />);
     const order = [...container.querySelectorAll(".lab, .pass")].map((each) => each.textContent);
-    expect(order).toEqual(["1 accepted", "pass mark 0.5", "0 refused"]);
+    expect(order).toEqual(["1 accepted", "threshold 0.5", "0 rejected"]);
   });
 
-  it("have no pass mark where the grader gives a verdict of its own", () => {
+  it("have no pass threshold if the grader returns a verdict itself", () => {
     const { queryByRole } = show(<Scores scores={twoScores({ pass_mark: null })} grader="g" />);
     expect(queryByRole("slider")).toBeNull();
   });
@@ -99,7 +99,7 @@ describe("scores with many values", () => {
     expect(container.ownerDocument.activeElement).toBe(bars[1]);
   });
 
-  it("show failed rows beside them on the same scale", () => {
+  it("show failed rows next to them on the same scale", () => {
     const scores = manyScores();
     const { container, model, getByRole } = show(<Scores scores={scores} grader="g" />);
     expect(Number(container.querySelector("rect.mark.failed")?.getAttribute("height"))).toBeCloseTo(lengthOf(plotOf(scores, 398, 208), 65));
@@ -114,12 +114,12 @@ describe("scores with many values", () => {
     expect(container.querySelector("rect.mark.accepted")).toBeTruthy();
   });
 
-  it("flip from hatched to solid while the pass mark moves, which is told when it rests", async () => {
+  it("flip from hatched to solid while the pass threshold moves, which is sent when it rests", async () => {
     const state = fullState({ chosen: chosenData({ scores: manyScores() }) });
     const { model, container, getByRole } = showApp(state);
     const app = container.querySelector("main") as Element;
     for (let press = 0; press < 9; press += 1) await settle(() => fireEvent.keyDown(app, { key: "]" }));
-    expect(getByRole("slider", { name: "pass mark" }).getAttribute("aria-valuenow")).toBe("0.95");
+    expect(getByRole("slider", { name: "pass threshold" }).getAttribute("aria-valuenow")).toBe("0.95");
     expect(container.querySelectorAll("rect.mark.bad_accepted")).toHaveLength(1);
     expect(model.done("pass_mark")).toHaveLength(0);
     vi.advanceTimersByTime(REST);

@@ -1,4 +1,4 @@
-/** What jsdom lacks and CodeMirror asks for: sizes of text, which are all nought here. */
+/** Features that jsdom lacks and CodeMirror needs: sizes of text, which are all zero here. */
 
 import { cleanup } from "@testing-library/preact";
 import { afterEach } from "vitest";

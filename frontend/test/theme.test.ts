@@ -15,14 +15,14 @@ function on(colour: string): Element {
   return element;
 }
 
-/** A canvas on which whatever is drawn has one colour. */
+/** A canvas on which everything has one colour. */
 function drawing(...pixel: number[]): void {
   const context = { fillRect: () => undefined, getImageData: () => ({ data: pixel }) };
   vi.spyOn(HTMLCanvasElement.prototype, "getContext").mockImplementation(() => context as unknown as null);
 }
 
 describe("the theme", () => {
-  it("is that of the first colour behind the view", () => {
+  it("is that of the first colour below the view", () => {
     expect(themeOf(on("rgb(255, 255, 255)"))).toBe("light");
     expect(themeOf(on("rgb(17, 17, 17)"))).toBe("dark");
     expect(themeOf(on("rgba(17, 17, 17, 0.1)"))).toBe("light");

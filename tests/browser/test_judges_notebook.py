@@ -81,7 +81,7 @@ def test_the_comparison_is_paired_and_priced(run):
 def test_the_repetition_is_free(run):
     """Four hundred answers come out of the store."""
     shown = output(run, "again.spending").inner_text()
-    assert "cost: $0.00 for 0 tokens; 400 rows out of the store, not paid again" in shown
+    assert "cost: $0.00 for 0 tokens; 400 rows from the store, not paid again" in shown
 
 
 def test_claims_show_their_evidence(run):

@@ -15,7 +15,7 @@ def function(text=TEXT, name="says_yes", **settings):
 
 
 def rows(n=60, **columns):
-    """Every third answer is no; odd rows are good, so both kinds of mistakes are made."""
+    """Every third completion is no; odd rows are good, so both kinds of errors occur."""
     return [
         {"prompt": f"q{i}", "completion": "no" if i % 3 == 0 else "yes", "expected": "yes", "good": bool(i % 2), **columns}
         for i in range(n)
@@ -32,7 +32,7 @@ def certified(graders, **settings):
 
 
 def leaves(value, path=()):
-    """The place of every value that is no object or list."""
+    """The path of every value other than an object or list."""
     items = (
         value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else None
     )
@@ -42,7 +42,7 @@ def leaves(value, path=()):
 
 
 def at(document, path):
-    """What stands at a place."""
+    """The value at a path."""
     for key in path:
         document = document[key]
     return document

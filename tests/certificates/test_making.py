@@ -1,4 +1,4 @@
-"""`wb.certificate`: what it says is what the report shows, and only of the graders that were run."""
+"""`wb.certificate`: it contains the report's results, and only for the graders that were run."""
 
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -48,7 +48,7 @@ def test_it_says_what_was_run_on_what_and_how_it_is_confined(grader, report):
 
 
 def test_a_member_of_a_suite_is_certified_with_its_suite(grader):
-    """Its weight stands in the report: the error says so, and not that the grader has changed."""
+    """The report contains its weight: the error names it, and does not report a changed grader."""
     suite = wb.Suite([wb.Entry(grader, weight=0.8), wb.Contains("4")], combine=wb.combine.Mean())
     with pytest.raises(ReportError, match="other settings as a part of its suite") as caught:
         wb.certificate(grader, ran(suite))
@@ -85,13 +85,13 @@ def test_failures_are_no_mistakes():
 
 
 def test_without_labels_there_are_no_rates(grader):
-    """No labels, no error rates, and the certificate says so."""
+    """Without labels there are no error rates, which the certificate reports."""
     certificate = wb.certificate(grader, ran(grader, labels=None))
     part = certificate["says_yes"]
     assert certificate.labels is None
     assert (part.true_positive_rate, part.youden_j) == (None, None)
     assert "error rates" in str(certificate)
-    assert "not known: the rows have no labels" in str(certificate)
+    assert "unknown: the rows have no labels" in str(certificate)
 
 
 def test_labels_of_one_class_leave_the_other_rates_unknown(grader):
@@ -104,11 +104,11 @@ def test_labels_of_one_class_leave_the_other_rates_unknown(grader):
 
 
 def test_few_rows_have_no_interval_of_j(grader):
-    """Below ten rows of a class the large-sample interval of J does not hold, so none is stated; exact ones are."""
+    """Below ten rows of a class the large-sample interval of J is not valid, so it is omitted; exact ones are stated."""
     small = wb.certificate(grader, ran(grader, rows(18)))
     few, enough = small["says_yes"], wb.certificate(grader, ran(grader, rows(20)))["says_yes"]
     assert (few.youden_j.low, few.youden_j.high) == (None, None)
-    assert "interval not known from so few rows" in str(small)
+    assert "too few rows for an interval" in str(small)
     assert few.true_positive_rate.low is not None
     assert enough.youden_j.low is not None
 
@@ -130,7 +130,7 @@ def test_an_edited_grader_is_refused(grader, report):
         wb.certificate(slower, report)
     with pytest.raises(ReportError, match="entry.negate"):
         wb.certificate(wb.Entry(grader, negate=True), report)
-    with pytest.raises(ReportError, match="does not say what graded as 'other'"):
+    with pytest.raises(ReportError, match="does not contain the settings of 'other'"):
         wb.certificate(wb.Entry(grader, "other"), report)
 
 
@@ -152,10 +152,10 @@ def test_an_unvalidated_grader_is_refused(report):
 
 
 def test_what_is_no_grader_or_report_is_refused(grader, report):
-    """Other things are told by their type; a report that does not say what graded is told, too."""
-    with pytest.raises(TypeError, match="report, not of list"):
+    """Other things are reported by type; so is a report without the graders' settings."""
+    with pytest.raises(TypeError, match="report, not list"):
         wb.certificate(grader, rows())
-    with pytest.raises(TypeError, match="of graders, not of str"):
+    with pytest.raises(TypeError, match="for graders, not for str"):
         wb.certificate(["says_yes"], report)
     bare = Report(report.samples, report.grades)
     with pytest.raises(ReportError, match="run the graders"):
@@ -166,7 +166,7 @@ def test_what_is_no_grader_or_report_is_refused(grader, report):
 
 
 def test_no_graders_and_two_of_one_name_are_refused(grader, report):
-    """A certificate is of at least one grader, and each has a name of its own."""
+    """A certificate needs at least one grader, and unique names."""
     with pytest.raises(ValueError, match="grader"):
         wb.certificate([], report)
     with pytest.raises(ValueError, match="says_yes"):
@@ -174,7 +174,7 @@ def test_no_graders_and_two_of_one_name_are_refused(grader, report):
 
 
 def test_a_kind_that_is_no_plain_data_runs_and_is_not_certified():
-    """Somebody's own kind with an object in a field, or a spec that fails, costs no run; to certify it is refused."""
+    """A custom kind with an object in a field, or a failing spec, fails no run; certifying it is refused."""
 
     @dataclass(frozen=True, kw_only=True)
     class Odd(wb.Grader):
@@ -197,7 +197,7 @@ def test_a_kind_that_is_no_plain_data_runs_and_is_not_certified():
 
 
 def test_rules_judges_and_scripts_are_certified():
-    """A rule has the hash of its settings in place of a source's, a judge its model, a script its five checks."""
+    """A rule has the hash of its settings instead of a source's, a judge its model, a script its five checks."""
     client = wb.ScriptedClient(["PASS"] * 60)
     graders = [
         wb.ExactMatch(),
@@ -215,7 +215,7 @@ def test_rules_judges_and_scripts_are_certified():
 
 
 def test_a_suite_is_certified_with_its_score(grader):
-    """The combined score has a part of its own, and the suite's rule belongs to what is certified."""
+    """The combined score has a separate part, and the suite's rule is certified."""
     suite = wb.Suite([wb.Entry(grader, weight=0.7), wb.ExactMatch()], combine=wb.combine.Mean(), name="both")
     certificate = certified(suite)
     assert [part.name for part in certificate.graders] == ["says_yes", "exact-match", "both"]
@@ -238,7 +238,7 @@ def test_some_graders_of_a_report_are_certified(grader):
 
 
 def test_a_report_that_the_app_merged_certifies_all_of_its_graders(grader):
-    """Graders that kept the grades of an earlier run keep what that run knew of them."""
+    """Graders with grades of an earlier run retain that run's settings."""
     data, rule = wb.Samples(rows()), wb.ExactMatch()
     both = merge(ran(grader, data), ran(rule, data), ["exact-match"], ["exact-match", "says_yes"])
     assert [part.scored for part in wb.certificate([rule, grader], both).graders] == [60, 60]
@@ -261,7 +261,7 @@ def test_a_probe_goes_along(grader, report):
     assert part.probe.holes == tuple(dict.fromkeys(finding.kind for finding in probe.findings))
     assert wb.certificate(grader, report, probes=[probe]).graders[0] == part
     edited = function(TEXT.replace("0.0", "0.25"))
-    with pytest.raises(ReportError, match="the probe of 'says_yes' was of another grader"):
+    with pytest.raises(ReportError, match="another version of 'says_yes'"):
         wb.certificate(grader, report, probes=wb.probe(edited, rows(), progress=False))
     with pytest.raises(ReportError, match="not certified here"):
         wb.certificate(grader, report, probes=wb.probe(wb.Contains(), rows(), progress=False))
@@ -297,7 +297,7 @@ def test_the_digest_of_data_is_of_what_graders_saw():
 
 
 def test_the_digest_of_data_is_the_same_on_every_machine():
-    """A known value: whatever changes the way rows are read or written down changes it, and must be told."""
+    """A known value: any change of how rows are read or serialised changes it, and must be documented."""
     data = [
         {"id": "a", "prompt": "2+2?", "completion": "ä 🎈", "expected": "4", "n": 1, "x": 0.5},
         {"id": "b", "prompt": "q", "completion": "b\n", "expected": None, "n": 2, "x": 1.25},
@@ -326,7 +326,7 @@ def test_rows_that_cannot_be_read_and_odd_values_have_a_digest():
 
 
 def test_the_digest_of_labels_is_of_the_labels(grader):
-    """Another label is another digest, and whoever gave them as words or truth values is the same."""
+    """Another label gives another digest; the same labels as texts or truth values give the same."""
     data = rows()
     words = ["good" if row["good"] else "bad" for row in data]
     turned = ["bad" if words[0] == "good" else "good", *words[1:]]
@@ -339,7 +339,7 @@ def test_the_digest_of_labels_is_of_the_labels(grader):
 
 
 def test_it_is_a_value(grader, report):
-    """Two certificates that say the same are equal, hash alike, and print short."""
+    """Two certificates with the same content are equal, hash alike, and have a short repr."""
     made = datetime(2026, 11, 22, tzinfo=UTC)
     first, second = (wb.certificate(grader, report, made=made) for _ in range(2))
     assert isinstance(first, Certificate)

@@ -1,4 +1,4 @@
-"""Any change to a certificate, or to what it is of, is noticed and named; what is no certificate is refused."""
+"""Any change to a certificate, or to its subject, is detected and named; anything other than a certificate is refused."""
 
 import copy
 import json
@@ -43,7 +43,7 @@ def read_or_refused(spec):
 
 
 def test_round_trip_is_exact():
-    """Through JSON it is the same certificate, marked as a claim, and all of it holds."""
+    """Through JSON it is the same certificate, marked as a claim, and fully valid."""
     again = read(SPEC)
     assert again == CERTIFICATE
     assert again.spec() == SPEC
@@ -52,7 +52,7 @@ def test_round_trip_is_exact():
 
 
 def test_json_tools_may_write_numbers_in_their_way():
-    """1.0 that comes back as 1, or 60 as 60.0, is no change."""
+    """1.0 read as 1, or 60 as 60.0, is not a change."""
     spec = changed(("rows",), 60.0)
     spec["graders"][0]["true_positive_rate"]["high"] = 1
     original = copy.deepcopy(SPEC)
@@ -69,7 +69,7 @@ def test_json_tools_may_write_numbers_in_their_way():
     digits=st.text("0123456789abcdef", min_size=64, max_size=64),
 )
 def test_every_changed_field_is_named(path, number, digits):
-    """Whatever leaf is given another value of its kind, the certificate no longer holds, and the field is named."""
+    """If any leaf gets another value of its type, the certificate is no longer valid, and the field is named."""
     old = at(SPEC, path)
     new = {
         bool: not old, int: number, float: -number / 10**9, str: digits[: len(old)] if isinstance(old, str) else "",
@@ -89,7 +89,7 @@ def test_every_changed_field_is_named(path, number, digits):
 
 
 def test_the_sentences_name_the_part():
-    """Each kind of change has a sentence of its own."""
+    """Each kind of change has its own sentence."""
     rate = ("graders", 0, "true_positive_rate")
     assert read(changed((*rate, "value"), 0.9)).check(GRADERS) == (
         "the field true_positive_rate of 'says_yes' was changed",
@@ -114,18 +114,18 @@ def test_a_field_changed_together_with_its_digest_is_seen():
 
 
 def test_a_forged_certificate_is_no_proof():
-    """Whoever computes all digests again has a certificate that holds, which is why nothing rests on it."""
+    """An attacker who computes all digests again has a valid certificate, which is why nothing depends on it."""
     forged = replace(CERTIFICATE, rows=10**6).sealed()
     assert read(forged.spec()).check(GRADERS) == ()
 
 
 def test_a_part_that_is_gone_or_new_is_named():
-    """A grader that was removed from the record or the suite, added or renamed is told by its name."""
+    """A grader that was removed from the record or the suite, added or renamed is reported by name."""
     fewer = copy.deepcopy(SPEC)
     del fewer["graders"][1]
     broken = read(fewer).check(GRADERS)
     assert "the field graders was changed" in broken
-    assert "the grader 'exact-match' is not here" in CERTIFICATE.check(GRADERS[0])
+    assert "the grader 'exact-match' is missing" in CERTIFICATE.check(GRADERS[0])
     more = wb.Suite([*GRADERS.entries, wb.Length(maximum=3)], combine=wb.combine.Mean(), name="both")
     assert "the grader 'length' is not certified" in CERTIFICATE.check(more)
     assert "the setting 'combine' of the suite has changed since" in CERTIFICATE.check(list(GRADERS.entries))
@@ -135,7 +135,7 @@ def test_a_part_that_is_gone_or_new_is_named():
 @given(place=st.integers(0, len(TEXT) - 1), character=st.characters(codec="utf-8"))
 @example(place=0, character="b")
 def test_every_changed_character_of_a_source_is_named(place, character):
-    """One other character of the source, and it is said that the source has changed."""
+    """One changed character of the source is reported as a changed source."""
     text = TEXT[:place] + character + TEXT[place + 1 :]
     grader = wb.FunctionGrader.from_source(TEXT, name="says_yes")
     other = replace(grader, source=replace(grader.source, text=text))
@@ -162,7 +162,7 @@ def test_every_changed_setting_is_named(grader, setting):
 
 
 def test_another_cell_is_no_other_grader():
-    """Where a text was captured is no setting: a cell that is run again makes the same grader."""
+    """The origin of a text is not a setting: a cell that is run again creates the same grader."""
     grader = GRADERS[0]
     moved = replace(grader, source=replace(grader.source, origin="cell 99"))
     assert fingerprints_of(moved) == fingerprints_of(grader)
@@ -217,7 +217,7 @@ def deep(levels):
         (lambda s: s["graders"][0]["digests"].update(more="0" * 16), ".digests"),
         (lambda s: s["graders"][0].update(models=deep(30)), "models"),
         (lambda s: s["graders"][0].update(models=deep(3_000)), "certificate"),
-        (lambda s: s["graders"].append(s["graders"][0]), "twice"),
+        (lambda s: s["graders"].append(s["graders"][0]), "duplicate"),
     ],
 )
 def test_what_is_no_certificate_is_refused(change, place):
@@ -241,7 +241,7 @@ anything = st.recursive(
 @LIMITS
 @given(path=st.sampled_from(leaves(SPEC)), cut=st.integers(0, 4), value=anything)
 def test_anything_in_a_field_ends_well(path, cut, value):
-    """Whatever stands anywhere, it is refused or read, checked and shown, and never another error."""
+    """For any value at any path, it is refused or read, checked and shown, and never another error."""
     path = path[: max(1, len(path) - cut)]
     try:
         certificate = Certificate.build(changed(path, value), "f.json, certificate")

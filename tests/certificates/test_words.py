@@ -1,4 +1,4 @@
-"""A certificate in words: comments, Markdown and HTML in which nothing of a stranger's is code or markup."""
+"""A certificate as text: comments, Markdown and HTML in which no untrusted text is code or markup."""
 
 import html.parser
 import re
@@ -31,7 +31,7 @@ def named(name):
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_comment_lines_stay_comments(name):
-    """Behind `# ` each line is one comment: visible, on one line, no encoding mark, and no end of a comment."""
+    """After `# ` each line is one comment: visible, on one line, no encoding mark, and no end of a comment."""
     lines = comment_lines(named(name))
     for line in lines:
         assert not HIDDEN.search(line)
@@ -45,7 +45,7 @@ def test_comment_lines_stay_comments(name):
 
 
 def test_comment_lines_can_be_of_some_graders():
-    """A module that holds one grader tells of that one; a name that is not certified is an error."""
+    """A module that contains one grader describes only that one; a name that is not certified is an error."""
     text = "\n".join(comment_lines(MINE, ["exact-match"]))
     assert "exact-match (exact-match)" in text
     assert "says_yes" not in text
@@ -54,11 +54,11 @@ def test_comment_lines_can_be_of_some_graders():
 
 
 def test_a_claim_is_called_one():
-    """What was read from a file says so wherever it is shown; what was made here does not."""
+    """A certificate read from a file states this wherever it is shown; one made here does not."""
     claimed = replace(MINE, claimed=True)
     for show in (str, lambda c: c.markdown, lambda c: c._repr_html_(), lambda c: "\n".join(comment_lines(c))):
-        assert "nothing of it was seen here" in show(claimed)
-        assert "nothing of it was seen here" not in show(MINE)
+        assert "not verified here" in show(claimed)
+        assert "not verified here" not in show(MINE)
 
 
 def test_the_words_say_all_that_is_known():
@@ -66,7 +66,7 @@ def test_the_words_say_all_that_is_known():
     for text in (str(MINE), MINE.markdown.replace("\\", ""), MINE._repr_html_()):
         for part in (
             "all 5 passed", "60 of 60 rows (100 %)", "true positive rate (TPR)", "true negative rate (TNR)", "J = TPR + TNR - 1",
-            "false positive rate (rho_0)", "false negative rate (rho_1)", "none needed", "no signature", "probe",
+            "false positive rate (rho_0)", "false negative rate (rho_1)", "none needed", "not a signature", "probe",
         ):  # fmt: skip
             assert part in text
 

@@ -101,7 +101,7 @@ def there_and_back(suite: wb.Suite, platform: str, folder: Path, **how: Any) -> 
     """The suite after a file of the platform.
 
     Raises:
-        FormatError: The platform cannot say it.
+        FormatError: The platform does not support it.
     """
     name, ending = PLATFORMS[platform]
     target = folder / f"graders{ending}"

@@ -74,7 +74,7 @@ def called(module, job, row):
 
 
 class Thread:
-    """As much of a thread as the sources read that are graded here as they are."""
+    """The part of a thread that the sources graded here read."""
 
     def __init__(self, said, metadata):
         self.said, self.metadata = said, metadata

@@ -1,4 +1,4 @@
-"""Modules that leave for a platform stand alone: they need no workbench, change nothing, and score the same."""
+"""Modules exported to a platform are self-contained: they need no workbench, change nothing, and give the same scores."""
 
 import json
 import os
@@ -85,7 +85,7 @@ def here(grader):
 
 @pytest.mark.parametrize("where", ["alone", "beside"])
 def test_exported_functions_stand_alone(where, tmp_path):
-    """Without the workbench and beside the real one: the same scores row by row, and no module made or changed."""
+    """Without the workbench and with the real one: the same scores row by row, and no module created or changed."""
     graders = {name: wb.FunctionGrader.from_source(text) for name, text in SOURCES.items()}
     pairs = [(name, platform) for name in graders for platform in PLATFORMS]
     jobs = [
@@ -117,7 +117,7 @@ def test_exported_rules_stand_alone(tmp_path):
 
 
 def test_captured_sources_load_without_the_workbench(tmp_path):
-    """What was captured with an annotation of the thread, saved and read back, is a module of its own."""
+    """A text captured with an annotation of the thread, saved and loaded, is a self-contained module."""
     texts = [
         wb.capture("import workbench as wb\n\n\n@wb.grader\n" + TYPED.format("wb.StringThread")).text,
         wb.capture(SOURCES["name"], namespace={}).text,
@@ -149,21 +149,21 @@ def test_the_authors_text_comes_back(name, platform):
 @pytest.mark.parametrize(
     ("text", "part"),
     [
-        ('x = """\n"""; import workbench\n\n\n' + SOURCES["plain"], "line of its own"),
+        ('x = """\n"""; import workbench\n\n\n' + SOURCES["plain"], "separate line"),
         (SOURCES["plain"] + "\n\n_wb_x = 1\n", "_wb_x"),
-        (SOURCES["plain"] + "\n\nclass n:\n    pass\n", "another name"),
-        (SOURCES["plain"] + "# given by this file: x\n", "marks"),
+        (SOURCES["plain"] + "\n\nclass n:\n    pass\n", "rename it"),
+        (SOURCES["plain"] + "# given by this file: x\n", "mark "),
     ],
 )
 def test_what_the_lines_around_a_grader_need_is_not_taken(text, part):
-    """A text that cannot stand between them as it is, is refused by name."""
+    """A text that cannot be embedded unchanged is refused by name."""
     with pytest.raises(FormatError, match=part):
         wrap(text, "letta", name="n")
 
 
 @pytest.mark.parametrize("platform", PLATFORMS)
 def test_files_of_before_are_read(platform):
-    """The grader comes out of the frame that earlier files have, and an edited frame counts as it stands."""
+    """The grader is restored from the frame of earlier files, and an edited frame is part of the grader."""
     text = (HERE / "earlier" / f"{platform}.txt").read_text()
     own = unwrap(text, platform, name="g_score")
     assert own is not None
@@ -186,7 +186,7 @@ def test_a_grader_that_takes_a_name_is_left_out_on_request(tmp_path):
 
 @pytest.mark.parametrize("spelled", ["wb.StringThread", "StringThread"])
 def test_adaptive_gets_the_import_its_examples_have(spelled, tmp_path):
-    """There the annotated name is imported again, so that whoever looks at the annotation finds it."""
+    """There the annotated name is imported again, so that code which reads the annotation finds it."""
     source = wb.capture(TYPED.format(spelled), namespace={"wb": wb, "StringThread": wb.StringThread})
     assert "import workbench" not in source.text
     assert "import StringThread" not in source.text

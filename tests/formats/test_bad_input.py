@@ -49,7 +49,7 @@ def test_valid_documents_load(name, tmp_path):
 
 @pytest.mark.parametrize("name", DOCUMENTS)
 def test_spoiled_documents(name, tmp_path):
-    """Whatever part is of another type, missing or unknown: it loads, or the error leads to the place."""
+    """For any part of another type, missing or unknown: it loads, or the error names the path."""
     platform, document = DOCUMENTS[name]
     refused = 0
     for steps, spoiled_document in spoiled(document):
@@ -66,7 +66,7 @@ def test_spoiled_documents(name, tmp_path):
 
 @pytest.mark.parametrize("name", DOCUMENTS)
 def test_unknown_keys_are_named(name, tmp_path):
-    """A key nobody knows is an error with its name, except where data of one's own is held."""
+    """An unknown key is an error with its name, except in fields for user data."""
     platform, document = DOCUMENTS[name]
     free = {"sampling_params", "outputSchema", "extractor_config", "target", "examples", "input", "headers"}
     for steps, spoiled_document in spoiled(document):
@@ -88,7 +88,7 @@ def test_unknown_keys_are_named(name, tmp_path):
         ('{"a":' * 50 + "1" + "}" * 50, "deep"),
         ('{"graders": NaN}', "NaN"),
         ('{"graders": [Infinity]}', "Infinity"),
-        ('{"graders": [], "graders": [1]}', "stands twice"),
+        ('{"graders": [], "graders": [1]}', "duplicate key"),
         ('{"name": "\\ud800", "graders": []}', "lone surrogate"),
         ('{"graders": ' + "9" * 6000 + "}", ""),
         ('\ufeff{"graders": []', "line 1"),
@@ -100,7 +100,7 @@ def test_unknown_keys_are_named(name, tmp_path):
     ],
 )
 def test_broken_json(platform, text, part):
-    """Broken, deep, ambiguous and empty JSON, with the platform told and not."""
+    """Broken, deep, ambiguous and empty JSON, with the platform given and not."""
     with pytest.raises(FormatError) as error:
         wb.loads(text, platform, where="f.json")
     assert part in str(error.value)
@@ -124,8 +124,8 @@ BOMB = "a: &a [x, x]\n" + "".join(
         (BOMB, "aliases are not read"),
         ("base: &b {kind: tool}\ngraders:\n  a:\n    <<: *b\n", "aliases are not read"),
         ("graders:\n  a:\n    <<: {kind: tool}\n    function: contains\n", "<<"),
-        (STEP.format("contains") + "graders: {}\n", "stands twice"),
-        (STEP.format("contains") + "    function: exact_match\n", "stands twice"),
+        (STEP.format("contains") + "graders: {}\n", "duplicate key"),
+        (STEP.format("contains") + "    function: exact_match\n", "duplicate key"),
         ("graders:\n  7: {kind: tool, function: contains}\n", "a key must be text"),
         ("graders:\n  ? [a]\n  : {kind: tool}\n", "a key must be text"),
         ("graders: {a: {kind: tool, function: [" + "[" * 60 + "]" * 60 + "]}}", "deep"),
@@ -136,11 +136,11 @@ BOMB = "a: &a [x, x]\n" + "".join(
         (STEP.format("contains") + "---\ngraders: {}\n", ""),
         (STEP.format("con\x00tains"), ""),
         (STEP.format("2020-01-01"), "2020-01-01"),
-        (STEP.format("yes"), "text is needed"),
+        (STEP.format("yes"), "expected text"),
     ],
 )
 def test_hostile_yaml(text, part):
-    """Tags, bombs, merges, twins, odd keys, depth and odd numbers are refused where they stand."""
+    """Tags, bombs, merges, duplicates, odd keys, depth and odd numbers are refused with their position."""
     with pytest.raises(FormatError) as error:
         wb.loads(text, "letta", where="s.yaml")
     assert part in str(error.value)
@@ -149,7 +149,7 @@ def test_hostile_yaml(text, part):
 
 @pytest.mark.parametrize("sign", ["{", "a", "\n", "- a\n", "import x\n", '{"a":[],'])
 def test_huge_files(sign, tmp_path):
-    """10 MB of anything is refused by every reader, recognised or not, without going on for ever."""
+    """10 MB of anything is refused by every reader, recognised or not, in bounded time."""
     path = tmp_path / "huge"
     path.write_text(sign * (10 * 2**20 // len(sign)), "utf-8")
     for platform in (*FORMATS, None):
@@ -210,14 +210,14 @@ def test_marks_and_line_ends(name, tmp_path):
     ],
 )
 def test_bad_calls(text, part):
-    """Calls that are not written out, and text that is no Python."""
+    """Calls with computed arguments, and text that is not Python."""
     with pytest.raises(FormatError) as error:
         wb.loads(text, "adaptive", where="g.py")
     assert part in str(error.value)
 
 
 def test_a_credential_is_refused_with_what_to_do():
-    """A Python file that holds a key is not read; its line is named, the key is not shown."""
+    """A Python file with a credential is not read; its line is named, the credential is not shown."""
     key = "sk-" + "a1B2c3D4" * 6
     with pytest.raises(FormatError, match="line 1 looks like a credential") as error:
         wb.loads(f"KEY = '{key}'\nasync def grade(thread):\n    return len(KEY)\n", "python", where="g.py")
@@ -263,7 +263,7 @@ def test_nesting_is_read_up_to_a_limit():
     ],
 )
 def test_schemas_of_a_vllora_judge(schema, part):
-    """An answer must be able to hold a score; a schema that does not list its properties allows one."""
+    """A reply must be able to contain a score; a schema that does not list its properties allows one."""
     text = json.dumps({"type": "llm-judge", "prompt": "p", "outputSchema": schema})
     if part:
         with pytest.raises(FormatError, match=part):
@@ -290,10 +290,10 @@ def test_bad_modules(text):
         ("/etc/passwd", "outside"),
         ("\\etc\\passwd", "outside"),
         ("link.txt", "outside"),
-        ("ring", "outside" if sys.version_info < (3, 13) else "not there"),
+        ("ring", "outside" if sys.version_info < (3, 13) else "does not exist"),
         ("C:\\secret.txt", ""),
-        ("none.txt", "not there"),
-        ("inner", "not there"),
+        ("none.txt", "does not exist"),
+        ("inner", "does not exist"),
         ("x" * 5000, ""),
         ("a\\0b", ""),
         ("binary", "UTF-8"),
@@ -323,15 +323,15 @@ def test_companions_stay_in_their_folder(name, part, tmp_path):
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no named pipes")
 def test_a_pipe_as_companion_does_not_hang(tmp_path):
-    """What is no file is not opened."""
+    """Something other than a file is not opened."""
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "suite.yaml").write_text("graders: {r: {kind: rubric, prompt_path: pipe}}")
-    with pytest.raises(FormatError, match="not there"):
+    with pytest.raises(FormatError, match="does not exist"):
         wb.load(tmp_path / "suite.yaml")
 
 
 def test_a_text_alone_has_no_companions():
-    """Pasted text that names files says how to load it."""
+    """Pasted text that names files: the error states how to load it."""
     with pytest.raises(FormatError, match="load it from its folder"):
         wb.loads("graders: {r: {kind: rubric, prompt_path: rubric.txt}}")
 
@@ -401,7 +401,7 @@ def _state(folder):
 
 @pytest.mark.parametrize("platform", [name for name in PLATFORMS if name != "native"])
 def test_a_refusal_changes_nothing(platform, tmp_path):
-    """What a platform cannot say leaves the folder as it was, an older file of that name too."""
+    """An unsupported setting leaves the folder unchanged, including an older file of that name."""
     name, ending = PLATFORMS[platform]
     target = tmp_path / f"out{ending}"
     target.write_text(native_write([wb.Contains(expected="older")]))
@@ -418,7 +418,7 @@ def test_a_refusal_changes_nothing(platform, tmp_path):
 
 
 def test_somebodys_own_file_is_not_overwritten(tmp_path):
-    """A module of the user's with a companion's name stops the export; one of ours is replaced."""
+    """A user's module with a companion's name stops the export; an exported one is replaced."""
     suite = wb.Suite(wb.Entry(wb.Length(maximum=3), "short"))
     (tmp_path / "s_short.py").write_text("mine = 1\n")
     with pytest.raises(FormatError, match=r"s_short\.py"):
@@ -432,7 +432,7 @@ def test_somebodys_own_file_is_not_overwritten(tmp_path):
 
 
 def test_a_write_that_fails_halfway_is_undone(tmp_path, monkeypatch):
-    """When the main file cannot be written, its companions are as they were."""
+    """When the main file cannot be written, its companions are unchanged."""
     suite = wb.Suite([wb.Entry(wb.Length(maximum=3), "short"), wb.Entry(wb.Length(maximum=9), "brief")])
     wb.export(wb.Suite(wb.Entry(wb.Length(maximum=5), "short")), tmp_path / "s.yaml", "letta")
     before = _state(tmp_path)
@@ -537,7 +537,7 @@ def test_any_text_is_read_or_refused(text, platform):
     ],
 )
 def test_mistakes_are_told_once_and_alone(text, parts):
-    """What is surely JSON or YAML gets no advice to name another format, and each part stands there once."""
+    """Certain JSON or YAML gets no advice to name another format, and each part of the message appears once."""
     with pytest.raises(FormatError) as error:
         wb.loads(text)
     told = str(error.value)
@@ -549,15 +549,15 @@ def test_mistakes_are_told_once_and_alone(text, parts):
 def test_a_near_name_of_a_companion_is_shown(tmp_path):
     """rubrik.txt for rubric.txt; where nothing is like it, the next step."""
     (tmp_path / "s.yaml").write_text("graders: {r: {kind: rubric, prompt_path: rubric.txt}}")
-    with pytest.raises(FormatError, match="put the file beside"):
+    with pytest.raises(FormatError, match="put the file into that folder"):
         wb.load(tmp_path / "s.yaml")
     (tmp_path / "rubrik.txt").write_text("Rate {submission}")
-    with pytest.raises(FormatError, match=r"was 'rubrik\.txt' meant"):
+    with pytest.raises(FormatError, match=r"did you mean 'rubrik\.txt'"):
         wb.load(tmp_path / "s.yaml")
 
 
 def test_an_output_schema_needs_a_score():
-    """A judge whose answers could never hold a score is refused where the schema stands."""
+    """A judge whose replies could never contain a score is refused with the path of the schema."""
     judge = {
         "type": "llm-judge",
         "prompt": "p",
@@ -576,5 +576,5 @@ def test_parsed_objects_are_read():
     assert wb.loads(check) == wb.loads([check]) == wb.loads(json.dumps(check))
     with pytest.raises(TypeError, match="load\\(path\\)"):
         wb.loads(tempfile)
-    with pytest.raises(FormatError, match="JSON cannot say"):
+    with pytest.raises(FormatError, match="JSON cannot represent"):
         wb.loads({"a": object()})

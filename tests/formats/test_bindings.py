@@ -1,4 +1,4 @@
-"""What a name in an Adaptive file stands for is read where the call stands, as Python would, or refused."""
+"""The binding of a name in an Adaptive file is read at the call, as in Python, or refused."""
 
 import ast
 
@@ -41,12 +41,12 @@ def test_calls_inside_functions_see_the_whole_file():
 
 
 def test_what_is_bound_later_only_is_still_found():
-    """A function that stands after its call is taken as it is."""
+    """A function defined after its call is used."""
     assert scores(CALL.format(key="a") + one(0.5)) == [0.5]
 
 
 def test_a_constant_is_read_by_its_name():
-    """`criteria=C` is what C holds there, not the letter C."""
+    """`criteria=C` is the value of C there, not the letter C."""
     text = 'C = "Is it polite?"\n' + JUDGE + 'C = "later"\n'
     assert wb.loads(text)[0].criteria == "Is it polite?"
 
@@ -67,7 +67,7 @@ def test_a_constant_is_read_by_its_name():
     ],
 )
 def test_a_value_that_is_not_written_out_is_refused(before):
-    """What only running the file could tell is refused with the argument and its line."""
+    """An argument that only running the file could determine is refused with its line."""
     with pytest.raises(FormatError, match="not written out") as error:
         wb.loads(before + JUDGE)
     assert "criteria=C" in error.value.found

@@ -1,4 +1,4 @@
-"""Limits that code from elsewhere asks for: held to one ceiling on every way in, and told."""
+"""Limits that imported code requests: reduced to one ceiling for every way of import, and reported."""
 
 import json
 import warnings
@@ -56,7 +56,7 @@ GREEDY = {
 @pytest.mark.parametrize("grader", GREEDY.values(), ids=GREEDY)
 @pytest.mark.parametrize("trust", [False, True])
 def test_a_record_asks_for_no_more_than_the_ceiling(grader, trust):
-    """Whoever writes a record cannot choose a row's time or a worker's memory beyond the ceilings, trusted or not."""
+    """The author of a record cannot set a row's time or a worker's memory beyond the ceilings, trusted or not."""
     with pytest.warns(UserWarning, match=TOLD):
         read = from_record(spec_of(grader), trust=trust)
     assert all(limits_of(read)[name] <= most for name, most in read.ceilings.items())
@@ -64,7 +64,7 @@ def test_a_record_asks_for_no_more_than_the_ceiling(grader, trust):
 
 
 def test_a_store_gives_no_more_than_the_ceiling():
-    """The same for what comes out of a store, which others may write to."""
+    """The same for graders from a store, which others may write to."""
     grader = GREEDY["function"]
     grader.remember(replace(function().validate(), sha256=grader.source.sha256))
     with wb.open_store("sqlite://") as store:
@@ -86,7 +86,7 @@ def test_a_python_file_asks_for_no_more_than_the_ceiling(tmp_path):
 
 
 def test_a_native_file_asks_for_no_more_than_the_ceiling(tmp_path):
-    """What the schema lets a file say is held as well, also of a grader inside another one; the rest stays."""
+    """What the schema allows a file to contain is reduced as well, also for a nested grader; the rest is unchanged."""
     inner = Combined(
         name="both", entries=(wb.Entry(function(timeout=600.0)), wb.Entry(function(), name="other"))
     )
@@ -110,7 +110,7 @@ def test_what_is_within_the_ceiling_is_kept_in_silence(tmp_path):
 
 
 def test_what_a_user_types_is_the_users():
-    """A limit typed here is kept, on one's own text and on somebody else's."""
+    """A limit typed here is unchanged, on the user's own text and on imported text."""
     assert function(timeout=600.0).timeout == 600.0
     theirs = wb.FunctionGrader.from_source(FUNCTION, imported=True, timeout=600.0)
     assert theirs.timeout == 600.0

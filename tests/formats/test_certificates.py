@@ -1,4 +1,4 @@
-"""A certificate travels in native JSON: written with its graders, checked when it is read, never a proof."""
+"""A certificate in native JSON: written with its graders, checked when it is read, never a validation record."""
 
 import json
 from dataclasses import replace
@@ -27,7 +27,7 @@ def loaded(document, capsys):
 
 
 def test_it_goes_with_the_graders(tmp_path, capsys):
-    """What is loaded has the certificate that was saved, as a claim that holds and says nothing; a copy is the same file."""
+    """A loaded suite has the saved certificate, as a valid claim without messages; a copy is the same file."""
     first = wb.save(GRADER, tmp_path / "a.json", certificate=CERTIFICATE)
     suite = wb.load(first)
     assert capsys.readouterr().out == ""
@@ -41,13 +41,13 @@ def test_it_goes_with_the_graders(tmp_path, capsys):
 
 
 def test_files_without_one_are_read_as_ever(capsys):
-    """An older file has none, and the suite says so."""
+    """An older file has none, and the suite's is None."""
     suite, notes = loaded(json.loads(wb.dumps(GRADER)), capsys)
     assert (suite.certificate, notes) == (None, [])
 
 
 def test_a_suite_with_a_rule_keeps_its_certificate(tmp_path):
-    """Rule, gate and the combined score travel too."""
+    """Rule, gate and the combined score are certified too."""
     suite = wb.Suite([wb.Entry(GRADER, weight=0.3), wb.ExactMatch()], combine=wb.combine.Mean(), name="both")
     certificate = certified(suite)
     again = wb.load(wb.save(suite, tmp_path / "a.json", certificate=certificate))
@@ -56,7 +56,7 @@ def test_a_suite_with_a_rule_keeps_its_certificate(tmp_path):
 
 
 def test_it_is_no_proof(document, tmp_path):
-    """Whoever loads a certified grader has its claims proved again before it is saved or certified."""
+    """A loaded certified grader is validated again before it is saved or certified."""
     failing = "async def grade(thread):\n    return None\n"
     source = document["graders"][0]["source"]
     hashed = wb.FunctionGrader.from_source(failing).source.sha256
@@ -70,17 +70,17 @@ def test_it_is_no_proof(document, tmp_path):
 
 
 def test_a_changed_source_is_named_and_the_certificate_left_out(document, capsys, tmp_path):
-    """One byte of the source, with all hashes mended: reading says what no longer holds, and saving drops the claim."""
+    """One byte of the source, with all hashes fixed: loading reports the invalid part, and saving drops the claim."""
     text = TEXT.replace("0.0", "0.1")
     other = wb.FunctionGrader.from_source(text, name="says_yes")
     document["graders"][0]["source"].update(text=text, sha256=other.source.sha256)
     suite, notes = loaded(document, capsys)
-    assert notes == ["note: the certificate no longer holds: the source of 'says_yes' has changed since"]
+    assert notes == ["note: the certificate is no longer valid: the source of 'says_yes' has changed since"]
     suite.grader.validate()
     assert "certificate" not in json.loads(wb.save(suite, tmp_path / "a.json").read_text("utf-8"))
     (tmp_path / "in.json").write_text(json.dumps(document), "utf-8")
     converted = wb.convert(tmp_path / "in.json", tmp_path / "out.json", "native")
-    assert ["no longer holds" in note.what for note in converted.notes] == [True]
+    assert ["no longer valid" in note.what for note in converted.notes] == [True]
 
 
 def test_a_changed_field_is_named(document, capsys):
@@ -90,8 +90,8 @@ def test_a_changed_field_is_named(document, capsys):
     document["certificate"]["rows"] = 10_000
     _, notes = loaded(document, capsys)
     assert notes == [
-        "note: the certificate no longer holds: the field rows was changed",
-        "note: the certificate no longer holds: the field true_positive_rate of 'says_yes' was changed",
+        "note: the certificate is no longer valid: the field rows was changed",
+        "note: the certificate is no longer valid: the field true_positive_rate of 'says_yes' was changed",
     ]
 
 
@@ -100,7 +100,7 @@ def test_a_changed_setting_is_named(document, capsys):
     document["graders"][0]["timeout"] = 12.0
     _, notes = loaded(document, capsys)
     assert notes == [
-        "note: the certificate no longer holds: the setting 'timeout' of 'says_yes' has changed since"
+        "note: the certificate is no longer valid: the setting 'timeout' of 'says_yes' has changed since"
     ]
 
 
@@ -137,7 +137,7 @@ def test_every_setting_of_a_file_is_certified(path, capsys):
     except (FormatError, ValueError):
         return
     said = capsys.readouterr().out
-    assert "the certificate no longer holds" in said
+    assert "the certificate is no longer valid" in said
     assert str(path[-1]) in said or path[-1] in {"grader", "kind", "name"}
 
 
@@ -155,13 +155,13 @@ def test_one_that_does_not_hold_is_not_written(tmp_path):
             FormatError, match=r"the source of 'says_yes' has changed since[^$]*wb.certificate"
         ):
             write(other, tmp_path / "a.json", certificate=CERTIFICATE)
-    with pytest.raises(FormatError, match="does not hold"):
+    with pytest.raises(FormatError, match="is not valid"):
         wb.dumps(GRADER, certificate=replace(CERTIFICATE, rows=7))
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_format_without_a_place_for_it_says_so(tmp_path):
-    """The graders are written, and a note says how the certificate can be sent."""
+    """The graders are written, and a note states how to share the certificate."""
     names = [name for name, chosen in FORMATS.items() if chosen.takes_certificate]
     assert "native" in names
     written = wb.export(GRADER, tmp_path / "g.py", "adaptive", certificate=CERTIFICATE)
@@ -170,7 +170,7 @@ def test_a_format_without_a_place_for_it_says_so(tmp_path):
 
 
 def test_a_loaded_certificate_is_none_of_the_loaders(tmp_path, capsys):
-    """After a run of one's own a certificate is made anew, and takes the place of the claim."""
+    """After the user's run a new certificate is made and replaces the claim."""
     suite = wb.load(wb.save(GRADER, tmp_path / "a.json", certificate=CERTIFICATE))
     mine = wb.certificate(suite, ran(suite, rows(30)))
     assert (mine.claimed, mine.rows) == (False, 30)
@@ -214,7 +214,7 @@ def test_a_deep_certificate_is_refused(document):
 
 
 def test_the_published_schema_has_that_of_certificates(document):
-    """The schema of files holds the schema of certificates word for word."""
+    """The schema of files contains the schema of certificates unchanged."""
     definitions = certificate_schema()["$defs"]
     assert {name: schema()["$defs"][name] for name in definitions} == definitions
     assert "certificate" in document

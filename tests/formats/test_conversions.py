@@ -16,7 +16,7 @@ HAS, LACKS = wb.Contains(expected="one"), wb.Contains(expected="none")
 
 @pytest.mark.parametrize("platform", ["native", "umbraco", "vllora", "openai", "letta"])
 def test_a_grader_may_be_called_combined(platform, tmp_path):
-    """The name of a suite's own column is no reason not to read what was written."""
+    """The name of a suite's own column does not prevent reading an exported file."""
     name, ending = PLATFORMS[platform]
     suite = wb.Suite([wb.Entry(HAS, "combined"), wb.Entry(LACKS, "combined_2")])
     wb.export(suite, tmp_path / f"g{ending}", name, on_loss="report")
@@ -36,7 +36,7 @@ def test_a_reward_may_be_called_combined(tmp_path):
 
 
 def test_a_reward_goes_with_its_grader(tmp_path):
-    """A reward that reads a grader that was dropped is dropped too, and that is told."""
+    """A reward that reads a dropped grader is dropped too, and reported."""
     suite = wb.Suite(
         [wb.Entry(wb.ToolCallMatch(expected=["x"]), "t"), wb.Entry(HAS, "h")], combine=wb.combine.Formula("t")
     )
@@ -78,7 +78,7 @@ def test_a_negated_threshold_is_told_in_openai(tmp_path):
 
 @pytest.mark.parametrize("make", [wb.Contains, lambda **how: wb.ExactMatch(trim=False, **how)])
 def test_an_empty_reference_scores_zero_in_openai(make, tmp_path):
-    """A check there finds the empty text everywhere, where Letta's rule gives 0.0: code says so."""
+    """A check there finds the empty text everywhere, where Letta's rule gives 0.0: code keeps the difference."""
     wb.export(make(on_no_reference="zero"), tmp_path / "g.json", "openai")
     assert json.loads((tmp_path / "g.json").read_text())["type"] == "python"
     again = wb.load(tmp_path / "g.json", trust=True)
@@ -104,7 +104,7 @@ def test_lettas_rule_of_empty_references_is_noted(grader, tmp_path):
 
 
 def test_a_row_that_lettas_rule_does_not_skip_is_a_loss(tmp_path):
-    """A grader that skips rows without a reference is not written as one that scores them 0.0, unless that is asked for."""
+    """A grader that skips rows without a reference is not written as one that scores them 0.0, unless requested."""
     grader = wb.Contains(ignore_case=True, on_no_reference="skip")
     with pytest.raises(FormatError, match="on_no_reference"):
         wb.export(grader, tmp_path / "g.yaml", "letta")
@@ -126,14 +126,14 @@ def test_braces_stay_text_at_openai(kind, tmp_path):
 def test_a_reward_of_no_metric_is_refused_at_its_place():
     """The error is the reward's own, with its place, and not one about the suite as a whole."""
     text = "graders: {a: {kind: tool, function: contains}}\nreward: {kind: metric, metric_key: zz}\n"
-    with pytest.raises(FormatError, match="there is no such metric") as error:
+    with pytest.raises(FormatError, match="unknown metric") as error:
         wb.loads(text, "letta")
     assert error.value.where == "text, reward.metric_key"
 
 
 @pytest.mark.parametrize("platform", ["adaptive", "letta", "openai", "osmosis", "python"])
 def test_unfinished_source_is_written_on_request(platform, tmp_path):
-    """A grader that does not even parse is refused, and written as it is where that is asked for."""
+    """A grader that does not parse is refused, and written unchanged on request."""
     text = "async def grade(thread:\n    return 1.0\n"
     grader = wb.FunctionGrader.from_source(text, name="g")
     target = tmp_path / f"g{FORMATS[platform].suffix}"

@@ -83,7 +83,7 @@ def test_older_forms_inside_become_conditions(condition, same, tmp_path):
 
 
 def test_gates_inside_gates_need_no_kind(tmp_path):
-    """Conditions make a logical gate and weights an average, whether or not the file says so; written is the kind."""
+    """Conditions make a logical gate and weights an average, with or without a kind in the file; the kind is written."""
     bare = {"operator": "or", "conditions": [QUALITY, ASCII]}
     average = {"aggregation": "avg_score", "weights": {"quality": 1.0}, "op": "gte", "value": 0.7}
     suite = suite_with(logical(bare, average))
@@ -95,7 +95,7 @@ def test_gates_inside_gates_need_no_kind(tmp_path):
 
 
 def test_a_weighted_average_inside_comes_back_with_a_note(tmp_path):
-    """It is read and written with its kind, and the note says that Letta has none there."""
+    """It is read and written with its kind, and the note states that Letta has none there."""
     average = {
         "kind": "weighted_average", "aggregation": "avg_score", "weights": {"quality": 0.7, "ascii_only": 0.3},
         "op": "gte", "value": 0.7,
@@ -121,7 +121,7 @@ def test_a_weighted_average_inside_comes_back_with_a_note(tmp_path):
         (logical({key: value for key, value in QUALITY.items() if key != "op"}), "'op' is missing"),
         (logical({key: value for key, value in QUALITY.items() if key != "value"}), "'value' is missing"),
         (logical({**QUALITY, "metric": "accuracy"}), "unknown key 'metric'"),
-        (logical({**QUALITY, "metric_key": "other"}), "not there"),
+        (logical({**QUALITY, "metric_key": "other"}), "unknown metric"),
         (logical(QUALITY, logical()), "no conditions"),
         (logical({**QUALITY, "aggregation": "mean"}), "unknown aggregation"),
         (QUALITY, "kind: simple"),
@@ -148,7 +148,7 @@ def test_what_a_condition_cannot_say_is_refused(tmp_path):
 
 
 def test_a_gate_on_the_first_grader_keeps_it(tmp_path):
-    """Where the first grader is left out, a gate that names none would judge another: it is told and left out."""
+    """If the first grader is omitted, a gate that names none would read another one: it is reported and omitted."""
     suite = wb.Suite(
         [wb.Entry(wb.BinaryJudge(criteria="Is it so?", model="m"), "j"), wb.ExactMatch()],
         gate=wb.combine.SimpleGate(value=0.5),

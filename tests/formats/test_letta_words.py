@@ -1,4 +1,4 @@
-"""What Letta's own functions say of a row stands in the reasons of graders that come from its files."""
+"""The reasoning of graders from Letta's files contains the rationale of Letta's functions."""
 
 import pytest
 
@@ -60,7 +60,7 @@ def test_reasons_are_lettas(function, extractor, tmp_path):
 
 @pytest.mark.parametrize("release", ["0.8", "0.9"])
 def test_empty_texts_are_told_as_letta_tells_them(release, tmp_path):
-    """From 0.8 nothing extracted, and nobody who answered, have rationales of their own."""
+    """From 0.8 an empty extraction and a missing assistant turn have separate rationales."""
     grader = suite("exact_match", tmp_path, release=release)[0]
     silent, unanswered = (wb.StringThread([("user", "q"), *rest]) for rest in ([("assistant", "")], []))
     assert grader(silent).reasoning == "Empty submission - extractor found no content"
@@ -69,7 +69,7 @@ def test_empty_texts_are_told_as_letta_tells_them(release, tmp_path):
 
 @pytest.mark.parametrize("function", SAID)
 def test_the_words_come_back(function, tmp_path):
-    """After a native file and one of Letta's it is the same grader; elsewhere its words are no loss."""
+    """After a native file and one of Letta's it is the same grader; elsewhere its rationales are not a loss."""
     read = suite(function, tmp_path)
     for name in ("again.yaml", "again.json"):
         wb.export(read, tmp_path / name, "letta" if name.endswith("yaml") else "native")

@@ -1,4 +1,4 @@
-"""What a platform cannot say: never the opposite, never an invented rule without a word, never the wrong cause."""
+"""Unsupported settings: never the opposite, never an unreported rule, never the wrong cause."""
 
 import json
 from dataclasses import replace
@@ -25,7 +25,7 @@ _WITH_NEGATION = {"adaptive", "adaptive .json", "letta", "openai", "osmosis", "u
 
 @pytest.mark.parametrize("platform", [name for name in PLATFORMS if name != "native"])
 def test_a_negated_rule_keeps_its_meaning(platform, tmp_path):
-    """Where code is written it says 1 - x, so that nothing is lost; a format without a negation refuses by that name."""
+    """Code can compute 1 - x, so nothing is lost; a format without a negation refuses it by name."""
     name, ending = PLATFORMS[platform]
     entry = wb.Entry(wb.Contains(expected="none"), "n", negate=True)
     refusal = ""
@@ -54,10 +54,10 @@ def test_a_negated_rule_keeps_its_meaning(platform, tmp_path):
     ],
 )
 def test_a_negated_grader_is_dropped_whole(platform, grader, tmp_path):
-    """Without its negation it would say the opposite, so that it is not there at all."""
+    """Without its negation it would measure the opposite, so it is dropped completely."""
     path = tmp_path / f"g{PLATFORMS[platform][1]}"
     suite = wb.Suite([wb.Entry(grader, "bad", negate=True), wb.Entry(wb.Contains(expected="one"), "good")])
-    with pytest.raises(FormatError, match="nothing is left"):
+    with pytest.raises(FormatError, match="no grader can be written"):
         wb.export(wb.Suite(suite.entries[0]), path, platform, on_loss="report", allow_unvalidated=True)
     assert not list(tmp_path.iterdir())
     written = wb.export(suite, path, platform, on_loss="report", allow_unvalidated=True)
@@ -70,7 +70,7 @@ def test_a_negated_grader_is_dropped_whole(platform, grader, tmp_path):
     "bad", [wb.CustomGrader(target="judge_mod:grade", name="bad"), wb.JsonSchema({}, name="bad")]
 )
 def test_a_grader_that_cannot_be_written_is_named(platform, bad, tmp_path):
-    """Beside one that can be it is refused by name with a way out; on request it is left out, and that is told."""
+    """With a supported one it is refused by name with a hint; on request it is omitted and reported."""
     path = tmp_path / f"g{FORMATS[platform].suffix}"
     suite = wb.Suite([bad, wb.Contains("none", name="good")], combine=wb.combine.Sum())
     with pytest.raises(FormatError):
@@ -86,7 +86,7 @@ def test_a_grader_that_cannot_be_written_is_named(platform, bad, tmp_path):
 
 @pytest.mark.parametrize(("platform", "way_out"), [("osmosis", "json-keys"), ("vllora", "function grader")])
 def test_what_cannot_be_code_says_what_could(platform, way_out, tmp_path):
-    """The way out is that of the setting that cannot travel, not the platform's list of what it has."""
+    """The hint is that of the setting that cannot be exported, not the platform's list of supported kinds."""
     suite = wb.Suite([wb.JsonSchema({}, name="bad"), wb.Contains("one")], combine=wb.combine.Sum())
     written = wb.export(suite, tmp_path / f"g{FORMATS[platform].suffix}", platform, on_loss="report")
     (loss,) = (loss for loss in written.losses if loss.grader == "bad")
@@ -126,7 +126,7 @@ def test_text_that_no_file_can_hold_is_refused(companions, tmp_path, monkeypatch
 
 
 def test_names_that_are_taken_get_the_next_number():
-    """The first number from 2 on that nobody has."""
+    """The first unused number from 2."""
     assert unique("a", ["b"]) == "a"
     assert unique("a", ["a"]) == "a 2"
     assert unique("a", ["a", "a 2", "a 3", "a 5"]) == "a 4"
@@ -136,7 +136,7 @@ def test_a_vllora_judge_has_no_extractor(tmp_path):
     """What a judge has beyond vLLora's keys is refused."""
     schema = {"type": "object", "properties": {"score": {"type": "number"}}}
     judge = SchemaJudge("p", schema, model="m", max_tokens=9, extractor="first_assistant", name="j")
-    with pytest.raises(FormatError, match="extractor='first_assistant' has no counterpart"):
+    with pytest.raises(FormatError, match="no equivalent of extractor='first_assistant'"):
         wb.export(judge, tmp_path / "g.json", "vllora")
 
 
@@ -146,13 +146,13 @@ def test_a_negated_whole_is_not_written_plain(platform, tmp_path):
     inner = wb.combine.Combined(
         entries=(wb.Entry(wb.Contains(expected="a"), "a"), wb.Entry(wb.Length(maximum=9), "b")), name="c"
     )
-    with pytest.raises(FormatError, match="nothing is left"):
+    with pytest.raises(FormatError, match="no grader can be written"):
         wb.export(wb.Suite(wb.Entry(inner, negate=True)), tmp_path / "g.json", platform, on_loss="report")
 
 
 @pytest.mark.parametrize("module", ["workbench.extractors.builtin.letta", "elsewhere"])
 def test_an_own_extractor_is_no_letta_extractor(module, tmp_path, monkeypatch):
-    """What was registered is told by its name, in a setting as in code, wherever its function says it was made."""
+    """A registered extractor is reported by name, in a setting as in code, independent of its function's module."""
     monkeypatch.setattr("workbench.extractors.registry.EXTRACTORS", dict(EXTRACTORS))
 
     def last_assistant(thread):
@@ -162,9 +162,9 @@ def test_an_own_extractor_is_no_letta_extractor(module, tmp_path, monkeypatch):
     extractor("mine")(last_assistant)
     built_in = wb.ExactMatch(extractor="mine", name="g")
     for grader in (built_in, wb.Contains("one", extractor="mine", name="g")):
-        with pytest.raises(FormatError, match="'mine' is an extractor of your own"):
+        with pytest.raises(FormatError, match="'mine' is a"):
             wb.export(grader, tmp_path / "g.yaml", "letta")
-    with pytest.raises(FormatError, match="'mine' is an extractor of your own"):
+    with pytest.raises(FormatError, match="'mine' is a"):
         wb.export(built_in, tmp_path / "g.py", "adaptive")
     written = wb.export(built_in, tmp_path / "g.yaml", "letta", on_loss="report")
     assert [(loss.grader, loss.field) for loss in written.losses] == [("g", "extractor")]
@@ -197,7 +197,7 @@ ALL_PASS = wb.Suite(
 
 
 def test_a_rule_put_in_anothers_place_is_told(tmp_path):
-    """The report, and the refusal, say which rule stands in the file instead."""
+    """The report and the refusal name the rule that is written instead."""
     written = wb.export(ALL_PASS, tmp_path / "v.json", "vllora", on_loss="report")
     told = {loss.field: loss for loss in written.losses}
     assert told["combine"].instead == "the weighted sum 0.5 * a + 0.5 * b"
@@ -216,7 +216,7 @@ def test_a_rule_put_in_anothers_place_is_told(tmp_path):
 def test_the_kind_is_told_first(platform, tmp_path):
     """A judge that a platform lacks is refused as such, not for the rule its suite came with."""
     (tmp_path / "u.json").write_text('{"graderTypeId": "llm-judge", "name": "j"}')
-    with pytest.raises(FormatError, match="nothing like a criteria-judge") as error:
+    with pytest.raises(FormatError, match="no equivalent of a criteria-judge") as error:
         wb.convert(tmp_path / "u.json", tmp_path / f"g{PLATFORMS[platform][1]}", platform)
     assert error.value.where == "grader 'j', kind"
 
@@ -226,12 +226,12 @@ def test_articles_fit():
     from workbench.graders.portable import portable
 
     assert portable(wb.ExactMatch(expected="a")).startswith('"""An exact-match grader')
-    with pytest.raises(FormatError, match="nothing like an ascii-printable"):
+    with pytest.raises(FormatError, match="no equivalent of an ascii-printable"):
         wb.export(wb.AsciiPrintable(), "x.json", "umbraco")
 
 
 def test_a_gate_is_called_a_gate(tmp_path):
-    """A run's gate is no combining rule."""
+    """A run's gate is not a combining rule."""
     suite = wb.Suite(
         wb.Contains(expected="a", name="a"), gate=wb.combine.SimpleGate(metric_key="a", value=0.5)
     )
@@ -241,7 +241,7 @@ def test_a_gate_is_called_a_gate(tmp_path):
 
 
 def test_keys_of_adaptive_are_words(tmp_path):
-    """A name with spaces becomes a key and a name for people, and that is said."""
+    """A name with spaces becomes a key and a display name, which is noted."""
     suite = wb.Suite([wb.Contains(expected="a", name=name) for name in ("No rivals!", "no-rivals", "B_1")])
     written = wb.export(suite, tmp_path / "g.json", "adaptive")
     records = json.loads((tmp_path / "g.json").read_text())["graders"]
@@ -264,7 +264,7 @@ def test_changed_names_and_needed_columns_are_noted(tmp_path):
 
 @pytest.mark.parametrize("pattern", ["(?a)\\w+", "(?u:\\w)", "a(?is-m:b)(?a:c)"])
 def test_flags_that_dotnet_lacks_are_refused(pattern, tmp_path):
-    """A pattern .NET would not compile is no pattern for Umbraco."""
+    """A pattern that .NET would not compile is not valid for Umbraco."""
     with pytest.raises(FormatError, match=r"\.NET has no flags") as error:
         wb.export(wb.Regex(pattern=pattern, name="r"), tmp_path / "u.json", "umbraco")
     assert error.value.where == "grader 'r', pattern"

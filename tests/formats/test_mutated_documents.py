@@ -1,4 +1,4 @@
-"""Mutated documents of every format are read, or refused by an error of ours; no half file is written."""
+"""Mutated documents of every format are read, or refused by a workbench error; no partial file is written."""
 
 import random
 from collections import Counter

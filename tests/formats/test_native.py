@@ -35,7 +35,7 @@ def test_round_trip_is_exact(tmp_path):
 
 
 def test_loaded_source_is_imported(tmp_path):
-    """What comes from a file is a stranger's until it is trusted."""
+    """A loaded grader is untrusted unless it is trusted explicitly."""
     path = wb.save(GRADER, tmp_path / "a.json")
     assert wb.load(path)[0].source.imported
     assert not wb.load(path)[0].trust
@@ -44,14 +44,14 @@ def test_loaded_source_is_imported(tmp_path):
 
 @pytest.mark.parametrize("reading", [read, wb.loads])
 def test_a_text_is_trusted_only_on_request(reading):
-    """What is read out of a text is a stranger's too."""
+    """A grader read from a text is untrusted too."""
     text = wb.dumps(GRADER)
     assert not reading(text)[0].trust
     assert reading(text, trust=True)[0].trust
 
 
 def test_a_conversion_proves_its_sources(tmp_path):
-    """A source that fails its checks is not passed on unless that is asked for."""
+    """A source that fails validation is not exported unless requested."""
     failing = wb.FunctionGrader.from_source("async def grade(thread):\n    return None\n")
     source = wb.save(failing, tmp_path / "a.json", allow_unvalidated=True)
     for target, platform in ((tmp_path / "b.json", "native"), (tmp_path / "b.py", "adaptive")):
@@ -63,7 +63,7 @@ def test_a_conversion_proves_its_sources(tmp_path):
 
 
 def test_a_judge_without_a_model_is_noted(tmp_path):
-    """Whoever reads the file has to say which model is asked; a judge that names one needs no note."""
+    """A user of the file has to choose the model; a judge with a model needs no note."""
     named, nameless = wb.BinaryJudge("c", model="m", name="named"), wb.BinaryJudge("c", name="nameless")
     (note,) = wb.export([named, nameless], tmp_path / "a.json", "native").notes
     assert (note.grader, note.field) == ("nameless", "model")
@@ -77,7 +77,7 @@ def test_schema_is_valid_and_fits(document):
 
 
 def test_unvalidated_is_refused_and_nothing_written(tmp_path):
-    """A grader without proof is not saved unless that is said."""
+    """A grader that is not validated is not saved unless requested."""
     fresh = wb.FunctionGrader.from_source("async def grade(t):\n    return 1.0\n")
     with pytest.raises(NotValidatedError, match="allow_unvalidated=True"):
         wb.save(fresh, tmp_path / "a.json")
@@ -95,8 +95,8 @@ def test_a_proof_of_another_text_is_dropped(document):
 @pytest.mark.parametrize(
     ("change", "part"),
     [
-        (lambda d: d.update(format="no-such-format"), "no grader workbench file"),
-        (lambda d: d.pop("format"), "no grader workbench file"),
+        (lambda d: d.update(format="no-such-format"), "not a grader workbench file"),
+        (lambda d: d.pop("format"), "not a grader workbench file"),
         (lambda d: d.update(version=2), "another version"),
         (lambda d: d.update(version=True), "version"),
         (lambda d: d.update(graders=[]), "graders"),
@@ -136,7 +136,7 @@ def test_what_does_not_fit_is_refused(document, change, part):
         ("null", "a JSON NoneType"),
         ("[" * 100_000, "nested too deeply"),
         ('{"a":' * 60 + "1" + "}" * 60, "nested too deeply"),
-        ('{"format": "grader-workbench", "version": 1, "graders": [], "graders": [1]}', "stands twice"),
+        ('{"format": "grader-workbench", "version": 1, "graders": [], "graders": [1]}', "duplicate key"),
         ('{"format": "grader-workbench", "version": NaN}', "NaN is not a JSON number"),
         ('{"format": "grader-workbench", "version": ' + "9" * 5000 + "}", "plain JSON"),
     ],
@@ -148,7 +148,7 @@ def test_hostile_text_is_refused(text, part):
 
 
 def test_files_that_cannot_be_read(tmp_path):
-    """A missing, binary or huge file is said to be so."""
+    """The error states whether a file is missing, binary or huge."""
     with pytest.raises(FormatError, match="cannot be read"):
         wb.load(tmp_path / "none.json")
     (tmp_path / "binary.json").write_bytes(b"\xff\xfe\x00")
@@ -198,7 +198,7 @@ def test_nothing_and_twins_are_refused():
 
 
 def test_a_forged_proof_is_checked_before_it_is_passed_on(document):
-    """A file that claims a proof for a source that fails is found out when it is saved again."""
+    """A file that claims a validation record for an invalid source is detected when it is saved again."""
     import hashlib
 
     record = document["graders"][0]
@@ -235,7 +235,7 @@ def test_save_export_and_dumps_are_one(tmp_path):
 
 
 def test_a_file_of_one_grader_gives_it():
-    """`.grader` is the grader of a suite of one; of several it says how to get each."""
+    """`.grader` is the grader of a suite with one; for several the error states how to get each."""
     assert wb.loads(wb.dumps(wb.Contains("a"))).grader == wb.Contains("a")
     several = wb.Suite([wb.Contains("a"), wb.Length(1)])
     with pytest.raises(

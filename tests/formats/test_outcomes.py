@@ -1,4 +1,4 @@
-"""Graders that return a `Grade` or raise a `Skip` on other platforms: their own word, or a loss that is told."""
+"""Graders that return a `Grade` or raise a `Skip` on other platforms: their equivalent, or a reported loss."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ def test_what_a_platform_loses_is_told_and_the_text_comes_back(platform, tmp_pat
 
 
 def test_adaptive_refuses_it(tmp_path):
-    """Adaptive's functions return a number and nothing else."""
-    with pytest.raises(FormatError, match="return a number and nothing else"):
+    """Adaptive's functions return only a number."""
+    with pytest.raises(FormatError, match="return only a number"):
         wb.export([grader()], tmp_path / "maths.py", "adaptive")
 
 
@@ -71,7 +71,7 @@ def _sources(value):
 
 
 def test_openais_module_scores_alike(tmp_path):
-    """The module that OpenAI runs gives the same numbers; a skipped row fails there, and says why."""
+    """The module that OpenAI runs gives the same numbers; a skipped row fails there with the reason."""
     foreign = wb.FunctionGrader.from_source(module("openai", tmp_path), signature="openai", function="grade")
     grades = foreign.run(ROWS, progress=False).grades[foreign.name]
     assert [grades[row].score for row in range(3)] == [1.0, None, 0.25]
@@ -97,7 +97,7 @@ def test_lettas_module_keeps_the_reasoning(tmp_path, monkeypatch):
 
 
 def test_osmosis_removes_a_skipped_sample(tmp_path):
-    """Osmosis' own word for a row the grader does not apply to is a removed sample."""
+    """Osmosis represents a skipped row as a removed sample."""
     foreign = wb.RolloutGrader.from_source(module("osmosis", tmp_path))
     grades = foreign.run(ROWS, progress=False).grades[foreign.name]
     assert [grades[row].score for row in range(3)] == [1.0, None, 0.25]

@@ -52,7 +52,7 @@ def test_seed_examples_are_recognised(platform, text):
 @pytest.mark.parametrize("platform", PLATFORMS)
 @pytest.mark.parametrize("kind", EXAMPLES)
 def test_written_documents_are_recognised(kind, platform, tmp_path):
-    """Whatever is written is taken for what it is."""
+    """Every written file is detected as its format."""
     name, ending = PLATFORMS[platform]
     path = tmp_path / f"g{ending}"
     try:
@@ -85,7 +85,7 @@ def test_two_candidates_are_named(monkeypatch):
 
 
 def test_unknown_formats_are_listed(tmp_path):
-    """A format nobody knows, in reading, writing and converting."""
+    """An unknown format, in reading, writing and converting."""
     (tmp_path / "g").write_text("{}")
     for call in (
         lambda: wb.loads("{}", "no-such-format"),
@@ -122,7 +122,7 @@ def test_eras_change_the_rules():
 
 @pytest.mark.parametrize("release", ["0.4", "0.8", "0.9", "0.17"])
 def test_a_written_suite_keeps_its_release(release, tmp_path):
-    """A suite read by a later release's rules is read by them again without being told."""
+    """A suite read by a later release's rules is read by them again without naming the release."""
     text = "graders: {a: {kind: tool, function: contains, extractor: all_assistant}, b: {kind: rubric, prompt: 'p {x}', rubric_vars: [x]}}"
     suite = letta(release, text)
     wb.export(suite, tmp_path / "s.yaml", "letta")
@@ -151,7 +151,7 @@ def test_the_reward_is_the_score(tmp_path):
 
 
 def test_functions_keep_their_extractors(tmp_path):
-    """A function of one's own is given what the suite's extractor finds, named or written."""
+    """A custom function gets the result of the suite's extractor, named or written."""
     own = "from letta_evals.decorators import extractor\n\n\n@extractor\ndef last_word(trajectory, config):\n    return config['mark'] + trajectory[-1][-1].content.split()[-1]\n"
     named = "graders: {a: {kind: tool, function: 'mine.py:mentions', extractor: pattern, extractor_config: {pattern: 'x+'}}}"
     written = "graders: {a: {kind: tool, function: 'mine.py:mentions', extractor: 'mine.py:last_word', extractor_config: {mark: '#'}}}"
@@ -188,7 +188,7 @@ def test_one_function_of_several_is_taken(tmp_path):
 
 
 def test_what_is_run_is_left_out_and_said(tmp_path):
-    """Target and dataset have no place in a suite of graders; a conversion tells them."""
+    """Target and dataset are not part of a suite of graders; a conversion notes them."""
     companions(tmp_path)
     (tmp_path / "suite.yaml").write_text(text_of("letta", DOCUMENTS["letta"][1]))
     written = wb.convert(tmp_path / "suite.yaml", tmp_path / "s.json", "native", allow_unvalidated=True)
@@ -198,7 +198,7 @@ def test_what_is_run_is_left_out_and_said(tmp_path):
 
 
 def test_written_yaml_is_for_people(tmp_path):
-    """Prompts stand as blocks, descriptions as display names, and any YAML reader reads it."""
+    """Prompts are block scalars, descriptions are display names, and any YAML reader reads it."""
     judge = wb.RubricJudge(
         prompt="Rate.\n- well\n  - ☕🎈\n",
         description="Quality",
@@ -219,7 +219,7 @@ def test_written_yaml_is_for_people(tmp_path):
 
 
 def test_endpoint_headers_hold_no_secret(tmp_path):
-    """A key in a header is refused without being shown; the name of a variable is kept."""
+    """A credential in a header is refused without being shown; a variable's name is written."""
     for name, value in [
         ("Authorization", "Bearer abc"),
         ("x-note", "sk-" + "a1" * 12),
@@ -269,7 +269,7 @@ def test_written_graders_fit_the_packages_types(tmp_path):
 
 
 def test_formula_names_are_the_maps(tmp_path):
-    """Names that formulas cannot hold, collide, or are functions there are renamed in both places."""
+    """Names that formulas cannot contain, that collide, or are functions there are renamed in both places."""
     names = ["min", "x 2", "x", "x-", "Ä"]
     entries = [wb.Entry(wb.Contains(expected=str(at)), name) for at, name in enumerate(names)]
     suite = wb.Suite(entries, combine=wb.combine.Mean())
@@ -309,7 +309,7 @@ def test_wrapped_text_comes_back(platform, tmp_path):
 
 @pytest.mark.parametrize("platform", ["openai", "osmosis"])
 def test_a_changed_frame_counts(platform, tmp_path):
-    """Where somebody edited the lines around the function, the file as it stands is the grader."""
+    """If the lines around the function were edited, the whole file is the grader."""
     path = tmp_path / f"g{FORMATS[platform].suffix}"
     wb.export(wb.FunctionGrader.from_source(FUNCTION, name="f"), path, platform, allow_unvalidated=True)
     old, new = (
@@ -346,12 +346,12 @@ def test_what_a_platform_does_not_pass_is_refused(platform, tmp_path):
     path = tmp_path / "g"
     with pytest.raises(FormatError, match=rf"thread\.{reads}"):
         wb.export(grader, path, platform, allow_unvalidated=True)
-    with pytest.raises(FormatError, match="nothing is left"):
+    with pytest.raises(FormatError, match="no grader can be written"):
         wb.export(grader, path, platform, allow_unvalidated=True, on_loss="report")
 
 
 def test_adaptive_imports_are_renamed_everywhere(tmp_path):
-    """Imports of ours become the platform's wherever they stand, strings with odd line ends untouched."""
+    """Workbench imports become the platform's everywhere; strings with odd line ends are unchanged."""
     text = 'import re; from workbench import StringThread\nMARK = "a\\u2028b\x0c"\n\n\nasync def grade(thread):\n    from workbench import (\n        StringThread,\n    )\n\n    return float(isinstance(thread, StringThread))\n\n\nimport workbench as wb\n'
     wb.export(
         wb.FunctionGrader.from_source(text, name="f"), tmp_path / "g.json", "adaptive", allow_unvalidated=True
@@ -364,7 +364,7 @@ def test_adaptive_imports_are_renamed_everywhere(tmp_path):
 
 @given(st.text(st.characters() | st.sampled_from("'\\\n\r\t\x00\x0c\u2028{}"), max_size=12))
 def test_any_text_survives_a_python_file(text):
-    """Whatever a judge's criteria are, the call's literal reads back the same, and so does YAML and JSON."""
+    """For any criteria of a judge, the call's literal reads back the same, and so does YAML and JSON."""
     criteria = f"c{text}\n{text}"
     judge = wb.BinaryJudge(criteria=criteria, name="j", model="m", platform="adaptive")
     with tempfile.TemporaryDirectory() as folder:
@@ -381,7 +381,7 @@ def test_any_text_survives_a_python_file(text):
     )
 )
 def test_any_text_survives_yaml(text):
-    """Whatever a rubric says, it reads back the same from a suite file."""
+    """For any rubric, it reads back the same from a suite file."""
     judge = wb.RubricJudge(prompt=f"{text}p\n{text}", name="j", model="m", platform="letta", **LETTAS)
     with tempfile.TemporaryDirectory() as folder:
         wb.export(judge, Path(folder, "s.yaml"), "letta")
@@ -400,7 +400,7 @@ def test_an_explicit_temperature_of_zero_stays(tmp_path):
 
 
 def test_settings_no_score_depends_on_are_noted(tmp_path):
-    """Titles and limits are left out without a refusal, and said."""
+    """Titles and limits are omitted with a note, without a refusal."""
     grader = wb.FunctionGrader.from_source(FUNCTION, name="f", timeout=2.0, description="Good.")
     written = wb.export(
         wb.Suite(grader, description="All."), tmp_path / "g.py", "osmosis", allow_unvalidated=True
@@ -445,7 +445,7 @@ def test_what_an_umbraco_config_leaves_out(kind, config, full):
 
 
 def test_an_umbraco_test_of_one_check_goes_anywhere(tmp_path):
-    """The rule that all must pass says nothing over one check, so it stops no conversion."""
+    """The rule that all must pass has no effect over one check, so it stops no conversion."""
     (tmp_path / "u.json").write_text(
         '{"graderTypeId": "contains", "config": {"searchPattern": "4"}, "weight": 0.5}'
     )
@@ -485,7 +485,7 @@ def test_functions_of_other_platforms_are_saved(tmp_path):
 
 
 def test_losses_are_reported_with_what_is_left(tmp_path):
-    """What was dropped and what was left out stand in the report beside the file."""
+    """The report in the same folder lists what was dropped and what was omitted."""
     suite = wb.Suite(
         [*SUITES["mean"]().entries, wb.JsonSchema(schema={}, name="s")],
         combine=wb.combine.Mean(),
@@ -526,13 +526,13 @@ RUBRIC = "graders:\n  q:\n    kind: rubric\n    model: m\n    prompt: |\n      A
 
 
 def test_places_that_are_not_filled_are_told_at_load(tmp_path, capsys):
-    """A rubric under rules that leave `{input}` as it stands says so when it is read; where they fill it, nothing is."""
+    """A rubric with `{input}` under rules that do not substitute it gives a note on loading; with other rules it does not."""
     path = tmp_path / "suite.yaml"
     path.write_text(RUBRIC)
     for read in (lambda: wb.load(path), lambda: wb.loads(RUBRIC)):
         assert len(read()) == 1
         told = capsys.readouterr().out
-        assert told.startswith("note: grader 'q', prompt: {input}, {submission} reaches")
+        assert told.startswith("note: grader 'q', prompt: {input}, {submission} is sent literally")
         assert "{topic}" not in told
     wb.load(path, release="0.17")
     wb.loads(RUBRIC.replace("{", "(").replace("}", ")"))

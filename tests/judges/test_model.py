@@ -108,7 +108,7 @@ def test_a_platform_that_needs_a_model_is_not_given_a_file_without(platform, kin
     """Another model than the one that was run must not be asked there without a word."""
     rules = {"platform": platform} if kind != "context" else {}
     judge, path = KINDS[kind](**rules), tmp_path / f"g{'.yaml' if platform == 'letta' else '.json'}"
-    with pytest.raises(FormatError, match=r"names no model(.|\n)*model"):
+    with pytest.raises(FormatError, match=r"has no model(.|\n)*model"):
         wb.export(judge, path, platform)
     judge = replace(judge, model="m")
     wb.export(judge, path, platform)
@@ -120,7 +120,7 @@ def test_files_without_a_model_say_what_is_asked(tmp_path):
     written = wb.export(KINDS["binary"](), tmp_path / "g.json", "native")
     assert "WORKBENCH_MODEL" in str(written)
     vllora = wb.export(KINDS["schema"](platform="vllora", max_tokens=9), tmp_path / "v.json", "vllora")
-    assert "names none" in str(vllora)
+    assert "model: the judge has none" in str(vllora)
     assert wb.load(tmp_path / "v.json").graders[0].model == ""
     (tmp_path / "l.yaml").write_text("name: s\ngraders:\n  q:\n    kind: rubric\n    prompt: Rate it.\n")
     assert wb.load(tmp_path / "l.yaml", "letta").graders[0].model == "gpt-4o-mini"

@@ -31,7 +31,7 @@ def test_a_block_brings_its_style():
 
 
 def test_empty_parts_are_left_out():
-    """No empty paragraph stands anywhere."""
+    """There is no empty paragraph."""
     assert paragraph("") == ""
     assert markdown_lines(["a", "", "b"]) == "a\n\nb\n"
 

@@ -17,7 +17,7 @@ def test_a_bar_says_its_counts():
     """Each part has its share of the width and its words; what has no row has none."""
     drawn = bar(COUNTS)
     assert (
-        "210 known good, accepted, 50 known bad, accepted, 240 known bad, refused, 3 failed: no score"
+        "210 known good, accepted, 50 known bad, accepted, 240 known bad, rejected, 3 failed: no score"
         in drawn
     )
     assert "flex:210'" in drawn
@@ -26,7 +26,7 @@ def test_a_bar_says_its_counts():
 
 
 def test_no_row_is_said():
-    """A bar of nothing is empty and says so."""
+    """A bar without rows is empty, as its text states."""
     assert "no row" in bar(dict.fromkeys(PARTS, 0))
     assert legend([dict.fromkeys(PARTS, 0)]) == ""
 
@@ -54,6 +54,6 @@ def test_without_a_limit_none_is_drawn():
 
 @pytest.mark.parametrize("shape", ["good", "bad", "unsettled", "failed", "skipped", "note"])
 def test_a_sign_is_passed_by(shape):
-    """Words beside it say the same, so a screen reader does not read it."""
+    """Adjacent text states the same, so a screen reader does not read it."""
     assert "aria-hidden='true'" in sign(shape)
     assert len(sign(shape)) < 400

@@ -25,7 +25,7 @@ def contrast(a, b):
 
 
 def test_it_is_small_and_asks_for_nothing():
-    """It travels with every displayed object."""
+    """It is included in every displayed object."""
     assert len(STYLE) < 4_096
     assert not re.search(r"url|@import|http|<", STYLE)
 

@@ -32,7 +32,7 @@ def test_html_has_no_markup_of_others(text):
 
 @pytest.mark.parametrize("text", HOSTILE)
 def test_markdown_shows_the_text_itself(text):
-    """Rendered with tables and bare links it is one paragraph that holds the very characters."""
+    """Rendered with tables and bare links it is one paragraph with exactly these characters."""
     mistune = pytest.importorskip("mistune")
     render = mistune.create_markdown(escape=False, plugins=["table", "strikethrough", "url", "math"])
     expected = escaped(text).replace("\n", " ")

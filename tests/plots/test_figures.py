@@ -59,7 +59,7 @@ class TestEveryFigure:
         return FIGURES[name].draw(report, None)
 
     def test_every_mark_means_its_rows(self, name):
-        """The conditions of a mark find rows in the report, and where it says how many, so many."""
+        """The conditions of a mark find rows in the report, and as many as its text states."""
         report = scored(60)
         assert FIGURES[name].fits(report)
         found = list(marks(self.draw(name, report)))
@@ -94,13 +94,13 @@ class TestEveryFigure:
             FIGURES[name].draw(scored(8), ["a", "nobody"])
 
     def test_nothing_is_white(self, name):
-        """The figure sits on whatever the page's theme is."""
+        """The figure is on the page's theme."""
         layout = self.draw(name, scored(20)).layout
         assert (layout.paper_bgcolor, layout.plot_bgcolor) == ("rgba(0,0,0,0)", "rgba(0,0,0,0)")
 
 
 def test_what_fits_a_report_is_offered():
-    """One grader without labels has distributions only; two have matrices; labels have a figure of their own."""
+    """One grader without labels has only distributions; two have matrices; labels have their figure."""
     alone = make_report({"a": [0.5, 1.0]})
     offered = [kind.name for kind in figures_for(alone)]
     assert offered[0] == "scores"
@@ -137,7 +137,7 @@ LEVELS = st.lists(
 @example([-1000.0, 0.0, 1000.0], [0.5, 0.5000005], 0)
 @example([1e9, 1e9 + 1], [0.0, 1.0], 1)
 def test_cells_of_a_comparison_part_the_rows(a, b, failed):
-    """Whatever the levels, each row scored by both is in one cell, and a cell's conditions find what it counts."""
+    """For any levels, each row scored by both is in one cell, and a cell's conditions find its rows."""
     rng = np.random.default_rng(0)
     scores = {"a": rng.choice(a, 40), "b": rng.choice(b, 40)}
     scores["a"][:failed] = np.nan
@@ -179,7 +179,7 @@ def test_labels_say_what_colours_mean_and_count_to_both_sides():
     assert drawn.layout.showlegend
     bars = {one.name: one.marker.color for one in drawn.data if one.showlegend is False}
     for name, colour in bars.items():
-        right = name in {"known good, accepted", "known bad, refused"}
+        right = name in {"known good, accepted", "known bad, rejected"}
         assert colour == keys[f"{'agrees with' if right else 'differs from'} the label"]
     axis = drawn.layout.xaxis
     assert axis.ticktext == ("200", "150", "100", "50", "0", "50", "100", "150", "200")
@@ -198,7 +198,7 @@ def test_numbers_of_rows_are_round(rows, step):
 
 @pytest.mark.parametrize("name", ["comparison", "overview", "differences"])
 def test_the_smallest_count_has_a_shade(name):
-    """One row of a thousand stands out from none: a quarter of the way from the ground to the full colour."""
+    """One row of a thousand differs from none: a quarter of the way from the background to the full colour."""
     many = np.arange(1_000) % 2.0
     one_off = np.where(np.arange(1_000) == 7, 0.0, many)
     drawn = FIGURES[name].draw(make_report({"a": many, "b": one_off, "c": many}), ["a", "b"]).data[0]
@@ -238,7 +238,7 @@ def test_two_figures_may_not_share_a_name():
 
 def test_a_comparison_is_of_two():
     """One or three are refused."""
-    with pytest.raises(ReportError, match="of two graders"):
+    with pytest.raises(ReportError, match="two graders"):
         plot_comparison(scored(8), ["a"])
 
 

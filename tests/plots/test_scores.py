@@ -36,7 +36,7 @@ def words(figure):
 
 
 def test_one_row_of_bars_a_grader():
-    """Each grader has its own axes, and the bars hold every scored row."""
+    """Each grader has its own axes, and the bars contain every scored row."""
     figure = make_report({"a": [0.1, 0.2, 1.0], "b": [0.5, 0.5, 0.5]}).plot()
     assert [bar.name for bar in figure.data] == ["a", "b"]
     assert [sum(bar.y) for bar in figure.data] == [3, 3]
@@ -44,7 +44,7 @@ def test_one_row_of_bars_a_grader():
 
 
 def test_findings_are_written_on_it():
-    """The sentence of the finding stands above the bars."""
+    """The sentence of the finding is above the bars."""
     assert "gives every row the same score" in words(make_report({"a": np.ones(100)}).plot())
 
 
@@ -125,7 +125,7 @@ def test_bars_of_a_widened_scale_open_their_rows():
 
 
 def test_isolation_stands_beside_the_scores():
-    """The heading says how the scores were made, or that none were."""
+    """The heading states the isolation of the scores, or that nothing ran."""
     report = make_report({"a": [0.2, 0.4], "b": [0.2, 0.4]})
     report.grades["a"].isolation = "kernel"
     assert "2 scored · mean 0.300 · kernel" in words(report.plot())

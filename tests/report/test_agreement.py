@@ -23,7 +23,7 @@ CELLS = (25, 5, 2, 18)  # accepted good, rejected good, accepted bad, rejected b
 
 
 def against(counts=CELLS, **rest):
-    """A report of one pass-or-fail grader with so many rows in each cell."""
+    """A report of one pass-or-fail grader with these numbers of rows in each cell."""
     labels = np.repeat([True, True, False, False], counts).tolist()
     scores = np.repeat([0.9, 0.1, 0.8, 0.0], counts)
     return Report(make_samples(sum(counts)), {"g": make_grades(scores)}, labels=labels, **rest)
@@ -53,7 +53,7 @@ class TestNumbers:
         assert result.auroc_interval.lo < result.auroc < result.auroc_interval.hi
 
     def test_only_rows_with_both_count(self):
-        """A failed row has no verdict and an unknown label is no label; both are counted beside."""
+        """A failed row has no verdict and an unknown label is not a label; both are counted separately."""
         grades = make_grades([1.0, 1.0, 0.0, 1.0], row0=Grade.failed("timeout", "slow"))
         report = Report(make_samples(4), {"g": grades}, labels=[True, True, False, None])
         result = report.agreement()
@@ -75,7 +75,7 @@ class TestNumbers:
         assert report.agreement().observed.value == 1
 
     def test_prompts_widen_every_interval(self):
-        """Answers to one prompt that are right or wrong together count once."""
+        """Completions of one prompt that are right or wrong together are one cluster."""
         rng = np.random.default_rng(1)
         labels = np.repeat(rng.random(40) < 0.5, 10)
         scores = np.where(np.repeat(rng.random(40) < 0.2, 10), ~labels, labels).astype(float)
@@ -91,7 +91,7 @@ class TestNumbers:
             assert two.hi - two.lo > 2 * (one.hi - one.lo)
 
     def test_the_pass_rate_is_corrected(self):
-        """Of 1,000 rows accepted as often as its mistakes say, 60 % are really good."""
+        """Of 1,000 rows accepted according to its error rates, 60 % are actually good."""
         labels = np.repeat([True, True, False, False], [54, 6, 8, 32]).tolist()
         scores = np.repeat([1.0, 0.0, 1.0, 0.0], [54, 6, 8, 32])
         many = Report(
@@ -109,17 +109,17 @@ class TestVerdict:
         [
             ((50, 2, 2, 50), "agrees"),
             ((40, 30, 30, 40), "poor"),
-            ((48, 9, 9, 48), "undecided: these labels leave kappa on both sides of 0.6"),
+            ((48, 9, 9, 48), "undecided: the interval of kappa contains 0.6"),
             ((25, 1, 1, 23), "undecided: about 50 more labels"),
-            ((80, 20, 20, 80), "undecided: these labels leave kappa on both sides of 0.6"),
-            ((81, 19, 20, 80), "undecided: these labels leave kappa on both sides of 0.6"),
+            ((80, 20, 20, 80), "undecided: the interval of kappa contains 0.6"),
+            ((81, 19, 20, 80), "undecided: the interval of kappa contains 0.6"),
             ((18, 2, 0, 0), "undecided: all 20 labels are good, and it takes some bad ones too"),
             ((0, 0, 2, 18), "undecided: all 20 labels are bad, and it takes some good ones too"),
             ((0, 0, 0, 0), "undecided: about 100 more labels"),
         ],
     )
     def test_needs_a_bound_and_a_hundred_labels(self, counts, verdict):
-        """Agrees or poor on a bound only, from 100 labels on; otherwise what is missing is said."""
+        """Agrees or poor only by a bound, from 100 labels; otherwise it states what is missing."""
         result = against(counts).agreement()
         assert result.verdict == verdict
         assert (result.needed == 0) == (verdict in {"agrees", "poor"})
@@ -147,28 +147,28 @@ class TestWords:
         assert against().agreement().lines == [
             ("agreement", "0.86 of 50"),
             ("kappa", "0.72 (0.49 to 0.89)"),
-            ("catches bad", "18 of 20, 0.68 to 0.99"),
-            ("keeps good", "25 of 30, 0.65 to 0.94"),
+            ("bad rejected", "18 of 20, 0.68 to 0.99"),
+            ("good accepted", "25 of 30, 0.65 to 0.94"),
             ("needs", "50 more labels"),
         ]
 
     def test_lines_name_ac1_where_labels_are_lopsided(self):
         """Nearly all good: kappa is not shown alone."""
         assert [name for name, _ in against((160, 12, 8, 8)).agreement().lines] == [
-            "agreement", "kappa", "AC1", "catches bad", "keeps good", "verdict",
+            "agreement", "kappa", "AC1", "bad rejected", "good accepted", "verdict",
         ]  # fmt: skip
 
     def test_reads_as_sentences(self):
         """Who with whom, how far, what it means, and the two kinds of mistakes."""
         assert str(against().agreement(labeller="Ann")) == (
             "g agrees with Ann on 43 of 50 rows (95 % interval 73.3 % to 94.2 %), kappa 0.72 (0.49 to 0.89); "
-            "undecided: about 50 more labels. Caught: 18 of 20 bad ones; kept: 25 of 30 good ones."
+            "undecided: about 50 more labels. Bad rows rejected: 18 of 20; good rows accepted: 25 of 30."
         )
 
     def test_says_that_there_are_no_labels(self):
-        """No labels is no error: a panel starts there."""
+        """Missing labels are not an error: a panel starts there."""
         result = Report(make_samples(3), {"g": make_grades([1, 0, 1])}).agreement()
-        assert str(result) == "g and labels have no row in common that both judged."
+        assert str(result) == "g and labels share no row with a verdict of both."
         assert result.lines[-1] == ("needs", "100 more labels")
         assert dict(result.lines)["agreement"] == "- of 0"
 
@@ -179,7 +179,7 @@ class TestWords:
         )
 
     def test_html_is_escaped_and_small(self):
-        """Names are no markup, and the table does not grow with rows."""
+        """Names are not markup, and the table does not grow with rows."""
         labels = [True, False] * 500
         report = Report(make_samples(1000), {NASTY: make_grades([1.0, 0.0] * 500)}, labels=labels)
         result = report.agreement(labeller="<img src=x onerror=alert(1)>")
@@ -207,7 +207,7 @@ class TestArguments:
 
     def test_labels_may_be_a_column(self):
         """By its name in the samples."""
-        with pytest.raises(ReportError, match="no column 'sim'"):
+        with pytest.raises(ReportError, match="column 'sim'"):
             against().agreement(labels="sim")
 
     def test_wrong_labels_are_refused(self):
@@ -217,7 +217,7 @@ class TestArguments:
 
 
 class TestWeights:
-    """Rows that stand for unequally many others: verification bias and its remedy."""
+    """Rows with unequal weights: verification bias and its correction."""
 
     def half_and_half(self):
         """90 accepted and 10 rejected rows; all rejected and 10 accepted ones are labelled, 2 of each wrongly judged."""
@@ -242,19 +242,19 @@ class TestWeights:
         assert result.corrected.value == pytest.approx(0.74)
         assert (result.n, result.accepted_good, math.isnan(result.auroc)) == (20, 8, True)
         assert "80 % of rows, by 20 labels weighted by how their rows were drawn" in str(result)
-        assert "Caught: 30.8 % of bad ones; kept: 97.3 % of good ones." in str(result)
-        assert dict(result.lines)["keeps good"].startswith("0.97 (")
+        assert "Bad rows rejected: 30.8 %; good rows accepted: 97.3 %." in str(result)
+        assert dict(result.lines)["good accepted"].startswith("0.97 (")
         assert not report.agreement().is_weighted
 
     @pytest.mark.parametrize("weight", [1, 0.25, 7])
     def test_equal_weights_change_nothing(self, weight):
-        """To the last digit, whatever the scale of the weights."""
+        """To the last digit, for any scale of the weights."""
         report = against()
         one, two = report.agreement(), report.agreement(weights=[weight] * 50)
         assert (one.lines, one.table, str(one)) == (two.lines, two.table, str(two))
 
     def test_a_stratum_without_a_mistake_is_not_taken_for_certain(self):
-        """No good row among 20 rejected ones that stand for 900 leaves room for many."""
+        """Zero good rows among 20 rejected ones that represent 900 still allow many."""
         truth, scores = np.repeat([True, False], [20, 20]), np.repeat([1.0, 0.0], [20, 20])
         report = Report(make_samples(40), {"g": make_grades(scores)}, labels=truth.tolist())
         result = report.agreement(weights=np.repeat([5.0, 45.0], 20))
@@ -291,7 +291,7 @@ class TestWeights:
         st.lists(st.sampled_from([0.1, 1.0, 40.0]), min_size=80, max_size=80),
     )
     def test_any_weighted_table_can_be_told(self, counts, weights):
-        """No table crashes, warns or shows a NaN, and every interval holds its value."""
+        """No table crashes, warns or shows a NaN, and every interval contains its value."""
         result = against(counts).agreement(weights=weights[: sum(counts)])
         said = f"{result} {result!r} {result.verdict} {result.lines} {result.table} {result._repr_html_()}"
         assert "nan" not in said.lower()
@@ -332,5 +332,5 @@ class TestPeople:
 
     def test_columns_must_be_equally_long(self):
         """Rows are matched by place."""
-        with pytest.raises(ReportError, match="equally long"):
+        with pytest.raises(ReportError, match="same length"):
             agreement([True], [True, False])

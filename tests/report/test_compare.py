@@ -26,7 +26,7 @@ def two(a, b, **rest):
 
 
 def verdicts(counts):
-    """Scores of two pass-or-fail graders: so many rows accepted by both, only a, only b, neither."""
+    """Scores of two pass-or-fail graders: numbers of rows accepted by both, only a, only b, neither."""
     return np.repeat([1.0, 1, 0, 0], counts), np.repeat([1.0, 0, 1, 0], counts)
 
 
@@ -41,7 +41,7 @@ class TestVerdicts:
         assert comparison.kappa.value == pytest.approx(metrics.cohen_kappa_score(a, b))
         assert comparison.verdict == (
             "b accepts 31 rows that a rejects, and rejects 4 that a accepts (McNemar p < 0.00001); "
-            "share accepted by b less a +0.270 (95 % interval +0.154 to +0.381)."
+            "share accepted by b minus a +0.270 (95 % interval +0.154 to +0.381)."
         )
         gap = accuracy_difference(np.ones(100, bool), a == 1, b == 1)
         assert (told.difference.value, told.difference.interval) == (pytest.approx(0.27), gap.interval)
@@ -55,11 +55,11 @@ class TestVerdicts:
     def test_the_same_verdicts_are_said_to_be(self):
         """Not "no difference": they accept the same rows, here."""
         assert two(*verdicts((5, 0, 0, 5))).compare("a", "b").verdict == (
-            "a and b accept the same rows; share accepted by b less a +0.000 (95 % interval -0.310 to +0.310)."
+            "a and b accept the same rows; share accepted by b minus a +0.000 (95 % interval -0.310 to +0.310)."
         )
 
     def test_prompts_are_not_taken_for_rows(self):
-        """Ten answers a prompt that part alike: the test is by prompt, and says so."""
+        """Ten completions per prompt with equal differences: the test is by prompt, as stated."""
         gaps = np.repeat([1, 1, 1, 1, 0, 0, 0], 10)
         report = Report(
             make_samples(70, per_prompt=10), {"a": make_grades(np.zeros(70)), "b": make_grades(gaps)}
@@ -86,10 +86,10 @@ class TestScores:
         assert report.compare("b", "a").verdict.startswith("a scores lower than b: -0.1")
 
     def test_no_shown_difference(self):
-        """The interval holds 0."""
+        """The interval contains 0."""
         a, b = np.random.default_rng(1).random((2, 60))
         comparison = two(a, b).compare("a", "b")
-        assert comparison.verdict.startswith("no difference shown: b less a is ")
+        assert comparison.verdict.startswith("no difference shown: b minus a is ")
         assert comparison.spearman == pytest.approx(stats.spearmanr(a, b).statistic)
 
     def test_equal_scores(self):
@@ -154,7 +154,7 @@ class TestJoint:
         assert comparison.counts.sum() == len(rows)
 
     def test_does_not_grow_with_rows(self):
-        """400 counts, whatever the rows; bins are those of each grader's own histogram."""
+        """400 counts for any number of rows; bins are those of each grader's histogram."""
         a = make_grades(np.random.default_rng(2).random(500) * 3, row0=Grade.skipped())
         report = Report(make_samples(500), {"a": a, "b": make_grades(np.zeros(500))})
         comparison = report.compare("a", "b").joint
@@ -244,21 +244,21 @@ class TestLooks:
 
 @pytest.mark.parametrize("asked", [(wb.ExactMatch(), wb.Contains()), ("one", "two"), (None, "one")])
 def test_graders_are_no_reports(asked):
-    """What one types first: it says to run them, and how."""
-    with pytest.raises(wb.errors.ReportError, match="reports are compared, not graders"):
+    """A common first attempt: the hint states how to run them."""
+    with pytest.raises(wb.errors.ReportError, match="compare takes reports, not graders"):
         wb.compare(*asked)
 
 
 def test_a_grader_is_not_compared_with_itself():
-    """Refused by name, with those that there are, and how two versions are compared; None is no name."""
+    """Refused by name, with the known ones, and how two versions are compared; None is not a name."""
     report = Report(make_samples(4), {name: make_grades([0.0, 1.0, 1.0, 0.0]) for name in "ab"})
     for asked in (report.compare, lambda a, b: wb.compare(report, a, b)):
-        with pytest.raises(ReportError, match="not with itself") as refused:
+        with pytest.raises(ReportError, match="compared with itself") as refused:
             asked("a", "a")
         assert "found: 'a' twice" in str(refused.value)
         assert "expected: 'b'" in str(refused.value)
         assert "wb.compare(before, now, 'name')" in str(refused.value)
-    with pytest.raises(ReportError, match="no grader None"):
+    with pytest.raises(ReportError, match="grader None"):
         report.compare(None, "a")
 
 

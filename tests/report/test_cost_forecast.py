@@ -1,4 +1,4 @@
-"""`forecast_cost`: time, questions, money and bytes of many rows, out of what some took."""
+"""`forecast_cost`: time, requests, money and bytes of many rows, estimated from some."""
 
 import math
 
@@ -32,18 +32,18 @@ def test_code_takes_cores():
     assert forecast.seconds == pytest.approx(50_000 + forecast.table.loc["(reading rows)", "time"])
     assert forecast.table.loc["g", "rate"] == pytest.approx(2)
     assert forecast.cost == 0.0
-    assert forecast.sentences[0] == "1,000,000 rows take about 13.9 h on 10 cores, as far as 100 rows tell."
+    assert forecast.sentences[0] == "1,000,000 rows take about 13.9 h on 10 cores, estimated from 100 rows."
 
 
 def test_reading_is_told_where_it_takes_much():
     """It is not divided by the cores, but by the processes that read."""
     forecast = wb.forecast_cost(wb.ExactMatch().run(ROWS, progress=False), 10**9, cores=64, readers=3)
-    assert any("with reading rows in 3 processes" in sentence for sentence in forecast.sentences)
+    assert any("in 3 processes" in sentence for sentence in forecast.sentences)
     assert not any("reading" in sentence for sentence in wb.forecast_cost(report_of(), 100).sentences)
 
 
 def test_the_time_of_answers_out_of_the_store_is_nobodys():
-    """A new row is asked; where all came from the store the time is not known."""
+    """A new row needs a request; if all replies came from the store the time is unknown."""
     seconds = np.full(100, 0.5)
     seconds[:50] = 0.0001
     stored = {row: {"kept": True} for row in range(50)}
@@ -99,14 +99,14 @@ def test_repeats_are_counted_once():
 
 
 def test_an_unknown_price_is_said():
-    """It is no price of 0."""
+    """It is not a price of 0."""
     forecast = wb.forecast_cost(report_of(tokens=np.full(100, 9.0)), 1000, cores=1)
     assert math.isnan(forecast.cost)
     assert "a model has no price" in str(forecast)
 
 
 def test_bytes_are_measured():
-    """Of the rows as they are sent, and of their grades."""
+    """Of the rows as encoded, and of their grades."""
     few = wb.forecast_cost(report_of(), 1000, cores=1)
     reasons = report_of(reasoning=dict.fromkeys(range(100), "because " * 20))
     assert wb.forecast_cost(reasons, 1000, cores=1).bytes - few.bytes == pytest.approx(160 * 1000, rel=0.2)
@@ -114,7 +114,7 @@ def test_bytes_are_measured():
 
 
 def test_a_suite_counts_each_grader_once():
-    """The combined score is no grader of its own."""
+    """The combined score is not a separate grader."""
     usage = Usage(90, 10, 0.002)
     judge = wb.BinaryJudge(criteria="x", model="m", client=wb.ScriptedClient(Reply('{"reasoning": "r", "score": "PASS"}', usage)))  # fmt: skip
     report = wb.Suite([wb.ExactMatch(), judge], combine=wb.combine.Mean()).run(ROWS, progress=False)
@@ -138,7 +138,7 @@ def test_impossible_numbers_are_refused(wrong):
 
 def test_what_is_no_report_is_refused():
     """Rows, for instance."""
-    with pytest.raises(ReportError, match="made from a report"):
+    with pytest.raises(ReportError, match="needs a report"):
         wb.forecast_cost(ROWS, 100)
 
 

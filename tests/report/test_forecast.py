@@ -1,4 +1,4 @@
-"""The forecast of live groups as users ask for it: table, prompts, selection, words, refusals."""
+"""The forecast of informative groups: table, prompts, selection, sentences, errors."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from workbench.report.forecast_result import duration
 
 
 def scores(rates, answers, seed=0):
-    """Scores of 0 and 1, so many answers to each prompt of a pass rate."""
+    """Scores of 0 and 1, with a number of completions of each prompt of a pass rate."""
     return (
         (np.random.default_rng(seed).random((len(rates), answers)) < np.array(rates)[:, None])
         .astype(float)
@@ -31,7 +31,7 @@ def report_of(columns, answers, **settings):
 
 @pytest.fixture(scope="module")
 def forecast():
-    """Half of 200 prompts are never answered right, the others every second time."""
+    """Half of 200 prompts never pass, the others half of the time."""
     return wb.forecast(
         report_of({"exact": scores([0.0] * 100 + [0.5] * 100, 8)}, 8), group_size=8, prompts=1_000
     )
@@ -39,7 +39,7 @@ def forecast():
 
 class TestWhatItGives:
     def test_the_table_has_a_line_for_each_size(self, forecast):
-        """Shares with intervals from 4 to 64 answers, counted as far as there are answers; rollouts, time and money."""
+        """Shares with intervals from 4 to 64 completions, counted up to the existing number; rollouts, time and money."""
         table = forecast.table
         assert table.index.tolist() == [4, 8, 12, 16, 24, 32, 48, 64]
         assert table["basis"].tolist() == ["counted"] * 2 + ["modelled"] * 6
@@ -52,7 +52,7 @@ class TestWhatItGives:
         assert (table["cost"] == 0).all()
 
     def test_hopeless_prompts_are_left_out(self, forecast):
-        """The prompts that were never answered right are not worth training on; what that saves and loses is bounded."""
+        """Prompts that never pass are not worth training on; the savings and losses have bounds."""
         chosen = forecast.selection
         assert 97 <= chosen.chosen <= 100
         assert chosen.saved == pytest.approx(1 - chosen.chosen / 200)
@@ -62,7 +62,7 @@ class TestWhatItGives:
         assert chosen.left_out.interval.hi < 0.3
 
     def test_prompts_stand_best_first(self, forecast):
-        """One line a prompt under its own name, with answers, mean, sd and the chance that its next group is live."""
+        """One row per prompt under its name, with completions, mean, sd and the probability of an informative group."""
         prompts = forecast.prompts
         assert len(prompts) == 200
         assert prompts["live"].is_monotonic_decreasing
@@ -72,7 +72,7 @@ class TestWhatItGives:
         assert (prompts["train"] == (prompts["live"] >= 0.5)).all()
 
     def test_the_best_size_is_where_more_answers_stop_to_pay(self, forecast):
-        """Even odds are seen with few answers; where passes are rare every doubling pays."""
+        """Even odds need few completions; if passes are rare every doubling pays."""
         assert forecast.best in {8, 12}
         rare = wb.forecast(report_of({"exact": scores([0.02] * 300, 8)}, 8))
         assert (rare.best, rare.group_size) == (64, 64)
@@ -82,11 +82,12 @@ class TestWhatItGives:
         """How many groups are live and how sure that is, the best size, the prompts worth it; then the table."""
         told = str(forecast)
         assert re.match(
-            r"exact: at 8 answers a prompt [\d.]+ % \([\d.]+ % to [\d.]+ %\) of the groups are live, "
-            r"forecast from 8 answers to each of 200 prompts\.\nThe best group size is \d+: ", told
+            r"exact: at 8 completions per prompt [\d.]+ % \([\d.]+ % to [\d.]+ %\) of the groups are informative, "
+            r"forecast from 8 completions of each of 200 prompts\.\nThe best group size is \d+: ", told
         )  # fmt: skip
         assert re.search(
-            r"Train on \d+ of 200 prompts: .* of their groups are live; leaving out the other \d+ saves", told
+            r"Train on \d+ of 200 prompts: .* of their groups are informative; omitting the other \d+ saves",
+            told,
         )
         assert len(told.splitlines()) == 12
         assert repr(forecast) == f"Forecast('exact', 200 prompts, best group size {forecast.best})"
@@ -105,10 +106,10 @@ class TestWhatItGives:
         assert forecast.table["hi"].loc[4] > 0
         assert np.isnan(forecast.table["sd"].loc[64])
         assert "no group size can be advised" in str(forecast)
-        assert "No prompt is as likely live as was asked for" in str(forecast)
+        assert "No prompt is informative with the required probability" in str(forecast)
 
     def test_rows_without_a_score_do_not_count(self):
-        """A failure is no answer with a score of 0."""
+        """A failure is not a completion with a score of 0."""
         report = report_of({"exact": np.tile([1.0, 1.0, np.nan, np.nan], 20)}, 4)
         forecast = wb.forecast(report)
         assert forecast.table["live"].loc[4] <= 0.2
@@ -138,8 +139,10 @@ class TestMoney:
 
 class TestRefusals:
     def test_too_few_answers(self):
-        """Says how many there are, how many it takes and what to do."""
-        with pytest.raises(ReportError, match=r"(?s)0 prompts with two.*at least 10.*draw 4 to 8 answers"):
+        """The error states the number found, the number required and what to do."""
+        with pytest.raises(
+            ReportError, match=r"(?s)0 prompts with at least two.*at least 10.*draw 4 to 8 completions"
+        ):
             wb.forecast(report_of({"exact": np.ones(40)}, 1))
 
     def test_one_of_several_graders_must_be_named(self):

@@ -60,11 +60,11 @@ def test_no_figure_has_an_infinite_number(scores, per_prompt):
 
 
 def test_a_dash_has_a_reason():
-    """The sd of the two ends of the floats is past the largest one: a dash, and a line that says so."""
+    """The sd of the largest and smallest float overflows: a dash, and a line with the reason."""
     report = report_of(COLUMNS["ends"])
     assert np.isnan(report.summary.loc["g", "sd"])
-    assert "sd: none for g, whose scores lie further apart than the largest number (1.8e+308)" in str(report)
-    assert "further apart than the largest number" in report._repr_html_()
+    assert "sd: none for g, whose scores differ by more than the largest number (1.8e+308)" in str(report)
+    assert "more than the largest number" in report._repr_html_()
     assert "further apart" not in str(report_of(COLUMNS["one score"]))
 
 

@@ -78,7 +78,7 @@ def test_the_report_comes_back(report, tmp_path, monkeypatch):
 
 
 def test_a_grader_called_like_another_ones_repeat(tmp_path):
-    """A grader `g/0` beside a `g` with repeats: both come back with their own grades."""
+    """A grader `g/0` next to a `g` with repeats: both are read with their own grades."""
     graders = [wb.ExactMatch(name="g"), wb.Length(maximum=1, name="g/0"), wb.Contains(name="g/0'")]
     report = wb.Suite(graders).run(wb.Samples(ROWS), repeats=2, progress=False)
     back = written_again(report, tmp_path / "report.parquet")
@@ -90,7 +90,7 @@ def test_a_grader_called_like_another_ones_repeat(tmp_path):
 
 @pytest.mark.parametrize("changed", ["reversed", "one row"])
 def test_rows_with_other_contents_are_refused(tmp_path, changed):
-    """Row numbers are the ids of rows without any: the contents tell that these are others."""
+    """Row numbers are the ids of rows without any: the contents show that these are others."""
     file, path = tmp_path / "rows.parquet", tmp_path / "grades.parquet"
     pd.DataFrame(ROWS).to_parquet(file)
     wb.Length(maximum=1).run(wb.read_samples(file, lazy=True), progress=False).to_parquet(path)
@@ -112,7 +112,7 @@ def test_the_data_are_not_overwritten(tmp_path):
     before = file.read_bytes()
     for data in (wb.read_samples(file), wb.read_samples(folder, lazy=True)):
         report = wb.Length(maximum=1).run(data, progress=False)
-        with pytest.raises(ReportError, match="not written where its data are") as error:
+        with pytest.raises(ReportError, match="over or into its data") as error:
             report.to_parquet(file)
         assert "-report.parquet" in error.value.hint
     (tmp_path / "data" / "inside").mkdir()
@@ -121,7 +121,7 @@ def test_the_data_are_not_overwritten(tmp_path):
             wb.Suite([wb.Length(maximum=1)]).run(data, resume=folder / name, progress=False)
     assert file.read_bytes() == before
     assert [path.name for path in folder.rglob("*") if path.is_file()] == ["rows.parquet"]
-    report.to_parquet(folder / "grades")  # is no file of the data
+    report.to_parquet(folder / "grades")  # not a file of the data
 
 
 @pytest.mark.parametrize("damage", ["middle", "end", "empty", "missing"])
@@ -134,14 +134,14 @@ def test_a_damaged_report_is_told(report, tmp_path, damage):
     path.write_bytes({"end": bytes(data[:-200]), "empty": b""}.get(damage, bytes(data)))
     if damage == "missing":
         path.unlink()
-    with pytest.raises(ReportError, match="cannot be read") as error:
+    with pytest.raises(ReportError, match="cannot read") as error:
         wb.read_report(path, report.samples)
     assert error.value.where == str(path)
     assert error.value.hint
 
 
 def test_repeats_come_back_with_what_was_said_of_their_grader(tmp_path):
-    """Else a forecast takes repeats of code for questions to a server."""
+    """Otherwise a forecast counts repeats of code as requests to a server."""
     grader = wb.FunctionGrader.from_source("async def grade(thread):\n    return 1.0\n", name="g")
     report = wb.Suite([grader]).run(wb.Samples(ROWS), repeats=2, progress=False)
     back = written_again(report, tmp_path / "report.parquet")
@@ -168,12 +168,12 @@ def test_rows_are_read_from_their_file(tmp_path, monkeypatch):
     assert back.samples.is_lazy
     pd.testing.assert_frame_equal(back.rows(), report.rows())
     path.unlink()
-    with pytest.raises(ReportError, match="does not hold the rows"):
+    with pytest.raises(ReportError, match="does not contain the rows"):
         wb.read_report(tmp_path / "report.parquet")
 
 
 def test_many_equal_reasons_stay_small(tmp_path):
-    """A reason that many rows share is one text in memory after reading, as it was before."""
+    """A reason shared by many rows is one text in memory after reading, as before."""
     report = wb.ExactMatch().run(wb.Samples(ROWS), progress=False)
     back = written_again(report, tmp_path / "report.parquet")
     assert back.grades["exact-match"].reasoning._own == {}
@@ -181,7 +181,7 @@ def test_many_equal_reasons_stay_small(tmp_path):
 
 
 def test_a_lone_surrogate_becomes_an_escape(tmp_path):
-    """Parquet is UTF-8, which cannot hold one."""
+    """Parquet is UTF-8, which cannot encode one."""
     grader = wb.CustomGrader(lambda thread: Grade(1.0, reasoning="odd \ud800"), name="odd")
     report = grader.run(wb.Samples(ROWS[:2]), progress=False)
     assert written_again(report, tmp_path / "report.parquet").grades["odd"].reasoning[0] == "odd \\ud800"
@@ -194,18 +194,18 @@ def test_an_empty_report(tmp_path):
 
 
 def test_refusals(report, tmp_path):
-    """Other rows, other files, a newer release, a folder that is not there; an old file stays as it was."""
+    """Other rows, other files, a newer release, a missing folder; an old file is unchanged."""
     path = report.to_parquet(tmp_path / "report.parquet")
-    with pytest.raises(ReportError, match="does not hold the rows"):
+    with pytest.raises(ReportError, match="does not contain the rows"):
         wb.read_report(path)
-    with pytest.raises(ReportError, match=r"(?s)other samples.*59 rows"):
+    with pytest.raises(ReportError, match=r"(?s)samples.*59 rows"):
         wb.read_report(path, wb.Samples(ROWS[:-1]))
-    with pytest.raises(ReportError, match=r"(?s)other samples.*row 0 is"):
+    with pytest.raises(ReportError, match=r"(?s)samples.*row 0 is"):
         wb.read_report(path, wb.Samples([{**row, "id": f"x{at}"} for at, row in enumerate(ROWS)]))
-    with pytest.raises(ReportError, match="cannot be read"):
+    with pytest.raises(ReportError, match="cannot read"):
         wb.read_report(tmp_path / "none.parquet", report.samples)
     pd.DataFrame(ROWS).to_parquet(tmp_path / "rows.parquet")
-    with pytest.raises(ReportError, match="holds no report"):
+    with pytest.raises(ReportError, match="contains no report"):
         wb.read_report(tmp_path / "rows.parquet", report.samples)
     table = pq.read_table(path)
     settings = json.loads(table.schema.metadata[b"grader-workbench"]) | {"version": 99}

@@ -82,7 +82,7 @@ class TestColumns:
         assert report.scores["quality"].isna().sum() == 2
 
     def test_summary_is_over_scored_rows(self, report):
-        """The mean leaves out what has no score, and counts stand beside it."""
+        """The mean excludes unscored rows, and counts are reported."""
         line = report.summary.loc["quality"]
         assert (line["n"], line["scored"], line["failed"], line["skipped"]) == (4, 2, 1, 1)
         assert line["mean"] == 0.625
@@ -99,7 +99,7 @@ class TestColumns:
         assert shared["mean_hi"] - shared["mean_lo"] > 2 * (alone["mean_hi"] - alone["mean_lo"])
 
     def test_pass_share_has_the_exact_interval(self):
-        """Zeros and ones in rows of their own: Clopper and Pearson to the last digit."""
+        """Zeros and ones in independent rows: Clopper and Pearson to the last digit."""
         line = Report(make_samples(10), {"g": make_grades([1] * 7 + [0] * 3)}).summary.loc["g"]
         assert (line["mean_lo"], line["mean_hi"]) == pytest.approx(clopper_pearson(7, 10))
 
@@ -201,7 +201,7 @@ class TestRows:
 
     def test_unknown_order_is_refused(self, report):
         """Only the score, up or down."""
-        with pytest.raises(ReportError, match="sorted"):
+        with pytest.raises(ReportError, match="sort order"):
             report.rows(sort="size")
 
     def test_conversations_keep_their_roles(self):
@@ -212,7 +212,7 @@ class TestRows:
         assert rows["prompt"].tolist() == ["system: Be brief.\nuser: Hi"]
 
     def test_unreadable_rows_can_be_shown(self):
-        """A row whose messages are broken says so and takes no other row with it."""
+        """A row with malformed messages is reported and affects no other row."""
         samples = Samples([{"messages": "[broken"}, {"messages": '[{"role": "user", "content": "Hi"}]'}])
         rows = Report(samples, {"g": make_grades([1, 0])}).rows(sort=None)
         assert rows["completion"].tolist()[0].startswith("(unreadable")
@@ -221,7 +221,7 @@ class TestRows:
 
 class TestDiagnose:
     def test_labels_turn_saturated_into_lenient(self):
-        """The quickstart's story: saturated first, lenient with the rows that prove it once bad rows are known."""
+        """The quickstart's story: saturated first, lenient with evidence rows once bad rows are labelled."""
         report = Report(make_samples(200), {"g": make_grades(np.ones(200))})
         assert "too-lenient" not in [finding.kind for finding in report.findings]
         told = report.diagnose(labels=[row % 2 == 0 for row in range(200)])
@@ -281,12 +281,12 @@ class TestCompare:
         assert shared.hi - shared.lo > 2.5 * (alone.hi - alone.lo)
 
     def test_nothing_in_common(self):
-        """No row scored by both: said in words, not in NaN."""
+        """No row scored by both: a sentence instead of NaN."""
         a, b = make_grades([1.0], row0=Grade.skipped()), make_grades([1.0])
-        assert "no scored row in common" in str(Report(make_samples(1), {"a": a, "b": b}).compare("a", "b"))
+        assert "share no scored row" in str(Report(make_samples(1), {"a": a, "b": b}).compare("a", "b"))
 
     def test_is_escaped(self):
-        """Texts of the table are no markup."""
+        """Texts of the table are not markup."""
         samples = make_samples(2, completion="<img src=x onerror=alert(1)>")
         shown_html = Report(samples, {"a": make_grades([1, 0]), "b": make_grades([0, 0])}).compare("a", "b")
         assert "<img" not in shown_html._repr_html_()
@@ -299,7 +299,7 @@ class TestMerge:
         assert report.merge(other).graders == ["quality", "tone"]
 
     def test_clash_needs_a_suffix(self, report):
-        """Two versions of one name stand apart by the suffix."""
+        """Two versions of one name are distinguished by the suffix."""
         with pytest.raises(ReportError, match="suffix"):
             report.merge(report)
         assert report.merge(report, suffix=" v2").graders == ["quality", "quality v2"]
@@ -380,7 +380,7 @@ class TestDisplay:
         assert Report(make_samples(1).take([]), {"g": Grades.empty(0)}).isolation == "isolation: not run"
 
     def test_isolation_stands_in_the_frame(self, report):
-        """Every line of the long table says how its score was made."""
+        """Every line of the long table has the isolation of its score."""
         assert report.frame["isolation"].tolist() == ["kernel"] * 4
         assert set(Report(report.samples, {"g": Grades.empty(4)}).frame["isolation"]) == {"not run"}
 
@@ -453,7 +453,7 @@ class TestText:
 
     @given(st.text(st.characters(exclude_categories=()), max_size=20))
     def test_visible_text_hides_nothing(self, text):
-        """Whatever comes in, the result can be written and says the same when shown twice."""
+        """For any input, the result can be written and displays the same twice."""
         said = visible(text)
         said.encode()
         assert not HIDDEN.search(said)
@@ -495,7 +495,7 @@ class TestBins:
         )
     )
     def test_every_bar_counts_the_rows_it_opens(self, scores):
-        """Whatever the scores: the rows of a bar are as many as it shows, and every score is in one bar."""
+        """For any scores: a bar shows the number of its rows, and every score is in one bar."""
         grades = make_grades(scores)
         counted = histogram(grades)
         assert counted.counts.sum() == len(scores)
@@ -532,9 +532,9 @@ class TestLabels:
         return Report(wb.Samples(rows), {"g": grades}, labels=labels)
 
     def test_a_column_name_is_enough(self):
-        """A column of the samples can say what is known."""
+        """A column of the samples can be the labels."""
         assert "too-lenient" in {finding.kind for finding in self.report("ok").findings}
-        with pytest.raises(ReportError, match="no column 'nope'"):
+        with pytest.raises(ReportError, match="column 'nope'"):
             self.report("nope")
 
     def test_words_are_read(self):
@@ -543,7 +543,7 @@ class TestLabels:
         assert [str(f) for f in self.report(words).findings] == [str(f) for f in self.report("ok").findings]
 
     def test_a_shuffled_series_is_refused(self):
-        """A Series with an index of its own would be taken by position, silently wrong."""
+        """A Series with its own index would be used by position, silently wrong."""
         series = pd.Series([i % 2 == 0 for i in range(200)])
         assert self.report(series).findings == self.report("ok").findings
         with pytest.raises(ReportError, match="separate index"):
@@ -557,7 +557,7 @@ class TestLabels:
 
     @pytest.mark.parametrize("pass_threshold", [float("nan"), float("inf"), True, "x"])
     def test_the_pass_mark_is_a_number(self, pass_threshold):
-        """A pass mark that compares with nothing is refused."""
+        """A pass threshold that cannot be compared is refused."""
         from workbench.diagnostics import diagnose
 
         with pytest.raises(ReportError, match="pass_threshold"):
@@ -583,7 +583,7 @@ class TestLabels:
 
 
 class TestScale:
-    """A pass mark belongs to a scale."""
+    """A pass threshold belongs to a scale."""
 
     def report(self, scores, **settings):
         rows = [{"prompt": str(i), "completion": "x"} for i in range(len(scores))]
@@ -632,7 +632,7 @@ class TestSettings:
             ({"preset": "nope"}, "unknown preset"),
             ({"labels": [True]}, "one entry per row"),
             ({"labels": ["perhaps"] * 4}, "neither good"),
-            ({"labels": "nope"}, "no column 'nope'"),
+            ({"labels": "nope"}, "column 'nope'"),
             ({"labels": pd.DataFrame({"x": [1] * 4})}, "one entry per row"),
             ({"pass_threshold": 3}, "not on the scale"),
             ({"scale": (1, 0)}, "lowest and the highest"),

@@ -1,4 +1,4 @@
-"""Limits of one's own, and what a report takes over from the one before an edit."""
+"""Custom limits, and what a report reuses of the one before an edit."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def test_a_limit_is_the_users_own():
 
 
 def test_findings_that_are_reused_are_those_that_would_be_made_anew():
-    """A report in which one grader changed says what it would say without what is known of the others."""
+    """A report in which one grader changed equals the one computed without reuse."""
     samples = wb.demo_samples("arithmetic").draw(300, seed=0)
     first = wb.Suite([wb.Contains(), wb.ExactMatch()]).run(samples, labels="good", progress=False)
     _ = first.findings
@@ -41,7 +41,7 @@ def test_findings_that_are_reused_are_those_that_would_be_made_anew():
 
 
 def test_nothing_is_reused_under_another_setting():
-    """Another pass mark or limit is another question, even of the same grades."""
+    """Another pass threshold or limit is another computation, even of the same grades."""
     samples = wb.demo_samples("arithmetic").draw(300, seed=0)
     first = wb.Suite([wb.Contains(), wb.ExactMatch()]).run(samples, labels="good", progress=False)
     _ = first.findings

@@ -74,7 +74,7 @@ def test_the_verdicts_lead(report):
 
 
 def test_the_interval_of_the_leading_finding_is_drawn(report):
-    """Once, with its limit; those of the others are told in words."""
+    """Once, with its limit; the others' are text."""
     page = report._repr_html_()
     assert page.count("<svg class='strip'") == 1
     assert "limit" in page
@@ -83,7 +83,7 @@ def test_the_interval_of_the_leading_finding_is_drawn(report):
 def test_bars_show_what_rows_came_to(report):
     """A lenient grader accepts all bad rows, a failing one has rows without a score."""
     page = report._repr_html_()
-    assert "100 known good, accepted, 50 known bad, accepted, 50 known bad, refused" in page
+    assert "100 known good, accepted, 50 known bad, accepted, 50 known bad, rejected" in page
     assert "67 failed: no score" in page
 
 
@@ -94,14 +94,14 @@ def test_five_graders_stay_small(report):
 
 
 def test_without_labels_nobody_is_too_lenient(report):
-    """The words say so, and the bar is of one hue."""
+    """The text states this, and the bar has one hue."""
     page = Page(report.diagnose(labels=[None] * len(report))._repr_html_()).text
-    assert "accepted, not labelled" in page
+    assert "accepted, unlabelled" in page
     assert "too lenient" not in page
 
 
 def test_a_report_without_graders_is_told():
-    """It says that nothing was run, in both forms."""
+    """It states that nothing was run, in both forms."""
     empty = Report(make_samples(2), {})
     assert "nothing was run" in empty._repr_html_()
     assert "nothing was run" in empty._repr_markdown_()
@@ -122,7 +122,7 @@ def shown():
 
 @pytest.mark.parametrize("name", ["report", "comparison", "agreement", "rows", "failed rows"])
 def test_hostile_texts_stay_texts(name):
-    """In names, completions, reasons and errors: no tag, handler, link or hidden character of theirs in either form."""
+    """In names, completions, reasons and errors: no tag, handler, link or hidden character from them in either form."""
     thing = shown()[name]
     page, markdown = Page(thing._repr_html_()), thing._repr_markdown_()
     assert page.tags <= OURS
@@ -154,10 +154,10 @@ def test_a_comparison_begins_with_who_is_stricter(report):
     said = Page(compared._repr_html_()).text
     places = [
         said.index(words)
-        for words in ("B is stricter: it refuses 50 rows", "Both accept", "B is closer to the labels")
+        for words in ("B is stricter: it rejects 50 rows", "Both accept", "B is closer to the labels")
     ]
     assert places == sorted(places)
-    assert compared._repr_markdown_().startswith("**B is stricter: it refuses 50 rows that A accepts,**")
+    assert compared._repr_markdown_().startswith("**B is stricter: it rejects 50 rows that A accepts,**")
     assert "| Only A accepts | 50 | 0 good, 50 bad |" in compared._repr_markdown_()
 
 
@@ -165,7 +165,7 @@ def test_a_comparison_without_labels_says_so_once(report):
     """Neither good nor bad is counted."""
     compared = report.diagnose(labels=[None] * len(report)).compare("lenient", "right")
     assert "None of these rows is labelled." in compared._repr_html_()
-    assert "| Only A accepts | 50 | not labelled |" in compared._repr_markdown_()
+    assert "| Only A accepts | 50 | unlabelled |" in compared._repr_markdown_()
 
 
 def test_rows_that_are_not_shown_are_counted(report):

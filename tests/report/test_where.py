@@ -50,7 +50,7 @@ def rows(*conditions):
 
 @given(st.lists(CONDITIONS, max_size=4))
 def test_conditions_are_intersections(conditions):
-    """All must hold, whatever their order; none at all is every row; JSON carries them."""
+    """All must be met, in any order; no condition means every row; they survive JSON."""
     expected = set(range(30))
     for one in conditions:
         expected &= set(rows(one))
@@ -85,7 +85,7 @@ def test_each_condition_means_what_the_table_says():
 
 
 def test_labels_are_read_once_for_all_marks_of_a_figure(monkeypatch):
-    """Twenty graders ask hundreds of times of a hundred thousand labels."""
+    """Twenty graders read a hundred thousand labels hundreds of times."""
     report = wb.Suite([wb.Contains(expected="o", name=name) for name in "abc"]).run(
         [{"prompt": "p", "completion": "o"}] * 20, progress=False, labels=[True, False] * 10
     )
@@ -101,7 +101,7 @@ def test_labels_are_read_once_for_all_marks_of_a_figure(monkeypatch):
 
 
 def test_a_findings_rows_stand_in_its_order():
-    """Evidence first to last, also where another condition holds."""
+    """Evidence first to last, also if another condition is met."""
     report = wb.Suite([wb.Contains(expected="o", name="all")]).run(
         [{"prompt": "p", "completion": "o"} for _ in range(120)], progress=False
     )
@@ -131,16 +131,16 @@ def test_what_cannot_be_read_is_an_error_of_ours(bad):
     ("condition", "words"),
     [
         ({"grader": "a", "score": [0.95, 1]}, "a: score 0.95 to 1"),
-        ({"label": None}, "not labelled"),
-        ({"apart": ["a", "b"], "least": 0.2}, "a and b differ by 0.2 or more"),
-        ({"scaled_apart": ["a", "b"], "least": 0.5}, "a and b differ by 50 % of their scales or more"),
+        ({"label": None}, "unlabelled"),
+        ({"apart": ["a", "b"], "least": 0.2}, "a and b differ by at least 0.2"),
+        ({"scaled_apart": ["a", "b"], "least": 0.5}, "a and b differ by at least 50 % of their scales"),
         ({"verdicts": ["a", "b"], "are": [True, False]}, "a accepts, b refuses"),
         ({"any": [[{"label": True}, {"wrong": "a"}], [{"rows": [1, 2]}]]}, "labelled good and a differs from the label, or 2 chosen rows"),
         ({"other": 1}, ""),
     ],
 )  # fmt: skip
 def test_conditions_in_words(condition, words):
-    """What a panel says of them."""
+    """The panel's text for them."""
     assert condition_text(condition) == words
 
 

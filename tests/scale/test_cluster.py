@@ -279,7 +279,7 @@ def test_answers_are_stored_by_each_worker(client, tmp_path):
         assert counting.asked.total() == 40
         again = judge_of(address).run(unlike(40), progress=False, store=store)
         assert counting.asked.total() == 40
-    assert "40 rows out of the store" in again.spending
+    assert "40 rows from the store" in again.spending
 
 
 def test_an_open_store_is_refused(client):

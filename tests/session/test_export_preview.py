@@ -79,7 +79,7 @@ def test_every_format_has_a_title():
 
 
 def test_what_is_in_the_way(tmp_path):
-    """Files of somebody else, with what they hold; not what is missing, as it would be, or written here."""
+    """Existing unrelated files, with their graders; not missing files, unchanged ones, or those written here."""
     target, there = str(tmp_path / "out.json"), tmp_path / "out.json"
     files, written = preview(wb.Suite([using.GRADERS[0]]), "out").files, WrittenFiles()
     assert written.in_the_way(target, "native", files) == []
@@ -87,18 +87,18 @@ def test_what_is_in_the_way(tmp_path):
     assert written.in_the_way(target, "native", files) == []
     wb.save([wb.Contains(expected="x", name=f"g{n}") for n in range(8)], there)
     assert written.in_the_way(target, "native", files) == [
-        "out.json is there already and would be replaced: it holds g0, g1, g2, g3, g4, g5 and 2 more"
+        "out.json exists and would be replaced: it contains g0, g1, g2, g3, g4, g5 and 2 more"
     ]
     written.note([there], "native")
     assert written.in_the_way(target, "native", files) == []
     there.write_text(there.read_text() + " ")
     assert len(written.in_the_way(target, "native", files)) == 1
     there.write_text(there.read_text() + " " * 1_000_000)
-    assert written.in_the_way(target, "native", files) == ["out.json is there already and would be replaced"]
+    assert written.in_the_way(target, "native", files) == ["out.json exists and would be replaced"]
     assert written.in_the_way(target, "native", {}) == []
 
 
 @pytest.mark.parametrize("target", ["a\x00b/out.json", "/no/such/folder/out.json", f"{'x' * 300}/out.json"])
 def test_a_place_that_cannot_be_looked_at_is_left_to_export(target):
-    """It tells what is wrong when it writes."""
+    """The error appears when it writes."""
     assert WrittenFiles().in_the_way(target, "native", {"out.json": "{}"}) == []

@@ -82,13 +82,13 @@ def test_code_of_a_name_that_is_a_module_here(monkeypatch):
     ["", "\n\t", "{", '{"kind": 3}', '{"kind": "contains", "other": 1}', "{" * 99_999, '{"a": ' * 9_999],
 )
 def test_what_is_no_grader_is_an_error_of_ours(text):
-    """Never a bare Python error: what is wrong is told in words."""
+    """Never a bare Python error: the error is a WorkbenchError."""
     with pytest.raises(WorkbenchError):
         grader_from_text(text)
 
 
 def test_nothing_of_a_text_runs(tmp_path):
-    """Reading a text has no effect, whatever its top level would do."""
+    """Reading a text has no effect, even if its top level has."""
     path = tmp_path / "ran"
     grader_from_text(f"open({str(path)!r}, 'w')\nasync def grade(thread):\n    return 1.0\n")
     assert not path.exists()

@@ -23,7 +23,7 @@ def graders():
 
 
 def test_a_redefined_grader_keeps_its_part_in_the_suite(graders):
-    """Weight, negation and rule stay; an equal grader that asks another client takes the place of the first."""
+    """Weight, negation and rule are unchanged; an equal grader with another client replaces the first."""
     graders.set_given(
         wb.Suite([wb.Entry(YES, negate=True, weight=2.0), wb.ExactMatch()], combine=wb.combine.Mean())
     )
@@ -44,7 +44,7 @@ def test_another_part_in_the_suite_is_a_change(graders):
 
 
 def test_what_a_choice_leaves_out_is_said(graders):
-    """A part of the suite runs without its rule and gate, and the Workbench says so."""
+    """A part of the suite runs without its rule and gate, which the Workbench reports."""
     graders.set_given(wb.Suite([YES, wb.ExactMatch()], combine=wb.combine.Mean()))
     assert graders.left_out == ""
     graders.choose(["yes"])
@@ -53,7 +53,7 @@ def test_what_a_choice_leaves_out_is_said(graders):
 
 
 def test_a_grader_edited_in_the_app_outlives_its_cell(graders):
-    """The cell runs again and says nothing new: the edit stays. It says something new: that holds."""
+    """The cell runs again unchanged: the edit remains. It runs with a new text: that replaces the edit."""
     first = wb.FunctionGrader.from_source(using.HALF, name="half")
     graders.set_given([first])
     graders.add_text(using.HALF.replace("0.5", "0.25"), name="half")
@@ -64,7 +64,7 @@ def test_a_grader_edited_in_the_app_outlives_its_cell(graders):
 
 
 def test_a_proof_that_comes_too_late_does_not_count(graders, monkeypatch):
-    """A grader redefined while its checks run is not proved by them."""
+    """A grader redefined during its validation is not validated by it."""
     graders.set_given([wb.FunctionGrader.from_source(using.HALF, name="half")])
     other = wb.FunctionGrader.from_source(using.HALF.replace("0.5", "0.75"), name="half")
     real = wb.FunctionGrader.validate
@@ -98,7 +98,7 @@ def test_labels_that_end_a_finding_end_its_filter(session, monkeypatch):
 
 
 def test_a_store_stays_open_for_the_run_that_uses_it(tmp_path):
-    """Closing the app during a run ends the run first: its summary is kept."""
+    """Closing the app during a run ends the run first: its summary is saved."""
     gate = threading.Event()
     session = Session(using.ROWS, [using.gated(gate)], store=str(tmp_path / "kept.db"))
     job = session.runs.start()
@@ -135,11 +135,11 @@ def test_news_go_on_while_a_grader_is_proved(session):
 
 
 def test_why_a_version_cannot_be_compared(session):
-    """Two runs without a common row: the reason is said."""
+    """Two runs without a common row: the reason is reported."""
     first = session.runs.start(1, seed=0).report(60)
     session.graders.add(wb.Contains(expected="no", name="yes"))
     draws = ((seed, session.samples.draw(1, seed=seed)) for seed in range(1, 99))
     other = next(seed for seed, rows in draws if rows.ids[0] != first.samples.ids[0])
     session.runs.start(1, seed=other).report(60)
     assert session.runs.versions().graders == ["yes", "exact"]
-    assert "no row in common" in session.runs.why_no_version
+    assert "share no row" in session.runs.why_no_version

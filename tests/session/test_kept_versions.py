@@ -1,4 +1,4 @@
-"""Versions of graders that were kept in a session."""
+"""Versions of graders that were saved in a session."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ FIRST, SECOND = wb.Contains(expected="a", name="g"), wb.Contains(expected="b", n
 
 
 def test_versions_are_counted_by_name_oldest_first():
-    """Each name has versions of its own, with text and time."""
+    """Each name has separate versions, with text and time."""
     kept = KeptVersions()
     before = datetime.now(UTC)
     kept.note("g", FIRST)

@@ -1,4 +1,4 @@
-"""How rows were drawn, and what each then stands for."""
+"""How rows were drawn, and how many rows each represents."""
 
 import pytest
 from hypothesis import given
@@ -16,7 +16,7 @@ WORDS = {1: "accepted", 0: "refused", -1: "neither"}
     st.dictionaries(st.sampled_from([1, 0, -1]), st.tuples(st.integers(1, 50), st.integers(1, 9)), min_size=1)
 )
 def test_each_class_stands_for_its_share(classes):
-    """The labels of a class weigh what its rows are of all, however many they are and whatever the others' sizes."""
+    """The labels of a class have the weight of the class, independent of their number and the other classes' sizes."""
     n = sum(size for size, _ in classes.values())
     drawn = [
         of_stratum(verdict, size, n) for verdict, (size, labels) in classes.items() for _ in range(labels)
@@ -29,14 +29,14 @@ def test_each_class_stands_for_its_share(classes):
 
 
 def test_a_label_says_its_class():
-    """In words that its store keeps."""
+    """As text that its store saves."""
     assert [of_stratum(verdict, 3, 8) for verdict in WORDS] == [
         f"{BALANCED} {word} 3/8" for word in WORDS.values()
     ]
 
 
 def test_labels_that_do_not_say_their_class_count_as_before():
-    """Older ones are told apart by the share alone; with newer ones they go to the class that has it."""
+    """Older ones are distinguished only by the share; newer ones belong to their class."""
     old, older = f"{BALANCED} 3/4", f"{BALANCED} 1/4"
     assert weights_of([old, old, older]) == pytest.approx([1.125, 1.125, 0.75])
     assert weights_of([old, of_stratum(1, 3, 4), older]) == pytest.approx([1.125, 1.125, 0.75])
@@ -51,7 +51,7 @@ def rate_of(drawn, values):
 
 
 def test_one_label_of_another_run_moves_the_rate_by_one_label():
-    """A class that a re-run made a row larger is the same class, and no new one with a share of its own."""
+    """A class that a re-run made one row larger is the same class, not a new one with a separate share."""
     drawn = [of_stratum(1, 300, 1_000)] * 50 + [of_stratum(0, 700, 1_000)] * 50
     values = [True] * 45 + [False] * 5 + [True] * 5 + [False] * 45
     before, after = rate_of(drawn, values), rate_of([*drawn, of_stratum(1, 301, 1_000)], [*values, True])
@@ -72,7 +72,7 @@ def test_a_class_weighs_the_mean_share_of_its_draws():
     "drawn", ["class-balanced", "class-balanced 4/3", "class-balanced odd 1/2", "as shown", "no idea"]
 )
 def test_other_rows_have_no_weight(drawn):
-    """They were chosen; what cannot be read is nothing that a rate may rest on."""
+    """They were selected; rates do not use unreadable records."""
     assert weights_of([drawn, "", "random"]) == [None, 1.0, 1.0]
 
 

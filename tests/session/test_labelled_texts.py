@@ -12,7 +12,7 @@ from workbench.session.labelled_texts import LabelledTexts
 
 
 def file_of(folder, say, ids="abcd"):
-    """A file of answers; in every folder its name and ids are the same."""
+    """A file of completions; in every folder its name and ids are the same."""
     folder.mkdir(exist_ok=True)
     rows = [{"id": one, "prompt": f"q{one}", "completion": say(one), "good": True} for one in ids]
     (folder / "answers.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
@@ -21,7 +21,7 @@ def file_of(folder, say, ids="abcd"):
 
 @pytest.fixture
 def models(tmp_path):
-    """The answers of two models to the same prompts, and those of a third that answers half of them as the first."""
+    """The completions of two models for the same prompts, and those of a third that equal the first's for half of them."""
     said = {
         "one": lambda _: "yes",
         "two": lambda _: "no",
@@ -45,7 +45,7 @@ def opened(tmp_path):
 
 
 def test_another_models_answers_have_no_labels(models, opened):
-    """Under the same file name and ids: nothing is known of them, and how many labels were of others is told."""
+    """Under the same file name and ids: they have no labels, and the number of labels of other texts is reported."""
     first = opened(models["one"])
     for name in "abcd":
         first.put(name, True)
@@ -67,7 +67,7 @@ def test_another_models_answers_have_no_labels(models, opened):
 
 
 def test_whoever_goes_back_finds_the_labels_of_before(models, opened):
-    """What was said of the second model's answers neither hides nor changes what was said of the first's."""
+    """Labels of the second model's completions neither hide nor change those of the first's."""
     opened(models["one"]).put("a", True)
     opened(models["two"]).put("a", False)
     again = opened(models["one"])
@@ -92,7 +92,7 @@ def test_rows_of_other_samples_are_read_too(models, opened):
 
 
 def test_a_columns_labels_are_of_its_texts(models, opened):
-    """Rows of another dataset have those of the rows that say the same; nothing is read for views of this one."""
+    """Rows of another dataset get the labels of equal texts; nothing is read for views of this one."""
     labels = opened(models["one"], [True, False, True, None])
     assert labels.for_rates(models["two"]) is None
     assert labels.for_rates(models["three"].take([3, 1, 0, 2])) == [None, False, True, None]
@@ -131,14 +131,14 @@ def test_a_view_may_have_a_row_twice(column):
 
 
 def test_labels_by_id_alone_hold(models, opened):
-    """Code, or an older store, that does not say what was labelled is believed."""
+    """A label without a digest, from code or an older store, counts."""
     labels = opened(models["one"])
     labels.storage.store.labels.put("a", True, dataset=labels.dataset)
     assert opened(models["two"]).for_rates(models["two"]) == [True, None, None, None]
 
 
 def test_samples_that_are_not_here_stay_counted(models, opened):
-    """A label of a row that a smaller dataset leaves out is no label of another text."""
+    """A label of a row that a smaller dataset omits is not a label of another text."""
     opened(models["one"]).put("d", True)
     some = opened(models["one"].take([0, 1]))
     assert (some.counts["good"], some.n_mismatched, some.for_rates(some.samples)) == (1, 0, None)
@@ -162,7 +162,7 @@ def test_digests_are_made_for_labelled_rows_only(models, opened, monkeypatch):
 
 
 def test_a_row_that_cannot_be_read_is_labelled_by_its_id(tmp_path):
-    """There is nothing that it says; the code names it as the label does."""
+    """It has no text; the code names it as the label does."""
     samples = wb.Samples([*using.ROWS[:2], {"id": "odd", "prompt": "p", "completion": {1: object()}}])
     labels = using.labels_of(samples, None, str(tmp_path / "l.db"))
     labels.put("odd", False)
@@ -186,7 +186,7 @@ def two(tmp_path):
 
 
 def test_an_undo_leaves_what_another_app_said(two):
-    """It is refused in words, the other label is read, and the undo before it is next."""
+    """It is refused with an error, the other label is read, and the previous undo is next."""
     mine, theirs = two
     mine.put("row-0", True)
     mine.put("row-1", True)
@@ -204,7 +204,7 @@ def test_an_undo_leaves_what_another_app_said(two):
 
 
 def test_an_undo_goes_back_through_ones_own_labels(two):
-    """A label that an undo brought back can be undone in its turn, but not where it is another's."""
+    """A label that an undo restored can be undone as well, unless it is another labeller's."""
     mine, theirs = two
     for value in (True, False, None):
         mine.put("row-0", value)
@@ -223,7 +223,7 @@ def test_an_undo_goes_back_through_ones_own_labels(two):
 
 
 def test_an_undo_brings_back_what_code_said_between(two):
-    """Of the id alone: it is no label of this session, which its own label under it is again once that is gone."""
+    """By id only: it is not a label of this session, whose own label applies again once that one is gone."""
     mine, _ = two
     mine.put("row-0", True)
     mine.storage.store.labels.put("row-0", False, dataset="d")

@@ -45,7 +45,7 @@ def labels(tmp_path):
 
 
 @given(
-    st.sampled_from(list(ORDERS)), st.sampled_from([0, 1, 7, 24]), st.sampled_from([None, "exact", "no such", "fails"]),
+    st.sampled_from(list(ORDERS)), st.sampled_from([0, 1, 7, 24]), st.sampled_from([None, "exact", "unknown", "fails"]),
     st.booleans(),
 )  # fmt: skip
 def test_every_order_is_a_permutation(order, n, grader, run):
@@ -102,7 +102,7 @@ async def last_digit(thread):
 
 
 def test_a_persons_label_goes_before_the_columns(labels):
-    """Known is the column, but for rows that people labelled; a skip leaves the column's."""
+    """The column's labels, overridden by users' labels; a skip does not override."""
     assert labels.for_rates(SAMPLES) == [bool(n % 2) for n in range(24)]
     labels.put("row-1", False)
     labels.put("row-3", None)
@@ -123,7 +123,7 @@ def test_undo_takes_back_the_last_one_and_no_one_elses(labels):
     assert labels.latest["row-5"].value is False
     assert labels.undo() == "row-5"
     assert labels.latest["row-5"].value is True
-    with pytest.raises(WorkbenchError, match="no label of this session"):
+    with pytest.raises(WorkbenchError, match="no label to undo"):
         labels.undo()
     other.close()
 
@@ -148,7 +148,7 @@ def named(path, *lines):
 
 
 def test_the_datasets_name_is_its_files_or_its_contents(tmp_path):
-    """A file with ids gives its name; a frame a name of what it says; odd files names that fit."""
+    """A file with ids gives its name; a frame a name from its content; odd files valid names."""
     assert named(tmp_path / "rows.jsonl", {"id": "a", "completion": "c"}) == "rows.jsonl"
     names = {
         using.labels_of(wb.read_samples(rows), None, None).dataset
@@ -193,7 +193,7 @@ def test_row_numbers_do_not_carry_labels_to_other_rows(tmp_path):
     ],
 )
 def test_where_labels_are_kept_is_told_without_password(address, shown):
-    """As it was given, but for a password; the lines of code say the same."""
+    """As given, without a password; the lines of code are the same."""
     labels = using.labels_of(SAMPLES, None, address)
     assert shown in labels.storage.url
     assert "s3cret" not in f"{labels.storage.url} {label_code(labels, 'a', True, '')}"
@@ -219,7 +219,7 @@ def test_only_labels_of_rows_drawn_at_random_make_findings(labels):
 
 
 def test_a_row_stays_drawn_as_it_was_first(labels):
-    """Who changes their mind about a row drawn at random has still drawn it at random; dealing says how by default."""
+    """A changed label of a row drawn at random still counts as drawn at random; the default is how it was dealt."""
     labels.note_drawn("row-1", "random")
     labels.put("row-1", False)
     labels.note_drawn("row-1", "as shown")
@@ -230,7 +230,7 @@ def test_a_row_stays_drawn_as_it_was_first(labels):
 
 
 def test_two_labellers_are_compared_on_rows_both_labelled(labels):
-    """Each has labels of their own; the agreement of two is that of `wb.agreement`."""
+    """Each has separate labels; the agreement of two is that of `wb.agreement`."""
     for row in range(10):
         labels.put(f"row-{row}", row % 2 == 0)
     labels.set_labeller("bob")
@@ -255,7 +255,7 @@ def many():
 
 
 def labelled(report, truth, order, n, start=0):
-    """Somebody's labels of n rows of a queue, without mistakes."""
+    """A labeller's labels of n rows of a queue, without errors."""
     queue, made = (
         LabelQueue(order, report.samples, report=report, grader="g"),
         using.labels_of(report.samples, None, None),
@@ -289,7 +289,7 @@ def test_intervals_hold_the_truth_under_class_balanced_labels(many, grader, star
 
 @pytest.mark.parametrize("order", ["random", "class-balanced"])
 def test_findings_do_not_blame_a_good_grader(many, order):
-    """Neither too strict nor too lenient is said of a grader that is neither, however rows were drawn."""
+    """A grader that is neither too strict nor too lenient gets no such finding, however rows were drawn."""
     report, truth = many
     made = labelled(report, truth, order, 300)
     kinds = {
@@ -305,7 +305,7 @@ def test_findings_do_not_blame_a_good_grader(many, order):
 
 
 def test_labels_of_all_rows_count_alike(many):
-    """Whoever labels the whole queue gets the numbers of the report's own labels."""
+    """Labelling the whole queue gives the same numbers as the report's own labels."""
     report, truth = many
     small = wb.Report(report.samples.head(60), {"g": restricted(report, np.arange(60)).grades["g"]})
     made = labelled(small, truth, "class-balanced", 60)
@@ -332,7 +332,7 @@ def test_a_store_that_was_given_is_left_open(tmp_path):
     st.integers(0, 8),
 )
 def test_puts_and_undos_leave_what_the_store_says(moves, undone):
-    """After any labels and undos what is held is what the store holds, and the first so many labels."""
+    """After any labels and undos the session has the labels of the store, which are the first ones."""
     labels = using.labels_of(SAMPLES, None, None)
     for row, value in moves:
         labels.put(f"row-{row}", value)
@@ -348,13 +348,13 @@ def test_puts_and_undos_leave_what_the_store_says(moves, undone):
 
 
 def test_the_usual_file_that_cannot_be_is_memory_with_a_warning(tmp_path, monkeypatch):
-    """In a folder nobody may write to the app goes on, and says that nothing outlives the kernel."""
+    """In a read-only folder the app continues, and warns that nothing outlives the kernel."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "workbench.db").mkdir()  # root may write anywhere: a folder in its place refuses everybody
     labels = using.labels_of(wb.Samples(using.ROWS), None, "sqlite:///workbench.db")
     labels.put(str(labels.samples.ids[0]), True)
     assert (labels.storage.url, labels.storage.in_memory) == ("", True)
-    assert "memory only" in labels.storage.warning
+    assert "only in memory" in labels.storage.warning
     labels.storage.close()
     asked = using.labels_of(wb.Samples(using.ROWS), None, str(tmp_path / "workbench.db"))
     with pytest.raises(wb.errors.StoreError):

@@ -1,4 +1,4 @@
-"""What is said of the time that a run still takes."""
+"""The estimate of a run's remaining time."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def at(grader, rows, since, done=0):
 
 
 def test_one_slow_row_says_nothing():
-    """Nobody knows by one row, however slow, what the others take."""
+    """One row, however slow, does not determine the time of the others."""
     pace = Pace()
     moment = at("judge", 1, 97.0)
     pace.note(moment)
@@ -33,7 +33,7 @@ def test_a_grader_that_ran_before_is_known_before_it_begins():
 
 
 def test_a_grader_of_another_run_has_no_time():
-    """A name that is not in the run, or no moment of it, is no guess."""
+    """An unknown name, or no progress, gives no estimate."""
     assert Pace().left(at("gone", 90, 9.0), ["rule"], 100) == TimeLeft(None, 1)
 
 

@@ -16,14 +16,14 @@ def raised(error):
 
 
 def test_an_error_of_ours_speaks_for_itself():
-    """What, found, expected and hint stand there as they are."""
+    """What, found, expected and hint are included unchanged."""
     problem = raised(SamplesError("no such row", found="7", expected="0 to 3"))
     assert problem.what.splitlines()[0] == "no such row"
     assert "expected: 0 to 3" in problem.what
 
 
 def test_any_other_error_says_its_kind_and_has_its_trace():
-    """The class stands before the message, and where it was raised in the traceback."""
+    """The message begins with the class, and the traceback names the origin."""
     problem = raised(ValueError("bad"))
     assert problem.what == "ValueError: bad"
     assert "in raised" in problem.trace

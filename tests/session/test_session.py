@@ -1,4 +1,4 @@
-"""The session behind the panels: graders and their proofs, runs, errors, and the code that repeats an action."""
+"""The session of the panels: graders and their validation, runs, errors, and the code that repeats an action."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def half(text=using.HALF, name="half"):
 
 
 def test_the_same_text_keeps_its_proof_and_another_loses_it(session):
-    """A grader defined again with the same text stays proved; with another it is unproved and not run."""
+    """A grader redefined with the same text remains validated; with another it is not validated and not run."""
     session.graders.add(half())
     session.graders.validate("half")
     using.ran(SimpleNamespace(session=session))
@@ -53,7 +53,7 @@ def test_the_same_text_keeps_its_proof_and_another_loses_it(session):
 
 
 def test_a_grader_redefined_during_a_run_is_still_to_be_run(session):
-    """A run that had begun with the old text says nothing of the new one."""
+    """A run that started with the old text gives no result for the new one."""
     gate = threading.Event()
     session.graders.add(using.gated(gate))
     job = session.runs.start()
@@ -64,7 +64,7 @@ def test_a_grader_redefined_during_a_run_is_still_to_be_run(session):
 
 
 def test_take_keeps_what_was_written_and_drops_what_is_no_longer_given(session):
-    """Graders of the list come and go with it; one written in the app stays, whatever the list."""
+    """Graders of the list are added and removed with it; one written in the app remains with any list."""
     session.graders.add_text(using.HALF, name="half")
     session.graders.set_given([using.GRADERS[1]])
     assert list(session.graders.by_name) == ["exact", "half"]
@@ -81,16 +81,16 @@ def test_what_is_no_grader_is_refused(session, what):
 
 
 def test_choose_keeps_the_lists_order_and_knows_its_names(session):
-    """The order is that of the list; an unknown name is told with those there are."""
+    """The order is that of the list; an unknown name is reported with the known ones."""
     session.graders.choose(["short", "has yes"])
     assert session.graders.chosen == ("has yes", "short")
-    with pytest.raises(wb.errors.WorkbenchError, match="no grader 'other'"):
+    with pytest.raises(wb.errors.WorkbenchError, match="grader 'other'"):
         session.graders.choose(["other"])
     assert session.graders.chosen == ("has yes", "short")
 
 
 def test_a_suite_keeps_its_rule_and_its_names():
-    """With all its graders chosen a suite runs as it is; with some of them as a plain list under its names."""
+    """With all its graders selected a suite runs unchanged; with some of them as a plain list under its names."""
     entries = [wb.Entry(using.GRADERS[0], "first", weight=3.0), wb.Entry(using.GRADERS[1], "second")]
     session = Session(using.ROWS, wb.Suite(entries, combine=wb.combine.Mean(), name="both"), store=None)
     assert session.runs.start().report(60).graders == ["first", "second", "both"]
@@ -139,7 +139,7 @@ def test_a_listener_that_fails_ends_in_the_problem_and_the_run_goes_on(session):
 
 
 def test_the_report_is_there_when_the_job_is_over(session):
-    """Who waits for the job finds the session told: report, graders run, and no run under way."""
+    """After waiting for the job the session is up to date: report, graders run, and no run in progress."""
     for _ in range(5):
         report = session.runs.start().report(60)
         assert session.results.report is report
@@ -147,7 +147,7 @@ def test_the_report_is_there_when_the_job_is_over(session):
 
 
 def test_a_state_that_is_closed_stops_its_run():
-    """Closing cancels what runs and says nothing more."""
+    """Closing cancels the run and reports nothing more."""
     gate = threading.Event()
     session = Session(using.ROWS, [using.gated(gate)], store=None)
     job = session.runs.start()
@@ -157,7 +157,7 @@ def test_a_state_that_is_closed_stops_its_run():
 
 
 def test_versions_stand_on_the_rows_that_both_runs_have(session):
-    """What a grader said before stands beside it, on fewer rows where the draws differ, and stays there."""
+    """A grader's previous scores are shown next to the new ones, on fewer rows if the draws differ, and remain."""
     session.runs.start().report(60)
     session.graders.add(wb.Contains(expected="no", name="has yes"))
     session.runs.start().report(60)
@@ -172,9 +172,7 @@ def test_versions_stand_on_the_rows_that_both_runs_have(session):
     whole = wb.Contains(expected="no", name="has yes").run(session.samples, progress=False)
     for row, name in enumerate(whole.samples.ids):
         assert by_name.get(name, whole.grades["has yes"].scores[row]) == whole.grades["has yes"].scores[row]
-    session.runs.start(8).report(
-        60
-    )  # the same definition again: what it said before the change is not forgotten
+    session.runs.start(8).report(60)  # the same definition again: its scores before the change are retained
     assert "has yes (before)" in session.runs.versions().graders
 
 
@@ -184,7 +182,7 @@ def test_look_refuses_what_the_report_cannot_answer(session):
     assert session.results.where == ()
     session.runs.start().report(60)
     session.results.look({"grader": "exact", "passed": True})
-    with pytest.raises(wb.errors.ReportError, match="no grader 'other'"):
+    with pytest.raises(wb.errors.ReportError, match="grader 'other'"):
         session.results.look({"grader": "other", "passed": True})
     assert session.results.where == ({"grader": "exact", "passed": True},)
 
@@ -226,7 +224,7 @@ def test_code_of_a_suites_run_keeps_names_weights_and_rule():
 
 
 def test_graders_that_do_not_run_again_keep_their_results(app):
-    """One is changed and run alone on the same rows: the others stand beside it as they were, in their order."""
+    """One is changed and run alone on the same rows: the others' grades remain unchanged, in their order."""
     app.session.runs.start(12).report(60)
     before = app.report
     app.session.graders.add(wb.ExactMatch(name="exact", ignore_case=True))
@@ -243,7 +241,7 @@ def test_graders_that_do_not_run_again_keep_their_results(app):
 
 
 def test_what_is_out_of_date_is_not_kept(app):
-    """On other rows, after a change, or once removed, what a grader said does not stand beside the new run."""
+    """On other rows, after a change, or once removed, a grader's old grades are not merged into the new run."""
     app.session.runs.start(12).report(60)
     app.session.graders.choose(["exact"])
     app.session.runs.start(8, seed=5).report(60)
@@ -259,7 +257,7 @@ def test_what_is_out_of_date_is_not_kept(app):
 
 
 def test_results_of_other_texts_are_not_joined(app):
-    """The same ids over other completions: what graders said of the old ones does not stand beside them."""
+    """The same ids with other completions: grades of the old ones are not merged."""
     app.session.runs.start().report(60)
     others = [{**row, "completion": "something else"} for row in using.ROWS]
     own = wb.Suite([wb.Contains(expected="z", name="new")]).run(others, progress=False)
@@ -289,7 +287,7 @@ def test_a_run_that_was_cut_off_is_told_as_long_as_its_rows_are_shown():
 
 
 def test_a_grader_of_another_kind_has_no_source_of_the_one_before(app):
-    """A function becomes a rule: no report shows the old text beside the rule's scores."""
+    """A function is replaced with a rule: no report shows the old text with the rule's scores."""
     app.session.graders.add(half(name="exact"))
     app.session.runs.start().report(60)
     app.session.graders.add(wb.Contains(expected="yes", name="exact"))
@@ -336,12 +334,12 @@ def test_what_is_put_back_is_as_it_was(app):
         app.session.graders.unrun,
         dict(app.session.graders._from_cells),
     ) == before
-    with pytest.raises(WorkbenchError, match="no grader was taken away"):
+    with pytest.raises(WorkbenchError, match="no grader was removed"):
         app.session.graders.restore()
 
 
 def test_one_that_was_replaced_and_the_other_take_turns(app):
-    """Nothing is lost where another grader took the name meanwhile: each can be put back in place of the other."""
+    """Nothing is lost if another grader took the name meanwhile: each can replace the other."""
     app.session.graders.add_text(using.HALF, name="mine")
     app.session.graders.add_text(using.HALF.replace("0.5", "0.25"), name="mine")
     for value in ("0.5", "0.25", "0.5"):
@@ -368,7 +366,7 @@ def test_code_of_a_look_gives_the_selected_rows(app):
 
 
 def test_code_of_new_labels_gives_the_same_findings(app):
-    """Findings read anew with labels of people, over a draw."""
+    """Findings are recomputed with users' labels, over a draw."""
     app.session.runs.start(12).report(60)
     for row in app.report.samples.ids[:5]:
         app.session.label(row, False)
@@ -431,7 +429,7 @@ def test_code_of_a_written_text_makes_the_same_grader(app, text, name):
 
 
 def test_code_of_a_written_function_is_a_cell(app):
-    """A function is told as a %%grader cell, which makes the same grader and puts it into the open app."""
+    """A function is shown as a %%grader cell, which creates the same grader and adds it to the open app."""
     testing = pytest.importorskip("IPython.core.interactiveshell")
     shell = testing.InteractiveShell()
     shell.run_line_magic("load_ext", "workbench")
@@ -449,7 +447,7 @@ def test_code_of_a_written_function_is_a_cell(app):
 
 
 def test_code_of_a_comparison(app):
-    """The code compares the same two, also with what one said before."""
+    """The code compares the same two, also with previous scores of one."""
     app.session.runs.start().report(60)
     app.session.note_comparison("exact", "short")
     assert str(using.valued(app)) == str(app.report.compare("exact", "short"))
@@ -460,7 +458,7 @@ def test_code_of_a_comparison(app):
 
 
 def test_a_run_knows_what_another_notebook_labelled(tmp_path):
-    """Labels that came into the store since are in the next report, and read anew they are in the findings."""
+    """Labels added to the store meanwhile are in the next report, and after reading them again in the findings."""
     url = f"sqlite:///{tmp_path}/labels.db"
     one, two = (Session(using.ROWS, list(using.GRADERS), store=url) for _ in range(2))
     assert one.runs.start().report(60).labels is None

@@ -1,4 +1,4 @@
-"""Templates do what their titles say."""
+"""Templates match their titles."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_names_and_titles_are_unique():
 
 @pytest.mark.parametrize("name", CASES)
 def test_templates_score_what_they_say(name):
-    """Scores of plain answers."""
+    """Scores of plain completions."""
     grader = grader_from_text(next(one.text for one in TEMPLATES if one.name == name), name)
     for answer, score in CASES[name]:
         assert grader(wb.StringThread([("user", "?"), ("assistant", answer)])).score == score, answer

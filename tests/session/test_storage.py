@@ -1,4 +1,4 @@
-"""Where an app keeps what it keeps, and what it says when that is not to be had."""
+"""The store of an app, and its warning if it cannot be opened."""
 
 import pytest
 
@@ -9,7 +9,7 @@ from workbench.session.storage import Storage
 
 @pytest.fixture
 def labels(tmp_path):
-    """With a label in a file of its own folder."""
+    """With a label in a separate folder's file."""
     made = using.labels_of(wb.Samples(using.ROWS), None, str(tmp_path / "l.db"), dataset="d")
     made.put("row-1", True)
     yield made
@@ -18,7 +18,7 @@ def labels(tmp_path):
 
 @pytest.mark.parametrize("again", [False, True])
 def test_a_store_that_is_gone_is_opened_anew(labels, tmp_path, again):
-    """Deleted, or made anew by another: what was read of it is forgotten, and labels go where they can be found."""
+    """Deleted, or replaced by another process: cached labels are dropped, and new ones go to the new file."""
     assert labels.own_labels
     for file in tmp_path.iterdir():
         file.unlink()
@@ -57,15 +57,15 @@ def test_reopening_leaves_what_is_well(labels, tmp_path):
 
 
 def test_labels_that_cannot_be_read_are_not_passed_over_in_silence(tmp_path, monkeypatch):
-    """Where the usual file is there, the warning says that what it holds is not read; where none is, it does not."""
+    """If the default file exists, the warning states that it is not read; otherwise it does not."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "workbench.db").write_text("no database " * 100)
     spoilt = Storage("sqlite:///workbench.db")
     spoilt.store.close()
-    assert spoilt.warning.endswith("not an SQLite database. What workbench.db holds is not read.")
+    assert spoilt.warning.endswith("not an SQLite database. The content of workbench.db is not read.")
     (tmp_path / "workbench.db").unlink()
     (tmp_path / "workbench.db").mkdir()
     folder = Storage("sqlite:///workbench.db")
     folder.store.close()
-    assert "memory only" in folder.warning
+    assert "only in memory" in folder.warning
     assert "not read" not in folder.warning

@@ -1,4 +1,4 @@
-"""Rows by id and words, pasted messages, edited answers, and results that come late."""
+"""Rows by id and text, pasted messages, edited completions, and late results."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_find_rows_prefers_the_id_and_goes_round():
 
 
 def test_the_place_of_a_row_in_words():
-    """Number, and which match of how many; messages that are no row are said to be pasted."""
+    """Number, and index of the match; messages that are not a row are marked as pasted."""
     assert place_of(SAMPLES, 20, []) == place_of(SAMPLES, 20, [2, 22]) == "row 21 of 24"
     assert place_of(SAMPLES, 20, [2, 20, 22]) == "row 21 of 24: match 2 of 3"
     assert place_of(SAMPLES, 20, [20]) == "row 21 of 24: the only match"
@@ -66,7 +66,7 @@ def test_random_row_needs_rows():
 
 @given(TURNS, st.text(max_size=30))
 def test_with_completion_round_trip(turns, text):
-    """The new answer is the completion; everything before and beside it is as it was; the old sample too."""
+    """The new text is the completion; everything else is unchanged; the old sample too."""
     thread = StringThread(turns, {"k": 1})
     sample = Sample("a", thread, "ref", "g")
     changed = with_completion(sample, text)
@@ -89,7 +89,7 @@ def test_with_completion_round_trip(turns, text):
 
 
 def test_with_completion_keeps_tool_calls():
-    """Calls, their answers and the tools on offer stay where they were."""
+    """Calls, their results and the offered tools are unchanged."""
     call = {"id": "c1", "type": "function", "function": {"name": "search", "arguments": "{}"}}
     messages = [
         {"role": "user", "content": "find it"},
@@ -119,7 +119,7 @@ def test_paste_reads_both_shapes():
     ["", "hello", "3", "null", '"x"', "{}", '{"messages": {}}', '{"messages": [], "metadata": [1]}', '["x"]', '[{"content": "x"}]', "[" * 99_999],
 )  # fmt: skip
 def test_paste_says_what_it_takes(text):
-    """What is no conversation is an error that shows the shape."""
+    """An invalid conversation is an error that shows the expected form."""
     with pytest.raises(SamplesError, match="messages"):
         paste(text)
 
@@ -138,7 +138,7 @@ def ended(grade):
 
 
 def test_a_trial_tells_each_grade_and_drops_what_is_late():
-    """Grades of the last question are told; those of one before, or after stop, are not."""
+    """Grades of the last request are reported; those of an earlier one, or after stop, are not."""
     told, over = {}, threading.Event()
 
     def tell(name, _, grade):
@@ -158,7 +158,7 @@ def test_a_trial_tells_each_grade_and_drops_what_is_late():
 
 
 def test_a_trial_tells_nothing_while_its_lock_is_held_by_a_new_question():
-    """A result that waits for the lock meets the new question and is dropped."""
+    """A result that waits for the lock belongs to an earlier request and is dropped."""
     told, lock, entered = [], threading.RLock(), threading.Event()
     trial = Trial(lambda name, *_: told.append(name), lock)
 

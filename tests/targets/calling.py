@@ -1,4 +1,4 @@
-"""Calls an exported file in the environment of its target, in a process of its own."""
+"""Calls an exported file in the environment of its target, in a separate process."""
 
 from __future__ import annotations
 

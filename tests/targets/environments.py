@@ -43,7 +43,7 @@ READY = "ready"
 
 
 def words() -> list[str]:
-    """What `WORKBENCH_TARGETS` says."""
+    """The value of `WORKBENCH_TARGETS`."""
     return [word for word in os.environ.get("WORKBENCH_TARGETS", "").split(",") if word]
 
 
@@ -53,7 +53,7 @@ def wanted(*, everything: bool = False) -> bool:
 
 
 def folder() -> Path:
-    """Where environments are kept."""
+    """The folder of environments."""
     named = [word for word in words() if word not in {"1", "all"}]
     return Path(named[0]) if named else HERE.parents[1] / ".pytest_cache" / "targets"
 
@@ -150,12 +150,12 @@ def _need_npm() -> None:
 
 
 def _run(command: list[str]) -> None:
-    """Runs a program, and shows what it said if it failed."""
+    """Runs a program, and shows its output if it failed."""
     _check(subprocess.run(command, capture_output=True, text=True, check=False))
 
 
 def main() -> None:
-    """Make all that the tests need and that is not there, one after the other: begun before them, they wait less."""
+    """Create all missing environments that the tests need, sequentially and early, so that tests wait less."""
     parts = [*(partial(python_of, name) for name in MEGABYTES), promptfoo_package, promptfoo_command_line]
     for part in parts:
         try:

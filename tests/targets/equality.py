@@ -24,7 +24,7 @@ class Found:
 
 
 async def grade(thread: StringThread) -> float:
-    """Whether the last number of the answer is the expected one."""
+    """Whether the last number of the completion is the expected one."""
     found = Found(re.findall(r"\\d+", thread.completion() or ""))
     found.last = found.numbers[-1] if found.numbers else ""
     return float(found.last == (thread.metadata or {}).get("expected", "").strip())

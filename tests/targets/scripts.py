@@ -1,4 +1,4 @@
-"""Runs a script that uses the workbench beside a trainer's packages, in a process of its own."""
+"""Runs a script that uses the workbench together with a trainer's packages, in a separate process."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ WEIGHTS = {"exact": 0.5, "fails": 0.25, "skips": 0.25}
 
 
 def rows() -> list[dict[str, Any]]:
-    """Fifty sums, one half of them as messages; blanks around some answers, and letters beyond ASCII."""
+    """Fifty sums, half of them as messages; blanks around some completions, and letters beyond ASCII."""
     return [_row(index) for index in range(50)]
 
 
@@ -61,7 +61,7 @@ def text(row: dict[str, Any]) -> str:
 
 
 def parts(row: dict[str, Any]) -> dict[str, float | None]:
-    """What the three graders of most examples say of a row; None is no score."""
+    """The scores of the three graders of most examples for a row; None is a missing score."""
     hint = row["columns"]["hint"]
     return {
         "exact": float(text(row).strip() == row["columns"]["expected"]),
@@ -156,7 +156,7 @@ def test_failed_rows_say_why(target: str, found: Any) -> None:
 
 
 def test_an_exception_in_openrlhf_is_only_logged(found: Any) -> None:
-    """OpenRLHF goes on without a reward where the function raises, and says so in its log alone."""
+    """OpenRLHF continues without a reward if the function raises, and reports it only in its log."""
     assert all("Failed to fetch reward" in error for error in found("openrlhf")["errors"].values())
     assert found("openrlhf")["errors"]
 
@@ -168,7 +168,7 @@ def test_inspect_keeps_rows_without_a_score_apart(found: Any) -> None:
 
 
 def test_slime_in_groups(found: Any) -> None:
-    """The same function scores a group at once; a failure takes its group with it."""
+    """The same function scores a whole group; a failure fails its group."""
     grouped = found("slime")["facts"]["grouped"]
     missing = {index for index in range(50) if index // 4 in {row // 4 for row in FAILS}}
     assert {index for index, score in enumerate(grouped) if score is None} == missing

@@ -21,14 +21,14 @@ def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_skipped_with_a_reason(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A test that needs an environment says how to run it, and how much it takes."""
+    """A skipped test states how to create its environment, and its size."""
     monkeypatch.delenv("WORKBENCH_TARGETS")
     with pytest.raises(pytest.skip.Exception, match="set WORKBENCH_TARGETS=1 to install 470 MB of trainers"):
         python_of("evaluate")
 
 
 def test_wanted_in_ci(monkeypatch: pytest.MonkeyPatch) -> None:
-    """CI makes every environment; elsewhere the largest one is made if everything is asked for."""
+    """CI creates every environment; elsewhere the largest one is created only if everything is requested."""
     monkeypatch.delenv("WORKBENCH_TARGETS")
     monkeypatch.setenv("CI", "true")
     assert (wanted(), wanted(everything=True)) == (True, True)
@@ -41,7 +41,7 @@ def test_wanted_in_ci(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_made_once(kept: Path) -> None:
-    """What is there is not made again, by however many at once it is asked for."""
+    """An existing environment is not created again, even by concurrent requests."""
     calls: list[Path] = []
 
     with ThreadPoolExecutor(4) as pool:
@@ -51,7 +51,7 @@ def test_made_once(kept: Path) -> None:
 
 
 def test_half_made_is_made_again(kept: Path) -> None:
-    """What a failure left behind is removed before the next attempt."""
+    """Remains of a failure are removed before the next attempt."""
 
     def fails(place: Path) -> None:
         (place / "half").touch()

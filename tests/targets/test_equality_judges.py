@@ -1,4 +1,4 @@
-"""Judges that became a target's own, in the target's own package: what it makes of them, asks, and sends."""
+"""Judges converted to a target's native ones, in the target's own package: its judges, requests and results."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def mlflow(tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 
 def test_mlflow_makes_the_judges(mlflow: Any) -> None:
-    """Each with its variables, its type of answer and its model, by MLflow's own reading of them."""
+    """Each with its variables, its verdict type and its model, as MLflow reads them."""
     made = mlflow["judges"]
     both, three = ["inputs", "outputs"], ["expectations", "inputs", "outputs"]
     assert {name: (one["variables"], one["type"], one["model"]) for name, one in made.items()} == {
@@ -70,7 +70,7 @@ def test_mlflow_makes_the_judges(mlflow: Any) -> None:
 
 
 def test_mlflow_asks_the_authors_question(mlflow: Any) -> None:
-    """Instructions first, then what the variables hold; answers become values beside the code's scores."""
+    """Instructions first, then the variables' values; verdicts are values next to the code's scores."""
     first, second = mlflow["values"]
     judged = {"polite": "PASS", "criteria": 0.75, "safe": 0.75, "score": 0.75, "label": "good"}
     assert first == {"exact": 1.0, **judged, "combined": 1.0}

@@ -1,4 +1,4 @@
-"""A judge's file inside each target whose functions may wait: the target's own code calls it, and the server answers by row."""
+"""A judge's file inside each target with async functions: the target's code calls it, and the server replies by row."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ ROWS = [
 
 
 def answer(path, body, headers):
-    """By the row's number: most are scored, some answers cannot be read, some requests are refused."""
+    """By the row's number: most are scored, some replies are malformed, some requests are refused."""
     assert headers["authorization"] == f"Bearer {KEY}"
     case = int(re.search(r"case (\d+)", json.dumps(body["messages"]))[1])
     if case % 12 == 5:

@@ -1,4 +1,4 @@
-"""The app as a widget: what the next cell reads, what is announced, what is told to pages, what is left behind."""
+"""The app as a widget: attributes for the next cell, messages to pages, cleanup."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def define(score):
 
 
 def test_a_grader_of_a_later_cell_appears(page):
-    """Defined by the decorator it is there at once; redefined it is unproved and not run; a closed app hears nothing."""
+    """Defined by the decorator it appears immediately; redefined it is not validated and not run; a closed app is not updated."""
     using.ran(page.widget)
     made = define(0.25)
     assert page.widget.graders["later"] is made
@@ -114,7 +114,7 @@ def test_a_grader_of_a_later_cell_appears(page):
 
 
 def test_a_page_sees_a_later_cells_grader_graded(page):
-    """Once a page has opened, what a cell defines is proved and graded without a click."""
+    """Once a page has opened, a grader from a cell is validated and graded without a click."""
     page.opened()
     define(0.25)
     page.until(lambda page: page.line("later")["counts"] is not None, "the grades of the new grader")
@@ -122,7 +122,7 @@ def test_a_page_sees_a_later_cells_grader_graded(page):
 
 
 def test_a_magics_grader_appears(page):
-    """A %%grader cell puts its grader into the open app, proved."""
+    """A %%grader cell adds its grader to the open app, validated."""
     shell = pytest.importorskip("IPython.core.interactiveshell").InteractiveShell()
     shell.run_line_magic("load_ext", "workbench")
     assert shell.run_cell("%%grader from_a_cell\nasync def grade(thread):\n    return 0.5\n").success
@@ -132,7 +132,7 @@ def test_a_magics_grader_appears(page):
 
 
 def test_an_error_of_an_action_is_shown_with_its_traceback(page, monkeypatch):
-    """Whatever an action raises stands in the head, and is raised to nobody; the next action takes it away."""
+    """An exception of an action is shown in the toolbar and not propagated; the next action dismisses it."""
 
     def fails(*_args, **_named):
         raise RuntimeError("of a test <b>")
@@ -149,7 +149,7 @@ def test_an_error_of_an_action_is_shown_with_its_traceback(page, monkeypatch):
 
 
 def test_a_part_that_cannot_be_made_is_told(page, monkeypatch):
-    """What went wrong stands in the head at once, the other parts are told, and the next action goes on."""
+    """An error is shown in the toolbar immediately, the other parts are sent, and the next action works."""
     with monkeypatch.context() as broken:
         broken.setattr(page.view.compare, "data", lambda: 1 / 0)
         page.tell("mode", mode="compare")
@@ -163,7 +163,7 @@ def test_a_part_that_cannot_be_made_is_told(page, monkeypatch):
 
 
 def test_what_changes_together_comes_in_one_message(page):
-    """A run's end is one message with all that it changed; its turn says that the parts belong together."""
+    """A run's end is one message with all its changes; its turn marks them as consistent."""
     page.tell("run")
     page.session.runs.job.report(60)
     page.until(lambda page: page.head["state"]["text"] == "up to date")
@@ -189,7 +189,7 @@ def test_an_answer_names_its_page_and_its_question(page):
 
 @pytest.mark.parametrize("name", PARTS)
 def test_a_part_shares_what_an_app_knows(page, name):
-    """A part made of an app, or of another part, is one more view; closing it leaves the app as it is."""
+    """A part made from an app, or from another part, is one more view; closing it does not affect the app."""
     part = getattr(wb.widgets, name)(page.widget)
     again = wb.widgets.Workbench(part)
     assert part.session is again.session is page.session
@@ -225,7 +225,7 @@ def test_outside_a_notebook_views_are_independent():
 
 
 def test_a_closed_app_ends_its_run():
-    """Closing in the middle of a run stops it, and its end is told to nobody."""
+    """Closing in the middle of a run stops it without a message."""
     gate = threading.Event()
     page = using.WidgetPage(using.app_of([using.gated(gate), using.GRADERS[0]]))
     job = page.session.runs.start()
@@ -246,7 +246,7 @@ def test_samples_that_cannot_be_read_leave_no_widget():
 
 @pytest.mark.parametrize("graders", [using.GRADERS, ()], ids=["graders", "none"])
 def test_samples_without_rows_are_no_crash(page_of, graders):
-    """An app over an empty dataset opens every mode, says so, and a run of it is an error in words or a report."""
+    """An app over an empty dataset opens every mode with a notice, and a run of it is an error message or a report."""
     page = walked(page_of(graders, samples=wb.read_samples(using.ROWS).head(0)).opened())
     assert (page.head["total"], page.head["drawn"], page.table["count"]) == (0, 0, 0)
     page.tell("mode", mode="grade")
@@ -258,7 +258,7 @@ def test_samples_without_rows_are_no_crash(page_of, graders):
 
 
 def test_many_graders_with_long_names(page_of):
-    """Twenty graders with names of a hundred characters are told apart in every mode."""
+    """Twenty graders with names of a hundred characters are distinguishable in every mode."""
     graders = [wb.Contains(expected=str(n), name="n" * 98 + f"{n:02}") for n in range(20)]
     page = walked(page_of(graders).opened())
     assert len({line["name"] for line in page.rail["lines"]}) == 20
@@ -281,7 +281,7 @@ def test_a_page_reads_only_json(page):
 
 
 def test_a_part_that_is_made_again_and_again_ends_with_the_app():
-    """Views on an app's session are closed with it: none goes on to be told what changes."""
+    """Views on an app's session are closed with it: none gets further messages."""
     app = wb.Workbench([{"completion": "a"}], [wb.ExactMatch()], store=None)
     session = app.session
     for _ in range(3):

@@ -19,7 +19,7 @@ def is_closed(view):
 
 
 class Notebook:
-    """Says which cell runs, and which run of it."""
+    """Sets which cell runs, and which run of it."""
 
     def __init__(self):
         self.now = ("", "")
@@ -35,7 +35,7 @@ class Notebook:
 
 @pytest.fixture
 def notebook(monkeypatch):
-    """A notebook; everything held of it is closed in the end."""
+    """A notebook; all its views are closed in the end."""
     made = Notebook()
     monkeypatch.setattr(cell_state, "current_cell", lambda: made.now)
     yield made
@@ -45,7 +45,7 @@ def notebook(monkeypatch):
 
 
 def test_a_cell_run_again_keeps_its_session_and_closes_its_view(notebook):
-    """Same samples, equal in content or the very same: the session goes on, the old view is gone."""
+    """Equal or identical samples: the session continues, the old view is closed."""
     first = notebook.run("a", using.app_of)
     report = using.ran(first).results.report
     again = notebook.run("a", lambda: using.app_of(samples=[dict(row) for row in using.ROWS]))
@@ -61,7 +61,7 @@ def test_a_cell_run_again_keeps_its_session_and_closes_its_view(notebook):
      {"samples": [{**row, "completion": "x"} for row in using.ROWS]}],
 )  # fmt: skip
 def test_another_question_is_another_session(notebook, changed):
-    """Other rows, other contents of the same ids, or another setting begin anew; the old session is closed."""
+    """Other rows, other contents of the same ids, or another setting start a new session; the old one is closed."""
     first = notebook.run("a", using.app_of)
     again = notebook.run("a", lambda: using.app_of(**changed))
     assert again.session is not first.session
@@ -75,7 +75,7 @@ MANY = [{"id": str(n), "prompt": f"q{n}", "completion": "yes"} for n in range(3_
 
 @pytest.mark.parametrize("column", [np.array, pd.Series, list], ids=lambda one: one.__name__)
 def test_labels_count_by_what_they_hold(notebook, column):
-    """Equal labels in a new object keep the session; one other label, deep inside, begins anew with it."""
+    """Equal labels in a new object continue the session; one different label, deep inside, starts a new one."""
     good = [True] * len(MANY)
     one_bad = [*good[:1_500], False, *good[1_501:]]
     graders = [using.GRADERS[0]]
@@ -88,7 +88,7 @@ def test_labels_count_by_what_they_hold(notebook, column):
 
 
 def test_labels_changed_in_place_are_other_labels(notebook):
-    """The very same list with another entry is read anew."""
+    """The same list object with another entry is read again."""
     labels = [True] * len(using.ROWS)
     first = notebook.run("a", lambda: using.app_of(labels=labels))
     assert notebook.run("a", lambda: using.app_of(labels=labels)).session is first.session
@@ -98,7 +98,7 @@ def test_labels_changed_in_place_are_other_labels(notebook):
 
 
 def test_a_store_is_itself_and_an_address_is_its_text(notebook, tmp_path):
-    """A store made anew is another, even where its address is equal; an address leads to the same place again."""
+    """A new store is different, even with an equal address; an address leads to the same store again."""
     with wb.open_store("sqlite://") as one, wb.open_store("sqlite://") as two:
         first = notebook.run("a", lambda: using.app_of(store=one))
         assert notebook.run("a", lambda: using.app_of(store=one)).session is first.session
@@ -113,7 +113,7 @@ def test_a_store_is_itself_and_an_address_is_its_text(notebook, tmp_path):
 
 @pytest.mark.parametrize("key", ["id", "group", "expected", "good"])
 def test_any_part_of_the_rows_that_changed_is_seen(notebook, key):
-    """Ids, groups, references and metadata are read anew when one of them is another."""
+    """Ids, groups, references and metadata are read again if one of them differs."""
     changed = [dict(row) for row in using.ROWS]
     changed[7][key] = "another"
     columns = {"group": "group", "reference": "expected", "id": "id"}
@@ -149,7 +149,7 @@ def test_groups_that_changed_alone_are_seen(notebook):
 
 
 def test_the_same_rows_of_another_file_are_another_dataset(notebook, tmp_path):
-    """Labels are kept under the file's name, so the name counts."""
+    """Labels are stored under the file's name, so the name counts."""
     for name in ("one.csv", "two.csv"):
         pd.DataFrame(using.ROWS).to_csv(tmp_path / name, index=False)
     first = notebook.run("a", lambda: using.app_of(samples=tmp_path / "one.csv"))
@@ -159,14 +159,14 @@ def test_the_same_rows_of_another_file_are_another_dataset(notebook, tmp_path):
 
 
 def test_a_setting_that_no_view_takes_is_still_an_error(notebook):
-    """A second run with a word that no view takes is refused like the first."""
+    """A second run with an unknown argument is refused like the first."""
     notebook.run("a", using.app_of)
     with pytest.raises(TypeError, match="colour"):
         notebook.run("a", lambda: using.app_of(colour="red"))
 
 
 def test_graders_of_the_second_run_are_taken(notebook):
-    """Graders are as the cell says now; what was written in the app stays."""
+    """Graders are those of the cell now; those written in the app remain."""
     first = notebook.run("a", using.app_of)
     first.session.graders.add_text(using.HALF, name="mine")
     again = notebook.run("a", lambda: using.app_of([using.GRADERS[0]]))
@@ -184,7 +184,7 @@ def test_cells_and_kinds_do_not_share(notebook):
 
 
 def test_several_of_a_kind_in_one_cell(notebook):
-    """Views of one run stand beside each other; a second run gives each its own session back."""
+    """Views of one run coexist; a second run gives each its session back."""
 
     def both():
         return [using.app_of(), using.app_of(samples=using.ROWS[:3])]
@@ -199,7 +199,7 @@ def test_several_of_a_kind_in_one_cell(notebook):
 
 
 def test_a_closed_view_is_forgotten(notebook):
-    """After close a cell begins anew."""
+    """After close a cell starts a new session."""
     first = notebook.run("a", using.app_of)
     first.close()
     assert notebook.run("a", using.app_of).session is not first.session
@@ -216,7 +216,7 @@ def test_a_view_that_cannot_be_made_leaves_the_cell_as_it_was(notebook):
 
 @pytest.mark.parametrize("settings", [{}, {"labels": "good"}], ids=["same", "labelled"])
 def test_what_is_being_written_outlives_its_widget(notebook, settings):
-    """A text that is no grader yet and a note without a label are there when the cell runs again, also with labels."""
+    """An invalid text and a note without a label are restored when the cell runs again, also with labels."""
     coded = wb.FunctionGrader.from_source(using.HALF, name="coded")
     first = using.WidgetPage(notebook.run("a", lambda: using.app_of([coded])))
     first.tell("edit", name="coded", text="async def grade(thread", seq=1)
@@ -282,7 +282,7 @@ def test_a_note_is_about_its_text(notebook):
 
 
 def test_what_was_kept_in_a_file_that_is_gone_is_not_kept(notebook, tmp_path):
-    """The cell runs again over a store that was deleted: nothing is said to be in the new one, and it can be kept anew."""
+    """The cell runs again over a deleted store: nothing counts as saved in the new one, and it can be saved again."""
     store = tmp_path / "kept.db"
     first = using.WidgetPage(notebook.run("a", lambda: using.app_of(store=str(store))))
     first.tell("keep", name="has yes")

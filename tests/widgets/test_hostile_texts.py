@@ -1,4 +1,4 @@
-"""Texts of strangers in every place that takes text, through every mode: a page is told plain JSON, and nothing hidden."""
+"""Untrusted texts in every place that takes text, through every mode: a page gets plain JSON without hidden characters."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def graders():
 
 @pytest.fixture
 def page(tmp_path, monkeypatch):
-    """A page where everything that can hold text holds a hostile one, graded."""
+    """A page where every text is hostile, graded."""
     monkeypatch.chdir(tmp_path)
     app = wb.Workbench(
         rows(), graders(), store=f"sqlite:///{tmp_path}/labels.db", labeller=PLAIN, dataset=PLAIN
@@ -76,7 +76,7 @@ def shown(value, place=""):
 
 
 def check(page):
-    """Nothing that was told so far hides or turns a character; what was told is forgotten."""
+    """No message so far hides or reverses a character; the messages are dropped."""
     for message in [*page.messages, *page.replies]:
         json.dumps(message, allow_nan=False)
     told = [each for message in [*page.messages, *page.replies] for each in shown(message)]
@@ -89,7 +89,7 @@ def check(page):
 
 
 def test_graders_and_rows(page):
-    """Each grader chosen, edited and kept; rows filtered by every field and value, searched, read, labelled."""
+    """Each grader selected, edited and saved; rows filtered by every field and value, searched, read, labelled."""
     for line in page.rail["lines"]:
         page.tell("choose", name=line["name"])
         assert page.chosen["name"] == line["name"]

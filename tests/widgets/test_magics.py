@@ -1,4 +1,4 @@
-"""The cell magic: captured, proved, shown, and refused in words."""
+"""The cell magic: captured, validated, shown, and refused with a message."""
 
 import pytest
 from IPython.core.error import UsageError
@@ -24,7 +24,7 @@ def shell(monkeypatch):
 
 
 def test_magic_defines_and_shows_the_grader(shell, capsys):
-    """The name holds the grader, and the five checks are shown."""
+    """The name is bound to the grader, and the five checks are shown."""
     shell.run_cell_magic("grader", "half --timeout 2", CELL)
     half = shell.user_ns["half"]
     assert isinstance(half, wb.FunctionGrader)
@@ -34,7 +34,7 @@ def test_magic_defines_and_shows_the_grader(shell, capsys):
 
 
 def test_magic_uses_names_of_other_cells(shell):
-    """Helpers and constants of the notebook travel with the cell."""
+    """Helpers and constants of the notebook are captured with the cell."""
     shell.run_cell("LIMIT = 3\ndef short(text):\n    return len(text) <= LIMIT\n").raise_error()
     shell.run_cell_magic(
         "grader", "brief", "async def grade(thread):\n    return float(short(thread.completion()))\n"
@@ -62,7 +62,7 @@ def test_rerun_takes_the_new_text(shell):
     "line", ["", "2x", "--timeout 3", "name --speed 3", "name --timeout soon", "name --timeout"]
 )
 def test_wrong_lines_are_refused(line):
-    """A missing name, an unknown flag or a value that is no number is said to be so."""
+    """A missing name, an unknown flag or a value that is not a number is reported."""
     with pytest.raises(WorkbenchError, match="%%grader|needs a number|does not know|above 0"):
         make(line, CELL, {})
 
@@ -77,7 +77,7 @@ def test_refusals_are_usage_errors(shell):
 
 
 def test_js_cells_are_scripts(shell, capsys):
-    """`--js` takes the cell as JavaScript, proves it and keeps it under its name."""
+    """`--js` reads the cell as JavaScript, validates it and binds its name."""
     from workbench.graders.code.script import ScriptGrader
 
     cell = "function grade(input) {\n  return input.response.length / 2;\n}\n"
@@ -93,7 +93,7 @@ def test_js_cells_are_scripts(shell, capsys):
 
 
 def test_js_refusals_are_told(shell):
-    """A limit out of range is a message; a cell that is no script fails its checks and is kept to be mended."""
+    """A limit out of range is a message; an invalid script fails its checks and can be fixed."""
     with pytest.raises(UsageError, match="at most 400"):
         shell.run_cell_magic("grader", "--js big --memory 5000", "function grade(i) { return 1; }")
     shell.run_cell_magic("grader", "--js wrong", "async def grade(thread):\n    return 1.0\n")
@@ -101,7 +101,7 @@ def test_js_refusals_are_told(shell):
 
 
 def test_a_cell_that_also_creates_its_grader_is_told_what_to_do(shell):
-    """The first example of Adaptive's document, as it is: leave the call out, or load the text; both then work."""
+    """The first example of Adaptive's document, unchanged: omit the call, or load the text; both then work."""
     cell = block("adaptive", "Create a function grader")
     with pytest.raises(UsageError, match="creates graders on Adaptive") as error:
         shell.run_cell_magic("grader", "same", cell)

@@ -1,4 +1,4 @@
-"""Views used as a page uses them, without a browser: data, messages of a page, running the code that is told."""
+"""Views used as by a page, without a browser: data, messages of a page, running the shown code."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def app_of(graders=GRADERS, samples=ROWS, **settings):
 
 
 def labels_of(samples, given=None, store=None, **settings):
-    """The labels of a dataset, with a storage of their own."""
+    """The labels of a dataset, with a separate storage."""
     return DatasetLabels(samples, given, Storage(store), **settings)
 
 
@@ -58,7 +58,7 @@ class WidgetPage(Page):
 
     Attributes:
         widget: The widget.
-        messages: The state of each message of the comm, as it was sent.
+        messages: The state of each message of the comm, as sent.
         replies: What was sent back to pages.
     """
 
@@ -85,7 +85,7 @@ class WidgetPage(Page):
 
 
 def gated(gate, name="waits"):
-    """A grader that waits for somebody to open the gate."""
+    """A grader that waits for a gate to open."""
 
     async def wait(thread):
         while not gate.is_set():

@@ -1,4 +1,4 @@
-"""Certificates: what was proven of graders, on which data and with which error rates, as data that travels with them."""
+"""Certificates: checks, data and error rates of graders, as data that is exported with them."""
 
 from workbench.certificates.digests import fingerprints_of
 from workbench.certificates.making import certificate

@@ -1,4 +1,4 @@
-"""A certificate in a notebook: a quiet card, digests cut short, every text escaped, in light and dark themes."""
+"""A certificate in a notebook: a compact card, digests shortened, every text escaped, in light and dark themes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from workbench.markup import escaped, html_block, html_table, paragraph
 
 __all__ = ["as_html"]
 
-_MOST = 12  # graders shown; a card is no list
+_MOST = 12  # maximum graders shown
 _DIGEST = re.compile(r"\b([0-9a-f]{16})[0-9a-f]{48}\b")
 
 

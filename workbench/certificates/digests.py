@@ -1,6 +1,6 @@
-"""Digests of what a certificate is about: the rows, the settings of graders, and the certificate's own fields.
+"""Digests of the contents of a certificate: the rows, the settings of graders, and its own fields.
 
-A digest says that something is what it was. It is no signature: whoever changes a text can compute its digest, too.
+A digest detects changes. It is not a signature: an attacker who changes a text can compute its digest, too.
 """
 
 from __future__ import annotations
@@ -35,24 +35,24 @@ __all__ = [
 ]
 
 SUITE = ""
-"""The suite's own settings among fingerprints by name: no grader has an empty name."""
+"""Key of the suite's settings among fingerprints by name: no grader has an empty name."""
 
-_SHORT = 16  # hexadecimal digits of a field's digest: 64 bits tell any two values apart
-_SOURCES = ("source", "script")  # where kinds of graders keep their text
+_SHORT = 16  # hexadecimal digits of a field's digest: 64 bits distinguish any two values
+_SOURCES = ("source", "script")  # fields in which kinds of graders store their text
 
 
 def digest(value: Any) -> str:
-    """SHA-256 of plain data in one spelling: keys sorted, whole floats as integers, since JSON tools write 1.0 as 1.
+    """SHA-256 of plain data in canonical form: keys sorted, whole floats as integers, since JSON tools write 1.0 as 1.
 
     Raises:
-        TypeError: Something in it is no plain data.
+        TypeError: Something in it is not plain data.
     """
     text = json.dumps(_one_spelling(value), sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode("ascii")).hexdigest()
 
 
 def short_digest(value: Any) -> str:
-    """The first 16 digits of `digest`: enough to see that one field is what it was."""
+    """The first 16 digits of `digest`: enough to detect a change of one field."""
     return digest(value)[:_SHORT]
 
 
@@ -73,7 +73,7 @@ def entries_of(graders: Any) -> tuple[Entry, ...]:
     """The entries of a suite, of one grader or entry, or of a list of these.
 
     Raises:
-        TypeError: Something that is no grader.
+        TypeError: Something that is not a grader.
     """
     if isinstance(graders, Grader | Entry):
         return (as_entry(graders),)
@@ -81,18 +81,18 @@ def entries_of(graders: Any) -> tuple[Entry, ...]:
     items = tuple(items) if isinstance(items, tuple | list) else (items,)
     for item in items:
         if not isinstance(item, Grader | Entry):
-            raise TypeError(f"a certificate is of graders, not of {type(item).__name__}")
+            raise TypeError(f"a certificate is for graders, not for {type(item).__name__}")
     return tuple(map(as_entry, items))
 
 
 def fingerprint(entry: Entry) -> dict[str, str]:
     """A digest for every setting of a grader and its entry, by name; `source` has the SHA-256 of its text.
 
-    Where a text was captured, such as "cell 3", is no setting: the same text from another cell is the same grader.
+    The origin of a text, such as "cell 3", is not a setting: the same text from another cell is the same grader.
 
     Raises:
         CaptureError: It cannot be written as data, such as a function without an import path.
-        ReportError: A field of it is no plain data.
+        ReportError: A field of it is not plain data.
     """
     try:
         return _fingerprint(entry)
@@ -119,7 +119,7 @@ def _fingerprint(entry: Entry) -> dict[str, str]:
 
 
 def _without_origin(value: Any) -> Any:
-    """A spec in which each source is its hash alone."""
+    """A spec in which each source is replaced with its hash."""
     if isinstance(value, list | tuple):
         return [_without_origin(item) for item in value]
     if not isinstance(value, Mapping):
@@ -132,17 +132,17 @@ def _without_origin(value: Any) -> Any:
 def fingerprints_of(graders: Any) -> dict[str, dict[str, str]]:
     """`fingerprint` by name for all graders, the combined score and the suite's own settings (`SUITE`).
 
-    A grader that cannot be written as data is left out: no run fails because of it.
+    A grader that cannot be written as data is omitted, so that it does not fail the run.
     """
     found = {}
     for entry in entries_of(graders):
-        with suppress(Exception):  # `spec` of somebody's own kind may raise anything
+        with suppress(Exception):  # `spec` of a custom kind may raise anything
             found[entry.name] = fingerprint(entry)
     return found | suite_fingerprints(graders)
 
 
 def suite_fingerprints(graders: Any) -> dict[str, dict[str, str]]:
-    """Digests of what a suite adds to its graders: its own settings and, where it has a rule, its combined score's."""
+    """Digests of what a suite adds to its graders: its settings and, if it has a rule, those of the combined score."""
     if isinstance(graders, Grader | Entry) or not hasattr(graders, "entries"):
         return {SUITE: {}}
     values = {

@@ -1,4 +1,4 @@
-"""`wb.certificate`: what a report shows of the very graders it was made by."""
+"""`wb.certificate`: the results of a report about exactly the graders that it ran."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ __all__ = ["certificate"]
 
 
 class ProbeLike(Protocol):
-    """What a certificate takes from a `Probe`, which belongs to a higher level."""
+    """The part of a `Probe` that a certificate uses; the class belongs to a higher level."""
 
     @property
     def grader(self) -> str:
@@ -68,24 +68,24 @@ def certificate(
     probes: ProbeLike | Iterable[ProbeLike] = (),
     made: datetime | None = None,
 ) -> Certificate:
-    """Certify graders: what was proven of them, on which data and with which error rates, to travel with them.
+    """Certify graders: their checks, their data and their error rates, as data that is exported with them.
 
-    It holds the five checks, the rows and a digest of the data, the rows scored, failed and skipped and, where the
-    report has labels, TPR, TNR, false positive rate (rho_0), false negative rate (rho_1) and J = TPR + TNR - 1 with
-    95 % intervals. It holds no row of the data. `wb.save(graders, path, certificate=...)` sends it along.
+    It contains the five checks, the number of rows and a digest of the data, the rows scored, failed and skipped and, if
+    the report has labels, TPR, TNR, false positive rate (rho_0), false negative rate (rho_1) and J = TPR + TNR - 1 with
+    95 % intervals. It contains no row of the data. `wb.save(graders, path, certificate=...)` saves it with the graders.
 
     Args:
-        graders: A grader, a list of graders, or a suite, as it was run.
-        report: What they were run for.
-        probes: What `wb.probe` found, a probe or a list of them; none by default.
-        made: Date and time to note; now by default.
+        graders: A grader, a list of graders, or a suite, the same as for the report.
+        report: The report of their run.
+        probes: Results of `wb.probe`, one or a list of them; none by default.
+        made: Date and time to record; now by default.
 
     Raises:
-        NotValidatedError: A grader has not passed its checks.
-        ReportError: The report is not of these graders as they are now: one was changed since, or was not run. Or a
-            probe is of another grader.
+        NotValidatedError: A grader is not validated.
+        ReportError: The report is not about the current graders: one was changed since, or was not run. Or a
+            probe is about another grader.
         CaptureError: A grader cannot be written as data.
-        TypeError: Something that is no grader or no report.
+        TypeError: Something that is not a grader or not a report.
         ValueError: No graders, or two of one name.
 
     Example:
@@ -97,7 +97,7 @@ def certificate(
         (0.0, ())
     """
     if not isinstance(report, Report):
-        raise TypeError(f"a certificate is of graders and their report, not of {type(report).__name__}")
+        raise TypeError(f"a certificate needs graders and their report, not {type(report).__name__}")
     entries = entries_of(graders)
     check_names(entries)
     _require_proofs(entries)
@@ -157,7 +157,7 @@ def _models(entry: Entry) -> Iterable[str]:
 
 
 def _model(judge: Judge) -> str:
-    """The model that was asked; that which the judge names where no client can be made here, for want of a key."""
+    """The model that was called; the judge's `model` if no client can be created here without a key."""
     try:
         return judge.priced_model
     except WorkbenchError:
@@ -182,13 +182,13 @@ def _require_proofs(entries: Iterable[Entry]) -> None:
 
 
 def _require_as_run(settings: Mapping[str, Mapping[str, str]], ran: Mapping[str, Mapping[str, str]]) -> None:
-    """Refuse graders that are not those of the report: what was run is what is certified."""
+    """Refuse graders that are not those of the report: only what was run is certified."""
     for name, now in settings.items():
         if name not in ran:
             if not name:
-                continue  # a report of a suite's entries one by one has none of its own settings
+                continue  # a report of a suite's single entries has none of its settings
             raise ReportError(
-                f"the report does not say what graded as {one_line(repr(name), 80)}",
+                f"the report does not contain the settings of {one_line(repr(name), 80)}",
                 found="graders "
                 + (", ".join(one_line(repr(other), 80) for other in ran if other) or "without settings"),
                 hint="run the graders and certify that report: report = suite.run(samples)",
@@ -198,7 +198,7 @@ def _require_as_run(settings: Mapping[str, Mapping[str, str]], ran: Mapping[str,
 
 
 def _changed_error(name: str, changed: Sequence[str]) -> ReportError:
-    """What to say of a grader, or the suite, that is not the one of the report."""
+    """The error for a grader, or a suite, that is not the one of the report."""
     found = f"another value of {setting_phrase(changed[0], name)}"
     if name and all(setting.startswith("entry.") for setting in changed):
         return ReportError(
@@ -214,21 +214,21 @@ def _changed_error(name: str, changed: Sequence[str]) -> ReportError:
 def _probed(
     probes: ProbeLike | Iterable[ProbeLike], settings: Mapping[str, Mapping[str, str]]
 ) -> dict[str, Probed]:
-    """What probes found, by grader."""
+    """The results of probes, by grader."""
     given = list(probes) if isinstance(probes, Iterable) else [probes]
     for probe in given:
         name = one_line(repr(probe.grader), 80)
         if probe.grader not in settings:
             raise ReportError(
-                f"a probe is of {name}, which is not certified here",
+                f"the probe is for {name}, which is not certified here",
                 expected=", ".join(filter(None, settings)),
             )
         for part, was in probe.fingerprints.items():
             if part in settings and (changed := changed_settings(was, settings[part])):
                 raise ReportError(
-                    f"the probe of {name} was of another grader",
+                    f"the probe was run on another version of {name}",
                     found=f"another value of {setting_phrase(changed[0], part)}",
-                    hint="probe the grader as it is now",
+                    hint="probe the current grader",
                 )
     return {probe.grader: _found(probe) for probe in given}
 

@@ -1,4 +1,4 @@
-"""The parts of a certificate: what it says of the labels and of each grader, as plain data."""
+"""The parts of a certificate: about the labels and about each grader, as plain data."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ class Rate:
     """An error rate with its 95 % interval.
 
     Attributes:
-        value: The share, or for J a number from -1 to 1; None where no row tells.
-        low: Lower end of the interval; None where so few rows have none that holds.
+        value: The share, or for J a number from -1 to 1; None if there are no such rows.
+        low: Lower end of the interval; None if there are too few rows for one.
         high: Upper end of the interval.
         count: Rows it counts; None for J.
         of: Rows it is a share of; for J all rows with a score and a label.
@@ -41,11 +41,11 @@ class Rate:
 
 @dataclass(frozen=True)
 class Labels:
-    """The labels that error rates are measured against.
+    """The labels that error rates are measured with.
 
     Attributes:
-        good: Rows known to be good.
-        bad: Rows known to be bad.
+        good: Rows labelled good.
+        bad: Rows labelled bad.
         sha256: Digest of the labels in the rows' order.
     """
 
@@ -73,12 +73,12 @@ class Proof:
 
 @dataclass(frozen=True)
 class Probed:
-    """What a probe found.
+    """The result of a probe.
 
     Attributes:
         rows: Rows whose variants were tried.
         texts: Texts that were graded.
-        holes: Kinds of the findings, such as "mention"; none found where it is empty.
+        holes: Kinds of the findings, such as "mention"; empty if none was found.
     """
 
     rows: int
@@ -88,25 +88,25 @@ class Probed:
 
 @dataclass(frozen=True)
 class Certified:
-    """What is certified of one grader, or of the combined score of a suite.
+    """The certified data of one grader, or of the combined score of a suite.
 
     Attributes:
         name: Its name in the suite.
         kind: Its kind, such as "function"; "combined" for a suite's score.
         settings: A digest by the name of each setting; `source` has the SHA-256 of the text.
-        proofs: Of each source in it; none where it has no source.
-        models: Models that were asked.
+        proofs: The validation of each source in it; empty if it has no source.
+        models: Models that were called.
         isolation: As in `Report.summary`.
         scored: Rows with a score.
         failed: Rows that failed.
         skipped: Rows that were skipped.
-        pass_mark: Lowest score that accepts a row where the grader gives no verdict of its own.
+        pass_mark: Lowest score that accepts a row, if the grader returns no verdict itself.
         true_positive_rate: Share of good rows accepted; this and the next four are None without labels.
         true_negative_rate: Share of bad rows rejected.
         false_positive_rate: Share of bad rows accepted, rho_0 in Cai et al. 2025 (arXiv 2510.00915).
         false_negative_rate: Share of good rows rejected, rho_1 there.
-        youden_j: TPR + TNR - 1: 1 without mistakes, 0 by guessing.
-        probe: What a probe found; None where none was made.
+        youden_j: TPR + TNR - 1: 1 without errors, 0 for guessing.
+        probe: The result of a probe; None if there was none.
         digests: A digest of each field above.
     """
 
@@ -130,7 +130,7 @@ class Certified:
 
     @property
     def sha256(self) -> str:
-        """Of its source; of all its settings where it has none."""
+        """Digest of its source; of all its settings if it has none."""
         return self.settings.get("source") or digest(self.settings)
 
     @property
@@ -140,7 +140,7 @@ class Certified:
 
     @classmethod
     def build(cls, values: Mapping[str, Any]) -> Self:
-        """The part out of plain data that fits the schema."""
+        """The part from plain data that matches the schema."""
         rates = {name: values[name] and Rate(**values[name]) for name in RATES}
         probe = values["probe"] and Probed(**{**values["probe"], "holes": tuple(values["probe"]["holes"])})
         proofs = tuple(Proof(**proof) for proof in values["proofs"])
@@ -148,7 +148,7 @@ class Certified:
 
 
 class CertificateLike(Protocol):
-    """A `Certificate`, to the modules that it imports itself."""
+    """The interface of `Certificate` for modules that it imports."""
 
     @property
     def made(self) -> str:
@@ -172,7 +172,7 @@ class CertificateLike(Protocol):
 
     @property
     def graders(self) -> tuple[Certified, ...]:
-        """What is certified of each."""
+        """The certified data of each."""
 
     @property
     def sha256(self) -> str:
@@ -186,7 +186,7 @@ class CertificateLike(Protocol):
 
 
 def seals(part: Any) -> dict[str, str]:
-    """A digest of each field of a part, by its name; of the parts of graders their names, since each has its own digests."""
+    """A digest of each field of a part, by its name; for graders only of their names, since each has its own digests."""
     sealed = [f.name for f in fields(part) if f.name not in {"digests", "sha256", "claimed"}]
     values = {name: getattr(part, name) for name in sealed}
     if "graders" in values:

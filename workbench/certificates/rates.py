@@ -1,4 +1,4 @@
-"""Error rates of a grader against labels, with the intervals that findings rest on."""
+"""Error rates of a grader against labels, with the intervals that findings use."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from workbench.statistics import Confusion, Interval, Share
 __all__ = ["error_rates"]
 
 _FEWEST = 10
-"""Rows (prompts, where several rows answer one) of each class below which the interval of J is not known."""
+"""Minimum rows (prompts, if several rows share one) of each class for an interval of J."""
 
 _DECIMALS = 6
 
@@ -25,8 +25,8 @@ _DECIMALS = 6
 def error_rates(report: ReportLike, grader: str, groups: NDArray[np.intp]) -> dict[str, Rate]:
     """The five rates of `Certified` over the scored rows that have a label.
 
-    The first four have the exact interval that *too lenient* and *too strict* rest on, which allows for rows that answer
-    one prompt. J has that of `Confusion.youden`, where either class has ten rows or more.
+    The first four have the exact interval that *too lenient* and *too strict* use, clustered by prompt.
+    J has that of `Confusion.youden`, if each class has at least ten rows.
 
     Args:
         report: The report, with labels.

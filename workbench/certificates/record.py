@@ -1,4 +1,4 @@
-"""`Certificate`: what was proven of graders, as plain data with digests that name the part that no longer holds."""
+"""`Certificate`: evidence about graders, as plain data with digests that identify the part that is no longer valid."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ VERSION = 1
 
 @dataclass(frozen=True, repr=False)
 class Certificate:
-    """What was proven of graders: checks, the data they ran on, error rates, probes. Made by `workbench.certificate`.
+    """Evidence about graders: checks, the data they ran on, error rates, probes. Made by `workbench.certificate`.
 
-    Its digests show what was changed since, by accident or by hand. They are no signature: whoever writes a false
-    certificate can compute them, too. So it proves nothing to whoever loads it, and graders are checked again there.
+    Its digests detect later changes, accidental or deliberate. They are not a signature: the author of a false
+    certificate can compute them, too. So a loaded certificate is only a claim, and graders are validated again.
 
     Attributes:
         version: Of this record.
@@ -38,12 +38,12 @@ class Certificate:
         workbench: Release that made it.
         rows: Rows of the data.
         data_sha256: Digest of all that graders saw of them, in order; see `workbench.certificates.digests`.
-        labels: The labels; None without.
+        labels: The labels; None if there were none.
         suite: A digest by the name of each setting of the suite itself.
-        graders: What is certified of each.
+        graders: The certified data of each.
         digests: A digest of each field above.
         sha256: Over all fields, those of the graders included.
-        claimed: Read from a file: nothing of it was seen here.
+        claimed: Read from a file: not verified here.
     """
 
     version: int
@@ -62,7 +62,7 @@ class Certificate:
         return hash(self.sha256)
 
     def sealed(self) -> Self:
-        """The same with digests of what it says now."""
+        """The same with digests of its current fields."""
         graders = tuple(replace(grader, digests=seals(grader)) for grader in self.graders)
         certificate = replace(self, graders=graders)
         return replace(certificate, digests=seals(certificate), sha256=certificate._content_digest())  # noqa: SLF001 (its own class)
@@ -75,41 +75,42 @@ class Certificate:
 
     @classmethod
     def build(cls, spec: Any, where: str = "certificate") -> Self:
-        """The certificate that a spec claims. Whether it holds is said by `check`.
+        """The certificate that a spec claims. `check` tests whether it is valid.
 
         Raises:
-            FormatError: It is no certificate; the place is named.
+            FormatError: It is not a certificate; names the path.
         """
         _check_schema(spec, where)
         names = [grader["name"] for grader in spec["graders"]]
         if len(set(names)) < len(names):
             twice = next(name for name in names if names.count(name) > 1)
             raise FormatError(
-                "the certificate has a grader twice", where=where, found=one_line(repr(twice), 80)
+                "duplicate grader in the certificate", where=where, found=one_line(repr(twice), 80)
             )
         labels = spec["labels"] and Labels(**spec["labels"])
         graders = tuple(map(Certified.build, spec["graders"]))
         return cls(**{**spec, "labels": labels, "graders": graders, "claimed": True})
 
     def check(self, graders: Any) -> tuple[str, ...]:
-        """What no longer holds, a sentence a part; empty where all does.
+        """What is no longer valid, one sentence per part; empty if everything is valid.
 
         Args:
-            graders: A suite, a grader, or a list of graders: what the certificate is said to be of.
+            graders: A suite, a grader, or a list of graders: the alleged subject of the certificate.
         """
         altered = {(name, part): sentence for name, part, sentence in self._altered()}
         differences = [
             sentence
             for name, part, sentence in self._differences(graders)
-            if (name, part) not in altered  # the record is wrong there, so it tells nothing of the grader
+            if (name, part)
+            not in altered  # the record itself was changed there, so the comparison means nothing
         ]
         return (*altered.values(), *differences)
 
     def __getitem__(self, name: str) -> Certified:
-        """What is certified of the grader of this name.
+        """The certified data of the grader with this name.
 
         Raises:
-            KeyError: None of that name.
+            KeyError: Unknown name.
         """
         found = {grader.name: grader for grader in self.graders}
         if name not in found:
@@ -117,7 +118,7 @@ class Certificate:
         return found[name]
 
     def _altered(self) -> Iterator[tuple[str, str, str]]:
-        """Fields that are not what their digests say: grader (or SUITE), field and sentence."""
+        """Fields that differ from their digests: grader (or SUITE), field and sentence."""
         is_content = self._content_digest() == self.sha256
         wrong = [(SUITE, name) for name in _unlike(self)]
         wrong += [(grader.name, name) for grader in self.graders for name in _unlike(grader)]
@@ -137,14 +138,14 @@ class Certificate:
                 yield name, "graders", f"the grader {one_line(repr(name), 80)} is not certified"
         for name, settings in certified.items():
             if name not in current:
-                yield name, "graders", f"the grader {one_line(repr(name), 80)} is not here"
+                yield name, "graders", f"the grader {one_line(repr(name), 80)} is missing"
                 continue
             field_name = "settings" if name else "suite"
             for setting in changed_settings(settings, current[name]):
                 yield name, field_name, f"{setting_phrase(setting, name)} has changed since"
 
     def _content_digest(self) -> str:
-        """SHA-256 over all that it says, without its digests."""
+        """SHA-256 over all fields, without its digests."""
         values = asdict(self)
         for part in (values, *values["graders"]):
             del part["digests"]
@@ -207,7 +208,7 @@ def setting_phrase(setting: str, name: str) -> str:
 
 
 def _unlike(part: Certificate | Certified) -> list[str]:
-    """Fields whose digests are not those that stand there."""
+    """Fields that differ from the stored digests."""
     return [name for name, value in seals(part).items() if part.digests.get(name) != value]
 
 
@@ -229,4 +230,4 @@ def _check_schema(spec: Any, where: str) -> None:
         raise FormatError("the certificate is nested too deeply", where=where) from None
     if error is not None:
         place = f"{where}{error.json_path.removeprefix('$')}"
-        raise FormatError("the certificate does not fit its schema", where=place, found=found)
+        raise FormatError("the certificate does not match its schema", where=place, found=found)

@@ -1,4 +1,4 @@
-"""A certificate in words: lines of (what, how much) that a terminal, a comment, Markdown and HTML all show."""
+"""A certificate as text: pairs of name and value for a terminal, a comment, Markdown and HTML."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ __all__ = [
 ]
 
 Facts = list[tuple[str, str]]
-"""Pairs of what it is and its value, plain text of one line each; not escaped for HTML or Markdown."""
+"""Pairs of name and value, plain text of one line each; not escaped for HTML or Markdown."""
 
-NO_SIGNATURE = "The digests show what was changed since. They are no signature: whoever loads the graders has them checked again."
+NO_SIGNATURE = "The digests detect later changes. They are not a signature: graders are validated again when they are loaded."
 
-_CLAIMED = "read from a file; nothing of it was seen here"
+_CLAIMED = "read from a file; not verified here"
 
 
 def title(certificate: CertificateLike) -> str:
@@ -44,7 +44,7 @@ def heading(grader: Certified) -> str:
 
 
 def facts(certificate: CertificateLike) -> Facts:
-    """What it says of the whole: date, data, labels, digest."""
+    """The facts about the whole: date, data, labels, digest."""
     labels = certificate.labels
     made = certificate.made.replace("T", " ").replace("Z", " UTC")
     lines = [
@@ -58,7 +58,7 @@ def facts(certificate: CertificateLike) -> Facts:
 
 
 def facts_of(grader: Certified) -> Facts:
-    """What it says of one grader."""
+    """The facts about one grader."""
     lines = [
         ("source" if "source" in grader.settings else "settings", f"sha256 {grader.sha256}"),
         *(("model", model) for model in grader.models[:5]),
@@ -73,7 +73,7 @@ def facts_of(grader: Certified) -> Facts:
 
 def _check_lines(grader: Certified) -> Iterator[tuple[str, str]]:
     if not grader.proofs:
-        yield "checks", "none needed: it has no source of a user's"
+        yield "checks", "none needed: it has no user source"
     for proof in grader.proofs:
         passed = [name for name in CHECKS if proof.checks.get(name)]
         count = f"all {len(CHECKS)}" if len(passed) == len(CHECKS) else f"{len(passed)} of {len(CHECKS)}"
@@ -89,9 +89,9 @@ def _counts(grader: Certified) -> str:
 
 def _rate_lines(grader: Certified) -> Iterator[tuple[str, str]]:
     if not grader.has_rates:
-        yield "error rates", "not known: the rows have no labels"
+        yield "error rates", "unknown: the rows have no labels"
         return
-    yield "accepts", f"a score of {grader.pass_mark:g} or more; its own verdict where it gives one"
+    yield "accepts", f"a score of at least {grader.pass_mark:g}, unless it returns a verdict itself"
     yield "true positive rate (TPR)", _rate(grader.true_positive_rate, "good rows accepted")
     yield "true negative rate (TNR)", _rate(grader.true_negative_rate, "bad rows rejected")
     yield "false positive rate (rho_0)", _rate(grader.false_positive_rate, "bad rows accepted")
@@ -103,16 +103,16 @@ def _rate(rate: Rate | None, what: str) -> str:
     """Such as "0.950 (0.910 to 0.976), 247 of 260 good rows accepted"."""
     if rate is None or rate.value is None:
         kind = what.partition(" ")[0]
-        return f"not known: no {kind} row has a score" if kind else "not known: it takes good and bad rows"
+        return f"unknown: no {kind} row has a score" if kind else "unknown: needs good and bad rows"
     known = rate.low is not None and rate.high is not None
-    interval = f"{rate.low:.3f} to {rate.high:.3f}" if known else "interval not known from so few rows"
+    interval = f"{rate.low:.3f} to {rate.high:.3f}" if known else "too few rows for an interval"
     rows = f", {rate.count:,} of {rate.of:,} {what}" if rate.count is not None else ""
     return f"{rate.value:.3f} ({interval}){rows}"
 
 
 def _probe(probe: Probed | None) -> str:
     if probe is None:
-        return "not made"
+        return "none"
     tried = f"{counted(probe.texts, 'text')} tried on {counted(probe.rows, 'row')}"
     if not probe.holes:
         return f"{tried}, no hole found" if probe.texts else "nothing could be tried"
@@ -143,13 +143,13 @@ def comment_lines(certificate: CertificateLike, graders: Sequence[str] | None = 
 
     Args:
         certificate: The certificate.
-        graders: Names of the graders that the module holds; None for all.
+        graders: Names of the graders that the module contains; None for all.
 
     Raises:
         KeyError: A grader that is not certified.
     """
     chosen = certificate.graders if graders is None else [certificate[name] for name in graders]
-    lines = ["Certificate: a claim of whoever exported this, not a signature", *_aligned(facts(certificate))]
+    lines = ["Certificate: a claim of the exporter, not a signature", *_aligned(facts(certificate))]
     for grader in chosen:
         lines += [heading(grader), *_aligned(facts_of(grader))]
     return [_in_comment(line) for line in lines]

@@ -28,7 +28,7 @@ EXIT_CODES = """exit codes:
 _OPTIONS = (
     (re.compile(r'\bon_loss="report"'), "--on-loss report"),
     (re.compile(r"\breference='([\w.-]+)'"), r"--reference \1"),
-    (re.compile(r'\bon_error= chooses: "raise", or a number'), "--on-error NUMBER chooses one"),
+    (re.compile(r'\bSet on_error to "raise" or a number'), "--on-error NUMBER chooses one"),
     (re.compile(r"\bpass allow_unvalidated=True"), "--allow-unvalidated"),
 )
 """Settings in Python to the command line's options."""

@@ -1,4 +1,4 @@
-"""Graders as files: one folder a platform, registered by name."""
+"""Graders as files: one folder per platform, registered by name."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from workbench.formats.platforms.letta.trajectory import letta_thread
 from workbench.formats.platforms.native.read_write import read, schema, write
 from workbench.formats.shared.base import FORMATS, Document, Format, Loss, Losses, Reading, register
 
-# A format is found by being there: every module in `platforms` and its folders, and in `targets`, registers its own.
+# Formats are discovered: every module in `platforms` and its folders, and in `targets`, registers its own.
 load_modules(platforms)
 load_modules(targets)
 
-# Lists show our own format first, the others by name, whatever was imported first.
+# Lists show the native format first, the others by name, independent of import order.
 for _name in sorted(FORMATS, key=lambda name: (name != "native", name)):
     FORMATS[_name] = FORMATS.pop(_name)
 

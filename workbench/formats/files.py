@@ -1,4 +1,4 @@
-"""Files of graders: read with a limit, written whole or not at all, from and to any platform."""
+"""Read and write files of graders, from and to any platform: with a size limit, and completely or not at all."""
 
 from __future__ import annotations
 
@@ -39,19 +39,19 @@ def save(
     allow_unvalidated: bool = False,
     certificate: Certificate | None = None,
 ) -> Path:
-    """Write graders to a native JSON file: `export(graders, path, "native")`, with the path as the answer.
+    """Write graders to a native JSON file: like `export(graders, path, "native")`, but returns the path.
 
     Args:
         graders: One grader or entry, a list of them, or a `Suite`.
         path: The file; its folder must exist.
-        allow_unvalidated: Write graders that have not passed their checks, marked as such.
-        certificate: What was proven of them, from `workbench.certificate`, to travel along. One that came with a loaded
-            suite is kept as long as all of it holds.
+        allow_unvalidated: Write graders that are not validated, marked as such.
+        certificate: Evidence about them, from `workbench.certificate`, to write with them. A certificate loaded
+            with a suite is written again as long as all of it is valid.
 
     Raises:
         NotValidatedError: A grader is not validated; nothing is written.
-        FormatError: A file of another kind is in the way, the folder is missing or cannot be written, or the certificate
-            does not hold for these graders.
+        FormatError: A file of another kind exists there, the folder is missing or not writable, or the certificate
+            is not valid for these graders.
     """
     settings: dict[str, Any] = {"allow_unvalidated": allow_unvalidated, "certificate": certificate}
     return export(graders, path, **settings).paths[0]
@@ -77,46 +77,46 @@ def load(
 ) -> Suite:
     """Read graders from a file of any platform. Nothing in it is executed.
 
-    Sources in it count as *imported*: they run only where the kernel confines them, unless `trust` is given, and
-    ask for at most 60 s a row and 2,048 MiB; a limit that is cut is told in a warning. A rubric with a place such as
-    `{input}` that its release's rules do not fill is told in a printed note, and so is each part of a certificate that
-    no longer holds (`suite.certificate`).
+    Its sources count as *imported*: they run only with kernel confinement unless `trust` is set, and get at most
+    60 s per row and 2,048 MiB; a warning reports a limit that was reduced. A printed note names each rubric
+    placeholder such as `{input}` that its release does not substitute, and each part of a certificate that is no
+    longer valid (`suite.certificate`).
 
     Args:
         path: The file.
-        format: Its platform, as `workbench formats` lists them; found out by default.
-        trust: Run these sources even where the machine cannot confine them. Read them first.
+        format: Its platform, as `workbench formats` lists them; detected by default.
+        trust: Run these sources even if the machine cannot confine them. Read them first.
         release: Release of the platform whose rules apply, such as "0.17" for Letta; by default the release that
-            the seed document of our reader describes, or a later one the file shows it needs.
+            the reader implements, or a later one that the document requires.
 
     Returns:
-        A `Suite`, also of one grader: then `load(path).grader` is it.
+        A `Suite`, also for one grader: then `load(path).grader` is that grader.
 
     Raises:
-        FormatError: Missing, too large, unreadable, of no known platform, tampered with; file and place in
-            the document are named.
+        FormatError: Missing, too large, unreadable, of an unknown platform, or tampered with; names the file and
+            the path inside the document.
     """
     return _with_printed_notes(_read(*_opened(path, format, trust=trust, release=release)))
 
 
 def _with_printed_notes(suite: Suite) -> Suite:
-    """The suite, with what a person should know of it printed."""
-    broken = [f"the certificate no longer holds: {part}" for part in _broken(suite)]
+    """The suite; prints what the user should know about it."""
+    broken = [f"the certificate is no longer valid: {part}" for part in _broken(suite)]
     for note in [*map(str, _cautions(suite)), *broken]:
-        print(visible(f"note: {note}"))  # noqa: T201 (as notes of a run: nothing else shows them)
+        print(visible(f"note: {note}"))  # noqa: T201 (like notes of a run: nothing else shows them)
     return suite
 
 
-_FILLING = 'from release 0.17 on Letta fills them in: release="0.17" where the file is of such a release'
+_FILLING = 'from release 0.17 on Letta substitutes them: set release="0.17" if the file is of such a release'
 
 
 def _cautions(suite: Suite) -> list[Loss]:
-    """What reads as if it did something and does not."""
+    """Placeholders that look effective but are not substituted."""
     judges = {judge.name: judge for grader in suite.graders for judge in parts(grader)}
     holes = {name: getattr(judge, "unfilled_placeholders", ()) for name, judge in judges.items()}
     effect = (
-        "reaches the judge as it stands: the rules of this release fill nothing in there, and question, expected "
-        "answer and submission follow the rubric in sections of their own"
+        "is sent literally: this release does not substitute placeholders in rubrics, and appends the prompt, "
+        "the reference and the completion in separate sections"
     )
     return [
         Loss(name, "prompt", f"{', '.join(names)} {effect}", _FILLING)
@@ -126,7 +126,7 @@ def _cautions(suite: Suite) -> list[Loss]:
 
 
 def _broken(suite: Suite) -> tuple[str, ...]:
-    """What no longer holds of the certificate that came with a suite."""
+    """The parts of the suite's certificate that are no longer valid."""
     return () if suite.certificate is None else suite.certificate.check(suite)
 
 
@@ -149,13 +149,13 @@ def loads(
     trust: bool = False,
     release: str = "",
 ) -> Suite:
-    """Graders out of a text, such as a platform's JSON pasted into a cell, or out of the parsed object. See `load`.
+    """Read graders from a text, such as a platform's JSON pasted into a cell, or from the parsed object. See `load`.
 
     Raises:
         FormatError: As `load`.
         TypeError: Neither text nor a dict or list.
     """
-    # Through text, so that an object that was parsed elsewhere meets the same checks as a file.
+    # As text, so that an object that was parsed elsewhere gets the same checks as a file.
     if isinstance(text, Mapping | list):
         text = to_json(text)
     if not isinstance(text, str):
@@ -182,16 +182,16 @@ def _read(reading: Reading, name: str | None) -> Suite:
             error.what, where=reading.where, found=error.found, expected=error.expected, hint=error.hint
         ) from error
     except (ValueError, TypeError, ArithmeticError, RecursionError) as error:
-        # A stranger's file can break a reader in ways it did not foresee: that, too, names the file.
+        # A malformed file can make a reader fail in unforeseen ways: that error, too, names the file.
         problem = f"this {chosen.name} document cannot be read"
         raise FormatError(problem, where=reading.where, found=str(error)[:300]) from error
-    # Once for all formats: no reader can forget to cut the limits that a stranger's file asks for.
+    # Here for all formats, so that no reader can forget to reduce the limits that an untrusted file requests.
     for grader in suite.graders:
         limit_imported(grader)
     return suite
 
 
-def export(  # noqa: PLR0913 (people write these settings by their names)
+def export(  # noqa: PLR0913 (users set these by name)
     graders: Graders,
     path: str | os.PathLike[str],
     format: str = "native",  # noqa: A002
@@ -202,26 +202,26 @@ def export(  # noqa: PLR0913 (people write these settings by their names)
     allow_unvalidated: bool = False,
     certificate: Certificate | None = None,
 ) -> Converted:
-    """Write graders as a platform's file, atomically: the old file stays until the new one is whole.
+    """Write graders as a platform's file, atomically: the old file remains until the new one is complete.
 
     Args:
         graders: One grader or entry, a list of them, or a `Suite`.
-        path: The main file; companions, such as `graders.py`, are written beside it.
+        path: The main file; companions, such as `graders.py`, are written to the same folder.
         format: As `workbench formats` lists them.
-        on_loss: "refuse" what the platform cannot say, naming grader, field and way out; or "report": drop
+        on_loss: "refuse": raise an error for an unsupported setting, with grader, field and hint. "report": drop
             it and write what was dropped to `<path>.losses.json`.
-        on_error: What a row without a score becomes on a target that has no word for one (verl, slime, OpenRLHF,
-            Gemini, Nova): "raise" there, or a number that stands for it.
-        reference: The column that the references stand in, where its name is none of the usual ones (reference, expected,
-            ground_truth, label, answer): files for trainers and evaluators look for the reference there first, and
-            trainers that pass a label without its column's name pass it under this one too.
-        allow_unvalidated: Write graders that have not passed their checks.
-        certificate: As in `save`; a format without a place for it leaves it out, which a note says.
+        on_error: What an unscored row becomes on a target that cannot represent a missing score (verl, slime,
+            OpenRLHF, Gemini, Nova): "raise", or a number.
+        reference: The column with the references, if its name is not a usual one (`reference`, `expected`,
+            `ground_truth`, `label`, `answer`). Files for trainers and evaluators look for the reference there
+            first; trainers that pass a label without its column name pass it under this name too.
+        allow_unvalidated: Write graders that are not validated.
+        certificate: As in `save`; a format that cannot contain it omits it with a note.
 
     Raises:
         NotValidatedError: A grader is not validated; nothing is written.
-        FormatError: What the platform cannot say, an unknown format, a folder that cannot be written, or a certificate
-            that does not hold for these graders.
+        FormatError: An unsupported setting, an unknown format, a folder that is not writable, or a certificate
+            that is not valid for these graders.
     """
     check_on_loss(on_loss)
     suite = native.as_suite(graders)
@@ -234,7 +234,7 @@ def export(  # noqa: PLR0913 (people write these settings by their names)
     return write_document(Path(path), document, losses)
 
 
-def convert(  # noqa: PLR0913 (people write these settings by their names)
+def convert(  # noqa: PLR0913 (users set these by name)
     source: str | os.PathLike[str],
     target: str | os.PathLike[str],
     to: str,
@@ -246,7 +246,7 @@ def convert(  # noqa: PLR0913 (people write these settings by their names)
     samples: Any = None,
     **reading: Any,
 ) -> Converted:
-    """One platform's file as another's. Sources in it are proved in the sandbox before they are written.
+    """Convert one platform's file to another's. Its sources are validated in the sandbox before they are written.
 
     Args:
         source: The file to read.
@@ -254,19 +254,19 @@ def convert(  # noqa: PLR0913 (people write these settings by their names)
         to: Its platform.
         on_loss: See `export`.
         on_error: See `export`.
-        reference: See `export`; by default that of `source`, where it is a file of a trainer or evaluator.
-        allow_unvalidated: Write sources that do not pass their checks.
-        samples: Rows of your own to prove the sources on, as `read_samples` gives them, for graders that read
-            columns the mock row lacks; the first five are tried.
-        reading: `format`, `trust` and `release` of `load`; the platform of `source` is found out by default.
+        reference: See `export`; by default that of `source`, if it is a file of a trainer or evaluator.
+        allow_unvalidated: Write sources that do not pass validation.
+        samples: Rows to validate the sources on, as `read_samples` returns them, for graders that read
+            columns the mock row lacks; the first five are used.
+        reading: `format`, `trust` and `release` of `load`; the platform of `source` is detected by default.
 
     Raises:
         FormatError: As `load` and `export`, or `target` is `source`; nothing is written then.
-        NotValidatedError: A source does not pass its checks; nothing is written.
+        NotValidatedError: A source is not validated; nothing is written.
     """
-    # First of all: an unknown target is told before anything is read or run.
+    # First, so that an unknown target is reported before anything is read or run.
     get_format(to)
-    # By `samefile` and not by name: links and other spellings of a path lead to the same file.
+    # By `samefile` and not by name: links and other spellings can refer to the same file.
     if Path(target).exists() and Path(source).exists() and Path(target).samefile(source):
         raise FormatError(
             "the file to write is the file to read", where=str(target), hint="write to another name"
@@ -285,27 +285,27 @@ def convert(  # noqa: PLR0913 (people write these settings by their names)
     except NotValidatedError as error:
         hint = error.hint if samples is not None else f"{error.hint}; {_ON_ROWS}"
         raise NotValidatedError(error.what, where=str(source), found=error.found, hint=hint) from error
-    broken = [Loss("", "certificate", f"no longer holds and is left out: {part}") for part in _broken(suite)]
+    broken = [Loss("", "certificate", f"no longer valid, omitted: {part}") for part in _broken(suite)]
     return replace(written, notes=(*read.notes, *_cautions(suite), *broken, *written.notes))
 
 
 _ON_ROWS = (
-    "graders that read columns of your rows are proved on some: convert(..., samples=...), or --samples FILE "
-    "in the shell, where --allow-unvalidated is the last resort"
+    "validate graders that read columns of your rows on some of them: convert(..., samples=...), or --samples FILE "
+    "in the shell; --allow-unvalidated is the last resort"
 )
 
 
 def prove(suite: Suite, samples: Any = None) -> None:
-    """Validate every grader of a suite that can be and was not, on rows of the user's own where there are any."""
+    """Validate every grader of a suite that was not validated, on the user's rows if there are any."""
     rows = None if samples is None else first_rows(samples)
     for grader in suite.graders:
         for part in parts(grader):
-            # With rows of the user's own all are proved again: a proof may be of the mock row alone.
+            # With rows of the user all are validated again: the record may be for the mock row only.
             if hasattr(part, "require_proof") and (rows is not None or not getattr(part, "validation", None)):
                 part.validate(rows)  # type: ignore[attr-defined]
 
 
 def first_rows(samples: Any) -> list[Sample]:
-    """The first five rows, or all where there are fewer."""
+    """At most the first five rows."""
     data = as_samples(samples)
     return [data[at] for at in range(min(len(data), 5))]

@@ -1,4 +1,4 @@
-"""What a file of graders holds, before there is a file: a platform's texts, and what it cannot say."""
+"""Render graders as a platform's texts without writing a file, and report what it does not support."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from workbench.suite import Suite
 __all__ = ["Graders", "check_on_loss", "render"]
 
 Graders = Grader | Entry | Iterable[Grader | Entry] | Suite
-"""What can be written."""
+"""Types that can be written."""
 
 
 _THREADED = {"adaptive", "letta", "osmosis"}
-"""Formats whose code sees a thread, so that OpenAI-style functions are written as functions of one."""
+"""Formats whose code gets a thread, so that OpenAI-style functions are converted to functions of a thread."""
 
 
 def check_on_loss(on_loss: str) -> None:
-    """Refuse what is neither "refuse" nor "report".
+    """Check `on_loss`.
 
     Raises:
-        ValueError: It is neither.
+        ValueError: It is neither "refuse" nor "report".
     """
     if on_loss not in {"refuse", "report"}:
         raise ValueError(f"on_loss must be 'refuse' or 'report', not {on_loss!r}")
@@ -45,7 +45,7 @@ def render(
     reference: str = "",
     certificate: Certificate | None = None,
 ) -> tuple[Document, Losses]:
-    """What `export` writes, without a file: the texts, and what the platform cannot say. Proofs are not asked for.
+    """What `export` writes, without a file: the texts and the losses. Graders need not be validated.
 
     Args:
         graders: As in `export`.
@@ -57,7 +57,7 @@ def render(
         certificate: As in `export`.
 
     Raises:
-        FormatError: What the platform cannot say, an unknown format, or a certificate that does not hold for these graders.
+        FormatError: An unsupported setting, an unknown format, or a certificate that is not valid for these graders.
     """
     check_on_loss(on_loss)
     chosen, suite = get_format(format), as_suite(graders)
@@ -68,7 +68,7 @@ def render(
     )  # fmt: skip
     if certificate is not None and not chosen.takes_certificate:
         losses.note(
-            "", "certificate", "the format has no place for it: certificate.to_html(path) sends it along"
+            "", "certificate", "the format cannot contain it: share it with certificate.to_html(path)"
         )
     if chosen.name in _THREADED or isinstance(chosen, Target):
         suite = with_threads(suite, losses)

@@ -1,4 +1,4 @@
-"""A report, and a certificate, as one HTML file that needs nothing else."""
+"""A report, and a certificate, as one self-contained HTML file."""
 
 from workbench.html.certificate import render_certificate, write_certificate
 from workbench.html.page import render_html, write_html

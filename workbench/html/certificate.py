@@ -1,4 +1,4 @@
-"""A certificate as one self-contained HTML page to send along: no script, no request, every text escaped."""
+"""A certificate as one self-contained HTML page to share: no script, no request, every text escaped."""
 
 from __future__ import annotations
 

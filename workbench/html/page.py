@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["render_html", "template", "write_html"]
 
-_MAX_ROWS, _MAX_ROWS_IN_ALL = 10, 60  # rows shown with one finding, and about so many in all
+_MAX_ROWS, _MAX_ROWS_IN_ALL = 10, 60  # rows shown with one finding, and approximate total
 _MAX_COMPLETION, _MAX_OTHER_TEXT = 2_000, 500  # characters of a completion, and of any other text
 _UNCUT = 1_000_000  # characters of a cell, which is cut before; code points make it longer
 _HEADS = ("row", "sample", "prompt", "completion", "reference", "score", "reasoning or error")
@@ -44,14 +44,14 @@ def write_html(
 ) -> Path:
     """Write `report` as one self-contained file, completely or not at all.
 
-    It holds the summary, the distributions, the findings with up to 10 rows each (completions cut at
-    2,000 characters, other texts at 500), the graders' source where the report has it, the isolation
+    It contains the summary, the distributions, the findings with up to 10 rows each (completions cut at
+    2,000 characters, other texts at 500), the graders' source if the report has it, the isolation
     label, versions and date. A content policy in the page forbids every request; without `interactive`
-    it forbids scripts too.
+    it also forbids scripts.
 
     Args:
         report: The report to write.
-        path: The file; an existing one is replaced, and stays as it was if anything fails.
+        path: The file; an existing one is replaced, and unchanged if anything fails.
         title: Heading of the page.
         generated: Date and time to print; now (UTC) by default.
         versions: Names and versions to print; workbench, Python, numpy and pandas by default.
@@ -93,12 +93,12 @@ def render_html(
         sources=_sources(report),
         figures=_figures(report) if interactive else [],
     )
-    # A lone surrogate in a text that did not pass through `visible`, such as the title, must not prevent the writing.
+    # A lone surrogate in a text that did not pass through `visible`, such as the title, must not fail the write.
     return str(page).encode("utf-8", "backslashreplace").decode()
 
 
 def template(name: str) -> Any:
-    """A page of this folder to fill in, everything in it escaped."""
+    """A template of this folder, with autoescaping."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     loader = PackageLoader("workbench.html", "")
@@ -134,7 +134,7 @@ def _finding(report: Report, finding: Finding, *, leads: bool) -> Any:
     rows = [_row(row, record) for row, record in zip(frame.index, frame.to_dict("records"), strict=True)]
     table = html_table(_HEADS, rows, numbers={0, 5}, limit=_UNCUT)
     evidence = folded(
-        f"{len(rows)} of {len(finding.rows):,} rows behind it", f"<div class='scroll'>{table}</div>"
+        f"{len(rows)} of {len(finding.rows):,} rows of evidence", f"<div class='scroll'>{table}</div>"
     )
     return _safe(finding_html(finding, leads=leads, evidence=evidence if rows else ""))
 
@@ -148,7 +148,7 @@ def _row(row: int, record: Mapping[Any, Any]) -> list[str]:
 
 
 def _safe(html: str) -> Any:
-    """HTML that has escaped every text in it."""
+    """HTML in which every text is already escaped."""
     from markupsafe import Markup
 
     return Markup(html)  # noqa: S704
@@ -164,7 +164,7 @@ def _sources(report: Report) -> Sequence[tuple[str, str]]:
 
 
 def _figures(report: Report) -> list[tuple[str, Any]]:
-    """Title and drawing of every registered figure of the whole report that has something to show."""
+    """Title and drawing of every registered figure of the whole report that fits."""
     kinds = higher_level("figures_for")(report) if report.graders else []
     return [
         (kind.title, _drawing(kind.draw(report, None), has_script=at == 0)) for at, kind in enumerate(kinds)

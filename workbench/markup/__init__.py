@@ -1,4 +1,4 @@
-"""What a notebook shows of an object, as HTML and as Markdown: one look, every text escaped, no script, no request."""
+"""How objects are displayed in a notebook, as HTML and as Markdown: one style, every text escaped, no script, no request."""
 
 from workbench.markup.blocks import bundle, folded, html_block, markdown_lines, paragraph
 from workbench.markup.drawings import bar, legend, sign, strip

@@ -1,4 +1,4 @@
-"""What a displayed object is put together from."""
+"""Building blocks of displayed objects."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class _Shown(Protocol):
 
 
 def bundle(shown: _Shown) -> dict[str, str]:
-    """An object for every front end: text for a terminal, HTML for a notebook, Markdown for an editor and a chat."""
+    """An object with a text for a terminal, HTML for a notebook, and Markdown for an editor and a chat."""
     return {
         "text/plain": str(shown),
         "text/html": shown._repr_html_(),
@@ -27,12 +27,12 @@ def bundle(shown: _Shown) -> dict[str, str]:
 
 
 def html_block(inner: str, kind: str = "", *, label: str = "") -> str:
-    """One displayed object with the style that it needs.
+    """One displayed object with its style.
 
     Args:
         inner: Its HTML.
-        kind: A further class, by which a page can find it.
-        label: What it is, for a screen reader.
+        kind: An additional class, by which a page can find it.
+        label: Its accessible name.
     """
     group = f" role='group' aria-label='{escaped(label)}'" if label else ""
     return f"<div class='wb-cell {kind}'{group}><style>{STYLE}</style>{inner}</div>"
@@ -45,10 +45,10 @@ def paragraph(text: Any, kind: str = "", *, limit: int = 1_300) -> str:
 
 
 def folded(summary: str, inner: str) -> str:
-    """HTML behind one line that unfolds it."""
+    """HTML that one line unfolds."""
     return f"<details><summary>{escaped(summary)}</summary>{inner}</details>"
 
 
 def markdown_lines(parts: Iterable[str]) -> str:
-    """Paragraphs, lists and tables of Markdown, each apart from the next; empty ones are left out."""
+    """Paragraphs, lists and tables of Markdown, separated by blank lines; empty ones are omitted."""
     return "\n\n".join(filter(None, parts)) + "\n"

@@ -1,4 +1,4 @@
-"""Small drawings: signs for meanings, a bar of rows, an interval on its axis. They hold numbers and words of ours only."""
+"""Small drawings: signs for meanings, a bar of rows, an interval on its axis. They contain no text of the user."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from workbench.markup.texts import escaped
 __all__ = ["PARTS", "bar", "legend", "sign", "strip"]
 
 PARTS = {
-    "good_accepted": "known good, accepted", "good_refused": "known good, refused",
-    "bad_accepted": "known bad, accepted", "bad_refused": "known bad, refused",
-    "accepted": "accepted, not labelled", "refused": "refused, not labelled",
+    "good_accepted": "known good, accepted", "good_refused": "known good, rejected",
+    "bad_accepted": "known bad, accepted", "bad_refused": "known bad, rejected",
+    "accepted": "accepted, unlabelled", "refused": "rejected, unlabelled",
     "failed": "failed: no score", "skipped": "skipped: no score",
 }  # fmt: skip
-"""What a row can come to, in words; the place of each is the number of its class."""
+"""Parts of a bar with their titles; the index of each is the number of its class."""
 
 _NAMES = list(PARTS)
 _GROUPS = (_NAMES[:2], _NAMES[2:4], _NAMES[4:6], _NAMES[6:])
@@ -31,12 +31,12 @@ _SIGNS = {
 
 
 def sign(shape: str) -> str:
-    """The sign of a meaning: good, bad, unsettled, failed, skipped or note. Words beside it say the same."""
+    """The sign of a meaning: a key of `_SIGNS`, such as `good`. Adjacent text states the same."""
     return f"<svg class='sign {shape}' viewBox='0 0 16 16' width='13' height='13' aria-hidden='true'>{_SIGNS[shape]}</svg>"
 
 
 def bar(counts: Mapping[str, int]) -> str:
-    """Rows as one bar: the hue says what a row is, the fill what the grader did.
+    """Rows as one bar: the hue shows a row's label, the fill the grader's verdict.
 
     Args:
         counts: Rows of each part, by its name in `PARTS`.
@@ -58,7 +58,7 @@ def _sum(parts: Sequence[str], counts: Mapping[str, int]) -> int:
 
 
 def legend(counts: Sequence[Mapping[str, int]]) -> str:
-    """The key to the parts that these bars have; "" for none."""
+    """The legend for the parts that these bars have; "" for none."""
     parts = [part for part in PARTS if any(each[part] for each in counts)]
     keys = "".join(f"<i class='key p{_NAMES.index(part)}'></i>{PARTS[part]}" for part in parts)
     return f"<p class='quiet'>{keys}</p>" if keys else ""
@@ -68,7 +68,7 @@ _WIDTH = 240
 
 
 def strip(data: Mapping[str, Any]) -> str:
-    """An interval on its axis, with the limit that it is held against, and the same in words.
+    """An interval on its axis, with its limit, and the same as text.
 
     Args:
         data: value, lo, hi, min, max, limit (None without), and the texts value_text, interval_text and limit_text.

@@ -1,4 +1,4 @@
-"""The style of what stands in cells: the tokens of the app's view, small enough to travel with every displayed object."""
+"""The style of displayed objects: the tokens of the app's view, small enough to include with every object."""
 
 from __future__ import annotations
 
@@ -68,13 +68,13 @@ _SOURCE = """
 :is([data-jp-theme-light=true], .theme-light, .vscode-light, [theme=light], .light) .wb-cell { color-scheme: light; }
 :is([data-jp-theme-light=false], .theme-dark, .vscode-dark, .vscode-high-contrast:not(.vscode-high-contrast-light), [theme=dark], .dark) .wb-cell { color-scheme: dark; }
 """
-"""Everything is below one class, so that nothing else of a page changes; it stands three times, as JupyterLab has rules
-for tables that are as strong as two. What is dark is told by the host: by an attribute of its body, or by the colour
-scheme that a page declares. Meanings and accent never follow the host; the page's own colour does."""
+"""Everything is below one class, so that nothing else of a page changes; the class is repeated three times, because
+JupyterLab has rules for tables with the specificity of two. The host determines the dark theme: by an attribute of its
+body, or by the colour scheme of the page. Meanings and accent never follow the host; the page's own colour does."""
 
 
 def _without_spaces(css: str) -> str:
-    """The same rules on as few characters; inside of strings and selectors no space is lost."""
+    """The same rules in fewer characters; spaces inside strings and selectors are preserved."""
     return re.sub(r";?\s*([{};])\s*", r"\1", re.sub(r"(?<=[:,])\s+", "", re.sub(r"\s+", " ", css))).strip()
 
 

@@ -1,4 +1,4 @@
-"""Tables of text: what a cell holds is never markup."""
+"""Tables of text: the content of a cell is never interpreted as markup."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ def html_table(
     """A table as HTML.
 
     Args:
-        heads: Texts of the head; none for a table without one.
+        heads: Texts of the header; empty for a table without one.
         rows: Cells of each line, shown as text.
-        numbers: Places of the columns that stand on the right.
-        limit: Most characters of a cell.
+        numbers: Indices of the right-aligned columns.
+        limit: Maximum characters of a cell.
     """
     kinds = [" class='num'" if at in numbers else "" for at in range(len(heads) or 99)]
     head = "".join(
@@ -40,12 +40,12 @@ _LONG, _SHORT = 40, 24
 def _cells(row: Sequence[Any], kinds: Sequence[str], limit: int) -> Iterable[str]:
     for kind, cell in zip(kinds, row, strict=False):
         text = escaped(cell, limit)
-        # Long texts get a minimum width, or a prompt would be one word wide beside many columns.
+        # Long texts get a minimum width: next to many columns a prompt would shrink to single words.
         yield f"<td{kind or _wide(text)}>{text}</td>"
 
 
 def _wide(text: str) -> str:
-    # An id is one word: it is not broken at its hyphens.
+    # An id must not be broken at its hyphens.
     is_word = len(text) <= _SHORT and not any(map(str.isspace, text))
     return " class='wide'" if len(text) > _LONG else " class='short'" if is_word and "-" in text else ""
 
@@ -57,7 +57,7 @@ def markdown_table(
     numbers: Container[int] = (),
     limit: int = 120,
 ) -> str:
-    """The same as a table of Markdown, a line each; line ends in a cell become spaces."""
+    """The same as a Markdown table, as lines; line ends in a cell become spaces."""
     marks = ["---:" if at in numbers else "---" for at in range(len(heads))]
     lines = [[markdown_cell(name) for name in heads], marks]
     lines += [[markdown_cell(cell, limit) for cell in row] for row in rows]

@@ -1,4 +1,4 @@
-"""What all figures share: colours that are readable on white and on black, and texts without markup."""
+"""Shared by all figures: colours that are readable on white and on black, and texts without markup."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ SHADES = {
 }
 """A template for counts: from nearly transparent to the first colour. A live chart uses the page's background instead."""
 _FAINTEST = 0.25
-"""Position of the smallest count between background (0) and first colour (1): fainter cells look like no rows at all."""
+"""Position of the smallest count between background (0) and first colour (1): fainter cells look empty."""
 
 
 def shade_range(largest: float) -> dict[str, float]:
@@ -46,7 +46,7 @@ def shade_range(largest: float) -> dict[str, float]:
 
 
 def text(value: str, limit: int = 60) -> str:
-    """A text inside a figure, escaped: plotly interprets a few tags, and a grader's name may look like one."""
+    """A text inside a figure, escaped: plotly interprets some tags, and a grader's name may look like one."""
     return html.escape(one_line(value, limit), quote=False)
 
 

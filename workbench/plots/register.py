@@ -1,4 +1,4 @@
-"""The register of figures: name, title, what it needs, how it is drawn."""
+"""The registry of figures: name, title, required data, drawing function."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ class FigureKind:
 
     Attributes:
         name: Its name in code.
-        title: Its name for people.
+        title: Its title.
         draw: Function from a report and names of graders (None for all) to a `plotly.graph_objects.Figure`.
-        fits: Whether a report has the data it shows.
+        fits: Whether a report has the data it needs.
         pair: Whether it compares two graders, whose names it is called with.
-        all_graders: Whether it makes sense only for all graders together, whichever is selected.
-        position: Place among the figures that are offered: 0 first.
+        all_graders: Whether it makes sense only for all graders together, independent of the selection.
+        position: Position among the offered figures: 0 first.
     """
 
     name: str
@@ -53,15 +53,15 @@ def figure(
     all_graders: bool = False,
     position: int = 100,
 ) -> Callable[[Draw], Draw]:
-    """Register a function from a report to a figure; panels offer it from then on.
+    """Register a function from a report to a figure; the app then offers it.
 
     Args:
         name: Short and hyphenated.
-        title: For people.
-        fits: Whether a report has the data it shows.
+        title: As shown to users.
+        fits: Whether a report has the data it needs.
         pair: Whether it compares two graders, whose names it is called with.
-        all_graders: Whether it makes sense only for all graders together, whichever is selected.
-        position: Place among the figures that are offered: 0 first; after the bundled ones by default.
+        all_graders: Whether it makes sense only for all graders together, independent of the selection.
+        position: Position among the offered figures: 0 first; after the bundled ones by default.
 
     Raises:
         ValueError: Another function has the name.
@@ -77,7 +77,7 @@ def figure(
 
 
 def draw(report: Report, graders: Sequence[str] | None = None, name: str = "scores") -> Any:
-    """A report's figure of one name, drawn.
+    """Draw a report's figure by name.
 
     Args:
         report: What is drawn.
@@ -85,13 +85,13 @@ def draw(report: Report, graders: Sequence[str] | None = None, name: str = "scor
         name: Of the figure.
 
     Raises:
-        ReportError: No such figure, or the report has not what it shows.
+        ReportError: Unknown figure, or the report lacks the data it needs.
     """
     kind = FIGURES.get(name)
     if kind is None or not kind.fits(report):
         fitting = [other for other, known in FIGURES.items() if known.fits(report)]
         raise ReportError(
-            "there is no such figure" if kind is None else "the report has not what this figure shows",
+            "unknown figure" if kind is None else "the report lacks the data for this figure",
             found=repr(name), expected=", ".join(fitting),
         )  # fmt: skip
     return kind.draw(report, graders)

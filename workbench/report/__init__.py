@@ -1,4 +1,4 @@
-"""A report: columns of grades over samples, with summary, findings and the rows behind them."""
+"""A report: columns of grades over samples, with summary, findings and their evidence rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A grader's verdicts against labels, or one person's labels against another's: do they agree, and where not."""
+"""Agreement of a grader's verdicts with labels, or of one annotator's labels with another's."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ from workbench.statistics import Confusion, Estimate, Interval, Share, auroc, co
 
 __all__ = ["Agreement", "agreement", "agreement_of"]
 
-_MAX_LABELS = 5_000  # labels; nobody gives more to tell a kappa from 0.6, so no larger number is advised
+_MAX_LABELS = 5_000  # labels: the largest number that is advised for separating a kappa from 0.6
 _NO_INTERVAL = Interval(math.nan, math.nan)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Agreement:
-    """How far verdicts agree with labels. Prints as a few plain sentences.
+    """Agreement of verdicts with labels. Prints as up to four sentences.
 
-    A `Share` has `k`, `n`, `value` and `interval()`; an `Estimate` has `value`, `interval()` and, where there is
-    no number, NaN and the `reason`. All intervals are at 95 % and allow for rows that answer one prompt. Where rows were
-    drawn for labelling unequally often, each counts for as many as it stands for (`weights` of `Report.agreement`):
-    counts are then counts of labels, and shares and estimates are about all rows of the report.
+    A `Share` has `k`, `n`, `value` and `interval()`; an `Estimate` has `value`, `interval()` and, if there is
+    no number, NaN and the `reason`. All intervals are at 95 % and clustered by prompt. If rows were sampled for
+    labelling with unequal probability, each is weighted by the number of rows it represents (`weights` of
+    `Report.agreement`): counts are then counts of labels, and shares and estimates are about all rows of the report.
 
     Attributes:
-        grader: Name of the grader, or of whoever gave the verdicts.
-        other: "labels", or who gave them.
-        n: Rows with both a verdict and a label; all numbers rest on these.
+        grader: Name of the grader, or of the annotator who gave the verdicts.
+        other: "labels", or the annotator who gave them.
+        n: Rows with both a verdict and a label; all numbers are computed on these.
         unlabelled: Rows with a verdict but no label.
         unscored: Rows with a label but no verdict.
         accepted_good: Good rows accepted (true positives).
@@ -47,16 +47,16 @@ class Agreement:
         rejected_good: Good rows rejected (false negatives).
         rejected_bad: Bad rows rejected (true negatives).
         kappa: Cohen's kappa: agreement beyond chance.
-        ac1: Gwet's AC1, to be read beside kappa where nearly all labels are of one class.
+        ac1: Gwet's AC1, to be read with kappa if nearly all labels are of one class.
         observed: Share of rows with the same verdict.
         base_rate: Share of labels that are good.
         sensitivity: Share of good rows accepted (TPR).
         specificity: Share of bad rows rejected (TNR); EvalGen calls it coverage.
-        auroc: The chance that a good row scores above a bad one; NaN without scores, without both classes, or where
-            rows count unequally.
+        auroc: The chance that a good row scores above a bad one; NaN without scores, without both classes, or if
+            rows have unequal weights.
         auroc_interval: Its interval.
-        accepted: Share of all rows with a verdict that are accepted, with a label or without.
-        corrected: Share of these rows that is really good, estimated by Rogan & Gladen 1978.
+        accepted: Share of all rows with a verdict that are accepted, labelled or not.
+        corrected: Estimated share of these rows that is actually good (Rogan & Gladen 1978).
         alignment: Harmonic mean of specificity and sensitivity, 0 to 1 (Shankar 2024).
     """
 
@@ -93,14 +93,14 @@ class Agreement:
 
     @property
     def is_weighted(self) -> bool:
-        """Whether rows stand for unequally many others."""
+        """Whether rows have unequal weights."""
         return self.observed.rate is not None
 
     @property
     def needed(self) -> int | None:
-        """Labels still needed for a verdict; 0 where there is one already.
+        """Labels still needed for a verdict; 0 if there is one already.
 
-        None where no number can be estimated, or it is above 5,000: nobody labels that many to tell a kappa from 0.6.
+        None if it cannot be estimated, or is above 5,000.
         """
         to_minimum = max(0, LABELS - self.n)
         if math.isnan(self.kappa.value):
@@ -122,7 +122,7 @@ class Agreement:
             missing = "bad" if self.base_rate.k == self.n else "good"
             return f"undecided: {self.kappa.reason}, and it takes some {missing} ones too"
         if self.needed is None:
-            return f"undecided: these labels leave kappa on both sides of {KAPPA}"
+            return f"undecided: the interval of kappa contains {KAPPA}"
         return f"undecided: about {_more_labels(self.needed)}"
 
     @property
@@ -131,13 +131,13 @@ class Agreement:
         entries = [
             ("agreement", f"{_two_decimals(self.observed.value)} of {self.n:,}"),
             ("kappa", str(self.kappa)),
-            ("catches bad", _share_text(self.specificity)),
-            ("keeps good", _share_text(self.sensitivity)),
+            ("bad rejected", _share_text(self.specificity)),
+            ("good accepted", _share_text(self.sensitivity)),
         ]
         if is_lopsided(self.base_rate):
             entries.insert(2, ("AC1", str(self.ac1)))
         if self.needed:
-            why = "" if self.needed <= LABELS - self.n else f" to tell kappa from {KAPPA}"
+            why = "" if self.needed <= LABELS - self.n else f" to separate kappa from {KAPPA}"
             return [*entries, ("needs", f"{_more_labels(self.needed)}{why}")]
         return [*entries, ("verdict", self.verdict)]
 
@@ -159,10 +159,10 @@ class Agreement:
         return [*named.items(), *details]
 
     def __str__(self) -> str:
-        """Two sentences, or one where there is nothing to compare."""
+        """Two sentences, or one if there is nothing to compare."""
         name, other = one_line(self.grader), one_line(self.other)
         if not self.n:
-            return f"{name} and {other} have no row in common that both judged."
+            return f"{name} and {other} share no row with a verdict of both."
         lo, hi = self.observed.interval()
         sentence = (
             f"{name} agrees with {other} on {self._agreed_rows()} "
@@ -180,8 +180,8 @@ class Agreement:
         bad, good = self.specificity, self.sensitivity
         if self.is_weighted:
             caught, kept = (percent(part.value) if part.n else "-" for part in (bad, good))
-            return f"Caught: {caught} of bad ones; kept: {kept} of good ones."
-        return f"Caught: {bad.k:,} of {bad.n:,} bad ones; kept: {good.k:,} of {good.n:,} good ones."
+            return f"Bad rows rejected: {caught}; good rows accepted: {kept}."
+        return f"Bad rows rejected: {bad.k:,} of {bad.n:,}; good rows accepted: {good.k:,} of {good.n:,}."
 
     def __repr__(self) -> str:
         kappa = "none" if math.isnan(self.kappa.value) else f"{self.kappa.value:.2f}"
@@ -217,12 +217,12 @@ def agreement(
     groups: Sequence[Hashable] | NDArray[Any] | None = None,
     names: tuple[str, str] = ("a", "b"),
 ) -> Agreement:
-    """How far two columns of verdicts or labels agree, such as those of two people.
+    """Agreement of two columns of verdicts or labels, such as those of two annotators.
 
     Args:
-        a: True or good, False or bad, None for a row without a verdict, (n,); words as in `Report.labels`.
-        b: The same from somebody else, (n,). Measures that need a truth, such as sensitivity, take this column for it.
-        groups: The prompt each row answers, (n,); None when all rows are independent.
+        a: True or good, False or bad, None for a row without a verdict, (n,); texts as in `Report.labels`.
+        b: The same from another annotator, (n,). Measures that need ground truth, such as sensitivity, use this column.
+        groups: The prompt of each row, (n,); None if all rows are independent.
         names: Who gave `a`, and who `b`.
 
     Raises:
@@ -230,13 +230,13 @@ def agreement(
 
     Example:
         >>> print(agreement(["good", "bad", "bad", None], [True, False, True, True], names=("Ann", "Ben")))
-        Ann agrees with Ben on 2 of 3 rows (95 % interval 9.4 % to 99.2 %), kappa 0.40 (-0.54 to 1.00); undecided: about 97 more labels. Caught: 1 of 1 bad ones; kept: 1 of 2 good ones.
+        Ann agrees with Ben on 2 of 3 rows (95 % interval 9.4 % to 99.2 %), kappa 0.40 (-0.54 to 1.00); undecided: about 97 more labels. Bad rows rejected: 1 of 1; good rows accepted: 1 of 2.
     """
     if len(a) != len(b):
         raise ReportError(
-            "two columns to compare must be equally long",
+            "two columns to compare must have the same length",
             found=f"{len(a):,} and {len(b):,} entries",
-            expected="one entry a row, in the same order",
+            expected="one entry per row, in the same order",
         )
     verdicts, truth, codes = read_labels(a, len(a)), read_labels(b, len(a)), group_codes(groups, len(a))
     rows = np.flatnonzero((verdicts >= 0) & (truth >= 0))
@@ -253,10 +253,10 @@ def agreement(
 
 
 def agreement_of(case: Case, labeller: str = "", weights: Any = None) -> Agreement:
-    """How far one grader agrees with the labels of its case; see `Agreement`.
+    """Agreement of one grader with the labels of its case; see `Agreement`.
 
     Args:
-        case: Grades, labels, prompts and pass mark.
+        case: Grades, labels, prompts and pass threshold.
         labeller: Who gave the labels; "" for "labels".
         weights: As in `Report.agreement`.
 
@@ -314,7 +314,7 @@ def _agreement(
 
 
 def _share_text(part: Share) -> str:
-    """Such as "18 of 20, 0.70 to 0.97"; "0.93 (0.70 to 0.97)" where rows count unequally."""
+    """Such as "18 of 20, 0.70 to 0.97"; "0.93 (0.70 to 0.97)" if rows have unequal weights."""
     lo, hi = part.interval()
     if part.rate is not None:
         return f"{part.rate:.2f} ({lo:.2f} to {hi:.2f})"
@@ -326,7 +326,7 @@ def _with_interval(value: float, interval: Interval) -> str:
 
 
 def _more_labels(count: int) -> str:
-    """Such as "50 more labels", rounded to two digits: an estimate of what is needed is no better than that."""
+    """Such as "50 more labels", rounded to two digits, the precision of the estimate."""
     return counted(two_digits(count), "more label")
 
 

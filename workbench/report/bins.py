@@ -1,4 +1,4 @@
-"""Scores counted into fixed bins: graders and runs can be compared, and plots do not grow with the rows."""
+"""Scores counted in fixed bins: graders and runs are comparable, and plots do not grow with the rows."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Histogram:
         counts: int64 (20,), scored rows in each bin, see `within`.
         scored: Rows with a score.
         failed: Rows that failed.
-        skipped: Rows the grader chose not to score.
+        skipped: Rows that the grader skipped.
     """
 
     edges: NDArray[np.float64]
@@ -42,7 +42,7 @@ class Histogram:
 
 
 def histogram(grades: Grades) -> Histogram:
-    """Count the scores of one grader into 20 equal bins over 0 to 1, widened where scores lie outside."""
+    """Count the scores of one grader in 20 equal bins over 0 to 1, widened if scores are outside."""
     scores = grades.scores[grades.codes == 1]
     edges = edges_of(scores)
     return Histogram(edges, bin_counts(scores, edges), len(scores), grades.n_failed, grades.n_skipped)
@@ -51,14 +51,14 @@ def histogram(grades: Grades) -> Histogram:
 def bin_counts(
     scores: NDArray[np.float64], edges: NDArray[np.float64], counts: NDArray[np.int64] | None = None
 ) -> NDArray[np.int64]:
-    """How many scores lie in each bin, int64 (20,).
+    """Number of scores in each bin, int64 (20,).
 
     Args:
         scores: Scores within the edges, (m,).
         edges: Of a grader's histogram, (21,).
         counts: Rows that have each of the scores, (m,); one by default.
     """
-    # By `_left_of` and not by numpy's histogram: a bar counts the very rows that `within` finds for it.
+    # By `_left_of` and not by numpy's histogram: a bar counts exactly the rows that `within` finds for it.
     are_right = [~_left_of(scores, edge, edges) for edge in edges[:-1]]
     right_of = np.array(
         [right.sum() if counts is None else counts[right].sum() for right in are_right], dtype=np.int64
@@ -68,7 +68,7 @@ def bin_counts(
 
 
 def edges_of(scores: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Ends of the 20 bins, float64 (21,): from 0 to 1, or to the scores' own ends where they reach further."""
+    """Ends of the 20 bins, float64 (21,): from 0 to 1, or the scores' range if it is wider."""
     lo, hi = min(0.0, scores.min(initial=0.0)), max(1.0, scores.max(initial=1.0))
     # Halved first: the span of two finite scores may be infinite. Rounded, so that 3 * 0.05 reads 0.15.
     halves = np.linspace(lo / 2, hi / 2, BINS + 1).tolist()
@@ -76,12 +76,12 @@ def edges_of(scores: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def within(scores: NDArray[np.float64], lo: float, hi: float) -> NDArray[np.bool_]:
-    """Which of a grader's scores lie in the bin from `lo` to `hi`.
+    """Which of a grader's scores are in the bin from `lo` to `hi`.
 
-    The left end belongs to the bin, the right end only where it is the last edge of the grader's histogram.
+    The left end belongs to the bin, the right end only if it is the last edge of the grader's histogram.
 
     Args:
-        scores: All scores of the grader, (m,): where its histogram ends depends on them.
+        scores: All scores of the grader, (m,): they determine the ends of its histogram.
         lo: Left end, an edge or any number.
         hi: Right end, an edge or any number.
     """
@@ -92,7 +92,7 @@ def within(scores: NDArray[np.float64], lo: float, hi: float) -> NDArray[np.bool
 
 
 def _left_of(scores: NDArray[np.float64], edge: float, edges: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Which scores lie left of an edge. Bars and the rows behind a bar both use this, so that they agree."""
+    """Which scores are left of an edge. Bars and the rows of a bar both use this, so that they agree."""
     # Halved for the reason given in `edges_of`.
     slack = _EDGE_TOLERANCE * (edges[-1] / 2 - edges[0] / 2)
     is_left: NDArray[np.bool_] = scores / 2 < edge / 2 - slack

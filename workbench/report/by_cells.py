@@ -1,4 +1,4 @@
-"""Rows by what stands in them: words anywhere, the value of a column, a range of numbers."""
+"""Rows selected by content: words anywhere, the value of a column, a range of numbers."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ Rows = NDArray[np.intp]
 
 
 def by_text(report: ReportLike, words: str) -> Rows:
-    """Rows whose id, turns or reference hold these words, in any case."""
+    """Rows whose id, turns or reference contain these words, ignoring case."""
     return rows_with_text(_texts(report), str(words))
 
 
 def by_value(report: ReportLike, column: str, value: Any) -> Rows:
-    """Rows whose cell in a column is written so; with None those whose cell is empty.
+    """Rows whose cell in a column has this text; None selects empty cells.
 
     Raises:
         ReportError: No such column.
@@ -37,7 +37,7 @@ def by_value(report: ReportLike, column: str, value: Any) -> Rows:
 
 
 def by_range(report: ReportLike, column: str, ends: Sequence[float]) -> Rows:
-    """Rows whose cell in a column is a number from the one end to the other, both included.
+    """Rows whose cell in a column is a number in a range, both ends included.
 
     Raises:
         ReportError: No such column.
@@ -49,7 +49,7 @@ def by_range(report: ReportLike, column: str, ends: Sequence[float]) -> Rows:
 
 
 def by_probe(report: ReportLike, name: str) -> Rows:
-    """Rows that a probe made by this transformation.
+    """Rows that a probe created with this transformation.
 
     Raises:
         ReportError: The rows are not those of a probe.

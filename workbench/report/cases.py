@@ -1,4 +1,4 @@
-"""One grader's part of a report, with the labels to compare its verdicts with, as diagnostics take it."""
+"""One grader's part of a report, with the labels for its verdicts, as the input of diagnostics."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from workbench.report.settings import label_column
 
 __all__ = ["label_codes", "labelled_case", "read_weights"]
 
-_WEIGHT_TOLERANCE = 1e-9  # share of the largest weight: below it weights differ by rounding only
+_WEIGHT_TOLERANCE = 1e-9  # share of the largest weight: smaller differences are rounding errors
 
 
 def label_codes(report: ReportLike) -> NDArray[np.int8]:
-    """A report's own labels as 1 good, 0 bad, -1 unknown, (n,); computed once and stored in the report.
+    """A report's labels as 1 good, 0 bad, -1 unknown, (n,); computed once and stored in the report.
 
     Raises:
         ReportError: Labels that cannot be read.
@@ -32,13 +32,13 @@ def label_codes(report: ReportLike) -> NDArray[np.int8]:
 
 
 def labelled_case(report: ReportLike, grader: str, groups: NDArray[np.intp], labels: Any = None) -> Case:
-    """One grader's grades with prompts, labels and pass mark.
+    """One grader's grades with prompts, labels and pass threshold.
 
     Args:
         report: The report.
         grader: Name of a grader of the report.
         groups: Prompt of each row as an integer code, (n,).
-        labels: Labels to use instead of the report's own, in any form that `Report` takes; None for the report's.
+        labels: Labels to use instead of the report's, in any form that `Report` takes; None for the report's.
 
     Raises:
         ReportError: Labels that cannot be read.
@@ -53,11 +53,11 @@ def labelled_case(report: ReportLike, grader: str, groups: NDArray[np.intp], lab
 
 
 def read_weights(weights: Any, rows: NDArray[np.intp], n: int) -> NDArray[np.float64] | None:
-    """How many rows each labelled row stands for, (m,); None where all count alike.
+    """How many rows each labelled row represents, (m,); None if all have equal weight.
 
     Args:
-        weights: As in `Report.agreement`: one entry a row of the report, or None.
-        rows: Numbers of the rows that have a label and a verdict, (m,).
+        weights: As in `Report.agreement`: one entry per row of the report, or None.
+        rows: Numbers of the rows with a label and a verdict, (m,).
         n: Rows of the report.
 
     Raises:
@@ -71,7 +71,7 @@ def read_weights(weights: Any, rows: NDArray[np.intp], n: int) -> NDArray[np.flo
         raise ReportError("weights must be numbers", found=str(error)[:120]) from None
     if column.shape != (n,):
         entries = f"{column.size:,} entries"
-        raise ReportError("weights must have one entry a row", found=entries, expected=f"{n:,}")
+        raise ReportError("weights must have one entry per row", found=entries, expected=f"{n:,}")
     row_weights = column[rows]
     is_wrong = ~(np.isfinite(row_weights) & (row_weights > 0))
     if is_wrong.any():
@@ -79,7 +79,7 @@ def read_weights(weights: Any, rows: NDArray[np.intp], n: int) -> NDArray[np.flo
             "a labelled row has no weight",
             where=f"row {rows[is_wrong][0]}",
             found=str(row_weights[is_wrong][0]),
-            expected="how many rows it stands for, a number above 0",
+            expected="the number of rows it represents, above 0",
         )
     are_unequal = len(row_weights) and np.ptp(row_weights) > _WEIGHT_TOLERANCE * row_weights.max()
     return row_weights if are_unequal else None

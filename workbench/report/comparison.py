@@ -1,4 +1,4 @@
-"""Two graders on the same rows: the paired difference, who accepts what, who is closer to the labels."""
+"""Two graders on the same rows: the paired difference, which rows each accepts, which is closer to the labels."""
 
 from __future__ import annotations
 
@@ -39,18 +39,18 @@ __all__ = ["AgainstLabels", "Comparison", "compare_cases"]
 
 _MOST = float(np.finfo(np.float64).max)
 _LARGE = _MOST / 4
-"""Half a difference above which twice of it, or of a sum of two, may be infinite."""
-_SIGNIFICANCE = 0.05  # two-sided p value of McNemar's test, the level of the 95 % intervals beside it
+"""Half a difference above which doubling it, or adding two, may overflow to infinity."""
+_SIGNIFICANCE = 0.05  # two-sided p value of McNemar's test, the level of the reported 95 % intervals
 
 
 @dataclass(frozen=True)
 class AgainstLabels:
-    """Which of two graders is closer to the labels, on the rows both judged.
+    """Which of two graders is closer to the labels, on the rows that both gave a verdict.
 
     Attributes:
         a: Share of labelled rows on which the first agrees with the label.
-        b: The same of the second.
-        difference: `b` less `a`, paired row by row, with its interval.
+        b: The same for the second.
+        difference: `b` minus `a`, paired by row, with its interval.
     """
 
     a: Share
@@ -60,25 +60,25 @@ class AgainstLabels:
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """How the scores and verdicts of two graders differ on the rows both have scored.
+    """The differences of two graders' scores and verdicts on the rows that both scored.
 
     Attributes:
         a: Name of one grader.
         b: Name of the other.
-        n: Rows both have scored; only these are compared.
-        only_a: Rows only `a` has scored.
-        only_b: Rows only `b` has scored.
+        n: Rows that both scored; only these are compared.
+        only_a: Rows that only `a` scored.
+        only_b: Rows that only `b` scored.
         equal: Rows with the same score from both.
         difference: Mean of `b` minus `a`, NaN over no rows.
-        interval: Its 95 % interval from the paired cluster bootstrap; NaN where there is none.
+        interval: Its 95 % interval from the paired cluster bootstrap; NaN if there is none.
         verdicts: Rows accepted by `both`, `only_a`, `only_b` or `neither`, and McNemar's `p`.
         kappa: Cohen's kappa: agreement of these verdicts beyond chance, with its interval.
-        spearman: Rank correlation of the scores; NaN where one of the two does not vary.
-        labels: Which of the two is closer to the labels; None where no row both judged has one.
+        spearman: Rank correlation of the scores; NaN if one of the two does not vary.
+        labels: Which of the two is closer to the labels; None if no compared row is labelled.
         rows: Numbers of the compared rows, largest disagreement first.
         row_labels: 1 known good, 0 known bad, -1 unknown, (n,), in the order of `verdicts`.
         noise_floor: The difference of means that noise alone reaches in 95 % of two runs of the same graders over these
-            rows, from their repeats; NaN where one of them has none. See `workbench.statistics.noise.noise_floor`.
+            rows, from their repeats; NaN if one of them has none. See `workbench.statistics.noise.noise_floor`.
     """
 
     a: str
@@ -103,7 +103,7 @@ class Comparison:
     def frame(self) -> pd.DataFrame:
         """The compared rows to read, largest disagreement first.
 
-        Prompt, completion, reference, both scores, `difference`, and both reasons where there are any; index
+        Prompt, completion, reference, both scores, `difference`, and any reasoning of both; index
         row numbers.
         """
         return self.read(self.rows)
@@ -115,22 +115,22 @@ class Comparison:
 
     @property
     def verdict(self) -> str:
-        """What the comparison shows, in one sentence."""
+        """The result of the comparison in one sentence."""
         if not self.n:
-            return f"{one_line(self.a)} and {one_line(self.b)} have no scored row in common."
+            return f"{one_line(self.a)} and {one_line(self.b)} share no scored row."
         statement = self._of_verdicts() if self._all_pass_or_fail else self._of_scores()
         parts = (statement, self._of_noise(), self._of_labels())
         return f"{'; '.join(filter(None, parts))}."
 
     @property
     def is_noise(self) -> bool:
-        """Whether the difference is below the noise floor: another run of the same two graders may not show it."""
+        """Whether the difference is below the noise floor: another run of the same two graders may not reproduce it."""
         return bool(self.n) and abs(self.difference) < self.noise_floor
 
     def _of_noise(self) -> str:
         if math.isnan(self.noise_floor) or not self.noise_floor:
             return ""
-        floor = f"the noise floor of {self.noise_floor:.2g}, what two runs of the same two graders differ by"
+        floor = f"the noise floor of {self.noise_floor:.2g}, the difference between two runs of the same two graders"
         return f"the difference is {'below' if self.is_noise else 'above'} {floor}"
 
     @property
@@ -144,7 +144,7 @@ class Comparison:
         difference = f"{signed(self.difference)} ({interval_in_words(self.interval)})"
         if lo > 0 or hi < 0:
             return f"{one_line(self.b)} scores {'higher' if lo > 0 else 'lower'} than {one_line(self.a)}: {difference}"
-        return f"no difference shown: {one_line(self.b)} less {one_line(self.a)} is {difference}"
+        return f"no difference shown: {one_line(self.b)} minus {one_line(self.a)} is {difference}"
 
     def _of_verdicts(self) -> str:
         a, b, verdicts = one_line(self.a), one_line(self.b), self.verdicts
@@ -159,7 +159,7 @@ class Comparison:
     def _rates(self) -> str:
         gap = self.verdicts.difference
         interval = interval_in_words(gap.interval)
-        return f"share accepted by {one_line(self.b)} less {one_line(self.a)} {gap.value:+.3f} ({interval})"
+        return f"share accepted by {one_line(self.b)} minus {one_line(self.a)} {gap.value:+.3f} ({interval})"
 
     @property
     def _test(self) -> str:
@@ -180,7 +180,7 @@ class Comparison:
         return f"{rates}, which does not show who is closer to the labels"
 
     def __str__(self) -> str:
-        """A few sentences."""
+        """The comparison in about five sentences."""
         if not self.n:
             return self.verdict
         a, b = one_line(self.a), one_line(self.b)
@@ -266,13 +266,13 @@ def compare_cases(samples: SamplesLike, a: Case, b: Case) -> Comparison:
 
 
 def _noise_floor(a: Case, b: Case, n: int) -> float:
-    """On the graders' scale; NaN where one of the two graded every row once and may answer otherwise."""
+    """On the graders' scale; NaN if one of the two is non-deterministic and graded every row once."""
     sds = [_grade_sd(case) for case in (a, b)]
     return math.nan if any(map(math.isnan, sds)) else noise_floor(sds[0], sds[1], n) * a.span
 
 
 def _grade_sd(case: Case) -> float:
-    """Noise of one grade; none for the workbench's own rules."""
+    """Noise of one grade; none for built-in rules."""
     repeats = repeats_of(case)
     if repeats is not None:
         return repeats.grade_sd
@@ -295,7 +295,7 @@ def _against_labels(labels: NDArray[np.int8], verdicts: Verdicts) -> AgainstLabe
 
 
 def _difference(a: Case, b: Case, rows: NDArray[np.intp], codes: NDArray[np.intp]) -> Difference:
-    """The mean difference and its interval; halved on the way where scores are so far apart that a difference is infinite."""
+    """The mean difference and its interval; halved temporarily if scores are so far apart that a difference would overflow."""
     halves = 0.5 * np.array([case.grades.scores[rows] for case in (a, b)])
     spans = [case.scale[1] / 2 - case.scale[0] / 2 for case in (a, b)]
     if max(np.abs(halves[1] - halves[0]).max(initial=0.0), *spans) <= _LARGE:
@@ -308,7 +308,7 @@ def _difference(a: Case, b: Case, rows: NDArray[np.intp], codes: NDArray[np.intp
 def _differences(a: Grades, b: Grades, rows: NDArray[np.intp]) -> NDArray[np.float64]:
     with np.errstate(over="ignore"):
         differences: NDArray[np.float64] = b.scores[rows] - a.scores[rows]
-    return np.nan_to_num(differences)  # two finite scores may be further apart than the largest float
+    return np.nan_to_num(differences)  # two finite scores may differ by more than the largest float
 
 
 def _p_text(p: float) -> str:

@@ -1,4 +1,4 @@
-"""A comparison for a notebook: who is stricter first, then who accepts what, the numbers, and the rows."""
+"""A comparison for a notebook: which grader is stricter, which rows each accepts, the numbers, and the rows."""
 
 from __future__ import annotations
 
@@ -69,25 +69,29 @@ def _quadrant(title: str, counts: Counts) -> str:
 
 
 def _by_label(counts: Counts) -> str:
-    """Such as "166 good, 20 bad"; what is not labelled is left out where anything is."""
+    """Such as "166 good, 20 bad"; unlabelled rows are omitted if any row is labelled."""
     if not sum(counts.values()):
         return "no row"
     good, bad = (counts[f"{kind}_accepted"] + counts[f"{kind}_refused"] for kind in ("good", "bad"))
-    return f"{good:,} good, {bad:,} bad" if good + bad else "not labelled"
+    return f"{good:,} good, {bad:,} bad" if good + bad else "unlabelled"
 
 
 def _labels(compared: Any) -> str:
     told = labels_data(compared)
     lines = [(line["name"], line["text"], line["interval"]) for line in told["lines"]]
     table = html_table(["", "", "95 % interval"], lines, numbers={1}) if lines else ""
-    # Where no label is known there is nothing to say of them but that, and how far the two agree.
+    # Without labels the agreement of the two is all there is to show.
     note = told["note"] if compared.labels is not None else ""
     lead = f"<p class='lead'>{sign(told['shape'])}<strong>{escaped(told['lead'])}</strong></p>"
     return f"<div class='finding'>{lead}{table}{paragraph(note, 'quiet')}</div>"
 
 
 def _rows(top: pd.DataFrame) -> str:
-    scores = ["A", "B", "B less A"]  # whose names stand above: as heads they would take the room of the texts
+    scores = [
+        "A",
+        "B",
+        "B minus A",
+    ]  # full names are above: as headers they would take the space of the texts
     top = top.set_axis([_head(at, str(name), scores) for at, name in enumerate(top)], axis=1)
     return f"<p><strong>Rows, largest difference first</strong></p>{rows_table(top, scores)}"
 

@@ -1,4 +1,4 @@
-"""A comparison of two graders in sentences: who is stricter, and who is closer to the labels."""
+"""A comparison of two graders in sentences: which is stricter, and which is closer to the labels."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TITLES = {"both": "Both accept", "a": "Only A accepts", "b": "Only B accepts", "
 
 
 def sentence(compared: Any) -> tuple[str, str]:
-    """Who is stricter, in plain words: the part that leads, and the rest."""
+    """Which grader is stricter: the lead, and the rest of the sentence."""
     only_a, only_b = compared.verdicts.only_a, compared.verdicts.only_b
     if not only_a + only_b:
         rows = "the one row" if compared.n == 1 else f"all {compared.n:,} rows"
@@ -28,22 +28,22 @@ def sentence(compared: Any) -> tuple[str, str]:
     lead, rest = _direction(only_a, only_b)
     if compared.verdicts.difference.is_shown:
         return lead, rest
-    return lead, f"{rest} Which of the two accepts more is not settled by these rows."
+    return lead, f"{rest} Which of the two accepts more is inconclusive on these rows."
 
 
 def _direction(only_a: int, only_b: int) -> tuple[str, str]:
     if not only_b:
-        lead = f"B is stricter: it refuses {counted(only_a, 'row')} that A accepts,"
-        return lead, " and accepts none that A refuses."
+        lead = f"B is stricter: it rejects {counted(only_a, 'row')} that A accepts,"
+        return lead, " and accepts none that A rejects."
     if not only_a:
-        lead = f"B is more lenient: it accepts {counted(only_b, 'row')} that A refuses,"
-        return lead, " and refuses none that A accepts."
-    lead = f"They differ both ways: B refuses {counted(only_a, 'row')} that A accepts,"
-    return lead, f" and accepts {only_b:,} that A refuses."
+        lead = f"B is more lenient: it accepts {counted(only_b, 'row')} that A rejects,"
+        return lead, " and rejects none that A accepts."
+    lead = f"They differ both ways: B rejects {counted(only_a, 'row')} that A accepts,"
+    return lead, f" and accepts {only_b:,} that A rejects."
 
 
 def quadrant_counts(compared: Any) -> dict[str, Counts]:
-    """Rows of each quadrant by label; accepted where either of the two accepts them."""
+    """Rows of each quadrant by label; accepted if either of the two accepts them."""
     a, b = compared.verdicts.a, compared.verdicts.b
     quadrants = {"both": a & b, "a": a & ~b, "b": b & ~a, "neither": ~(a | b)}
     return {key: _by_label(compared.row_labels[rows], key) for key, rows in quadrants.items()}
@@ -56,20 +56,20 @@ def _by_label(labels: NDArray[np.int8], key: str) -> Counts:
     return {part: counted_rows.get(part, 0) for part in PARTS}
 
 
-# ---- who is closer to the labels
+# ---- which is closer to the labels
 
 
 def labels_data(compared: Any, why_no_version: str = "") -> dict[str, Any]:
-    """Who is closer to the labels, with the paired interval, and how far the two agree.
+    """Which grader is closer to the labels, with the paired interval, and the agreement of the two.
 
     Args:
         compared: The two.
-        why_no_version: Why a changed grader is not among those that can be compared; "" for nothing to say.
+        why_no_version: Why a changed grader cannot be compared with itself; "" for none.
     """
     against = compared.labels
     notes = [_of_noise(compared), why_no_version]
     if against is None:
-        label = "Label some rows in Label: then this says which of the two is closer to them."
+        label = "Label rows in Label mode to see which of the two is closer to the labels."
         lead, shape, lines = "None of these rows is labelled.", "note", []
         notes = [label, *notes]
     else:
@@ -87,14 +87,14 @@ def _who(against: Any) -> tuple[str, str]:
     gap = against.difference
     if gap.is_shown:
         return f"{'B' if gap.value > 0 else 'A'} is closer to the labels.", "good"
-    return "Who is closer to the labels is not settled.", "unsettled"
+    return "Which one is closer to the labels is inconclusive.", "unsettled"
 
 
 def _lines(against: Any) -> list[dict[str, Any]]:
     shares = (("A is right on", against.a), ("B is right on", against.b))
     lines = [_line(name, f"{percent(share.value)} of {share.n:,}") for name, share in shares]
     gap = against.difference
-    return [*lines, _line("B less A, points", _signed(100 * gap.value), interval=_points(gap.interval))]
+    return [*lines, _line("B minus A, points", _signed(100 * gap.value), interval=_points(gap.interval))]
 
 
 def _line(name: str, text: str, *, strong: bool = True, interval: str = "") -> dict[str, Any]:
@@ -108,7 +108,7 @@ def _points(interval: Interval) -> str:
 
 
 def _signed(points: float) -> str:
-    """With its sign, but for what rounds to 0."""
+    """With its sign, unless it rounds to 0."""
     return "0.0" if abs(points) < 0.05 else f"{points:+.1f}"
 
 
@@ -118,7 +118,7 @@ def _plain(number: float) -> str:
 
 
 def _agreement(compared: Any) -> list[dict[str, Any]]:
-    """Kappa between the two; none where it is not known."""
+    """Kappa between the two; none if it is unknown."""
     kappa = compared.kappa
     if math.isnan(kappa.value):
         return []
@@ -134,19 +134,19 @@ def _of_noise(compared: Any) -> str:
 
 
 def _on_differing(compared: Any) -> str:
-    """Of the labelled rows on which the two differ: on how many the second is right, and on how many wrong."""
+    """Of the labelled rows on which the two differ: how many the second gets right, and how many wrong."""
     counts = quadrant_counts(compared)
     good, bad = ({key: counts[key][f"{kind}_accepted"] for key in ("a", "b")} for kind in ("good", "bad"))
     n = sum(good.values()) + sum(bad.values())
     if not n:
         return "They give the same verdict on every labelled row."
-    right = _told((bad["a"], "it refuses known-bad answers"), (good["b"], "it accepts known-good ones"))
-    wrong = _told((good["a"], "it loses known-good ones"), (bad["b"], "it accepts known-bad ones"))
+    right = _told((bad["a"], "rejects known-bad rows"), (good["b"], "accepts known-good rows"))
+    wrong = _told((good["a"], "rejects known-good rows"), (bad["b"], "accepts known-bad rows"))
     return f"Of the {counted(n, 'labelled row')} on which they differ, B is right on {right} and wrong on {wrong}."
 
 
 def _told(*counts: tuple[int, str]) -> str:
-    """A number of rows, and in brackets what it is made of."""
+    """A number of rows, and in brackets its parts."""
     made_of = [(count, words) for count, words in counts if count]
     total = sum(count for count, _ in counts)
     if len(made_of) < 2:

@@ -1,4 +1,4 @@
-"""Columns of the rows that a diagnostic may read beside the scores; each is read at first use."""
+"""Columns of the rows that a diagnostic may read in addition to the scores; each is read at first use."""
 
 from __future__ import annotations
 
@@ -23,38 +23,38 @@ __all__ = [
 ]
 
 TOPIC_COLUMN = "topic"
-"""The column that names each row's topic, as vLLora's datasets have it."""
+"""The column with each row's topic, as in vLLora's datasets."""
 
 
 ANNOTATOR_COLUMNS = ("annotator", "annotator_id", "labeller", "labeler", "labelled_by", "labeled_by", "rater")
-"""Columns that name who gave a row's label; the first there is counts."""
+"""Columns with the annotator of each label; the first existing one is used."""
 
 WRITER_COLUMNS = ("writer", "model", "model_name", "policy", "generator")
-"""Columns that name the model that wrote a completion; the first there is counts."""
+"""Columns with the model that wrote a completion; the first existing one is used."""
 
 POSITION_COLUMNS = ("position", "answer_position", "slot", "shown_as")
-"""Columns that say at which place an answer was shown; the first there is counts."""
+"""Columns with the position at which a completion was shown; the first existing one is used."""
 
 
 _MOST_VALUES = 50
-"""Values up to which a column is one of groups of rows, rather than of something about each row."""
+"""Maximum number of values of a column that groups rows; one with more describes single rows."""
 
 
 _TEXTS_AT_ONCE = 8_192
-"""Rows whose texts are held at a time."""
+"""Number of rows whose texts are in memory at a time."""
 
 _FIRST_ROWS = 1_000
-"""Rows that tell most columns of many values."""
+"""Number of rows that reveal most columns with many values."""
 
 
 def few_valued_columns(samples: SamplesLike) -> list[str]:
-    """Names of the columns beside prompt, answer and reference that have 2 to 50 values."""
+    """Names of the columns with 2 to 50 values, other than prompt, completion and reference."""
     texts = {name for role, name in getattr(samples, "columns", {}).items() if role != "group"}
     first: Any = samples.take(np.arange(min(len(samples), _FIRST_ROWS)))
     return [
         str(name)
         for name in samples.column_names
-        # Texts and numbers are told by few rows, so that a whole column is read where it is likely wanted alone.
+        # A sample of rows rules out texts and numbers, so that whole columns are read only if they probably qualify.
         if name not in texts
         and _distinct(first.column(name)) <= _MOST_VALUES
         and 1 < _distinct(samples.column(name)) <= _MOST_VALUES
@@ -62,7 +62,7 @@ def few_valued_columns(samples: SamplesLike) -> list[str]:
 
 
 def _distinct(column: Any) -> int:
-    """Distinct values of a column; 0 for one of lists and dicts."""
+    """Number of distinct values of a column; 0 for a column of lists or dicts."""
     try:
         return int(column.nunique())
     except TypeError:
@@ -81,38 +81,38 @@ class SampleColumns:
 
     @cached_property
     def topics(self) -> Sequence[Any] | None:
-        """Topic of each row, (n,), None for a row without; None where there is no column `topic`."""
+        """Topic of each row, (n,), None for a row without one; None without a column `topic`."""
         return self._named([TOPIC_COLUMN])
 
     @cached_property
     def annotators(self) -> list[Any] | None:
-        """Who labelled each row, (n,), None where nobody is named; None without such a column."""
+        """Annotator of each label, (n,), None if unknown; None without such a column."""
         return self._named(ANNOTATOR_COLUMNS)
 
     @cached_property
     def writers(self) -> list[Any] | None:
-        """Which model wrote each completion, (n,), None where none is named; None without such a column."""
+        """Model that wrote each completion, (n,), None if unknown; None without such a column."""
         return self._named(WRITER_COLUMNS)
 
     @cached_property
     def positions(self) -> list[Any] | None:
-        """At which place each answer was shown, (n,), None where it is not named; None without such a column."""
+        """Position at which each completion was shown, (n,), None if unknown; None without such a column."""
         return self._named(POSITION_COLUMNS)
 
     @cached_property
     def names(self) -> list[str]:
-        """Columns that are neither the prompt, the answer nor the reference, nor otherwise read into the thread."""
+        """Columns that are not read into the thread and are neither prompt, completion nor reference."""
         roles = set(getattr(self.samples, "columns", {}).values())
         return [str(name) for name in self._all_names if name not in roles]
 
     @cached_property
     def n_prompts(self) -> int:
-        """Prompts that the rows answer."""
+        """Number of distinct prompts."""
         return int(self.samples.group_codes.max(initial=-1)) + 1
 
     @cached_property
     def few_valued(self) -> dict[str, NDArray[Any]]:
-        """Columns beside prompt, answer and reference that have 2 to 50 values: cells as text, (n,) each, "" for empty."""
+        """Columns with 2 to 50 values, other than prompt, completion and reference: cells as text, (n,) each, "" for empty."""
         names = few_valued_columns(self.samples)
         by_name = {
             str(name): self.samples.column(name) for name in self.samples.column_names if str(name) in names
@@ -134,39 +134,39 @@ class SampleColumns:
         cells = self.samples.column(name).tolist()
         if set(map(type, cells)) <= {
             str
-        }:  # nearly always, and looking at each would take longer than anything else here
+        }:  # the usual case, and checking each value would dominate the run time
             return cells
         return [None if is_missing(cell) else str(cell) for cell in cells]
 
     @cached_property
     def lengths(self) -> NDArray[np.float64]:
-        """Characters of each completion, (n,); 0 where there is none."""
+        """Characters of each completion, (n,); 0 if there is none."""
         return self._lengths.copy()
 
     def lengths_of(self, rows: NDArray[np.intp]) -> NDArray[np.float64]:
-        """Characters of the completions of these rows, (m,); 0 where there is none. Each row is read once."""
+        """Characters of the completions of these rows, (m,); 0 if there is none. Each row is read once."""
         return self._lengths[rows]
 
     def hashes_of(self, rows: NDArray[np.intp]) -> NDArray[np.int64]:
-        """A number for each of these rows, (m,), equal where completion and reference are. Each row is read once.
+        """A number for each of these rows, (m,), equal if completion and reference are. Each row is read once.
 
-        A row without text, such as one that ends with a call of a tool, equals no other.
+        A row without text, such as one that ends with a tool call, equals no other.
         """
         self._read(rows)
         return self._known_hashes[rows]
 
     def is_reference(self, rows: NDArray[np.intp]) -> NDArray[np.bool_]:
-        """Whether the completions of these rows are the reference, word for word, (m,). Each row is read once."""
+        """Whether the completions of these rows equal the reference exactly, (m,). Each row is read once."""
         self._read(rows)
         return self._known_references[rows]
 
     def column(self, name: str) -> Sequence[Any] | None:
-        """The cells of a column of the samples, (n,); None where there is none of that name."""
+        """The cells of a column of the samples, (n,); None if it does not exist."""
         return self.samples.column(name).tolist() if name in self._all_names else None
 
     def _read(self, rows: NDArray[np.intp]) -> None:
         unread = rows[~self._is_read[rows]]
-        # Some at a time: all texts of a large dataset take more memory than everything else here.
+        # In batches: all texts of a large dataset take more memory than everything else here.
         for start in range(0, len(unread), _TEXTS_AT_ONCE):
             part = unread[start : start + _TEXTS_AT_ONCE]
             texts = [text or "" for text in self.samples.completions(part)]

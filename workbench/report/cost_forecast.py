@@ -1,4 +1,4 @@
-"""`forecast_cost`: what grading many rows will take, out of what the rows of a report took."""
+"""`forecast_cost`: time and cost of grading many rows, estimated from the rows of a report."""
 
 from __future__ import annotations
 
@@ -27,35 +27,35 @@ from workbench.report.spending import money
 
 __all__ = ["CostForecast", "forecast_cost"]
 
-_HEADS = ("grader", "rows/s", "time", "questions", "tokens", "cost", "95 % interval", "grades")
+_HEADS = ("grader", "rows/s", "time", "requests", "tokens", "cost", "95 % interval", "grades")
 _READ = 1_000
-"""Rows whose bytes are measured."""
+"""Number of rows whose bytes are measured."""
 _TIMED = 10_000
-"""Rows for which reading is timed."""
+"""Number of rows for which reading is timed."""
 READING = "(reading rows)"
-"""Name of the line that is of no grader."""
+"""Name of the table row that belongs to no grader."""
 _UNITS = ("B", "kB", "MB", "GB", "TB", "PB")
 _MUCH = 0.2
-"""Share of the time from which reading rows is told of."""
+"""Minimum share of the time for which reading rows is mentioned."""
 MIN_ROWS = 20
-"""Rows that a forecast rests on at least; ours: with fewer the interval of a mean says nothing."""
+"""Minimum rows of a forecast, this project's limit: with fewer the interval of a mean is too wide to be useful."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CostForecast:
-    """What grading many rows takes. Prints as a table and a few sentences.
+    """Forecast of time and cost for grading many rows. Prints as a table and about four sentences.
 
     Attributes:
         rows: Rows to be graded.
-        measured: Rows of the report that it rests on.
+        measured: Rows of the report that were measured.
         cores: Processor cores, on all machines together.
-        concurrency: Questions under way at once, on all machines together.
-        table: One line for each grader (index), and one for reading rows and encoding them: waits (whether it waits for a server rather than for a core), seconds (of a
-            row), rate (rows a second: of one core, or of all questions under way), time (seconds for all rows on all cores,
-            or with all questions under way), questions (rows for which a model is asked, once or more), tokens, cost (US
-            dollars), cost_lo and cost_hi (95 % interval of the mean, the rows of a prompt taken together), bytes (of its grades, in
-            memory or in Parquet before compression). NaN where unknown.
-        data_bytes: Of the rows as they are sent to graders.
+        concurrency: Requests in flight, on all machines together.
+        table: One row for each grader (index), and one for reading and encoding rows: waits (whether it waits for a server rather than for a core), seconds (per
+            row), rate (rows per second: of one core, or of all requests in flight), time (seconds for all rows on all cores,
+            or with all requests in flight), `questions` (rows for which a model is called, at least once), tokens, cost (US
+            dollars), cost_lo and cost_hi (95 % interval of the mean, clustered by prompt), bytes (of its grades, in
+            memory or in Parquet before compression). NaN if unknown.
+        data_bytes: Of the rows as encoded for graders.
         readers: Processes that read rows.
     """
 
@@ -69,37 +69,37 @@ class CostForecast:
 
     @property
     def seconds(self) -> float:
-        """Of the whole run: its graders one after another; NaN where one of them has no known time."""
+        """Seconds of the whole run, its graders one after another; NaN if the time of one is unknown."""
         return float(self.table["time"].sum(skipna=False))
 
     @property
     def cost(self) -> float:
-        """US dollars in all; NaN where a price is not known."""
+        """Total US dollars; NaN if a price is unknown."""
         return float(self.table["cost"].sum(skipna=False))
 
     @property
     def bytes(self) -> float:
-        """Of all grades."""
+        """Bytes of all grades."""
         return float(self.table["bytes"].sum())
 
     @property
     def sentences(self) -> list[str]:
-        """What the forecast says, a sentence each."""
+        """The forecast, one sentence each."""
         waits = bool(self.table["waits"].any())
         machines = counted(self.cores, "core") + (
-            f" and {self.concurrency:,} questions under way" if waits else ""
+            f" and {self.concurrency:,} requests in flight" if waits else ""
         )
         lo, hi = self.table["cost_lo"].sum(), self.table["cost_hi"].sum()
         took = "an unknown time" if math.isnan(self.seconds) else duration(self.seconds)
-        said = [f"{self.rows:,} rows take about {took} on {machines}, as far as {self.measured:,} rows tell."]
+        said = [f"{self.rows:,} rows take about {took} on {machines}, estimated from {self.measured:,} rows."]
         if math.isnan(self.cost):
-            said.append("What the judges cost is not known: a model has no price.")
+            said.append("The cost of the judges is unknown: a model has no price.")
         elif self.cost:
             said.append(f"The judges cost about {money(self.cost)} ({money(lo)} to {money(hi)}).")
         if (reading := float(self.table["time"].get(READING, 0.0))) > _MUCH * self.seconds:
             said.append(
-                f"Of that, {duration(reading)} go by with reading rows in {self.readers} process{'es' * (self.readers > 1)}: "
-                "readers= says how many read at once."
+                f"Reading rows takes {duration(reading)} of it, in {self.readers} process{'es' * (self.readers > 1)}: "
+                "readers= sets how many read in parallel."
             )
         return [
             *said,
@@ -137,22 +137,22 @@ def forecast_cost(
     readers: int = 1,
     repeats: int = 1,
 ) -> CostForecast:
-    """Forecast the time, questions, tokens, money and bytes of grading many rows, from a report of some of them.
+    """Forecast the time, requests, tokens, money and bytes of grading many rows, from a report of some of them.
 
-    Rows are taken to be like those of the report: grade a random draw, such as one in a hundred. Code and rules scale with the
-    cores; what waits for a server scales with the questions under way, as long as the server keeps up with them. Starting
-    workers and findings come on top; reading rows, once for each grader, is timed now, on rows that follow each other.
+    Rows are assumed to be like those of the report: grade a random draw, such as one in a hundred. Code and rules scale with
+    the cores; graders that wait for a server scale with the requests in flight, as long as the server keeps up. Starting
+    workers and computing findings are not included; reading rows, once for each grader, is timed now, on consecutive rows.
 
     Args:
-        report: Of at least 20 rows. Answers out of a store count at the price of the others.
+        report: Of at least 20 rows. Replies from a store count at the price of the others.
         rows: To be graded.
-        cores: Processor cores on all machines together; those of this one by default.
-        concurrency: Questions under way at once, on all machines together.
-        readers: Processes that read rows, which `cores` does not divide: 1 on one machine, the workers of a cluster.
-        repeats: How often every row is graded by what may give it different grades.
+        cores: Processor cores on all machines together; those of this machine by default.
+        concurrency: Requests in flight, on all machines together.
+        readers: Processes that read rows, which is independent of `cores`: 1 on one machine, the workers of a cluster.
+        repeats: How often every row is graded by non-deterministic graders.
 
     Raises:
-        ReportError: It is no report, fewer than 20 rows were graded, or a number is below 1.
+        ReportError: It is not a report, fewer than 20 rows were graded, or a number is below 1.
 
     Example:
         >>> import workbench as wb
@@ -162,7 +162,7 @@ def forecast_cost(
     """
     if not isinstance(report, Report):
         raise ReportError(
-            "a forecast is made from a report", found=type(report).__name__, expected="what run(...) returns",
+            "a forecast needs a report", found=type(report).__name__, expected="what run(...) returns",
             hint="grade some of the rows first: report = suite.run(samples.draw(200, seed=1)); of an overview, pass overview.report",
         )  # fmt: skip
     cores = os.cpu_count() or 1 if cores is None else cores
@@ -201,7 +201,7 @@ def forecast_cost(
 
 
 def _once(grades: Grades) -> Grades:
-    """The first repeat: what a row took is the sum of all in the grades that were made of them."""
+    """The first repeat: a row's cost is the sum over all replies that contributed to its grade."""
     return grades.repeats[0] if grades.repeats else grades
 
 
@@ -231,7 +231,7 @@ def _line(grades: Grades, groups: Any, plan: tuple[int, int, int, int]) -> dict[
 
 
 def _reading(report: Report, rows: int, readers: int) -> dict[str, Any]:
-    """The line of what is no grader's: reading rows that follow each other and encoding them, once a grader, timed now."""
+    """The table row for reading consecutive rows and encoding them, once per grader, timed now."""
     samples: Any = report.samples
     some = samples.take(np.arange(min(len(report), _TIMED), dtype=np.intp))
     begun = time.perf_counter()
@@ -250,7 +250,7 @@ def _reading(report: Report, rows: int, readers: int) -> dict[str, Any]:
 
 
 def _cost(grades: Grades, asked: Any, groups: Any) -> tuple[float, float, float]:
-    """Mean US dollars of a row, and the 95 % interval of that mean."""
+    """Mean US dollars per row, and the 95 % interval of that mean."""
     if not asked.any():
         return 0.0, 0.0, 0.0
     paid = np.flatnonzero(~np.isnan(grades.tokens))
@@ -263,7 +263,7 @@ def _cost(grades: Grades, asked: Any, groups: Any) -> tuple[float, float, float]
 
 
 def _half_width(deviations: NDArray[np.float64], groups: NDArray[np.intp]) -> float:
-    """Half of the 95 % interval of a mean, rows of one prompt taken together (cluster-robust, Liang & Zeger 1986)."""
+    """Half of the 95 % interval of a mean, clustered by prompt (cluster-robust, Liang & Zeger 1986)."""
     sums = np.bincount(np.unique(groups, return_inverse=True)[1], weights=deviations)
     count = len(sums)
     if count < 2:
@@ -281,7 +281,7 @@ def _grade_bytes(grades: Grades) -> float:
 
 
 def _data_bytes(report: Report) -> float:
-    """Bytes of a row as it is sent to graders."""
+    """Bytes of a row as encoded for graders."""
     samples: Any = report.samples
     count = min(len(report), _READ)
     chosen = np.unique(np.linspace(0, len(report) - 1, count).astype(np.intp))
@@ -291,8 +291,8 @@ def _data_bytes(report: Report) -> float:
 
 
 def _each(name: str, line: pd.Series[Any]) -> str:
-    """What a rate is of: rows are read by processes, which may wait for a disk, and graded by cores."""
-    return " a process" if name == READING else "" if line["waits"] else " a core"
+    """The unit of a rate: rows are read by processes, which may wait for a disk, and graded by cores."""
+    return " per process" if name == READING else "" if line["waits"] else " per core"
 
 
 def _line_cells(name: str, line: pd.Series[Any]) -> tuple[str, ...]:
@@ -311,7 +311,7 @@ def _line_cells(name: str, line: pd.Series[Any]) -> tuple[str, ...]:
 
 
 def _size(size: float) -> str:
-    """Bytes in words: "1.2 GB"."""
+    """A number of bytes as text: "1.2 GB"."""
     for unit in _units(size):
         return f"{size / 1000 ** _UNITS.index(unit):.3g} {unit}"
     return f"{size:.0f} B"

@@ -1,4 +1,4 @@
-"""Rows counted by what they are and what a grader did with them: what every bar is drawn from."""
+"""Rows counted by label and verdict: the data of every bar."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ Counts = dict[str, int]
 Rows = NDArray[np.intp]
 
 PARTS = tuple(markup.PARTS)
-"""What a row can come to: by its label (none for the fifth and sixth) and the grader's verdict, or without a score."""
+"""Parts of a bar: by label (none for the fifth and sixth) and the grader's verdict, or without a score."""
 
 NO_PART = -1
-"""A row that the grader never came to."""
+"""A row that the grader never reached."""
 
 _FAILED, _SKIPPED = PARTS.index("failed"), PARTS.index("skipped")
 _FIRST_OF_LABEL = {1: 0, 0: 2, -1: 4}
 
 
 def parts_of(case: Case) -> NDArray[np.int8]:
-    """Place in `PARTS` of each row of one grader, (n,); `NO_PART` for rows it never came to.
+    """Index in `PARTS` of each row of one grader, (n,); `NO_PART` for rows it never reached.
 
     Args:
-        case: The grader's grades with labels and pass mark.
+        case: The grader's grades with labels and pass threshold.
     """
     parts = np.full(len(case.grades), NO_PART, np.int8)
     status = case.status
@@ -44,7 +44,7 @@ def parts_of(case: Case) -> NDArray[np.int8]:
 
 
 def counts_of(parts: NDArray[np.int8], rows: Rows | NDArray[np.bool_] | None = None) -> Counts:
-    """How many rows come to each part.
+    """Number of rows in each part.
 
     Args:
         parts: As `parts_of` gives them.
@@ -56,5 +56,5 @@ def counts_of(parts: NDArray[np.int8], rows: Rows | NDArray[np.bool_] | None = N
 
 
 def part_name(part: Any) -> str | None:
-    """The name of a part; None for a row that the grader never came to."""
+    """The name of a part; None for a row that the grader never reached."""
     return None if part < 0 else PARTS[part]

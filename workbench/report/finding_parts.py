@@ -1,4 +1,4 @@
-"""A finding in parts, as pages show it: what it is called, the sentence around its rows, the interval to draw."""
+"""A finding in parts, as pages show it: its title, the sentence around its rows, the interval to draw."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ __all__ = ["estimate", "finding_data", "rows_behind", "strip_data", "strip_of_sh
 _COUNT = re.compile(
     r"(?:all |both )?\d[\d,]*(?: of \d[\d,]*)?(?: known-(?:bad|good)| scored| labelled)? (?:rows?|scores?|prompts?|completions?|pairs?|labels?)"
 )
-"""The rows of a finding in its own sentence, such as "50 of 290 known-bad rows"."""
+"""The rows of a finding in its sentence, such as "50 of 290 known-bad rows"."""
 
 _ENDS = (0.1, 0.3, 0.5, 1.0)
-"""Where the axis of a share may end: few ends, so that intervals of graders can be compared by eye."""
+"""Possible ends of the axis of a share: few, so that intervals of graders can be compared visually."""
 
 
 def finding_data(finding: Finding) -> dict[str, Any]:
@@ -47,7 +47,7 @@ def finding_data(finding: Finding) -> dict[str, Any]:
 
 
 def rows_behind(finding: Finding) -> list[dict[str, Any]] | None:
-    """The conditions that all rows of a finding meet, and no others; None where it has no rows."""
+    """The conditions that exactly the rows of a finding meet; None if it has no rows."""
     if not len(finding.rows):
         return None
     plain: dict[str, list[dict[str, Any]]] = {
@@ -58,7 +58,7 @@ def rows_behind(finding: Finding) -> list[dict[str, Any]] | None:
 
 
 def _sentence(finding: Finding) -> tuple[str, str, str]:
-    """What the finding is called, how its sentence begins, and the rest of it without the number that is drawn."""
+    """The title of the finding, the start of its sentence, and the rest of it without the number that is drawn."""
     words = two_words(finding.kind)
     name, colon, rest = finding.message.partition(": ")
     if colon and name in {words, f"possibly {words}", f"not {words}", finding.kind}:
@@ -68,7 +68,7 @@ def _sentence(finding: Finding) -> tuple[str, str, str]:
 
 
 def _subject(rest: str) -> str:
-    """What stands before a sentence that begins with its verb."""
+    """The text before a sentence that begins with its verb."""
     return "it " if re.match(r"[a-z]+s ", rest) else ""
 
 
@@ -79,13 +79,13 @@ def _undrawn(sentence: str, finding: Finding) -> str:
 
 
 def _around_rows(sentence: str, finding: Finding) -> tuple[str, str, str]:
-    """The sentence before, in and after its words for the rows behind it."""
+    """The sentence before, in and after its reference to the evidence rows."""
     if not len(finding.rows):
         return f"{sentence}.", "", ""
     match = _COUNT.search(sentence)
     if match is None:
         return f"{sentence}: ", f"{len(finding.rows):,} rows", "."
-    return sentence[: match.start()].replace("rejects", "refuses"), match[0], f"{sentence[match.end() :]}."
+    return sentence[: match.start()], match[0], f"{sentence[match.end() :]}."
 
 
 def _advice(finding: Finding) -> str:
@@ -97,7 +97,7 @@ def _advice(finding: Finding) -> str:
 
 
 def strip_data(finding: Finding) -> dict[str, Any] | None:
-    """The interval of a finding as `StripData`; None where it has none."""
+    """The interval of a finding as `StripData`; None if it has none."""
     if finding.interval is None or math.isnan(finding.interval.lo) or math.isnan(finding.value):
         return None
     lo, hi = finding.interval
@@ -134,7 +134,7 @@ def _plain(number: float) -> str:
 
 
 def estimate(value: float, lo: float, hi: float) -> dict[str, float | None] | None:
-    """A number with its interval as `Estimate`; None where there is no number."""
+    """A number with its interval as `Estimate`; None if there is no number."""
     if math.isnan(value):
         return None
     return {"value": value, "lo": None if math.isnan(lo) else lo, "hi": None if math.isnan(hi) else hi}

@@ -1,4 +1,4 @@
-"""The findings of a report as they print."""
+"""The findings of a report, for printing."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["Findings"]
 
 
 class Findings(tuple[Finding, ...]):
-    """Findings that print as one sentence a line."""
+    """Findings that print as one sentence per line."""
 
     __slots__ = ()
 

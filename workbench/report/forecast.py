@@ -1,4 +1,4 @@
-"""`forecast`: what groups of answers to a report's prompts would teach reinforcement learning, before they are drawn."""
+"""`forecast`: how informative groups of completions of a report's prompts would be for reinforcement learning."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ from workbench.statistics.live_groups import LiveGroups
 __all__ = ["GROUP_SIZES", "can_forecast", "forecast"]
 
 GROUP_SIZES = (4, 8, 12, 16, 24, 32, 48, 64)
-"""Answers in a group, from the fewest in use to the most."""
+"""Completions per group, from the smallest size in use to the largest."""
 MIN_PROMPTS = 10
-"""Prompts with two scored answers or more: with fewer an interval would be nearly 0 to 100 %."""
-_MOST = 1_024  # answers in a group: more than any trainer draws
+"""Minimum prompts with at least two scored completions: with fewer an interval would be nearly 0 to 100 %."""
+_MOST = 1_024  # completions in a group: more than any trainer draws
 _GAIN = 0.1
-"""Share by which twice the answers must raise the mean sd to be worth their price; this project's limit."""
+"""Minimum relative increase of the mean sd that justifies doubling the group; this project's limit."""
 
 
 def forecast(
@@ -42,32 +42,32 @@ def forecast(
     prompts: int | None = None,
     least_chance: float = 0.5,
 ) -> Forecast:
-    """Forecast how many groups of answers would be live in RL, at 4 to 64 answers a prompt, before they are drawn.
+    """Forecast how many groups of completions would be informative in RL, at 4 to 64 completions per prompt.
 
-    A group is live where its answers do not all get one score; a dead one has no advantage to learn from (DAPO, arXiv
-    2503.14476). The forecast takes a few answers to each of some prompts, such as 4 to 200, and their scores. As far as there
-    are so many answers it counts; beyond, it reckons with how prompts may differ, and its interval with all ways that these
-    answers do not refute.
+    A group is informative if its completions do not all get one score; a zero-variance group has no advantage to learn from
+    (DAPO, arXiv 2503.14476). The forecast needs the scores of several completions, such as 4, of each of some prompts, such
+    as 200. Up to that many completions it counts; beyond, it models the differences between prompts, and its interval covers
+    all models that these completions do not reject.
 
     Args:
-        report: Scores of several answers to each prompt.
-        grader: Whose scores are the reward. May be left out where the report has one, or its suite has a combined score.
-        group_size: Answers in a group, 2 to 1,024, for `prompts` and `selection`; by default the best of those in the table.
+        report: Scores of several completions of each prompt.
+        grader: Whose scores are the reward. May be omitted if the report has one grader, or its suite has a combined score.
+        group_size: Completions in a group, 2 to 1,024, for `prompts` and `selection`; by default the best of those in the table.
         prompts: Prompts of the whole frame, for rollouts, time and money; those of the report by default.
-        least_chance: Prompts whose next group is live with at least this chance are worth training on, 0 to 1.
+        least_chance: Prompts whose next group is informative with at least this probability are worth training on, 0 to 1.
 
     Raises:
-        ReportError: Fewer than 10 prompts have two scored answers, the grader is unknown or has to be named, or a
-            number is out of its range.
+        ReportError: Fewer than 10 prompts have two scored completions, the grader is unknown or has to be named, or a
+            number is outside its range.
     """
     _check("group_size", group_size, 2, _MOST)
     _check("prompts", prompts, 1, 10**12)
     if isinstance(least_chance, bool | str) or not 0 <= least_chance <= 1:
-        raise ReportError("least_chance must lie between 0 and 1", found=repr(least_chance))
+        raise ReportError("least_chance must be between 0 and 1", found=repr(least_chance))
     name = _grader(report, grader)
     prompt_names = np.asarray(
         report.groups, dtype=object
-    )  # once: a report reads them out of its samples each time
+    )  # once: a report reads them from its samples each time
     codes = report.prompt_codes
     rows = np.flatnonzero(report.grades[name].codes == SCORED)
     answers = AnswerSets(report.grades[name].scores[rows], compact(codes[rows]))
@@ -89,7 +89,7 @@ def forecast(
 
 
 def can_forecast(report: ReportLike, grader: str) -> bool:
-    """Whether enough prompts have several answers with a score of this grader."""
+    """Whether enough prompts have several completions with a score of this grader."""
     return len(prompt_spread(report, grader).means) >= MIN_PROMPTS
 
 
@@ -109,7 +109,7 @@ def _grader(report: Report, grader: str | None) -> str:
     if len(report.graders) == 1 or combined in report.graders:
         return combined or report.graders[0]
     raise ReportError(
-        "a forecast is of one reward, and the report has several graders",
+        "a forecast is for one reward, and the report has several graders",
         expected=" or ".join(map(repr, report.graders)) or "a report with a grader",
         hint="name it: wb.forecast(report, 'name'), or give the suite a rule: wb.Suite(..., combine=wb.combine.Mean())",
     )
@@ -119,23 +119,23 @@ def _require_answers(answers: AnswerSets, name: str) -> None:
     several = int(answers.several.sum())
     if several < MIN_PROMPTS:
         raise ReportError(
-            "a forecast takes several answers to each of several prompts",
+            "a forecast needs several completions of each of several prompts",
             where=f"grader {name!r}",
-            found=f"{counted(several, 'prompt')} with two scored answers or more, of {len(answers.sizes):,}",
+            found=f"{counted(several, 'prompt')} with at least two scored completions, of {len(answers.sizes):,}",
             expected=f"at least {MIN_PROMPTS}",
-            hint="draw 4 to 8 answers to each of some 100 prompts and grade them; rows of one prompt need equal "
+            hint="draw 4 to 8 completions of each of about 100 prompts and grade them; rows of one prompt need equal "
             "prompts, or a column named group: wb.Samples(frame, group='prompt_id')",
         )
 
 
 def _best_size(groups: LiveGroups) -> int:
-    """The smallest size at which twice the answers raise the mean sd by less than a tenth; the largest if none does."""
+    """The smallest size at which doubling the group raises the mean sd by less than a tenth; the largest if none does."""
     gains = (groups.sd(2 * size) >= (1 + _GAIN) * groups.sd(size) for size in GROUP_SIZES)
     return next((size for size, gain in zip(GROUP_SIZES, gains, strict=True) if not gain), GROUP_SIZES[-1])
 
 
 def _columns(report: Report, name: str) -> Sequence[Any]:
-    """The grades that are asked for to get this grader's score: those of all entries for a combined one."""
+    """The grades that are computed to get this grader's score: those of all entries for a combined one."""
     suite = report.suite
     if suite is not None and name == suite.column and set(suite.names) <= set(report.grades):
         return [report.grades[entry] for entry in suite.names]

@@ -1,4 +1,4 @@
-"""The forecast of live groups: tables, a few sentences, and how it is shown."""
+"""The forecast of informative groups: tables, sentences, and how it is displayed."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from workbench.statistics.live_groups import LiveShare
 
 __all__ = ["Forecast", "Line", "Selection"]
 
-_HEADS = ("G", "live", "95 % interval", "basis", "mean sd", "rollouts", "grading", "cost")
+_HEADS = ("G", "informative", "95 % interval", "basis", "mean sd", "rollouts", "grading", "cost")
 
 
 class Line(NamedTuple):
-    """One line of a forecast's table; see `Forecast.table`."""
+    """One row of a forecast's table; see `Forecast.table`."""
 
     size: int
     live: LiveShare
@@ -35,20 +35,20 @@ class Line(NamedTuple):
 
     @property
     def sd_text(self) -> str:
-        """The mean sd in three digits; a dash where only one score was ever seen, so that it is not known."""
+        """The mean sd with three digits; a dash if it is unknown because only one score was ever seen."""
         return "-" if math.isnan(self.sd) else f"{self.sd:.3g}"
 
 
 @dataclass(frozen=True)
 class Selection:
-    """The prompts worth training on, and what leaving out the others saves and costs.
+    """The prompts worth training on, and what omitting the others saves and costs.
 
     Attributes:
-        group_size: Answers in a group.
+        group_size: Completions in a group.
         prompts: Prompts with a score.
         chosen: Those worth training on.
-        live: Share of live groups among those of the chosen prompts; NaN where none is chosen.
-        left_out: Share of live groups among those of the others: what leaving them out loses; NaN where there is none.
+        live: Share of informative groups among those of the chosen prompts; NaN if none is chosen.
+        left_out: Share of informative groups among those of the others, which omitting them loses; NaN if there is none.
     """
 
     group_size: int
@@ -59,42 +59,42 @@ class Selection:
 
     @property
     def saved(self) -> float:
-        """Share of the rollouts that leaving out the others saves, 0 to 1."""
+        """Share of the rollouts that omitting the others saves, 0 to 1."""
         return 1 - self.chosen / self.prompts
 
     def __str__(self) -> str:
-        """Which prompts, how many of their groups are live, what it saves."""
+        """Which prompts, how many of their groups are informative, and the savings."""
         if self.chosen == self.prompts:
-            return f"Train on all {counted(self.prompts, 'prompt')}: {_with_interval(self.live)} of their groups are live."
+            return f"Train on all {counted(self.prompts, 'prompt')}: {_with_interval(self.live)} of their groups are informative."
         others = self.prompts - self.chosen
         saved = (
-            f"leaving out the other {others:,} saves {percent(self.saved)} of the rollouts; "
-            f"{_with_interval(self.left_out)} of what is left out would have been live."
+            f"omitting the other {others:,} saves {percent(self.saved)} of the rollouts; "
+            f"{_with_interval(self.left_out)} of the omitted groups would have been informative."
         )
         if not self.chosen:
-            return f"No prompt is as likely live as was asked for at {self.group_size} answers: {_with_interval(self.left_out)} of the groups would be live."
+            return f"No prompt is informative with the required probability at {self.group_size} completions: {_with_interval(self.left_out)} of the groups would be informative."
         return (
             f"Train on {self.chosen:,} of {self.prompts:,} prompts: {_with_interval(self.live)} of their "
-            f"groups are live; {saved}"
+            f"groups are informative; {saved}"
         )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Forecast:
-    """What groups of answers would teach, forecast from a few. Prints as a table and a few sentences.
+    """Forecast of how informative groups of completions would be. Prints as a table and three sentences.
 
     Attributes:
         grader: Whose score is the reward.
-        table: One line for each group size (index): live (share of live groups), lo and hi (its 95 % interval), basis
-            ("counted" from so many answers, or "modelled" from fewer), sd (mean standard deviation of a group, ddof=0, with
-            the 0 of dead ones: the size of the update, arXiv 2607.00152; NaN where it cannot be known), rollouts of the whole
-            frame, seconds of grading (one row after another) and cost in US dollars (NaN where unknown).
-        best: The smallest group size at which twice the answers would raise the mean sd by less than a tenth.
-        group_size: The group size that `prompts` and `selection` are about.
-        prompts: One line for each prompt (index), the best first: answers with a score, mean, sd (ddof=1), live (chance that
-            its next group is live, given its answers), train (whether it is worth training on).
-        selection: The prompts worth training on, with what leaving out the others saves.
-        answers: Answers that nine of ten prompts have; groups up to this size are counted.
+        table: One row for each group size (index): live (share of informative groups), lo and hi (its 95 % interval), basis
+            ("counted" if there are enough completions, else "modelled"), sd (mean standard deviation of a group, ddof=0, with
+            the 0 of zero-variance ones: the size of the update, arXiv 2607.00152; NaN if unknown), rollouts of the whole
+            frame, seconds of grading (one row after another) and cost in US dollars (NaN if unknown).
+        best: The smallest group size at which doubling the completions would raise the mean sd by less than a tenth.
+        group_size: The group size of `prompts` and `selection`.
+        prompts: One row for each prompt (index), the best first: `answers` with a score, mean, sd (ddof=1), live (probability
+            that its next group is informative, given its completions), train (whether it is worth training on).
+        selection: The prompts worth training on, with what omitting the others saves.
+        answers: Completions that nine of ten prompts have; groups up to this size are counted.
     """
 
     grader: str
@@ -115,12 +115,12 @@ class Forecast:
 
     @property
     def sentences(self) -> list[str]:
-        """What the forecast says, a sentence each."""
+        """The forecast, one sentence each."""
         (line,) = [line for line in self.lines if line.size == self.group_size]
         prompts = counted(len(self.prompts), "prompt")
         groups = (
-            f"at {line.size} answers a prompt {_with_interval(line.live)} of the groups are live, forecast from "
-            f"{self.answers} answers to each of {prompts}"
+            f"at {line.size} completions per prompt {_with_interval(line.live)} of the groups are informative, forecast from "
+            f"{self.answers} completions of each of {prompts}"
         )
         return [f"{one_line(self.grader)}: {groups}.", self._best_sentence(), str(self.selection)]
 
@@ -129,11 +129,15 @@ class Forecast:
         if not sds[self.best] > 0:
             return "No prompt has shown two different scores, so no group size can be advised."
         if self.best == max(sds):
-            return f"Groups of {self.best} and perhaps larger ones pay: the update still grows with every doubling."
-        return f"The best group size is {self.best}: twice the answers would raise the mean update by less than 10 %."
+            return (
+                f"Groups of {self.best} pay, and larger ones may: the update still grows with every doubling."
+            )
+        return (
+            f"The best group size is {self.best}: doubling it would raise the mean update by less than 10 %."
+        )
 
     def plot(self) -> Any:
-        """The forecast curve as a plotly figure: share of live groups by group size, with its band."""
+        """The forecast curve as a plotly figure: share of informative groups by group size, with its band."""
         return higher_level("draw_forecast")([self])
 
     def __str__(self) -> str:
@@ -175,7 +179,7 @@ def _line_cells(line: Line, *, is_best: bool) -> tuple[str, ...]:
 
 
 def table_lines(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
-    """A table as text, its cells to the right, a line a row, two spaces in."""
+    """A table as text, right-aligned, one line per row, indented by two spaces."""
     table = [heads, *rows]
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     lines = ("  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in table)
@@ -183,7 +187,7 @@ def table_lines(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str
 
 
 def duration(seconds: float) -> str:
-    """A time in words: "0.3 s", "12 min", "3.5 h".
+    """A duration as text: "0.3 s", "12 min", "3.5 h".
 
     Example:
         >>> duration(0.25), duration(750), duration(12_600)

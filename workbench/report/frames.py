@@ -1,4 +1,4 @@
-"""Tidy tables out of columns of grades."""
+"""Tidy tables from columns of grades."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ __all__ = [
 
 
 def long_frame(ids: Any, grades: Mapping[str, Grades]) -> pd.DataFrame:
-    """One line for each sample and grader; see `Report.frame`."""
+    """One row for each sample and grader; see `Report.frame`."""
     parts = [_grader_frame(ids, name, columns) for name, columns in grades.items()]
     return pd.concat(parts, ignore_index=True) if parts else _grader_frame([], "", Grades.empty(0))
 
@@ -64,7 +64,7 @@ _NEVER_STARTED = frozenset(
 
 
 def isolation(grades: Grades) -> str:
-    """The sandbox level; else "not run" (no row reached the grader), "not needed" (the workbench's code) or "no sandbox"."""
+    """The sandbox level; else "not run" (no row reached the grader), "not needed" (built-in code) or "no sandbox"."""
     if grades.isolation:
         return grades.isolation
     kinds = {error.kind for error in grades.errors.values()}
@@ -86,7 +86,7 @@ def _sparse(n: int, values: Mapping[int, str]) -> pd.Series[Any]:
 
 
 def _text_column(values: Iterable[Any]) -> pd.Series[Any]:
-    # These tables get saved, and a CSV file cannot hold a lone surrogate.
+    # These tables get saved, and a CSV file cannot contain a lone surrogate.
     return _column(encodable(value) if isinstance(value, str) else value for value in values)
 
 
@@ -96,7 +96,7 @@ def _column(values: Any) -> pd.Series[Any]:
 
 
 def score_frame(ids: Any, grades: Mapping[str, Grades]) -> pd.DataFrame:
-    """One line for each sample, one column for each grader; see `Report.scores`."""
+    """One row for each sample, one column for each grader; see `Report.scores`."""
     index = pd.Index(list(ids), name="sample", dtype=object)
     frame = SafeFrame(dict(enumerate(columns.scores for columns in grades.values())), index=index)
     return frame.set_axis(_names(grades), axis=1)
@@ -110,13 +110,13 @@ def _names(names: Iterable[str], name: str | None = None) -> pd.Index[Any]:
 def summary_frame(
     grades: Mapping[str, Grades], groups: NDArray[np.intp], scale: tuple[float, float] = (0.0, 1.0)
 ) -> pd.DataFrame:
-    """One line for each grader; see `Report.summary`."""
+    """One row for each grader; see `Report.summary`."""
     lines = [_summary(columns, groups, scale) for columns in grades.values()]
     columns = list(_summary(Grades.empty(0), np.empty(0, np.intp), scale))
     return SafeFrame(lines, columns=columns, index=_names(grades, "grader"))
 
 
-_FEWEST_PROMPTS = 10  # with several answers: a share of fewer says next to nothing
+_FEWEST_PROMPTS = 10  # with several completions: a share of fewer has a useless interval
 
 
 def _summary(grades: Grades, groups: NDArray[np.intp], scale: tuple[float, float]) -> dict[str, Any]:
@@ -153,7 +153,7 @@ def _summary(grades: Grades, groups: NDArray[np.intp], scale: tuple[float, float
 
 
 def known_sum(values: NDArray[np.float64]) -> float:
-    """The sum of what is known; NaN where nothing is."""
+    """The sum of known values; NaN if none is known."""
     known_values = values[~np.isnan(values)]
     return float(known_values.sum()) if len(known_values) else float("nan")
 
@@ -182,7 +182,7 @@ class RowFrame(SafeFrame):
 
 
 def row_frame(samples: SamplesLike, grades: Mapping[str, Grades], rows: NDArray[np.intp]) -> pd.DataFrame:
-    """Rows as a person reads them; see `Report.rows`. Index: row numbers."""
+    """Rows for display; see `Report.rows`. Index: row numbers."""
     texts = row_texts(samples, rows)
     frame = SafeFrame(texts, columns=["sample", "prompt", "completion", "reference"], dtype=object)
     frame = frame.set_axis(_names(frame.columns), axis=1)
@@ -225,7 +225,7 @@ def _texts(sample: SampleLike, prompt: Callable[[StringThread], str]) -> tuple[A
 
 
 def thread_prompt(thread: StringThread) -> str:
-    """The turns that the completion answers: a single one as it is, several with their roles."""
+    """The turns of the prompt: a single one unchanged, several with their roles."""
     turns = thread.messages()
     if len(turns) == 1:
         return str(turns[0].content)
@@ -246,7 +246,7 @@ def _grade_columns(grades: Grades, rows: NDArray[np.intp]) -> dict[str, Any]:
 
 
 def repeat_text(grades: Grades, row: int) -> str:
-    """What each repeat gave a row, such as "1, 0, failed"."""
+    """The grades of each repeat of a row, such as "1, 0, failed"."""
     return ", ".join(
         f"{one.scores[row]:.4g}" if one.codes[row] == SCORED else str(one[row].status)
         for one in grades.repeats

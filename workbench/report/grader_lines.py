@@ -1,4 +1,4 @@
-"""Each grader of a report in one line: what its rows came to, the verdict in two words, the mean with its interval."""
+"""Each grader of a report in one line: its counts, the verdict in two words, the mean with its interval."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ class GraderLine:
         shape: Sign of its verdict.
         words: The verdict in two words.
         tip: The verdict in one sentence.
-        mean: Mean of its scores; NaN without any.
-        interval: Lowest and highest end of the mean's 95 % interval; NaN where there is none.
+        mean: Mean of its scores; NaN if there are none.
+        interval: Lowest and highest end of the mean's 95 % interval; NaN if there is none.
     """
 
     name: str
@@ -43,7 +43,7 @@ class GraderLine:
 
     @property
     def interval_text(self) -> str:
-        """Such as "0.48 to 0.56"; "" where there is none."""
+        """Such as "0.48 to 0.56"; "" if there is none."""
         lo, hi = self.interval
         return "" if math.isnan(lo) else f"{_short(lo)} to {_short(hi)}"
 

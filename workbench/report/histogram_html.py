@@ -1,4 +1,4 @@
-"""A grader's scores as a small drawing: 20 bars, in which known-good and known-bad rows have the colours of the app."""
+"""A grader's scores as a small drawing: 20 bars, with the app's colours for known-good and known-bad rows."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from workbench.report.cases import label_codes
 
 __all__ = ["bars_html", "histogram_html"]
 
-_KINDS = {1: ("good", "known good"), 0: ("bad", "known bad"), -1: ("", "not labelled")}
-"""Code of a label to the class of its colour, and its words."""
+_KINDS = {1: ("good", "known good"), 0: ("bad", "known bad"), -1: ("", "unlabelled")}
+"""Code of a label to the class of its colour, and its text."""
 
 
 def histogram_html(report: Any, name: str, *, width: int = 120, height: int = 24) -> str:
@@ -37,7 +37,7 @@ def bars_html(
 
     Args:
         histogram: Of one grader's scores.
-        kinds: Rows of each bar by what is known of them: 1 good, 0 bad, -1 nothing, (20,) each.
+        kinds: Rows of each bar by label: 1 good, 0 bad, -1 none, (20,) each.
         width: In pixels.
         height: Of the tallest bar, in pixels.
     """
@@ -56,7 +56,7 @@ def bars_html(
 
 
 def _by_label(report: Any, name: str, histogram: Histogram) -> dict[int, NDArray[np.int64]]:
-    """Rows of each bar, by what is known of them; of those only that any row has."""
+    """Rows of each bar by label, without labels that no row has."""
     grades, labels = report.grades[name], label_codes(report)
     scored = grades.codes == 1
     if not (labels >= 0).any():
@@ -81,7 +81,7 @@ def _bar(
     drawn, bottom = [], float(height)
     for code, counts in kinds.items():
         if counts[at]:
-            # One row in a million still shows as a line.
+            # One row in a million is still visible as a line.
             tall = max(int(counts[at]) * scale, 1.0)
             bottom -= tall
             drawn.append(

@@ -1,4 +1,4 @@
-"""Two graders' scores counted together into bins, so that a figure of them does not grow with the rows."""
+"""Two graders' scores counted jointly in bins, so that a figure of them does not grow with the rows."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ __all__ = ["Joint", "joint"]
 
 @dataclass(frozen=True, eq=False)
 class Joint:
-    """How many rows got which pair of scores.
+    """Number of rows for each pair of scores.
 
     Attributes:
-        a_edges: float64, ends of the first grader's bins; the 21 of its own histogram by default.
+        a_edges: float64, ends of the first grader's bins; by default the 21 of its histogram.
         b_edges: float64, those of the second's.
         counts: int64 (i, j): rows with a score of the first grader in its bin i and of the second in bin j.
     """
@@ -35,13 +35,13 @@ def joint(
     a_edges: NDArray[np.float64] | None = None,
     b_edges: NDArray[np.float64] | None = None,
 ) -> Joint:
-    """Count the rows both have scored. A bin holds the same rows as the histogram's bin with these ends.
+    """Count the rows that both scored. A bin contains the same rows as the histogram's bin with these ends.
 
     Args:
         a: One grader's grades, n rows.
         b: The other's, over the same rows.
-        a_edges: Ends of neighbouring bins that hold every score of `a`; those of its histogram by default.
-        b_edges: The same of `b`.
+        a_edges: Ends of adjacent bins that contain every score of `a`; those of its histogram by default.
+        b_edges: The same for `b`.
     """
     both = (a.codes == SCORED) & (b.codes == SCORED)
     (a_ends, i), (b_ends, j) = _binned(a, a_edges), _binned(b, b_edges)
@@ -51,12 +51,12 @@ def joint(
 
 
 def _binned(grades: Grades, ends: NDArray[np.float64] | None) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
-    """The edges, and the bin of each row, (n,); 0 where there is no score."""
+    """The edges, and the bin of each row, (n,); 0 if there is no score."""
     scored = grades.codes == SCORED
     scores = grades.scores[scored]
     edges = edges_of(scores) if ends is None else ends
     bins, scored_bins = np.zeros(len(grades), np.intp), np.zeros(len(scores), np.intp)
-    # The first bin needs no search: what is in no other bin is in that one.
+    # The first bin needs no search: rows in no other bin are in that one.
     for at in range(1, len(edges) - 1):
         scored_bins[within(scores, edges[at], edges[at + 1])] = at
     bins[scored] = scored_bins

@@ -1,4 +1,4 @@
-"""A report as Markdown, for editors and chats: what was found first, then a table of the graders."""
+"""A report as Markdown, for editors and chats: the findings first, then a table of the graders."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["as_markdown", "findings_markdown"]
 
 _MOST_FINDINGS = 12
-_HEADS = ("grader", "verdict", "mean", "95 % interval", "accepted", "refused", "failed", "skipped")
+_HEADS = ("grader", "verdict", "mean", "95 % interval", "accepted", "rejected", "failed", "skipped")
 
 
 def as_markdown(report: Any) -> str:
@@ -36,7 +36,7 @@ def as_markdown(report: Any) -> str:
 
 
 def findings_markdown(report: Any) -> str:
-    """The findings, the leading one first."""
+    """The findings, the most severe first."""
     findings = ordered(report.findings)
     if not findings:
         return "**No findings.**"

@@ -1,4 +1,4 @@
-"""How far each grader of a report agrees with itself, where rows were graded several times."""
+"""The self-agreement of each grader of a report, if rows were graded several times."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _COLUMNS = (
 
 
 def noise_frame(report: ReportLike) -> pd.DataFrame:
-    """One line for each grader with repeats; see `Report.noise`."""
+    """One row for each grader with repeats; see `Report.noise`."""
     repeated = [name for name, grades in report.grades.items() if grades.repeats]
     found = {name: repeats_of(labelled_case(report, name, report.prompt_codes)) for name in repeated}
     lines = {name: _line(repeats, report.scale) for name, repeats in found.items() if repeats is not None}
@@ -45,13 +45,13 @@ def _line(repeats: Repeats, scale: tuple[float, float]) -> dict[str, Any]:
 
 
 def noise_lines(noise: pd.DataFrame) -> Iterator[str]:
-    """A sentence for each line of `Report.noise`."""
+    """A sentence for each row of `Report.noise`."""
     for name, line in noise.iterrows():
         reliability = "" if line["icc"] != line["icc"] else (  # NaN is not itself: scores that do not vary have none
             f", ICC {line['icc']:.2f} ({line['icc_lo']:.2f} to {line['icc_hi']:.2f})"
         )  # fmt: skip
         yield (
             f"noise: {one_line(str(name))} graded {line['rows']:,.0f} rows {line['repeats']:.0f} times; {line['flips']:,.0f} got "
-            f"another verdict, {percent(line['flip_share'])} (95 % interval {percent(line['flip_lo'])} to "
-            f"{percent(line['flip_hi'])}){reliability}; through noise alone its mean moves by up to {line['floor']:.2g}"
+            f"different verdicts, {percent(line['flip_share'])} (95 % interval {percent(line['flip_lo'])} to "
+            f"{percent(line['flip_hi'])}){reliability}; noise alone moves its mean by up to {line['floor']:.2g}"
         )

@@ -1,4 +1,4 @@
-"""A report as a Parquet file: its grades as columns, and its settings beside them."""
+"""A report as a Parquet file: its grades as columns, and its settings as metadata."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ __all__ = ["read_marks", "read_settings", "require_own_file", "write_report"]
 _FORMAT, _VERSION = "grader-workbench report", 1
 _KEY = b"grader-workbench"
 _ROWS = 65_536
-"""Rows that are written, and read, at a time."""
+"""Number of rows that are written, or read, at a time."""
 
 
 def write_report(report: ReportLike, path: str | Path, *, marks: Mapping[str, Any] | None = None) -> Path:
     """See `Report.to_parquet`.
 
     Args:
-        report: What is written.
-        path: Where.
-        marks: Plain data that is kept with the settings, for `read_marks`.
+        report: The report to write.
+        path: The file.
+        marks: Plain data that is stored with the settings, for `read_marks`.
     """
     import pyarrow.parquet as pq
 
@@ -58,10 +58,10 @@ def write_report(report: ReportLike, path: str | Path, *, marks: Mapping[str, An
 
 
 def require_own_file(path: Path, samples: Any) -> None:
-    """Refuse a path at which grades would take the place of the data, or become part of them.
+    """Refuse a path at which grades would overwrite the data, or become part of them.
 
     Args:
-        path: Where a report is to be written.
+        path: The path of the report to write.
         samples: The rows, with the file or folder that they were read from as `source`, if any.
 
     Raises:
@@ -69,12 +69,12 @@ def require_own_file(path: Path, samples: Any) -> None:
     """
     source = Path(str(getattr(samples, "source", "") or "-"))
     same = source.is_file() and path.exists() and path.samefile(source)
-    # Folders are read with all that are in them.
+    # Folders are read with all files in them.
     within = source.is_dir() and path.suffix == ".parquet" and source.resolve() in path.resolve().parents
     if same or within:
         raise ReportError(
-            "a report is not written where its data are", where=str(path), found="the file of the data" if same else f"a folder whose files are the data, {source}",
-            expected="a path beside them", hint=f"write it to {str(source.with_name(source.stem + '-report.parquet'))!r}",
+            "the report would be written over or into its data", where=str(path), found="the file of the data" if same else f"a folder whose files are the data, {source}",
+            expected="another path", hint=f"write it to {str(source.with_name(source.stem + '-report.parquet'))!r}",
         )  # fmt: skip
 
 
@@ -90,7 +90,7 @@ def _tables(grades: Mapping[str, Grades]) -> dict[str, Grades]:
 
 
 def _table_names(graders: Sequence[tuple[str, int]]) -> dict[str, list[str]]:
-    """By each grader's name the names under which its grades and those of its repeats are written.
+    """The names under which each grader's grades and those of its repeats are written, by grader.
 
     Args:
         graders: Each one's name and number of repeats, in the report's order.
@@ -100,7 +100,7 @@ def _table_names(graders: Sequence[tuple[str, int]]) -> dict[str, list[str]]:
         names[name] = [name]
         for number in range(repeats):
             table = f"{name}/{number}"
-            while table in taken:  # another grader may be called like that
+            while table in taken:  # another grader may have that name
                 table += "'"
             taken.add(table)
             names[name].append(table)
@@ -113,7 +113,7 @@ def _columns(
     samples: Any = report.samples
     ids = samples.take(
         np.arange(rows.start, rows.stop, dtype=np.intp)
-    ).ids  # a part: all of them would take memory
+    ).ids  # a part, because all ids would take too much memory
     columns: dict[str, Any] = {"sample": pa.array([encodable(str(name)) for name in ids], pa.string())}
     if labels is not None:
         columns["label"] = pa.array(labels[rows] == 1, mask=labels[rows] < 0)
@@ -151,21 +151,21 @@ def _settings(report: Any) -> dict[str, Any]:
 
 
 def read_settings(path: str | Path, samples: Any = None) -> dict[str, Any]:
-    """The fields of the report in a file: what `Report(**fields)` takes.
+    """The fields of the report in a file: the arguments of `Report(**fields)`.
 
     Args:
         path: A file of `Report.to_parquet`.
         samples: The rows that were graded, as `Suite.run` takes them; the file that they were read from by default.
 
     Raises:
-        ReportError: No such file, another kind of file, samples that are not there or not the ones that were graded.
+        ReportError: The file is missing or of another kind, or the samples are missing or not the ones that were graded.
     """
     try:
         return _read_settings(path, samples)
     except WorkbenchError:
         raise
     except (LookupError, TypeError, ValueError, AttributeError, RecursionError, MemoryError) as error:
-        # Every field of it is a claim of whoever wrote the file.
+        # The file is untrusted: every field of it has to be checked.
         raise _unreadable(path, error) from error
 
 
@@ -176,7 +176,7 @@ def _read_settings(path: str | Path, samples: Any) -> dict[str, Any]:
         if len(rows) != settings["rows"]:
             raise _other_samples(path, f"{len(rows):,} rows", f"{settings['rows']:,} rows")
         fields = _fields(file, settings, rows, path)
-        # Ids prove little: they are row numbers by default. Files of earlier releases have no digest.
+        # Ids show little: they are row numbers by default. Files of earlier releases have no digest.
         if (ends := settings["samples"].get("ends")) and ends != digest_of_ends(rows):
             raise _other_samples(
                 path,
@@ -206,8 +206,8 @@ def _opened(path: str | Path) -> Any:
 def _unreadable(path: str | Path, error: Exception) -> ReportError:
     missing = isinstance(error, FileNotFoundError)
     return ReportError(
-        "the report cannot be read", where=str(path), found="no such file" if missing else one_line(str(error))[:200], expected="a file of report.to_parquet(...) or run(..., resume=...)",
-        hint="look for its name" if missing else "the file is damaged or of another kind: take a copy of it, or grade the rows again",
+        "cannot read the report", where=str(path), found="no such file" if missing else one_line(str(error))[:200], expected="a file of report.to_parquet(...) or run(..., resume=...)",
+        hint="check its name" if missing else "the file is damaged or of another kind: use a copy of it, or grade the rows again",
     )  # fmt: skip
 
 
@@ -219,8 +219,8 @@ def _checked_settings(file: Any, path: str | Path) -> dict[str, Any]:
         known = False
     if not known:
         raise ReportError(
-            "the Parquet file holds no report", where=str(path), found=f"columns {', '.join(file.schema_arrow.names[:8])}",
-            expected="a file of report.to_parquet(...)", hint="rows to be graded are read with wb.read_samples(...)",
+            "the Parquet file contains no report", where=str(path), found=f"columns {', '.join(file.schema_arrow.names[:8])}",
+            expected="a file of report.to_parquet(...)", hint="read rows to be graded with wb.read_samples(...)",
         )  # fmt: skip
     if settings["version"] > _VERSION:
         raise ReportError(
@@ -235,22 +235,22 @@ def _samples(record: Mapping[str, Any], samples: Any, path: str | Path) -> Sampl
     source = record["source"]
     if not source or not Path(source).exists():
         raise ReportError(
-            "the report does not hold the rows that were graded", where=str(path),
-            found=f"they were read from {source!r}, which is not there" if source else "they were not read from a file",
+            "the report does not contain the rows that were graded", where=str(path),
+            found=f"they were read from {source!r}, which does not exist" if source else "they were not read from a file",
             expected="the samples", hint=f"wb.read_report({str(path)!r}, samples)",
         )  # fmt: skip
     try:
         return read_samples(source, columns=record["columns"], lazy=record["lazy"])
     except SamplesError as error:
         raise ReportError(
-            "the rows that were graded cannot be read", where=str(path), found=str(error), expected="the samples",
+            "cannot read the rows that were graded", where=str(path), found=str(error), expected="the samples",
             hint=f"wb.read_report({str(path)!r}, samples)",
         ) from error  # fmt: skip
 
 
 def _other_samples(path: str | Path, found: str, expected: str) -> ReportError:
     return ReportError(
-        "these are other samples than those that were graded", where=str(path), found=found, expected=expected,
+        "these samples are not those that were graded", where=str(path), found=found, expected=expected,
         hint="pass the same rows in the same order",
     )  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""Prompts by their mean score and by how far their answers' scores lie apart."""
+"""Prompts by their mean score and the spread of their completions' scores."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from workbench.statistics.answer_sets import AnswerSets
 __all__ = ["SPREADS", "PromptSpread", "prompt_spread"]
 
 SPREADS = ("dead", "narrow", "wide")
-"""All answers have one score; their sd is below a tenth of the scale; it is more."""
+"""All completions have one score; their sd is below a tenth of the scale; it is larger."""
 _NARROW = 0.1
-"""Of the histogram's span: where the diagnostic *no-variance* begins (Razin 2025, arXiv 2503.15477)."""
+"""Share of the histogram's span from which the diagnostic *no-variance* applies (Razin 2025, arXiv 2503.15477)."""
 
 
 @dataclass(frozen=True, eq=False)
 class PromptSpread:
-    """One grader's prompts with two scored answers or more, p of them.
+    """One grader's prompts with at least two scored completions, p of them.
 
     Attributes:
         rows: Numbers of their scored rows, (m,).
-        prompts: Prompt of each of these rows, from 0 on, (m,).
+        prompts: Prompt of each of these rows, from 0, (m,).
         means: Mean score of each prompt, (p,).
-        spreads: 0 dead, 1 narrow, 2 wide, as in `SPREADS`, (p,).
+        spreads: 0 zero-variance, 1 narrow, 2 wide, as in `SPREADS`, (p,).
         edges: Ends of 20 bins of the means.
     """
 
@@ -44,7 +44,7 @@ class PromptSpread:
         """Which prompts have a mean in a bin and this spread, (p,).
 
         Raises:
-            ValueError: There is no such spread.
+            ValueError: Unknown spread.
         """
         chosen: NDArray[np.bool_] = within(self.means, low, high) & (self.spreads == SPREADS.index(spread))
         return chosen
@@ -54,7 +54,7 @@ def prompt_spread(report: ReportLike, grader: str) -> PromptSpread:
     """The prompts of one grader; computed once and stored in the report.
 
     Raises:
-        ReportError: No such grader.
+        ReportError: Unknown grader.
     """
     check_graders([grader], report.grades)
     spreads: dict[str, PromptSpread] = report.__dict__.setdefault("_prompt_spreads", {})

@@ -1,4 +1,4 @@
-"""What a report needs of samples, and what the functions that choose rows need of a report."""
+"""The interfaces that a report needs of samples, and that functions selecting rows need of a report."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class SampleLike(Protocol):
 
     @property
     def reference(self) -> Any:
-        """What a right answer looks like; None without a reference."""
+        """What a correct completion looks like; None without a reference."""
 
 
 class SamplesLike(Protocol):
@@ -49,20 +49,20 @@ class SamplesLike(Protocol):
 
     @property
     def groups(self) -> Sequence[Hashable] | NDArray[Any]:
-        """The prompt each row answers, (n,)."""
+        """The prompt of each row, (n,)."""
 
     @property
     def group_codes(self) -> NDArray[np.intp]:
-        """`groups` as whole numbers from 0 on, (n,)."""
+        """`groups` as whole numbers from 0, (n,)."""
 
     def completions(self, rows: NDArray[np.intp] | None = None, /) -> Sequence[str | None]:
-        """The texts of the completions of these rows, (m,), None where there is none."""
+        """The texts of the completions of these rows, (m,), None if there is none."""
 
     def completion_lengths(self, rows: NDArray[np.intp] | None = None, /) -> NDArray[np.float64]:
-        """Their characters, (m,), 0 where there is none."""
+        """Their number of characters, (m,), 0 if there is none."""
 
     def references_at(self, rows: NDArray[np.intp], /) -> NDArray[np.object_]:
-        """What right answers to these rows look like, (m,), None without."""
+        """The references of these rows, (m,), None if there is none."""
 
     @property
     def column_names(self) -> Sequence[Any]:
@@ -81,11 +81,11 @@ class SamplesLike(Protocol):
 
     @property
     def notes(self) -> Sequence[str]:
-        """Sentences about the rows that a person should read."""
+        """Sentences about the rows that a user should read."""
 
 
 class ReportLike(Protocol):
-    """Grades over samples, with labels, a pass mark and findings: a `Report`, to the modules that it imports itself."""
+    """Grades over samples, with labels, a pass threshold and findings: the interface of `Report` for modules that it imports."""
 
     def __len__(self) -> int: ...
 
@@ -103,11 +103,11 @@ class ReportLike(Protocol):
 
     @property
     def groups(self) -> Sequence[Hashable] | NDArray[Any]:
-        """The prompt each row answers, (n,)."""
+        """The prompt of each row, (n,)."""
 
     @property
     def prompt_codes(self) -> NDArray[np.intp]:
-        """`groups` as whole numbers from 0 on, (n,)."""
+        """`groups` as whole numbers from 0, (n,)."""
 
     @property
     def fingerprints(self) -> Mapping[str, Mapping[str, str]]:
@@ -115,7 +115,7 @@ class ReportLike(Protocol):
 
     @property
     def pass_threshold(self) -> float | None:
-        """Pass mark, on the scale; None for the middle of the scale."""
+        """Pass threshold, on the scale; None for the middle of the scale."""
 
     @property
     def scale(self) -> tuple[float, float]:
@@ -123,8 +123,8 @@ class ReportLike(Protocol):
 
     @property
     def suite(self) -> SuiteParts | None:
-        """How the graders belong together; None where that is not known."""
+        """The suite that combines the graders; None if unknown."""
 
     @property
     def findings(self) -> Sequence[Finding]:
-        """What is wrong with the graders, heaviest first."""
+        """The findings, most severe first."""

@@ -1,4 +1,4 @@
-"""`Report`: the grades that graders gave to samples, and what they show about the graders."""
+"""`Report`: the grades of graders for samples, and findings about the graders."""
 
 from __future__ import annotations
 
@@ -43,24 +43,24 @@ __all__ = ["Report", "read_report"]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Report:
-    """Grades of one or more graders over the same samples. Never changes.
+    """Grades of one or more graders over the same samples. Immutable.
 
     Attributes:
         samples: The rows, n of them.
         grades: Grades by grader name, n rows each, in the samples' order.
-        preset: Diagnostics behind `findings`: "workbench" (confidence bounds decide), "seed" (fixed cut-offs) or
+        preset: Diagnostics used for `findings`: "workbench" (confidence bounds decide), "seed" (fixed cut-offs) or
             "vllora" (dry run and readiness gate).
-        labels: Whether each row is known to be good (True) or bad (False), or not known (None), (n,), or the name of a
-            column; names of columns of several people, of whom most decide. None without labels.
+        labels: Whether each row is known to be good (True) or bad (False), or unlabelled (None), (n,), or the name of a
+            column; names of columns of several annotators, whose majority decides. None without labels.
         pass_threshold: Lowest score that accepts a row, on the scale; None for the middle of the scale, which is
-            0.5 of 0 to 1. Where a grader gives a verdict of its own, that counts instead.
+            0.5 of 0 to 1. If a grader returns a verdict itself, that counts instead.
         scale: Lowest and highest score of the graders' scale.
         sources: Source text by grader name, for the HTML report.
-        fingerprints: Digests of the settings that each grader ran with, by its name: what a certificate is checked by.
+        fingerprints: Digests of the settings that each grader ran with, by its name: certificates are checked with them.
         gate: The result of the suite's gate; None without a gate.
-        limits: Limits of diagnostics that are not the usual ones, by kind: {"too-lenient": 0.02}.
+        limits: Limits of diagnostics that differ from the defaults, by kind: {"too-lenient": 0.02}.
         notes: Sentences about the run itself: that it was stopped, or that a judge could not be reached.
-        suite: How the graders belong together: weights, combining rule and gate; None where that is not known.
+        suite: How the graders are combined: weights, combining rule and gate; None if unknown.
 
     Raises:
         ReportError: A grader has another number of rows than the samples, or `labels` names no column.
@@ -85,7 +85,7 @@ class Report:
         check_lengths(self.grades, len(self.samples))
 
     def __getstate__(self) -> dict[str, Any]:
-        """Pickled without what was computed of it, such as findings, which may hold functions: it is computed again."""
+        """Pickled without computed values, such as findings, which may contain functions: they are computed again."""
         return {f.name: getattr(self, f.name) for f in fields(self)}
 
     def __len__(self) -> int:
@@ -99,25 +99,25 @@ class Report:
 
     @property
     def groups(self) -> Sequence[Hashable] | NDArray[Any]:
-        """The prompt each row answers, (n,)."""
+        """The prompt of each row, (n,)."""
         return self.samples.groups
 
     @cached_property
     def columns(self) -> SampleColumns:
-        """Columns of the rows that diagnostics read beside the scores: topics and lengths."""
+        """Columns of the rows that diagnostics read in addition to the scores: topics and lengths."""
         return SampleColumns(self.samples)
 
     @cached_property
     def prompt_codes(self) -> NDArray[np.intp]:
-        """The prompt each row answers as a whole number, (n,): `groups` in other words."""
+        """The prompt of each row as a whole number, (n,): encodes `groups`."""
         return self.samples.group_codes
 
     @cached_property
     def frame(self) -> pd.DataFrame:
-        r"""One line for each sample and grader.
+        r"""One row for each sample and grader.
 
         Columns: sample (id), row (number), grader, status ("scored", "failed", "skipped"), score (NaN
-        without), passed (the grader's own verdict, missing without), reasoning, error_kind, error,
+        if unscored), passed (the grader's own verdict, missing if it returns none), reasoning, error_kind, error,
         seconds, tokens, cost (US dollars), isolation (as in `summary`). Ids, reasoning and errors can be
         written as UTF-8: a lone surrogate in them is an escape such as \ud800.
         """
@@ -125,28 +125,28 @@ class Report:
 
     @cached_property
     def scores(self) -> pd.DataFrame:
-        """One line for each sample (index: ids), one float column for each grader, NaN where there is no score."""
+        """One row for each sample (index: ids), one float column for each grader, NaN if unscored."""
         return score_frame(self.samples.ids, self.grades)
 
     @cached_property
     def summary(self) -> pd.DataFrame:
-        """One line for each grader.
+        """One row for each grader.
 
         Columns: n, scored, failed, skipped; over the scored rows mean, mean_lo and mean_hi (95 %
-        interval that allows for rows which answer one prompt; NaN where none holds), sd (sample sd, ddof=1), min, q25,
-        median, q75, max; dead, dead_lo and dead_hi (share of the prompts with several answers that give all of them one
-        score, with its 95 % interval; NaN below ten of them); seconds_total, tokens, cost (NaN where unknown) and
-        isolation: the sandbox level, "not needed" (the workbench's own code runs, none of a user's), "no sandbox", or "not run" where no row was tried.
+        interval clustered by prompt; NaN if there are too few prompts), sd (sample sd, ddof=1), min, q25,
+        median, q75, max; dead, dead_lo and dead_hi (share of zero-variance prompts among those with several completions,
+        with its 95 % interval; NaN for fewer than ten); seconds_total, tokens, cost (NaN if unknown) and
+        isolation: the sandbox level, "not needed" (built-in code), "no sandbox", or "not run" (no row was tried).
         """
         return summary_frame(self.grades, self.prompt_codes, self.scale)
 
     @cached_property
     def noise(self) -> pd.DataFrame:
-        """One line for each grader that graded its rows several times: how far it agrees with itself.
+        """One row for each grader that graded its rows several times: its self-agreement.
 
-        Columns: repeats, rows (with two scores or more), flips (rows without one verdict in all repeats), flip_share,
-        flip_lo, flip_hi, icc (ICC(1,1)), icc_lo, icc_hi (95 % intervals that allow for prompts), sd_within (of one grade
-        about its row's mean) and floor (by how much the mean moves through noise alone from run to run, at 95 %).
+        Columns: repeats, rows (with at least two scores), flips (rows without one verdict in all repeats), flip_share,
+        flip_lo, flip_hi, icc (ICC(1,1)), icc_lo, icc_hi (95 % intervals clustered by prompt), sd_within (of one grade
+        around its row's mean) and floor (change of the mean by noise alone from run to run, at 95 %).
         """
         return noise_frame(self)
 
@@ -157,17 +157,17 @@ class Report:
 
     @cached_property
     def weights(self) -> pd.DataFrame:
-        """What each grader contributes to the combined score, one line a grader.
+        """The contribution of each grader to the combined score, one row per grader.
 
         Columns: nominal, effective (share of the combined score's variance that it drives), lo and hi (95 % interval),
-        decides (rows whose verdict would turn without it) of (rows all scored), cost_share, seconds_share; missing where
+        decides (rows whose verdict would change without it) of (rows all scored), cost_share, seconds_share; missing if
         the suite's rule has none.
         """
         return weights_frame(self)
 
     @cached_property
     def findings(self) -> tuple[Finding, ...]:
-        """What is wrong with the graders, most severe first; see `workbench.diagnostics.diagnose`."""
+        """The findings about the graders, most severe first; see `workbench.diagnostics.diagnose`."""
         self.__dict__.setdefault("known_claims", {})  # see `reuse`
         return Findings(diagnose(
             self, preset=self.preset, labels=self.labels, pass_threshold=self.pass_threshold, scale=self.scale,
@@ -187,12 +187,12 @@ class Report:
 
     @property
     def spending(self) -> str:
-        """What the judges cost, such as "cost: $0.0123 for 45,210 tokens"; "" where no model was asked."""
+        """The cost of the judges, such as "cost: $0.0123 for 45,210 tokens"; "" if no model was called."""
         return spending_line(self.grades)
 
     @property
     def facts(self) -> tuple[str, ...]:
-        """Sentences about the whole run: what has no number, how far graders agree with themselves, what judges cost."""
+        """Sentences about the whole run: unknown numbers, self-agreement of graders, cost of judges."""
         return (*too_far_apart(self.summary), *noise_lines(self.noise), *filter(None, [self.spending]))
 
     @cached_property
@@ -209,10 +209,10 @@ class Report:
         scale: tuple[float, float] | None = None,
         limits: Mapping[str, float] | None = None,
     ) -> Report:
-        """The same report with other findings; settings that are not passed stay as they are.
+        """The same report with other findings; settings that are not passed are unchanged.
 
-        With `labels`, as in `Report`, a saturated grader can be shown to be too lenient or too strict, with the rows that
-        prove it. The report's pass mark must lie on a new `scale` too.
+        With `labels`, as in `Report`, a saturated grader can be shown to be too lenient or too strict, with the evidence
+        rows. The report's pass threshold must be within a new `scale` too.
 
         Raises:
             ReportError: As `workbench.diagnostics.diagnose`.
@@ -231,21 +231,21 @@ class Report:
         """Rows to read: prompt, completion, reference, and the grader's score and reasoning.
 
         Args:
-            grader: Its name. May be left out where the report has one, or `where` is a finding; without a name
+            grader: Its name. May be omitted if the report has one, or `where` is a finding; without a name
                 the frame has one score column for each grader.
             where: All rows (None), the evidence of a `Finding`, a status ("failed"), a function of the
                 score, a (low, high) bin as in the plot (high itself belongs to the bin only at the right end of
                 the plot), n truth values, or row numbers in an array or list.
-            sort: "score" (lowest first), "-score", or None to keep the order. By default findings and
-                row numbers keep their order and all else is sorted by score.
-            limit: Most rows to return; None for all.
+            sort: "score" (lowest first), "-score", or None to preserve the order. By default findings and
+                row numbers preserve their order and everything else is sorted by score.
+            limit: Maximum number of rows; None for all.
 
         Returns:
             Index: row numbers. Columns sample, prompt, completion, reference, then status, score, passed, reasoning,
-            error for one grader (and repeats, such as "1, 0, 1", where it has any), or a score column for each of several.
+            error for one grader (and repeats, such as "1, 0, 1", if it has any), or a score column for each of several.
 
         Raises:
-            ReportError: An unknown grader, or a choice of rows that cannot be read.
+            ReportError: An unknown grader, or an invalid selection of rows.
         """
         names = self._names(grader or (where.grader if isinstance(where, Finding) else None))
         grades = self.grades[names[0]] if len(names) == 1 else None
@@ -258,12 +258,12 @@ class Report:
         """Numbers of the rows that meet every condition. Conditions are plain dicts, as clicks in a figure send them.
 
         Such as `{"grader": g, "score": [0.9, 1]}`, `{"grader": g, "status": "failed"}`, `{"grader": g, "passed":
-        True}`, `{"label": False}` (None: not labelled), `{"wrong": g}` (verdict differs from the label), `{"finding": [g, kind]}`,
+        True}`, `{"label": False}` (None: unlabelled), `{"wrong": g}` (verdict differs from the label), `{"finding": [g, kind]}`,
         `{"apart": [a, b], "least": 0.5}`, `{"verdicts": [a, b], "are": [True, False]}`, `{"text": "words"}` or
         `{"rows": [1, 2]}`. The result can be passed to `rows(where=...)`.
 
         Raises:
-            ReportError: A condition that is none of these, or a grader, finding or row that is not there.
+            ReportError: An unknown condition, grader, finding or row.
         """
         return matching(self, conditions)
 
@@ -274,7 +274,7 @@ class Report:
         return [grader]
 
     def compare(self, a: str, b: str) -> Comparison:
-        """Two graders on the rows both have scored: paired difference, verdicts, labels and disagreements.
+        """Two graders on the rows that both scored: paired difference, verdicts, labels and disagreements.
 
         Raises:
             ReportError: An unknown grader, or the same one twice.
@@ -291,22 +291,22 @@ class Report:
         labeller: str = "",
         weights: Any = None,
     ) -> Agreement:
-        """How far a grader's verdicts agree with labels: kappa, bad rows caught, good rows accepted.
+        """Agreement of a grader's verdicts with labels: kappa, bad rows rejected, good rows accepted.
 
         Args:
-            grader: Its name. May be left out where the report has one.
-            labels: As in `Report`; the report's own by default.
+            grader: Its name. May be omitted if the report has one.
+            labels: As in `Report`; the report's by default.
             labeller: Who gave them, shown in the text.
-            weights: How many rows each labelled row stands for, on any scale, (n,), where they were drawn unequally
-                often: as many accepted as refused ones, say (Begg & Greenes 1983). None for labels of all rows, of rows
-                drawn at random, or of probes.
+            weights: How many rows each labelled row represents, on any scale, (n,), if they were sampled with unequal
+                probability: for example as many accepted as rejected ones (Begg & Greenes 1983). None for labels of all
+                rows, of rows drawn at random, or of probes.
 
         Raises:
-            ReportError: An unknown grader, no name where the report has several, or labels or weights that cannot be read.
+            ReportError: An unknown grader, no name although the report has several, or invalid labels or weights.
         """
         names = self._names(grader)
         if len(names) != 1:
-            raise ReportError("agreement is of one grader", expected=" or ".join(map(repr, names)))
+            raise ReportError("agreement needs one grader", expected=" or ".join(map(repr, names)))
         return agreement_of(labelled_case(self, names[0], self.prompt_codes, labels), labeller, weights)
 
     def merge(self, other: Report, *, suffix: str = "") -> Report:
@@ -314,10 +314,10 @@ class Report:
 
         Args:
             other: A report over the same rows in the same order: ids, threads and references are compared.
-            suffix: Appended to the other's grader names where they clash, such as " v2".
+            suffix: Appended to the other's grader names that exist in both, such as " v2".
 
         Raises:
-            ReportError: Other samples (the first row that differs is named), or a name that both have even with the suffix.
+            ReportError: Other samples (the first row that differs is named), or a name that exists in both even with the suffix.
         """
         return replace(self, **merged_fields(self, other, suffix))
 
@@ -329,16 +329,16 @@ class Report:
             figure: Name of a registered figure, such as "scores", "labels" or "overview".
 
         Raises:
-            ReportError: No grader, or no figure, of that name.
+            ReportError: Unknown grader or figure.
         """
         return higher_level("draw")(self, [graders] if isinstance(graders, str) else graders, figure)
 
     def to_parquet(self, path: str | Path) -> Path:
-        """Write grades, labels and settings as one Parquet file, which `read_report` reads back and other tools can read.
+        """Write grades, labels and settings as one Parquet file, which `read_report` and other tools can read.
 
         Columns: sample (id), label, and for each grader "<grader>.status", score, passed, reasoning, error_kind, error,
-        metadata (JSON), seconds, tokens, cost, ungraded (why a score stands although nothing was graded) and graded_again.
-        The rows themselves stay where they are. Text is written as UTF-8: a lone surrogate becomes an escape.
+            metadata (JSON), seconds, tokens, cost, ungraded (why a row has a score although it was not graded) and
+            graded_again. The rows themselves are not copied. Text is written as UTF-8: a lone surrogate becomes an escape.
 
         Raises:
             FormatError: The file cannot be written; an old one is untouched.
@@ -351,7 +351,7 @@ class Report:
         return written
 
     def __str__(self) -> str:
-        """The summary as a table, one sentence a finding, and the isolation label."""
+        """The summary as a table, one sentence per finding, and the isolation label."""
         text = as_text(self.summary, self.findings, len(self), facts=self.facts, notes=self.samples.notes)
         return text if self.gate is None else f"{text}\n{self.gate}"
 
@@ -371,14 +371,14 @@ class Report:
 def read_report(path: str | Path, samples: Any = None) -> Report:
     """The report that `Report.to_parquet` wrote.
 
-    It has the same grades, labels, settings and findings. How a suite's graders belong together is not in the file, so
-    that findings about the suite as a whole are left out; of a gate the verdict is there, and not which rows passed it.
+    It has the same grades, labels, settings and findings. The file does not contain how a suite combines its graders, so
+    findings about the suite as a whole are missing; of a gate it contains the verdict, but not which rows passed it.
 
     Args:
         path: The file.
-        samples: The rows that were graded, in the same order; by default they are read from the file that they came from.
+        samples: The rows that were graded, in the same order; by default they are read from their original file.
 
     Raises:
-        ReportError: No report, one of a newer release, or samples that are not there or not the ones that were graded.
+        ReportError: Not a report, one of a newer release, or samples that are missing or not the ones that were graded.
     """
     return Report(**read_settings(path, samples))

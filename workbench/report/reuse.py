@@ -1,4 +1,4 @@
-"""A report in which one grader changed takes over what was computed of the others."""
+"""Reuse the values computed for unchanged graders in a report in which one grader changed."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ __all__ = ["reuse"]
 
 
 def reuse(report: Report, other: Report) -> Report:
-    """A report, with what another one read of the very same rows and computed of the graders that both have.
+    """Copy cached values of shared graders from another report over exactly the same rows.
 
     Args:
         report: The report; it is returned.
-        other: One over the same rows; of other rows nothing is taken.
+        other: The source; if its rows differ, nothing is copied.
     """
     if other.samples is report.samples:
         other.__dict__.setdefault("known_claims", {})

@@ -1,7 +1,7 @@
-"""A report as HTML for a notebook: verdicts first, then the leading finding, the others, and the table.
+"""A report as HTML for a notebook: verdicts first, then the findings, most severe first, and the table.
 
 No script, every text escaped, readable in light and dark. Its size does not depend on the number of rows:
-histograms are counts, a finding shows a few rows.
+histograms are counts, a finding shows at most a few of its rows.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def as_html(report: Any) -> str:
 
 
 def lines_html(lines: Sequence[GraderLine]) -> str:
-    """What every grader comes to, with the key to the bars."""
+    """The line of every grader, with the legend of the bars."""
     body = "".join(map(_line, lines))
     return f"<table class='lines'><tbody>{body}</tbody></table>{legend([one.counts for one in lines])}"
 
@@ -69,13 +69,13 @@ def _line(line: GraderLine) -> str:
 
 
 def ordered(findings: Sequence[Finding]) -> list[Finding]:
-    """The leading one first, the others in their order."""
+    """The most severe first, the others in their order."""
     first = leading(findings)
     return [] if first is None else [first, *(one for one in findings if one is not first)]
 
 
 def findings_html(report: Any) -> str:
-    """The findings, the leading one first, each with a few of its rows."""
+    """The findings, the most severe first, each with some of its rows."""
     findings = ordered(report.findings)
     items = [_finding(report, one, leads=at == 0) for at, one in enumerate(findings[:_MOST_FINDINGS])]
     more = len(findings) - _MOST_FINDINGS
@@ -95,12 +95,12 @@ def _finding(report: Any, finding: Finding, *, leads: bool) -> str:
 
 
 def finding_html(finding: Finding, *, leads: bool = False, evidence: str = "") -> str:
-    """A finding as a sentence; the interval of the one that leads is drawn.
+    """A finding as a sentence; the interval of the first one is drawn.
 
     Args:
         finding: The finding.
-        leads: Whether it stands first, larger than the others.
-        evidence: HTML that stands below it: its rows.
+        leads: Whether it is the first, which is larger than the others.
+        evidence: HTML below it: its rows.
     """
     data = finding_data(finding)
     name = f"<span class='mono'>{escaped(one_line(finding.grader, 60), 90)}</span> "

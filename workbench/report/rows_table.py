@@ -20,8 +20,8 @@ def rows_table(frame: pd.DataFrame, scores: Sequence[str] | None = ("score",)) -
 
     Args:
         frame: The rows.
-        scores: Names of its score columns, shown with the texts where they hold anything; None for every
-            column of the frame as it is.
+        scores: Names of its score columns, shown with those texts that are not empty; None for every
+            column of the frame, unchanged.
     """
     names = _columns(frame, scores)
     table = html_table(names, _rows(frame, names), numbers=_numbers(frame, names))

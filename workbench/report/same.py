@@ -1,4 +1,4 @@
-"""Whether two sets of samples are the same rows: equal ids prove little, since they are row numbers by default."""
+"""Whether two sets of samples are the same rows: equal ids show little, since they are row numbers by default."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from workbench.report.protocols import ReportLike, SampleLike, SamplesLike
 __all__ = ["COMPARED", "contents", "data_digest", "digest_of_ends", "merged_fields", "require_same_rows"]
 
 _FIRST, _LAST = 1000, 100
-"""Rows whose contents tell whether rows are those of an earlier run; all of a large file would take minutes."""
+"""Number of rows whose contents identify the rows of an earlier run; all rows of a large file would take minutes."""
 COMPARED = _FIRST + _LAST
-"""Rows of which `digest_of_ends` leaves out none."""
+"""Maximum number of rows for which `digest_of_ends` covers all."""
 
 
 def merged_fields(report: ReportLike, other: ReportLike, suffix: str) -> dict[str, Any]:
-    """The fields of a report that has the graders of both; see `Report.merge`.
+    """The fields of a report with the graders of both; see `Report.merge`.
 
     Raises:
-        ReportError: Other samples, or a name that both have even with the suffix.
+        ReportError: Other samples, or a name that exists in both even with the suffix.
     """
     require_same_rows(report.samples, other.samples)
     names = _names_beside(report.grades, other.grades, suffix)
@@ -38,12 +38,12 @@ def merged_fields(report: ReportLike, other: ReportLike, suffix: str) -> dict[st
 
 
 def _renamed(values: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
-    """What belongs to graders, by their new names; what belongs to no grader is left out."""
+    """Fields of graders, by their new names; fields of no grader are dropped."""
     return {names[name]: value for name, value in values.items() if name in names}
 
 
 def _names_beside(names: Collection[str], others: Iterable[str], suffix: str) -> dict[str, str]:
-    """The name each of the others gets beside `names`: its own, or with the suffix where that is taken.
+    """The new name of each of the others: unchanged, or with the suffix if it is in `names`.
 
     Raises:
         ReportError: A name that is taken even with the suffix.
@@ -66,7 +66,7 @@ def require_same_rows(samples: SamplesLike, other: SamplesLike) -> None:
     if list(samples.ids) != list(other.ids):
         raise _different(f"{len(samples):,} and {len(other):,} rows with other ids")
     for row, (a, b) in enumerate(zip(contents(samples), contents(other), strict=True)):
-        # As text where unequal: a NaN in the metadata is not equal to itself.
+        # Compared as text if unequal: a NaN in the metadata is not equal to itself.
         if a != b and repr(a) != repr(b):
             raise _different(_first_difference(repr(a), repr(b)), f"row {row}")
 
@@ -82,13 +82,13 @@ def _different(difference: str, where: str = "") -> ReportError:
 
 
 def contents(samples: SamplesLike) -> Iterator[Any]:
-    """The thread (as a wire tuple) and reference of each row, in order; of one that cannot be read, why not."""
+    """The thread (as a wire tuple) and reference of each row, in order; of an unreadable row, the reason."""
     for start in range(0, len(samples), BATCH_ROWS):
         rows = np.arange(start, min(start + BATCH_ROWS, len(samples)), dtype=np.intp)
         try:
             yield from [_content(sample) for sample in samples.take(rows)]
         except SamplesError:
-            # One row that cannot be read spoils its batch; alone it is compared by what is wrong with it.
+            # An unreadable row fails its batch; alone it is compared by its error.
             yield from (_content_or_reason(samples, int(row)) for row in rows)
 
 
@@ -104,7 +104,7 @@ def _content(sample: SampleLike) -> Any:
 
 
 def _first_difference(a: str, b: str) -> str:
-    """Two texts from shortly before the first character that differs."""
+    """Excerpts of two texts around the first character that differs."""
     equal_length = next(
         (at for at, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b))
     )
@@ -115,20 +115,20 @@ def _first_difference(a: str, b: str) -> str:
 def data_digest(samples: SamplesLike) -> str:
     """SHA-256 of all that graders saw: id, turns, tool calls, tools, metadata and reference of each row, in order.
 
-    It is the same on every machine, and for every order of columns. A row that cannot be read counts by why it cannot.
+    It is the same on every machine, and for every order of columns. An unreadable row is represented by its error.
 
     Raises:
-        ReportError: A row holds what is no plain data.
+        ReportError: A row contains something other than plain data.
     """
     sha256 = hashlib.sha256()
     encode = json.JSONEncoder(sort_keys=True, separators=(",", ":"), default=_bytes_as_text).encode
     try:
         for name, content in zip(samples.ids, contents(samples), strict=True):
-            # A line each: JSON has no line end of its own, so no two lists of rows read alike.
+            # One line each: JSON contains no line ends, so that no two lists of rows have the same text.
             sha256.update(f"{encode([name, content])}\n".encode("ascii"))
     except TypeError as error:
         raise ReportError(
-            "a row holds what is no plain data",
+            "a row contains something other than plain data",
             found=str(error)[:200],
             expected="text, numbers, lists or dicts",
         ) from None
@@ -137,12 +137,12 @@ def data_digest(samples: SamplesLike) -> str:
 
 def _bytes_as_text(value: Any) -> Any:
     if isinstance(value, bytes):
-        return ["bytes", value.hex()]  # marked, so that it is not taken for a text of the same digits
+        return ["bytes", value.hex()]  # marked, to differ from a text with the same digits
     raise TypeError(f"an object of type {type(value).__name__}")
 
 
 def digest_of_ends(samples: Any) -> str:
-    """`data_digest` of the first 1,000 and the last 100 rows, for data of any size; "" where they hold what is no plain data."""
+    """`data_digest` of the first 1,000 and the last 100 rows, for data of any size; "" if they contain other than plain data."""
     rows = np.arange(len(samples), dtype=np.intp)
     try:
         return data_digest(samples.take(np.unique(np.concatenate([rows[:_FIRST], rows[-_LAST:]]))))

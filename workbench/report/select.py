@@ -1,4 +1,4 @@
-"""Row numbers out of a finding, a status, a condition on the score, a bin, a mask or numbers: `where=` of `Report.rows`."""
+"""Row numbers from a finding, a status, a condition on the score, a bin, a mask or numbers: `where=` of `Report.rows`."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ def select(where: Any, grades: Grades | None, n: int) -> Rows:
 
     Args:
         where: The selection.
-        grades: The grader it is about; None where a report has several and none was named.
+        grades: The grader of the selection; None if a report has several and none was named.
         n: Rows of the report.
 
     Raises:
-        ReportError: The selection cannot be read, does not fit, or needs one grader.
+        ReportError: The selection is invalid, does not fit, or needs one grader.
     """
     if where is None:
         return np.arange(n, dtype=np.intp)
@@ -41,16 +41,16 @@ def select(where: Any, grades: Grades | None, n: int) -> Rows:
 
 
 def check_graders(names: Iterable[str], existing: Iterable[str]) -> None:
-    """Refuse names of graders that the report does not have.
+    """Refuse unknown graders.
 
     Raises:
-        ReportError: Names the first that is missing, and those that exist.
+        ReportError: Names the first unknown one, and those that exist.
     """
     existing_names = list(existing)
     missing = [name for name in names if name not in existing_names]
     if missing:
         raise ReportError(
-            f"there is no grader {missing[0]!r} in this report",
+            f"unknown grader {missing[0]!r}",
             expected=" or ".join(map(repr, existing_names)) or "none: the report is empty",
             hint=did_you_mean(missing[0], existing_names),
         )
@@ -67,17 +67,17 @@ def check_two_graders(a: str, b: str, existing: Iterable[str]) -> None:
     if a == b:
         others = [name for name in existing_names if name != a]
         raise ReportError(
-            "a grader is compared with another one, not with itself",
+            "a grader cannot be compared with itself",
             found=f"{a!r} twice",
-            expected=" or ".join(map(repr, others)) or "a report of two graders; this one has one",
-            hint="two versions of one grader stand in two reports: wb.compare(before, now, 'name')",
+            expected=" or ".join(map(repr, others)) or "a report with two graders; this one has one",
+            hint="two versions of one grader are in two reports: wb.compare(before, now, 'name')",
         )
 
 
 def _require_grades(grades: Grades | None) -> Grades:
     if grades is None:
         raise ReportError(
-            "this choice of rows is about one grader, and the report has several",
+            "this selection of rows needs one grader, and the report has several",
             hint="name the grader: report.rows('name', where=...)",
         )
     return grades
@@ -85,7 +85,7 @@ def _require_grades(grades: Grades | None) -> Grades:
 
 def _is_bin(where: Any) -> bool:
     numbers = (int, float, np.integer, np.floating)
-    # Two numbers in a tuple are the ends of a bin; two rows are asked for as a list.
+    # A tuple of two numbers is a bin; two rows are selected by a list.
     return isinstance(where, tuple) and len(where) == 2 and all(isinstance(end, numbers) for end in where)
 
 
@@ -105,7 +105,7 @@ def _by_status(status: str, grades: Grades) -> Rows:
     names = [*map(str, Status), "missing"]
     if status not in names:
         raise ReportError(
-            "there is no such status",
+            "unknown status",
             found=repr(status),
             expected=", ".join(names),
             hint=did_you_mean(status, names),
@@ -121,7 +121,7 @@ def _by_array(where: Any, n: int) -> Rows:
     if chosen.ndim == 1 and (chosen.dtype.kind in "iu" or not chosen.size):
         return _checked_rows(chosen.astype(np.intp), n)
     raise ReportError(
-        "this choice of rows cannot be read",
+        "invalid selection of rows",
         found=f"{type(where).__name__} of {chosen.dtype}, shape {chosen.shape}",
         expected=f"a finding, a status, a function of the score, a (low, high) bin, {n} truth values or row numbers",
     )
@@ -130,27 +130,27 @@ def _by_array(where: Any, n: int) -> Rows:
 def _checked_rows(rows: Rows, n: int) -> Rows:
     outside = rows[(rows < 0) | (rows >= n)]
     if outside.size:
-        raise ReportError("there is no such row", found=f"row {outside[0]}", expected=f"0 to {n - 1}")
+        raise ReportError("row number out of range", found=f"row {outside[0]}", expected=f"0 to {n - 1}")
     return rows
 
 
 def ordered(rows: Rows, grades: Grades, sort: str | None) -> Rows:
-    """Rows by score: "score" lowest first, "-score" highest first, None as they are. Rows without a score come last.
+    """Rows by score: "score" lowest first, "-score" highest first, None unchanged. Unscored rows come last.
 
     Raises:
-        ReportError: `sort` is none of these.
+        ReportError: Unknown value of `sort`.
     """
     if sort is None:
         return rows
     if sort not in {"score", "-score"}:
-        raise ReportError("rows cannot be sorted so", found=repr(sort), expected="'score', '-score' or None")
+        raise ReportError("invalid sort order", found=repr(sort), expected="'score', '-score' or None")
     scores = grades.scores[rows]
-    # The negated scores and no reversed order: NaN sorts last, and would then come first.
+    # Negated scores instead of reversed order: NaN sorts last, and would otherwise come first.
     return rows[np.argsort(scores if sort == "score" else -scores, kind="stable")]
 
 
 def default_order(where: Any) -> str | None:
-    """By score, but findings and row numbers keep their own order: it means something."""
+    """By score; findings and row numbers preserve their order, which is meaningful."""
     is_unordered = where is None or isinstance(where, str) or callable(where)
     is_bin = isinstance(where, tuple) and len(where) == 2
     is_mask = not is_unordered and not isinstance(where, Finding) and np.asarray(where).dtype == bool

@@ -1,4 +1,4 @@
-"""The settings of a report beside its grades, checked before a long run as well as after it."""
+"""The settings of a report other than its grades, checked before a long run as well as after it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from workbench.report.protocols import SamplesLike
 
 __all__ = ["check_lengths", "check_settings", "label_column"]
 
-_MOST_NAMES = 100  # people whose labels are columns: a longer list can only be labels
+_MOST_NAMES = 100  # annotators whose labels are columns: a longer list can only be labels
 
 
 def check_settings(
@@ -28,7 +28,7 @@ def check_settings(
     pass_threshold: float | None = None,
     scale: tuple[float, float] = (0.0, 1.0),
 ) -> None:
-    """Raise what a report over these samples would raise of its settings, before any row is graded.
+    """Raise the errors that a report over these samples would raise for its settings, before any row is graded.
 
     Args:
         samples: The rows to be graded.
@@ -38,8 +38,8 @@ def check_settings(
         scale: As in `Report`.
 
     Raises:
-        ReportError: An unknown preset, labels that cannot be read or are not one for each row, a scale whose
-            ends are not in order, or a pass mark off the scale.
+        ReportError: An unknown preset, invalid labels or not one per row, a scale whose
+            ends are not in order, or a pass threshold outside the scale.
     """
     label_values = label_column(samples, labels)
     check_arguments(
@@ -48,12 +48,12 @@ def check_settings(
 
 
 def label_column(samples: SamplesLike, labels: Any) -> Any:
-    """Labels that are a column of the samples, passed by its name or as a Series; all others are returned as they are.
+    """Labels that are a column of the samples, passed by its name or as a Series; others are returned unchanged.
 
-    Several names of columns, one for each person who labelled, become `Votes`.
+    Several names of columns, one per annotator, become `Votes`.
 
     Raises:
-        ReportError: There is no such column, or one of several cannot be read as labels.
+        ReportError: The column does not exist, or one of several cannot be read as labels.
     """
     if _are_names(labels) and (len(labels) != len(samples) or any(name in samples.frame for name in labels)):
         _refuse_repeated(labels)
@@ -64,30 +64,28 @@ def label_column(samples: SamplesLike, labels: Any) -> Any:
         return labels
     frame = samples.frame
     if isinstance(labels, pd.Series):
-        # With the frame's own index they are in its order; any other is for `read_labels` to refuse.
+        # With the frame's index they are in its order; `read_labels` refuses any other.
         return labels.tolist() if labels.index.equals(frame.index) else labels
     if labels not in frame:
         raise ReportError(
-            f"there is no column {labels!r} to take labels from",
+            f"unknown label column {labels!r}",
             found=", ".join(map(str, frame.columns[:30])),
         )
     return frame[labels].tolist()
 
 
 def _are_names(labels: Any) -> bool:
-    """Whether these are names of columns rather than labels written as words, such as "good"."""
+    """Whether these are names of columns rather than labels as text, such as "good"."""
     if not isinstance(labels, list | tuple) or not labels or len(labels) > _MOST_NAMES:
         return False
     return all(isinstance(label, str) and not is_label(label) for label in labels)
 
 
 def _refuse_repeated(names: Sequence[str]) -> None:
-    """Refuse a column that is named twice: nobody agrees with somebody else by agreeing with herself."""
+    """Refuse a duplicate column: an annotator would agree with itself."""
     repeated = next((name for name in names if list(names).count(name) > 1), None)
     if repeated is not None:
-        raise ReportError(
-            "a column of labels is named twice", found=repr(list(names)), expected=f"{repeated!r} once"
-        )
+        raise ReportError("duplicate label column", found=repr(list(names)), expected=f"{repeated!r} once")
 
 
 def check_lengths(grades: Mapping[str, Grades], n: int) -> None:
@@ -99,8 +97,8 @@ def check_lengths(grades: Mapping[str, Grades], n: int) -> None:
     for name, columns in grades.items():
         if len(columns) != n:
             raise ReportError(
-                "grades and samples do not belong together",
+                "grades and samples do not match",
                 where=f"grader {name!r}",
                 found=f"{len(columns):,} grades",
-                expected=f"{n:,}, one a sample",
+                expected=f"{n:,}, one per sample",
             )

@@ -1,4 +1,4 @@
-"""What a run's judges cost, in one line."""
+"""The cost of a run's judges, in one line."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ __all__ = ["money", "spending_line"]
 
 
 def spending_line(grades: Mapping[str, Grades]) -> str:
-    """Cost, tokens, and replies that cost nothing since they were in the store; "" where no model was asked.
+    """Cost, tokens, and free replies from the store; "" if no model was called.
 
-    Rows of unknown cost are counted separately, never taken for free.
+    Rows of unknown cost are counted separately, never as free.
     """
     tokens = sum(int(np.nansum(columns.tokens)) for columns in grades.values())
     dollars = sum(float(np.nansum(columns.cost)) for columns in grades.values())
@@ -33,14 +33,16 @@ def spending_line(grades: Mapping[str, Grades]) -> str:
     if unpriced:
         parts.append(f"no price known for {unpriced:,} of {counted:,} rows: see wb.judges.PRICES")
     if uncounted:
-        parts.append(f"the server does not say what {uncounted:,} {'row' if uncounted == 1 else 'rows'} took")
+        parts.append(
+            f"the server does not report the tokens of {uncounted:,} {'row' if uncounted == 1 else 'rows'}"
+        )
     if reused:
-        parts.append(f"{reused:,} rows out of the store, not paid again")
+        parts.append(f"{reused:,} rows from the store, not paid again")
     return "; ".join(parts)
 
 
 def _uncounted(grades: Grades) -> int:
-    """Rows with a model's reply (`raw` in their metadata) that does not report its tokens."""
+    """Number of rows with a model's reply (`raw` in their metadata) without token counts."""
     return sum(
         "raw" in metadata and bool(np.isnan(grades.tokens[row])) for row, metadata in grades.metadata.items()
     )

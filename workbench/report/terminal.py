@@ -1,4 +1,4 @@
-"""A report as plain text: one table, one sentence a finding, the isolation label."""
+"""A report as plain text: one table, one sentence per finding, the isolation label."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ __all__ = [
     "too_far_apart",
 ]
 
-DEAD = "dead prompts"
-"""Heading: prompts with several answers that all get one score, which group-relative training learns nothing from."""
+DEAD = "zero-variance prompts"
+"""Heading: prompts with several completions that all get one score, which give group-relative training no signal."""
 _MOST = sys.float_info.max
 _COLUMNS = ("grader", "scored", "failed", "skipped", "mean", "95 % interval", "sd", "min", "median", "max")
 
@@ -47,8 +47,8 @@ def as_text(
         summary: `Report.summary`.
         findings: `Report.findings`.
         rows: Number of rows.
-        facts: Sentences about the run, shown a line each: noise, spending.
-        notes: Sentences about the dataset, shown a line each.
+        facts: Sentences about the run, one line each: noise, spending.
+        notes: Sentences about the dataset, one line each.
     """
     count = len(summary)
     title = f"{counted(count, 'grader')} on {counted(rows, 'row')}"
@@ -67,13 +67,13 @@ def too_far_apart(summary: pd.DataFrame) -> list[str]:
     """Why a grader with several scores has a dash for its sd."""
     without = summary[(summary["scored"] > 1) & summary["sd"].isna()]
     return [
-        f"sd: none for {one_line(str(name))}, whose scores lie further apart than the largest number ({_MOST:.3g})"
+        f"sd: none for {one_line(str(name))}, whose scores differ by more than the largest number ({_MOST:.3g})"
         for name in without.index
     ]
 
 
 def finding_line(finding: Finding) -> str:
-    """A finding in one line; what another one explains stands below it, marked."""
+    """A finding in one line; one that is explained by another is below it, marked."""
     mark = f"  so, {finding.severity}: " if finding.cause else f"{finding.severity:<8}"
     return f"{mark}{one_line(str(finding), 1_300)}"
 
@@ -103,7 +103,7 @@ def _summary_cells(name: str, row: pd.Series[Any]) -> tuple[str, ...]:
 
 
 def dead_cells(summary: pd.DataFrame) -> list[str]:
-    """Share of dead prompts of each grader, with its 95 % interval; no cells where no prompt has several answers."""
+    """Share of zero-variance prompts of each grader, with its 95 % interval; no cells if no prompt has several completions."""
     if summary["dead"].isna().all():
         return []
     return [_dead_cell(row) for _, row in summary.iterrows()]
@@ -116,7 +116,7 @@ def _dead_cell(row: pd.Series[Any]) -> str:
 
 
 def number(value: float) -> str:
-    """A score for a table: three decimals (four digits of very large ones), a dash where there is none."""
+    """A score for a table: three decimals (four digits of very large ones), a dash if missing."""
     if math.isnan(value):
         return "-"
     return f"{value:.3f}" if abs(value) < 1e9 else f"{value:.3e}"
@@ -128,19 +128,19 @@ def signed(value: float) -> str:
 
 
 def interval_in_words(interval: Interval, *, of: str = "") -> str:
-    """The 95 % interval of a difference for a sentence; without one, that there is none."""
+    """The 95 % interval of a difference for a sentence, or that there is none."""
     if math.isnan(interval.lo):
         return f"no 95 % interval {of}from so few rows"
     return f"95 % interval {of}{signed(interval.lo)} to {signed(interval.hi)}"
 
 
 def interval_text(lo: float, hi: float) -> str:
-    """An interval for a table; a dash where there is none."""
+    """An interval for a table; a dash if missing."""
     return "-" if math.isnan(lo) else f"{number(lo)} to {number(hi)}"
 
 
 def isolation_line(summary: pd.DataFrame) -> str:
-    """How the graders were confined, in one line: "isolation: kernel"."""
+    """The isolation of the graders in one line: "isolation: kernel"."""
     levels = {str(name): one_line(level, 40) for name, level in summary["isolation"].items()}
     if len(set(levels.values())) == 1:
         return f"isolation: {next(iter(levels.values()))}"

@@ -1,4 +1,4 @@
-"""What each grader of a report contributes: to the combined score, to its verdicts, and to the bill."""
+"""The contribution of each grader of a report: to the combined score, to its verdicts, and to the cost."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from workbench.statistics.variance_shares import variance_share
 
 __all__ = ["suite_case", "weights_frame"]
 
-_MIN_PROMPTS = 10  # with fewer no interval would hold
+_MIN_PROMPTS = 10  # with fewer an interval would not be valid
 
 
 def suite_case(report: ReportLike) -> SuiteCase:
-    """A report's graders with the suite behind them; computed once and stored in the report."""
+    """A report's graders with their suite; computed once and stored in the report."""
     case: SuiteCase | None = report.__dict__.get("_suite_case")
     if case is None:
         mark = pass_mark(report.pass_threshold, report.scale)
@@ -31,7 +31,7 @@ def suite_case(report: ReportLike) -> SuiteCase:
 
 
 def weights_frame(report: ReportLike) -> pd.DataFrame:
-    """One line for each grader; see `Report.weights`."""
+    """One row for each grader; see `Report.weights`."""
     case = suite_case(report)
     names = [entry.name for entry in case.entries] if case.rule is not None else case.single_graders
     prices = {name: _prices(case, name) for name in ("cost", "seconds")}
@@ -67,7 +67,7 @@ def _interval(case: SuiteCase, at: int) -> Interval:
 
 
 def _prices(case: SuiteCase, column: str) -> dict[str, float]:
-    """Each single grader's share of what all took, NaN where nothing is known of it."""
+    """Each single grader's share of the total, NaN if unknown."""
     totals = {name: float(np.nansum(getattr(case.grades[name], column))) for name in case.single_graders}
     whole = sum(totals.values())
     return {name: total / whole if whole > 0 else nan for name, total in totals.items()}

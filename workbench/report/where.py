@@ -2,21 +2,21 @@
 
 | condition | rows |
 | --- | --- |
-| `{"grader": g, "score": [low, high]}` | scores in that bin, without its right end but for the last edge of `g`'s histogram |
+| `{"grader": g, "score": [low, high]}` | scores in that bin; its right end only if it is the last edge of `g`'s histogram |
 | `{"grader": g, "status": "failed"}` | scored, failed or skipped by `g` |
-| `{"grader": g, "passed": true}` | accepted by `g`: by its own verdict, or else by its score and the pass mark |
-| `{"grader": g, "spread": [low, high]}` | graded several times by `g`, scores on 0 to 1 that far apart; without `high` but for 1 |
-| `{"label": true}` | known good, `false` known bad, `null` not labelled, or labelled as neither |
+| `{"grader": g, "passed": true}` | accepted by `g`: by its own verdict, or else by its score and the pass threshold |
+| `{"grader": g, "spread": [low, high]}` | graded several times by `g`, with that range of scores on 0 to 1; `high` itself only if it is 1 |
+| `{"label": true}` | known good, `false` known bad, `null` unlabelled, or labelled as neither |
 | `{"wrong": g}` | `g` and the label differ |
 | `{"finding": [g, kind]}` | the evidence of a finding |
-| `{"apart": [a, b], "least": 0.2}` | scored by both, and the scores differ by at least so much |
+| `{"apart": [a, b], "least": 0.2}` | scored by both, and the scores differ by at least that much |
 | `{"scaled_apart": [a, b], "least": 0.5}` | the same, after scaling the ends of each grader's histogram to 0 and 1 |
 | `{"verdicts": [a, b], "are": [true, false]}` | scored by both, accepted by `a` and not by `b` |
-| `{"decides": g}` | the combined verdict would turn without `g` |
-| `{"prompts": g, "mean": [low, high], "scores": "dead"}` | whose prompt has that mean score of `g`, and scores that are all the same ("dead"), close ("narrow") or apart ("wide") |
+| `{"decides": g}` | the combined verdict would change without `g` |
+| `{"prompts": g, "mean": [low, high], "scores": "dead"}` | whose prompt has that mean score of `g`, and scores that are all equal ("dead"), close ("narrow") or apart ("wide") |
 | `{"probe": "empty"}` | of that transformation: rows of a probe, which have a column `probe` |
-| `{"text": "words"}` | id, a turn or the reference contains it, in any case |
-| `{"column": "writer", "is": "hasty"}` | whose cell in that column is written so; `null` where it is empty |
+| `{"text": "words"}` | id, a turn or the reference contains it, ignoring case |
+| `{"column": "writer", "is": "hasty"}` | whose cell in that column has this text; `null` if it is empty |
 | `{"column": "length", "between": [10, 20]}` | whose cell in that column is a number from 10 to 20, both included |
 | `{"any": [[...], [...]]}` | those that meet all conditions of one of these lists |
 | `{"rows": [1, 2]}` | these |
@@ -53,10 +53,10 @@ _TOLERANCE = 1e-9  # in scores: 0.3 - 0.1 is a little below 0.2
 def matching(report: ReportLike, conditions: Iterable[Condition]) -> Rows:
     """Numbers of the rows that meet all conditions; see the module's table.
 
-    In the order of a finding or a list of rows where there is one among the conditions, else ascending.
+    In the order of a finding or a list of rows if the conditions contain one, else ascending.
 
     Raises:
-        ReportError: A condition that is not in the table, or a grader, finding or row that is not there.
+        ReportError: An unknown condition, grader, finding or row.
     """
     matches = [_rows(report, condition) for condition in sorted(conditions, key=_is_unordered)]
     if not matches:
@@ -72,7 +72,7 @@ def _rows(report: ReportLike, condition: Condition) -> Rows:
     kind = _kind_of(condition)
     if kind is None or set(condition) != set(kind.keys):
         raise ReportError(
-            "a condition on rows cannot be read",
+            "invalid condition on rows",
             found=repr(condition)[:120],
             expected="one of " + "; ".join(", ".join(each.keys) for each in _KINDS.values()),
         )
@@ -81,21 +81,19 @@ def _rows(report: ReportLike, condition: Condition) -> Rows:
     except (TypeError, ValueError) as error:
         if isinstance(error, ReportError):
             raise
-        raise ReportError(
-            "a condition on rows cannot be read", found=f"{condition!r:.120}: {error}"
-        ) from error
+        raise ReportError("invalid condition on rows", found=f"{condition!r:.120}: {error}") from error
 
 
 def case_of(report: ReportLike, grader: str) -> Case:
     """One grader's grades and labels as diagnostics take them; computed once and stored in the report.
 
     Raises:
-        ReportError: No such grader.
+        ReportError: Unknown grader.
     """
     _grades(report, grader)
     cases: dict[str, Case] = report.__dict__.setdefault("_cases", {})
     if grader not in cases:
-        # No condition asks which prompt a row answers, so that one group for all of them will do.
+        # No condition depends on the prompts, so one group for all rows is enough.
         cases[grader] = labelled_case(report, grader, np.zeros(len(report), np.intp))
     return cases[grader]
 
@@ -106,19 +104,19 @@ def _grades(report: ReportLike, grader: str) -> Grades:
 
 
 def scaled_scores(report: ReportLike, grader: str) -> NDArray[np.float64]:
-    """One grader's scores scaled from the ends of its histogram to 0 to 1, NaN without a score, (n,).
+    """One grader's scores scaled from the ends of its histogram to 0 to 1, NaN if unscored, (n,).
 
-    Makes graders of different scales comparable: a length would otherwise differ from a share by hundreds.
+    Makes graders of different scales comparable: otherwise a length and a share could differ by hundreds.
     Computed once and stored in the report.
 
     Raises:
-        ReportError: No such grader.
+        ReportError: Unknown grader.
     """
     grades = _grades(report, grader)
     scaled: dict[str, NDArray[np.float64]] = report.__dict__.setdefault("_scaled", {})
     if grader not in scaled:
         scores = np.where(grades.codes == SCORED, grades.scores, np.nan)
-        edges = edges_of(scores[~np.isnan(scores)]) / 2  # halved: the span may be past the largest float
+        edges = edges_of(scores[~np.isnan(scores)]) / 2  # halved: the span may exceed the largest float
         scaled[grader] = (scores / 2 - edges[0]) / (edges[-1] - edges[0])
     return scaled[grader]
 
@@ -178,7 +176,7 @@ def _by_distance(report: ReportLike, graders: Sequence[str], least: float) -> Ro
 
 def _by_scaled_distance(report: ReportLike, graders: Sequence[str], least: float) -> Rows:
     a, b = (scaled_scores(report, name) for name in graders)
-    # A row that one of them did not score is NaN here, which no comparison holds for.
+    # A row that one of them did not score is NaN here, for which every comparison is false.
     return np.flatnonzero(np.abs(a - b) >= float(least) - _TOLERANCE)
 
 
@@ -210,7 +208,7 @@ def _by_any_of(report: ReportLike, choices: Sequence[Sequence[Condition]]) -> Ro
 
 
 class _Kind(NamedTuple):
-    """One kind of condition: its keys, the rows that meet it, its text, and the graders it is about."""
+    """One kind of condition: its keys, the rows that meet it, its text, and its graders."""
 
     keys: tuple[str, ...]
     rows: Callable[..., Rows]
@@ -247,7 +245,7 @@ _KINDS: dict[str, _Kind] = {
     "label": _Kind(
         ("label",),
         _by_label,
-        lambda c: {True: "labelled good", False: "labelled bad"}.get(c["label"], "not labelled"),
+        lambda c: {True: "labelled good", False: "labelled bad"}.get(c["label"], "unlabelled"),
     ),
     "wrong": _Kind(
         ("wrong",), _against_label, lambda c: f"{c['wrong']} differs from the label", lambda c: [c["wrong"]]
@@ -261,14 +259,14 @@ _KINDS: dict[str, _Kind] = {
     "apart": _Kind(
         ("apart", "least"),
         _by_distance,
-        lambda c: f"{c['apart'][0]} and {c['apart'][1]} differ by {float(c['least']):g} or more",
+        lambda c: f"{c['apart'][0]} and {c['apart'][1]} differ by at least {float(c['least']):g}",
         lambda c: c["apart"],
     ),
     "scaled_apart": _Kind(
         ("scaled_apart", "least"),
         _by_scaled_distance,
         lambda c: (
-            f"{c['scaled_apart'][0]} and {c['scaled_apart'][1]} differ by {100 * float(c['least']):g} % of their scales or more"
+            f"{c['scaled_apart'][0]} and {c['scaled_apart'][1]} differ by at least {100 * float(c['least']):g} % of their scales"
         ),
         lambda c: c["scaled_apart"],
     ),
@@ -318,12 +316,12 @@ def _kind_of(condition: Condition) -> _Kind | None:
 
 
 def condition_text(condition: Condition) -> str:
-    """A condition in words, such as "exact: score 0.95 to 1"; "" for one that is not in the table."""
+    """A condition as text, such as "exact: score 0.95 to 1"; "" for an unknown one."""
     kind = _kind_of(condition)
     return "" if kind is None else kind.text(condition)
 
 
 def graders_in(condition: Condition) -> list[str]:
-    """The graders that a condition is about; none for `any`, whose conditions have their own."""
+    """The graders of a condition; none for `any`, whose conditions have their own."""
     kind = _kind_of(condition)
     return [] if kind is None else list(kind.graders(condition))

@@ -1,4 +1,4 @@
-"""What an app knows and does, as plain objects: graders, runs, labels, drafts, comparison, export."""
+"""The state and actions of an app, as plain objects: graders, runs, labels, drafts, comparison, export."""
 
 import lazy_loader
 

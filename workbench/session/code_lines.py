@@ -1,4 +1,4 @@
-"""The lines that would do in code what was just done in the app."""
+"""The lines of code that repeat the last action in the app."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def graders_code(names: Sequence[str]) -> str:
 
 
 class _Code(str):
-    """Code that stands in a call as it is, without quotes."""
+    """Code that is inserted into a call literally, without quotes."""
 
     __slots__ = ()
 
@@ -60,7 +60,7 @@ class _Code(str):
 
 
 def call(function: str, *values: Any, **named: Any) -> str:
-    """A call as a person would write it: what is None is left out."""
+    """A call in the usual notation; arguments that are None are omitted."""
     keywords = (f"{name}={value!r}" for name, value in named.items() if value is not None)
     return f"{function}({', '.join([*map(repr, values), *keywords])})"
 
@@ -84,7 +84,7 @@ def run_code(
         draw: Seed and strata.
         budget: US dollars; None for no limit.
         repeats: How often each row is graded.
-        merges: Whether grades of the same rows by other graders are shown, too.
+        merges: Whether grades of the same rows by other graders are shown as well.
     """
     url = labels.storage.url
     run = call(
@@ -102,7 +102,7 @@ def run_code(
 
 
 def grading_code(suite: str, labels: DatasetLabels, n: int, draw: Mapping[str, Any]) -> str:
-    """The grades of the drawn rows, which no store keeps; arguments as of `run_code`."""
+    """The grades of the drawn rows, which no store has; arguments as of `run_code`."""
     run = call(f"{suite}.run", _Code("rows"), labels=_labels_of_rows(labels))
     return "\n".join([_rows_line(n, draw), f"report = {run}", "report"])
 
@@ -117,7 +117,7 @@ def _labels_of_rows(labels: DatasetLabels) -> _Code | None:
 
 
 def rows_code(where: Sequence[Mapping[str, Any]]) -> str:
-    """The rows of the report that meet these conditions; all of them without any."""
+    """The rows of the report that meet these conditions; all rows if there are none."""
     if not where:
         return "app.report.rows()"
     return f"app.report.rows(where=app.report.row_numbers({', '.join(map(repr, map(dict, where)))}))"
@@ -130,7 +130,7 @@ def relabel_code(labels: DatasetLabels) -> str:
 
 
 def compare_code(first: str, second: str, *, versions: bool) -> str:
-    """Two graders compared; with `versions` one of them as it was before a change."""
+    """A comparison of two graders; with `versions` one of them is an earlier version."""
     return call(f"app.{'versions' if versions else 'report'}.compare", first, second)
 
 
@@ -144,7 +144,7 @@ def export_code(
     allow_unvalidated: bool,
     reference: str = "",
 ) -> str:
-    """A file written; settings that are as usual are left out."""
+    """An export; settings with their default value are omitted."""
     unusual = {
         "on_loss": on_loss if on_loss != "refuse" else None,
         "on_error": on_error if on_error != "raise" else None,
@@ -155,29 +155,29 @@ def export_code(
 
 
 def label_code(labels: DatasetLabels, name: str, value: bool | None, note: str) -> str:
-    """A label put into the store."""
+    """Saving a label in the store."""
     details = _without_empty(note=note, drawn=labels.drawn_of(name))
     sample = _Code(labels.code_of(name))
     return call(f"{_store_code(labels.storage)}.labels.put", sample, value, **_owner(labels), **details)
 
 
 def undo_code(labels: DatasetLabels, name: str) -> str:
-    """A label taken back."""
+    """Undoing a label."""
     return call(f"{_store_code(labels.storage)}.labels.undo", _Code(labels.code_of(name)), **_owner(labels))
 
 
 def keep_code(storage: Storage, name: str, change: str) -> str:
-    """A grader kept in the store: `change` is "create" or "edit"."""
+    """Saving a grader in the store: `change` is "create" or "edit"."""
     return f"{_store_code(storage)}.graders.{change}({name!r}, {grader_code(name)})"
 
 
 def history_code(storage: Storage, name: str) -> str:
-    """What was done to a grader in the store."""
+    """A grader's history in the store."""
     return call(f"{_store_code(storage)}.graders.history", name)
 
 
 def stored_version_code(storage: Storage, name: str, version: int) -> str:
-    """A version of a grader in the store, taken into the app."""
+    """Loading a grader's version from the store into the app."""
     return f"app.add({call(f'{_store_code(storage)}.graders.get', name, version)})"
 
 
@@ -190,5 +190,5 @@ def _without_empty(**texts: str) -> dict[str, str]:
 
 
 def _store_code(storage: Storage) -> str:
-    """The store as the next cell reaches it: one in memory has no address that leads to it."""
+    """The store, as the next cell opens it: one in memory has no address."""
     return f"wb.open_store({storage.url!r})" if not storage.in_memory else "app.session.storage.store"

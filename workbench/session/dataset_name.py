@@ -15,14 +15,14 @@ __all__ = ["name_of"]
 
 
 def name_of(samples: Samples) -> str:
-    """The file's name; where ids are row numbers, which would fit any rows, with a short hash of their texts.
+    """The file's name; if ids are row numbers, which would fit any rows, with a short hash of their texts.
 
-    Another file of that name shares the name, and no labels: each belongs to the text that was labelled. The hash is of
-    the turns alone, as it always was, so that labels of older stores are found.
+    Another file with that name shares the name, but no labels: each label belongs to the text that was labelled. The
+    hash covers only the turns, as in earlier releases, so that labels of older stores are found.
     """
     file = one_line(Path(samples.source).name, 160).strip() if samples.source else ""
     if file and not any(str(name) == str(row) for row, name in enumerate(samples.ids)):
-        return file[:200]  # what a store takes as a name
+        return file[:200]  # the longest name a store accepts
     return f"{file[:180] or 'samples'}-{_digest(samples)}"
 
 
@@ -30,7 +30,7 @@ def _digest(samples: Samples) -> str:
     """A hash of the rows' turns, 12 hexadecimal digits."""
     digest = hashlib.sha256()
     for start in range(0, len(samples), BATCH_ROWS):
-        # In these very parts, as older stores have them.
+        # In exactly these parts, as older stores have them.
         for part in _halved(samples[start : start + BATCH_ROWS]._build().wires):  # noqa: SLF001 (threads would take twice as long)
             turns = [wire[0] for wire in part]
             digest.update(repr(turns).encode("utf-8", "surrogatepass"))

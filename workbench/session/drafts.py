@@ -1,4 +1,4 @@
-"""What is being written in an app: it outlives the widgets it is written in."""
+"""Unsaved input in an app: it outlives the widgets it is written in."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ __all__ = ["Drafts"]
 
 @dataclass
 class Drafts:
-    """Texts of a person that are no label yet.
+    """A user's text that is not saved yet.
 
     Attributes:
-        notes: Sample and digest of its text to the note that waits for a label.
+        notes: Sample id and digest of its text to the note that is saved with the label.
     """
 
     notes: dict[str, str] = field(default_factory=dict)

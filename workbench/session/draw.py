@@ -1,4 +1,4 @@
-"""Which rows are graded, and how: the settings of a run."""
+"""Which rows are graded, and how often: the settings of a run."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["Draw", "DrawnRows"]
 
 FIRST = 500
-"""Rows drawn at first: enough for a verdict, and a matter of moments for code."""
+"""Rows drawn by default: enough for a verdict, and graded by code in about a second."""
 
 _MOST_REPEATS = 20
 
@@ -33,8 +33,8 @@ class Draw:
         n: Rows to draw; 0 for all.
         seed: Of the draw.
         by: Column whose values are strata; "" for none.
-        repeats: How often each row is graded, by graders that may answer otherwise, 1 to 20.
-        budget: US dollars at most, as typed; "" for no limit.
+        repeats: How often non-deterministic graders grade each row, 1 to 20.
+        budget: Maximum US dollars, as typed; "" for no limit.
     """
 
     n: int = 0
@@ -48,7 +48,7 @@ class Draw:
         """The budget as a number; None for no limit.
 
         Raises:
-            WorkbenchError: It is none.
+            WorkbenchError: It is not a number above 0.
         """
         typed = self.budget.strip().removeprefix("$")
         try:
@@ -57,9 +57,9 @@ class Draw:
             dollars = math.nan
         if dollars is not None and not 0 < dollars < math.inf:
             raise WorkbenchError(
-                "the budget is no number above 0",
+                "the budget must be a number above 0",
                 found=typed[:60],
-                expected="US dollars such as 0.50, or nothing for no limit",
+                expected="US dollars such as 0.50, or empty for no limit",
             )
         return dollars
 
@@ -72,7 +72,7 @@ class DrawnRows(HasTraits):
 
     Args:
         samples: The dataset.
-        guard: Its lock is held while this changes.
+        guard: Its lock is held during changes.
     """
 
     draw: Any = AnyTrait()
@@ -85,7 +85,7 @@ class DrawnRows(HasTraits):
 
     @property
     def rows(self) -> Samples:
-        """The drawn rows: the same object until another draw, so that what is known of it stays known."""
+        """The drawn rows: the same object until the next draw, so that cached results remain valid."""
         draw: Draw = self.draw
         key = (draw.n, draw.seed, draw.by)
         if self._rows is None or self._rows[0] != key:
@@ -99,7 +99,7 @@ class DrawnRows(HasTraits):
         """Change some of the settings.
 
         Raises:
-            WorkbenchError: A number outside its range, or a column that is not there.
+            WorkbenchError: A number outside its range, or an unknown column.
         """
         draw = replace(self.draw, **settings)
         _check(draw, len(self._samples))
@@ -117,7 +117,7 @@ class DrawnRows(HasTraits):
 
     @cached_property
     def strata(self) -> list[str]:
-        """Columns with few values: what one would stratify by."""
+        """Columns with few distinct values: candidates for strata."""
         return few_valued_columns(self._samples)
 
 

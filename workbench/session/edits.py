@@ -1,4 +1,4 @@
-"""A text typed in place of a grader's, and what an edit takes over from the grader before it."""
+"""A text typed to replace a grader's, and what an edit inherits from the grader before it."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ __all__ = ["Edit", "fails", "like", "needs_checks", "with_client_of", "without"]
 
 @dataclass(frozen=True)
 class Edit:
-    """A text that a person typed in place of a grader's, and what came of it.
+    """A text that a user typed to replace a grader's, and its outcome.
 
     Attributes:
         text: The text.
-        seq: The page's number for it: answers to older ones are told by it.
-        error: Why no grader can be made of it; "" where one can.
-        proof: The checks; None while they run.
+        seq: The page's number for it, by which replies to older texts are recognised.
+        error: Why it is not a grader; "" if it is.
+        proof: The validation; None while it runs.
     """
 
     text: str
@@ -33,22 +33,22 @@ class Edit:
 
     @property
     def is_open(self) -> bool:
-        """Whether nothing has come of it yet: its checks run, or were stopped."""
+        """Whether it has no outcome yet: validation is running or was stopped."""
         return self.proof is None and not self.error
 
 
 def needs_checks(grader: Grader) -> bool:
-    """Whether a grader has source that was not proved yet."""
+    """Whether a grader has source that is not validated yet."""
     return isinstance(grader, SandboxedGrader) and grader.validation is None
 
 
 def fails(grader: Grader) -> bool:
-    """Whether a grader's checks failed."""
+    """Whether a grader's validation failed."""
     return isinstance(grader, SandboxedGrader) and grader.validation is not None and not grader.validation.ok
 
 
 def like(before: Grader | None, grader: Grader) -> Grader:
-    """An edited grader with what its text does not hold: limits, and that it came from a file, of the one before."""
+    """An edited grader with settings that its text does not contain, from the one before: limits, and its origin."""
     if not isinstance(before, SourceGrader) or not isinstance(grader, SourceGrader):
         return grader
     source = replace(grader.source, imported=before.source.imported)
@@ -56,7 +56,7 @@ def like(before: Grader | None, grader: Grader) -> Grader:
 
 
 def with_client_of(before: Grader | None, grader: Grader) -> Grader:
-    """A grader with the client of the one before it, where both ask a model: a store keeps no client."""
+    """A grader with the client of the one before it, if both call a model: a store does not save clients."""
     client = getattr(before, "client", None)
     if client is None or getattr(grader, "client", client) is not None:
         return grader
@@ -64,5 +64,5 @@ def with_client_of(before: Grader | None, grader: Grader) -> Grader:
 
 
 def without(values: Mapping[str, Any], *names: str) -> dict[str, Any]:
-    """A dict without some of its keys, as a new one: observers are told of another value only."""
+    """A copy of a dict without some keys: traits notify observers only of a different value."""
     return {name: value for name, value in values.items() if name not in names}

@@ -1,4 +1,4 @@
-"""What an export would write, and what it would replace, seen before it is written."""
+"""A preview of an export: what it would write, and which files it would replace."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ __all__ = [
 ]
 
 _READ_BYTES = 1_000_000
-"""Above this a file that is in the way is not read: it is named without what it holds."""
+"""Maximum bytes of an existing file to read: a larger one is named without its graders."""
 _NAMES = 6
-"""Graders of such a file that are named."""
+"""Maximum number of its graders to name."""
 
 
 @dataclass(frozen=True)
@@ -43,9 +43,9 @@ class Preview:
 
     Attributes:
         files: Name to text, the main file first.
-        losses: What the platform cannot say.
-        notes: What no score depends on.
-        problem: Why nothing would be written; None where something would.
+        losses: What the platform does not support.
+        notes: Omissions that change no score.
+        problem: Why nothing would be written; None if something would.
     """
 
     files: Mapping[str, str] = field(default_factory=dict)
@@ -56,23 +56,23 @@ class Preview:
 
 @dataclass
 class WrittenFiles:
-    """What was written here, so that only other people's files are in the way."""
+    """Files exported by this session, which may be replaced without a warning."""
 
     _digests: dict[Path, tuple[str, bytes]] = field(default_factory=dict)
 
     def note(self, paths: Iterable[Path], format: str) -> None:  # noqa: A002
-        """Remember files as they are now, written for a platform."""
+        """Remember the files' current content, exported for a platform."""
         self._digests |= {path.resolve(): (format, _digest(path.read_bytes())) for path in paths}
 
     def in_the_way(self, target: str, format: str, files: Mapping[str, str]) -> list[str]:  # noqa: A002
-        """A sentence for each file that an export would replace and that was not written here, for this platform, as it is now.
+        """A sentence for each file that an export would replace, unless this session wrote its current content for this platform.
 
-        What `export` refuses to replace is left out: it says why. So is a file that would stay as it is.
+        Files that `export` refuses to replace are omitted, because it gives the reason. So are files that would not change.
 
         Args:
             target: The main file.
             format: Its platform.
-            files: Name to text of all that would be written; empty where nothing would.
+            files: Name to text of all that would be written; empty for none.
         """
         try:
             check_target(Path(target), get_format(format))
@@ -100,17 +100,17 @@ def _replaced(place: Path) -> str:
         with suppress(WorkbenchError, OSError, ValueError):
             names = [entry.name for entry in load(place).entries]
     more = f" and {len(names) - _NAMES} more" if len(names) > _NAMES else ""
-    holds = f": it holds {', '.join(names[:_NAMES])}{more}" if names else ""
-    return f"{place.name} is there already and would be replaced{holds}"
+    holds = f": it contains {', '.join(names[:_NAMES])}{more}" if names else ""
+    return f"{place.name} exists and would be replaced{holds}"
 
 
 def chooses_on_error(format: str) -> bool:  # noqa: A002
-    """Whether a format has no word for a row without a score, so that `on_error` says what is written for one."""
+    """Whether a format cannot represent a missing score, so that `on_error` sets what is written for one."""
     return not get_format(format).words
 
 
 def chooses_reference(format: str) -> bool:  # noqa: A002
-    """Whether a format is a trainer's or an evaluator's, whose rows may have the reference under any name."""
+    """Whether a format is for a trainer or evaluator, whose rows may have the reference under any name."""
     return isinstance(get_format(format), Target)
 
 
@@ -129,11 +129,11 @@ def preview(
     reference: str = "",
     allow_unvalidated: bool = False,
 ) -> Preview:
-    """Export into an empty folder that is thrown away, and read what was written: exactly what `export` writes.
+    """Export into a temporary folder and read the files: exactly what `export` writes.
 
     Args:
         suite: What to export.
-        name: Of the main file, without a folder; the format's ending is put behind it where it has none.
+        name: Of the main file, without a folder; the format's ending is appended if it is missing.
         format: Its platform.
         on_loss: As in `export`.
         on_error: As in `export`.
@@ -151,14 +151,14 @@ def preview(
                 reference=reference, allow_unvalidated=allow_unvalidated,
             )  # fmt: skip
         except (WorkbenchError, ValueError, OSError) as error:
-            # The folder is thrown away, and its name would mean nothing to a reader.
+            # The temporary folder's name is of no use to the user.
             return Preview(problem=_without_folder(error, f"{folder}/"))
         files = {path.name: path.read_text("utf-8") for path in exported.paths}
         return Preview(files, exported.losses, exported.notes)
 
 
 def _without_folder(error: Exception, folder: str) -> WorkbenchError:
-    """An error without the name of a folder; one that is none of ours is its words alone."""
+    """An error without the name of a folder; for other exceptions only the message."""
     if not isinstance(error, WorkbenchError):
         return WorkbenchError(str(error).replace(folder, ""))
     what, *parts = (
@@ -169,7 +169,7 @@ def _without_folder(error: Exception, folder: str) -> WorkbenchError:
 
 
 def file_name(name: str, format: str) -> str:  # noqa: A002
-    """The file's name with the format's ending where it has none.
+    """The file's name, with the format's ending if it has none.
 
     Raises:
         WorkbenchError: It names a folder, or a file that would be hidden.
@@ -182,23 +182,23 @@ def file_name(name: str, format: str) -> str:  # noqa: A002
         )
     if base_name.startswith(".") or base_name.endswith("."):
         raise WorkbenchError(
-            "a file's name neither begins nor ends with a dot here: it would be hidden, or odd",
+            "a file's name must neither begin nor end with a dot: it would be hidden or ambiguous",
             found=repr(base_name)[:200], expected="a name such as graders, with or without an ending",
         )  # fmt: skip
     return plain if Path(plain).suffix else plain + get_format(format).suffix
 
 
 def proof_states(suite: Suite) -> list[tuple[str, bool, str]]:
-    """Each grader with source: its name, whether it is proved, and in words."""
+    """Each grader with source: its name, whether it is validated, and the state as text."""
     return [(entry.name, *_proof(entry.grader)) for entry in suite.entries if needs_proof(entry.grader)]
 
 
 def unproved_parts(grader: Grader, code: str) -> Iterator[tuple[str, SandboxedGrader]]:
-    """The parts of a grader, itself included, that are not proved: how code reaches each, and the part.
+    """The parts of a grader, itself included, that are not validated: how code refers to each, and the part.
 
     Args:
         grader: The grader.
-        code: How code reaches it.
+        code: How code refers to it.
     """
     if isinstance(grader, SandboxedGrader) and not (grader.validation and grader.validation.ok):
         yield code, grader
@@ -212,7 +212,7 @@ def _proof(grader: Grader) -> tuple[bool, str]:
     proofs = [(part, part.validation) for part in parts(grader) if isinstance(part, SandboxedGrader)]
     for part, proof in proofs:
         if proof is not None and not proof.ok:
-            reason = f"{proof.failure.name} failed" if proof.failure else "the checks did not end"
+            reason = f"{proof.failure.name} failed" if proof.failure else "validation did not finish"
             return False, reason if part is grader else f"{part.name}: {reason}"
     done = [proof for _, proof in proofs if proof is not None]
     return (True, f"validated, {done[0].isolation}") if len(done) == len(proofs) else (False, "not validated")

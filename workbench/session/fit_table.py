@@ -1,4 +1,4 @@
-"""Every grader by every platform: how it can be taken there, found out on a thread of the workbench."""
+"""How every grader can be exported to every platform, computed in the background."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from workbench.session.fits import Fit, fit_of, platforms
 
 __all__ = ["FitTable"]
 
-_STEP_SECONDS = 0.1  # between two steps that are told
+_STEP_SECONDS = 0.1  # minimum time between two updates
 
 
 class FitTable:
-    """How each platform can take each grader. What is known is answered at once, the rest is found out in steps.
+    """How each platform supports each grader. Known cells are returned immediately, the others are computed in steps.
 
     Args:
-        on_step: Called, on a thread of the workbench, when more is known than before.
+        on_step: Called, on a background thread, when more cells are known than before.
 
     Attributes:
         platforms: The columns, platforms first, then trainers.
@@ -37,10 +37,10 @@ class FitTable:
         self._idle.set()
 
     def rows(self, entries: Mapping[str, Entry]) -> dict[str, list[Fit | None]]:
-        """What is known of these graders, by name, in the platforms' order: None for what is still being found out.
+        """The known cells of these graders, by name, in the platforms' order: None for cells not computed yet.
 
         Args:
-            entries: The graders of the table; others are forgotten.
+            entries: The graders of the table; others are removed.
         """
         with self._lock:
             self._known = {name: self._of(name, entry) for name, entry in entries.items()}
@@ -55,20 +55,20 @@ class FitTable:
         return rows
 
     def _of(self, name: str, entry: Entry) -> tuple[Entry, dict[str, Fit]]:
-        """What is known of a grader; nothing of one that was changed."""
+        """The known cells of a grader; none if it was changed."""
         known = self._known.get(name)
         return known if known is not None and known[0] == entry else (entry, {})
 
     def close(self) -> None:
-        """Stop. What is being found out ends within one cell."""
+        """Stop after the cell that is being computed."""
         with self._lock:
             self._closed = True
 
     def wait(self, timeout: float | None = None) -> bool:
-        """Wait until nothing is being found out; whether that came to be in time."""
+        """Wait until all cells are known; whether this happened in time."""
         return self._idle.wait(timeout)
 
-    # ---- on a thread of its own
+    # ---- on a background thread
 
     def _work(self) -> None:
         told = time.monotonic()
@@ -81,7 +81,7 @@ class FitTable:
         self._tell()
 
     def _next(self) -> tuple[str, Entry, str] | None:
-        """A cell that is not known; None where all are, or nobody wants to know."""
+        """A cell that is not known; None if there is none, or the table was closed."""
         with self._lock:
             for name, (entry, fits) in self._known.items() if not self._closed else ():
                 missing = next((each.name for each in self.platforms if each.name not in fits), None)
@@ -103,7 +103,7 @@ class FitTable:
 
 
 def _fit(entry: Entry, platform: str) -> Fit:
-    """A cell; one that cannot be found out says why, and the others go on."""
+    """A cell; an error becomes its note, and the other cells are computed."""
     try:
         return fit_of(entry, platform)
     except Exception as error:  # noqa: BLE001 (a plugin's format may raise anything: it is shown)

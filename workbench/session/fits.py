@@ -1,4 +1,4 @@
-"""How a platform can take one grader: in a form of its own, as code, with a loss, or not."""
+"""How a platform supports one grader: natively, as code, with a loss, or not at all."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from workbench.suite import Suite
 
 __all__ = ["Fit", "fit_of", "is_trainer", "platforms"]
 
-_WORDS = 600  # characters of a note
-_ON_REQUEST = "on_loss="  # begins the part of a hint that names a setting of `export`
+_WORDS = 600  # maximum characters of a note
+_ON_REQUEST = "on_loss="  # start of the part of a hint that names a setting of `export`
 
 
 class Fit(NamedTuple):
-    """How a platform can take a grader.
+    """How a platform supports a grader.
 
     Attributes:
-        fit: "yes" (the platform has this grader), "code" (the same rule as a program), "loss" (something is lost) or "no".
-        note: The platform's own words for what is left out, lost or refused; "" for nothing to say.
+        fit: "yes" (natively), "code" (the same rule as a program), "loss" (something is lost) or "no".
+        note: The exporter's message about what is omitted, lost or refused; "" for none.
     """
 
     fit: str
@@ -37,7 +37,7 @@ class Fit(NamedTuple):
 
 
 def platforms() -> list[Format]:
-    """Every format that can be written: platforms, our own and plain source files first, then trainers and evaluators."""
+    """Every format that can be written: platforms, the native format and plain source files first, then trainers and evaluators."""
     return sorted(
         FORMATS.values(),
         key=lambda each: (
@@ -51,17 +51,17 @@ def platforms() -> list[Format]:
 
 
 def is_trainer(platform: Format) -> bool:
-    """Whether a format is a trainer's or an evaluator's."""
+    """Whether a format is for a trainer or evaluator."""
     return isinstance(platform, Target)
 
 
 def fit_of(entry: Entry, name: str) -> Fit:
-    """How a platform can take a grader by itself, with the settings that `export` has by default.
+    """How a platform supports a single grader, with `export`'s default settings.
 
-    Whether it is proved is not asked. Nothing is written, and nothing of the grader runs.
+    The grader need not be validated. Nothing is written, and nothing of the grader runs.
 
     Args:
-        entry: The grader, with what the suite says of it.
+        entry: The grader, with its settings in the suite.
         name: The platform.
     """
     platform = get_format(name)
@@ -75,7 +75,7 @@ def fit_of(entry: Entry, name: str) -> Fit:
 
 
 def _with_loss(suite: Suite, file: str, name: str, refusal: Exception) -> Fit:
-    """What remains where something cannot be said."""
+    """The result if something is not supported."""
     try:
         _, losses = _rendered(suite, file, name, "report")
     except (WorkbenchError, ValueError):
@@ -91,7 +91,7 @@ def _rendered(suite: Suite, file: str, name: str, on_loss: str) -> tuple[Documen
 
 
 def _told(losses: list[Loss]) -> str:
-    """What is left out or lost, without the grader's name: it stands beside it."""
+    """What is omitted or lost, without the grader's name, which the table shows."""
     return shown("; ".join(_words(loss) for loss in losses), _WORDS)
 
 
@@ -101,7 +101,7 @@ def _words(loss: Loss) -> str:
 
 
 def _refused(error: Exception) -> str:
-    """A refusal without the setting that would leave the grader out."""
+    """A refusal without the setting that would omit the grader."""
     if not isinstance(error, WorkbenchError):
         return shown(str(error), _WORDS)
     hints = [hint for hint in error.hint.split("; ") if hint and not hint.startswith(_ON_REQUEST)]
@@ -110,13 +110,13 @@ def _refused(error: Exception) -> str:
 
 
 def _is_code(platform: Format, suite: Suite, document: Document) -> bool:
-    """Whether the file holds the grader as a program: its own text, or one that was made of its rule."""
+    """Whether the file contains the grader as a program: its own text, or one generated from its rule."""
     if platform.name == "native":
-        return False  # our own form, which holds the text where there is one
+        return False  # the native format contains the text of any grader that has one
     inner = list(parts(suite.grader))
     if is_trainer(platform) or any(isinstance(part, SandboxedGrader) for part in inner):
         return True
-    # A rule is written as the platform's own where it has the same one: what is read back tells which it was.
+    # A rule is written natively if the platform has the same one: reading the file back shows which was written.
     has_rule = any(isinstance(part, RuleGrader) for part in inner)
     return has_rule and _reads_as_code(platform, document)
 
@@ -128,5 +128,5 @@ def _reads_as_code(platform: Format, document: Document) -> bool:
         try:
             suite = platform.read(Reading(document.text, "graders", Path(folder)))
         except (FormatError, ValueError):
-            return True  # only programs are read with reservations
+            return True  # only programs are imported with reservations
     return any(isinstance(part, SandboxedGrader) for grader in suite.graders for part in parts(grader))

@@ -1,4 +1,4 @@
-"""Graders out of files that a person opened on a page: they come as names and texts, of any format that `load` reads."""
+"""Import graders from files that a user opened on the page, as names and texts, in any format that `load` reads."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from workbench.suite import Suite
 __all__ = ["MOST_CHARACTERS", "FromFiles", "graders_from_files"]
 
 MOST_CHARACTERS = 4_000_000
-"""Of one file: the page sends it through the kernel's own channel."""
+"""Maximum characters of one file: the page sends it through the kernel's comm channel."""
 
 
 class FromFiles(NamedTuple):
-    """What some files held.
+    """The graders of some files.
 
     Attributes:
         names: Files that could be read.
         entries: Their graders.
-        problems: What could not be read, or is left out, a sentence each.
+        problems: What could not be read or was omitted, one sentence each.
     """
 
     names: list[str]
@@ -34,13 +34,13 @@ class FromFiles(NamedTuple):
 
 
 def graders_from_files(files: Sequence[Mapping[str, Any]]) -> FromFiles:
-    """The graders of these files; what one cannot be read for does not keep the others out. Nothing in them runs.
+    """The graders of these files; an unreadable file does not affect the others. Nothing in them runs.
 
-    Their source counts as imported: it runs only where the kernel confines it. A file that another one names, such as a
-    prompt or a module beside it, is read with that one.
+    Their source counts as imported: it runs only with kernel confinement. A file that another one names, such as a
+    prompt or a module in the same folder, is read with that one.
 
     Args:
-        files: Name and text of each; `size` is given in place of the text of one that is too large.
+        files: Name and text of each; `size` replaces the text of a file that is too large.
     """
     by_name = {Path(str(file.get("name", ""))).name or "file": file for file in files}
     texts = {name: str(file.get("text", "")) for name, file in by_name.items()}
@@ -57,7 +57,7 @@ def graders_from_files(files: Sequence[Mapping[str, Any]]) -> FromFiles:
             except (WorkbenchError, OSError, ValueError) as error:
                 failed[name] = str(error).replace(f"{folder}/", "")
     left_out = [
-        f"weights, rule and gate of {name} are left out: the app takes its graders alone"
+        f"weights, rule and gate of {name} are not imported: the app imports only its graders"
         for name, suite in suites.items()
         if not _is_list(suite)
     ]
@@ -67,7 +67,7 @@ def graders_from_files(files: Sequence[Mapping[str, Any]]) -> FromFiles:
 
 
 def _is_list(suite: Suite) -> bool:
-    """Whether its graders say it all: no weights, no rule, no gate. What a failure counts is said by the app anyway."""
+    """Whether the suite consists only of its graders: no weights, rule or gate. Failures count as the app decides."""
     is_plain = all(
         replace(entry, on_error="fail") == Entry(entry.grader, entry.name) for entry in suite.entries
     )
@@ -78,9 +78,9 @@ def _check_size(file: Mapping[str, Any]) -> None:
     characters = max(len(str(file.get("text", ""))), int(file.get("size", 0)))
     if characters > MOST_CHARACTERS:
         raise FormatError(
-            "the file is too large to be opened on a page",
+            "the file is too large to open on a page",
             where=str(file.get("name", "")),
             found=f"{characters:,} characters",
-            expected=f"{MOST_CHARACTERS:,} at most",
+            expected=f"at most {MOST_CHARACTERS:,}",
             hint="read it in a cell: app.add(wb.load(path).graders)",
         )

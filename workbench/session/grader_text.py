@@ -1,4 +1,4 @@
-"""A text as a grader, and a grader as a text: Python, JavaScript, or a spec as JSON."""
+"""Convert a text to a grader and back: Python, JavaScript, or a spec as JSON."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ _SCRIPT = re.compile(r"^\s*(export\s+)?(async\s+)?function\s+\w+\s*\(", re.MULTI
 
 
 class GraderText(NamedTuple):
-    """A grader as a person reads it: code where it has some, else its spec.
+    """A grader as text: its code if it has some, else its spec.
 
     Attributes:
-        text: What `grader_from_text` makes the same grader of; why there is none for a function of the notebook.
+        text: `grader_from_text` creates the same grader from it; for a function of the notebook, why there is none.
         language: "python", "javascript", "json" or "".
         file: A name for its file; "" for none.
     """
@@ -45,19 +45,19 @@ def text_of(grader: Grader) -> GraderText:
 
 
 def _file(name: str) -> str:
-    """A name as a file's: what a path or a shell would read otherwise is left out."""
+    """A name for a file, without characters that a path or a shell would interpret."""
     safe = "".join(character if character.isalnum() or character in "-_." else "_" for character in name)[:80]
     return safe.strip(".") or "grader"
 
 
 def grader_from_text(source: str, name: str = "") -> Grader:
-    """The grader of a text that a person typed. Nothing of it runs.
+    """Create a grader from a text that a user typed. Nothing of it runs.
 
     Raises:
-        WorkbenchError: It is empty, no JSON object of a known kind, or no module with a grade function.
+        WorkbenchError: It is empty, not a JSON object of a known kind, or not a module with a grade function.
     """
     if not source.strip():
-        raise WorkbenchError("there is no text to make a grader of", hint="choose something to start from")
+        raise WorkbenchError("the text is empty", hint="choose a template to start from")
     if source.lstrip().startswith("{"):
         return _from_spec(source, name)
     make = ScriptGrader.from_source if _is_script(source) else FunctionGrader.from_source
@@ -69,13 +69,13 @@ def _from_spec(source: str, name: str) -> Grader:
         spec = json.loads(source)
     except (ValueError, RecursionError) as error:
         raise FormatError(
-            "the spec is no JSON", found=str(error)[:200], expected='{"kind": ..., ...}'
+            "the spec is not valid JSON", found=str(error)[:200], expected='{"kind": ..., ...}'
         ) from None
     return from_record({**spec, **({"name": name} if name else {})})
 
 
 def cell_of(source: str, name: str) -> str:
-    """The lines that would make the same grader in a cell."""
+    """The lines that create the same grader in a cell."""
     if source.lstrip().startswith("{"):
         spec = {**json.loads(source), "name": name}
         document = {"format": "grader-workbench", "version": 1, "graders": [spec]}
@@ -88,13 +88,13 @@ def cell_of(source: str, name: str) -> str:
 
 
 def _heads_a_cell(name: str) -> bool:
-    """Whether `%%grader` takes a name, and as it is."""
+    """Whether `%%grader` accepts a name without changing it."""
     normalized = unicodedata.normalize("NFKC", name)  # as Python reads a name
     return name.isidentifier() and normalized == name and not taken_by(name, notebook_names())
 
 
 def _is_script(source: str) -> bool:
-    """Whether a text is JavaScript: a Python module may speak of a function in its docstring."""
+    """Whether a text is JavaScript: a Python module may mention a function in its docstring."""
     if not _SCRIPT.search(source):
         return False
     try:

@@ -1,4 +1,4 @@
-"""What each grader scored before it was changed, so that it can be compared with itself."""
+"""The scores of each grader before its last change, so that it can be compared with itself."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from workbench.report import Report
 __all__ = ["BEFORE", "GraderVersions", "current_name", "restricted", "shared_rows"]
 
 BEFORE = " (before)"
-"""Put behind the name of a grader's last other definition, with a number where a grader is called so."""
+"""Appended to the name of a grader's previous definition, with a number if a grader has that name."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class GraderVersions:
     """The last run of each grader, and the last run under another definition.
 
     Attributes:
-        why_not: Why a changed grader cannot be compared with itself; "" where it can, or none was changed.
+        why_not: Why a changed grader cannot be compared with itself; "" if it can, or none was changed.
     """
 
     why_not: str = ""
@@ -40,7 +40,7 @@ class GraderVersions:
     _other: dict[str, _Run] = field(default_factory=dict)
 
     def note(self, report: Report, entries: Mapping[str, Entry]) -> None:
-        """Keep a run.
+        """Record a run.
 
         Args:
             report: Its report.
@@ -53,13 +53,13 @@ class GraderVersions:
             self._last[name] = _Run(entries[name], report)
 
     def note_edit(self, name: str, entry: Entry, report: Report, before: tuple[Entry, Report] | None) -> None:
-        """Keep what an edited grader scored, with what the version scored that it is compared with.
+        """Record the scores of an edited grader, and those of the version that it is compared with.
 
         Args:
             name: The grader.
-            entry: As what it ran.
+            entry: What ran.
             report: Its report.
-            before: As what the last kept version ran, and its report; None where the edit has none before it.
+            before: The last saved version as it ran, and its report; None if there is none before the edit.
         """
         self._last[name] = _Run(entry, report)
         if before is not None and before[0] != entry:
@@ -68,13 +68,13 @@ class GraderVersions:
             self._other.pop(name, None)
 
     def added_to(self, report: Report) -> Report:
-        """A report with what changed graders scored before, on the rows that all of these runs have.
+        """A report with the previous scores of changed graders, on the rows that all of these runs have.
 
         Args:
             report: The last run's.
 
         Returns:
-            The report itself where there is nothing to add.
+            The same report if there is nothing to add.
         """
         runs = {name: self._other[name].report for name in report.graders if name in self._other}
         self.why_not = ""
@@ -82,9 +82,9 @@ class GraderVersions:
             return report
         rows, *run_rows = shared_rows([report, *runs.values()])
         if not len(rows):
-            self.why_not = "The runs before the change have no row in common with this one."
+            self.why_not = "The runs before the change share no row with this one."
             return report
-        # The rows are the same by construction, so nothing is compared again.
+        # The rows are the same by construction, so texts are not compared.
         old_names = _old_names(runs, taken=report.graders)
         old_grades = {
             old_name: run.grades[name].take(numbers)
@@ -95,13 +95,13 @@ class GraderVersions:
 
 
 def current_name(old_name: str) -> str:
-    """The grader whose old version `added_to` calls so."""
+    """The grader that a name of `added_to` refers to."""
     return old_name.rpartition(BEFORE[:-1])[0]
 
 
 def _old_names(names: Iterable[str], taken: Iterable[str]) -> list[str]:
-    """Names for the old versions of these, which no grader has."""
-    used = set(taken)  # two graders' old versions never get one name: it begins with the grader's
+    """Names for the previous versions of these graders that no grader has."""
+    used = set(taken)  # two graders' old versions never get the same name: it begins with the grader's
     old_names = []
     for name in names:
         candidates = (f"{name}{BEFORE}" if n == 1 else f"{name}{BEFORE[:-1]} {n})" for n in count(1))
@@ -117,7 +117,7 @@ def shared_rows(reports: list[Report]) -> list[NDArray[np.intp]]:
 
 
 def restricted(report: Report, rows: NDArray[np.intp]) -> Report:
-    """A report over some of its rows, in this order; the report itself for all of them as they are."""
+    """A report over some of its rows, in this order; the same report if these are all rows in order."""
     if len(rows) == len(report) and bool((rows == np.arange(len(report))).all()):
         return report
     labels = report.labels

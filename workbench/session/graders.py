@@ -1,4 +1,4 @@
-"""The graders of a session: which there are, are chosen, are proved, and have changed."""
+"""The graders of a session: which exist, are selected, validated, and changed since the last run."""
 
 from __future__ import annotations
 
@@ -27,21 +27,21 @@ __all__ = ["GraderList"]
 
 
 class GraderList(HasTraits):
-    """Graders by name, with the part each plays in the suite they came in.
+    """Graders by name, with their settings in the suite they were given in.
 
     Traits (observe them; set them through the methods):
         by_name: Graders by name, in order.
-        chosen: Names of those that run, are tried and exported.
-        proofs: Name to the last `Validation` of that very text, None without.
-        unrun: Names that are new, were redefined, or play another part, since the last run.
-        removed: What a person removed or replaced, the last one last.
+        chosen: Names of those that are run, tried and exported.
+        proofs: Name to the last `Validation` of exactly that text, None if there is none.
+        unrun: Names that are new, redefined or have other suite settings since the last run.
+        removed: What a user removed or replaced, most recent last.
 
     Args:
-        guard: Its lock is held while this changes.
-        code: Where the lines that would do the same are left.
+        guard: Its lock is held during changes.
+        code: Gets the lines that repeat an action.
 
     Attributes:
-        suite: The suite the graders came in; None where they came as a list, or were defined in the notebook.
+        suite: The suite the graders were given in; None if they were given as a list, or defined in the notebook.
     """
 
     by_name = AnyTrait()
@@ -55,18 +55,18 @@ class GraderList(HasTraits):
         self._guard, self._code = guard, code
         self.suite: Suite | None = None
         self._given: frozenset[str] = frozenset()
-        self._from_cells: dict[str, Grader] = {}  # the last grader that a cell defined under each name
-        self._unticked: set[str] = set()  # drafts that are part of the run once their checks pass
-        self._ran: dict[str, Entry] = {}  # as what each grader ran whose grades are shown
+        self._from_cells: dict[str, Grader] = {}  # the last grader that a cell defined, by name
+        self._unticked: set[str] = set()  # drafts that join the run once their validation passes
+        self._ran: dict[str, Entry] = {}  # what ran, for each grader whose grades are shown
         self.by_name, self.proofs = {}, {}
 
-    # ---- which graders there are
+    # ---- which graders exist
 
     def set_given(self, graders: Any) -> None:
-        """Take these graders in place of those given before; None for all that this notebook has defined.
+        """Replace the graders given before with these; None for all that this notebook has defined.
 
-        What was written in the app, or defined since, stays; so does a grader that was edited in the app, unless its
-        cell defines it anew.
+        Graders that were written in the app or defined since are retained; so is a grader that was edited in the
+        app, unless its cell redefines it.
         """
         suite = suite_of(graders)
         given = dict(defined()) if suite is None else {entry.name: entry.grader for entry in suite.entries}
@@ -91,7 +91,7 @@ class GraderList(HasTraits):
         self.add(grader, name=name)
 
     def continue_from(self, previous: GraderList) -> None:
-        """Take over what was written in the app or defined in other cells, unless its cell defines it anew.
+        """Take over graders that were written in the app or defined in other cells, unless their cell redefines them.
 
         Args:
             previous: What the same cell showed before, for other rows or labels.
@@ -106,19 +106,19 @@ class GraderList(HasTraits):
         self.choose(name for name in self.by_name if name in previous.chosen or name not in previous.by_name)
 
     def define(self, grader: Grader) -> None:
-        """Take a grader that a cell has defined."""
+        """Add a grader that a cell has defined."""
         with self._guard.lock:
             self._add_from_cell(grader, grader.name)
 
     def add(self, grader: Grader, *, name: str = "") -> None:
-        """Take a grader, new or in place of the one of its name.
+        """Add a grader, or replace the one with its name.
 
         Args:
-            grader: What to take.
-            name: What it is called here; its own name by default.
+            grader: The grader.
+            name: Its name in the session; by default the grader's.
 
         Raises:
-            TypeError: It is no grader.
+            TypeError: It is not a grader.
         """
         if not isinstance(grader, Grader):
             raise TypeError(f"a Workbench takes graders, not {grader!r}"[:200])
@@ -126,9 +126,9 @@ class GraderList(HasTraits):
         with self._guard.lock:
             old = self.by_name.get(name)
             if old is not None and old == grader:
-                # A cell that ran again has made an equal grader, whose proof still holds.
+                # A cell that ran again created an equal grader, whose validation remains valid.
                 copy_proof(old, grader)
-            # New dicts, never changed ones: traitlets tells observers only of another value.
+            # New dicts, never mutated: traitlets notifies observers only of a different value.
             self.by_name = {**self.by_name, name: grader}
             self.proofs = {**self.proofs, name: proof_of(grader)}
             if old != grader:
@@ -139,7 +139,7 @@ class GraderList(HasTraits):
             self._tick_by_proof(name)
 
     def _tick_by_proof(self, name: str) -> None:
-        """Take a grader whose checks failed out of the run, and back into it once they pass."""
+        """Deselect a grader whose validation failed, and select it again once it passes."""
         proof = self.proofs.get(name)
         if proof is None:
             return
@@ -152,23 +152,23 @@ class GraderList(HasTraits):
 
     @property
     def drafts(self) -> list[str]:
-        """Names of the graders whose checks failed: they are never run or exported by themselves."""
+        """Names of the graders whose validation failed: they are not run or exported automatically."""
         return [
             name for name in self.by_name if (proof := self.proofs.get(name)) is not None and not proof.ok
         ]
 
     def add_text(self, source: str, *, name: str = "") -> str:
-        """Take a grader from a text: Python, JavaScript, or a spec as JSON. Nothing of it runs here.
+        """Add a grader from a text: Python, JavaScript, or a spec as JSON. Nothing of it runs here.
 
         Args:
             source: The text.
-            name: What it is called; its function's or its spec's name by default.
+            name: Its name in the session; by default its function's or its spec's.
 
         Returns:
             Its name.
 
         Raises:
-            WorkbenchError: The text is no grader.
+            WorkbenchError: The text is not a grader.
         """
         grader = grader_from_text(source, name)
         with self._guard.lock:
@@ -177,13 +177,13 @@ class GraderList(HasTraits):
         return grader.name
 
     def exchange(self, name: str, grader: Grader) -> None:
-        """Take a grader; another one of that name can be restored."""
+        """Add a grader; one that it replaces can be restored."""
         with self._guard.lock:
             if self.by_name.get(name, grader) != grader:
                 self._remember(name)
             self.add(grader, name=name)
 
-    # ---- removing, so that it can be restored
+    # ---- removing and restoring
 
     def remove(self, name: str) -> None:
         """Remove a grader from the list; reports keep its grades. `restore` undoes it."""
@@ -205,7 +205,7 @@ class GraderList(HasTraits):
         self.by_name = {kept_name: grader for kept_name, grader in self.by_name.items() if kept_name != name}
 
     def restore(self) -> str:
-        """Restore what was removed or replaced last, as it was; what stands in its place can be restored then.
+        """Restore what was removed or replaced last; the grader that it replaces can be restored then.
 
         Returns:
             Its name.
@@ -215,7 +215,7 @@ class GraderList(HasTraits):
         """
         with self._guard.lock:
             if not self.removed:
-                raise WorkbenchError("no grader was taken away here")
+                raise WorkbenchError("no grader was removed")
             removed_grader: RemovedGrader = self.removed[-1]
             name, grader, from_cell, chosen, order = removed_grader
             self.removed = self.removed[:-1]
@@ -229,7 +229,7 @@ class GraderList(HasTraits):
     # ---- which of them run
 
     def choose(self, names: Iterable[str]) -> None:
-        """Say which graders run, in the order of the list.
+        """Select the graders to run, in the order of the list.
 
         Raises:
             WorkbenchError: No such grader.
@@ -237,13 +237,13 @@ class GraderList(HasTraits):
         chosen = set(names)
         if missing := chosen - set(self.by_name):
             raise WorkbenchError(
-                f"there is no grader {min(missing)!r}", expected=", ".join(map(repr, self.by_name))
+                f"unknown grader {min(missing)!r}", expected=", ".join(map(repr, self.by_name))
             )
         with self._guard.lock:
             self.chosen = tuple(name for name in self.by_name if name in chosen)
 
     def note_run(self, entries: Mapping[str, Entry], shown: Collection[str]) -> None:
-        """Note what has run; a grader that was changed meanwhile is to be run, whatever was graded before.
+        """Record a run; a grader that was changed since must run again.
 
         Args:
             entries: What ran, by name.
@@ -260,30 +260,30 @@ class GraderList(HasTraits):
     # ---- the suite
 
     def entry(self, name: str) -> Entry:
-        """A grader with the weight, negation and so on that it has in the suite; a redefined one keeps them."""
+        """A grader with its settings in the suite, such as weight and negation; a redefined one retains them."""
         in_suite = {entry.name: entry for entry in self.suite.entries} if self.suite else {}
         grader = self.by_name[name]
         return replace(in_suite[name], grader=grader) if name in in_suite else Entry(grader, name)
 
     def chosen_entries(self, without: Collection[str] = ()) -> Mapping[str, Entry]:
-        """What runs, by name, but for some names."""
+        """The selected graders by name, except some names."""
         return {name: self.entry(name) for name in self.chosen if name not in without}
 
     def chosen_suite(self, without: Collection[str] = ()) -> Suite:
-        """The chosen graders, with the suite's rule and gate where all of its graders are chosen.
+        """The selected graders, with the suite's rule and gate if all of its graders are selected.
 
         Args:
-            without: Names that are left out.
+            without: Names to omit.
 
         Raises:
-            WorkbenchError: Nothing is chosen.
+            WorkbenchError: No grader is selected.
         """
         if not self.chosen:
-            raise WorkbenchError("no grader is chosen", hint="choose at least one in the list")
+            raise WorkbenchError("no grader is selected", hint="select at least one in the list")
         return self.suite_of_entries(list(self.chosen_entries(without).values()))
 
     def suite_of_entries(self, entries: Sequence[Entry]) -> Suite:
-        """These entries as a suite, with the rule and gate of the one they came in where all of its graders are there."""
+        """These entries as a suite, with the given suite's rule and gate if all of its graders are included."""
         suite = self.suite
         if suite is None or {entry.name for entry in suite.entries} - {entry.name for entry in entries}:
             return Suite(entries)
@@ -291,7 +291,7 @@ class GraderList(HasTraits):
 
     @property
     def judges_together(self) -> bool:
-        """Whether the graders came in a suite whose rule or gate judges them together."""
+        """Whether the graders were given in a suite whose rule or gate combines them."""
         return self.suite is not None and (self.suite.combine is not None or self.suite.gate is not None)
 
     @property
@@ -300,7 +300,7 @@ class GraderList(HasTraits):
 
     @property
     def left_out(self) -> str:
-        """What a choice of some of the suite's graders leaves out, as a sentence; "" for nothing."""
+        """What a selection of some of the suite's graders omits, as a sentence; "" for nothing."""
         suite = self.suite
         if suite is None or not self._missing or (suite.combine is None and suite.gate is None):
             return ""
@@ -310,23 +310,21 @@ class GraderList(HasTraits):
         )
 
     def suite_code(self) -> str:
-        """The chosen graders in code; as the app has them where a list would lose names, weights, rule or gate."""
+        """The selected graders in code; `app.suite` if a list would lose names, weights, rule or gate."""
         plain = self.chosen_suite().plain
         return f"wb.Suite({graders_code(self.chosen)})" if plain else "app.suite"
 
-    # ---- proofs
+    # ---- validation
 
     def validate(self, name: str) -> Validation:
         """Validate a grader in the sandbox. Called without the lock, so that a run's progress is shown meanwhile.
 
         Raises:
-            WorkbenchError: It has no source that could be validated.
+            WorkbenchError: It has no source.
         """
         grader = self.by_name[name]
         if not isinstance(grader, SandboxedGrader):
-            raise WorkbenchError(
-                f"grader {name!r} is a rule of the workbench: it has no source that needs a proof"
-            )
+            raise WorkbenchError(f"grader {name!r} is a built-in rule: it has no source to validate")
         proof = grader.validate()
         self.note_proof(name, grader)
         with self._guard.lock:
@@ -334,7 +332,7 @@ class GraderList(HasTraits):
         return proof
 
     def note_proof(self, name: str, grader: Grader) -> None:
-        """Take the proof of a grader that was validated, unless its name was redefined meanwhile."""
+        """Record the validation of a grader, unless its name was redefined meanwhile."""
         with self._guard.lock:
             if self.by_name.get(name) == grader:
                 copy_proof(grader, self.by_name[name])

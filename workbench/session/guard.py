@@ -1,4 +1,4 @@
-"""A lock that what belongs to one session shares, and the place where errors of callbacks are seen."""
+"""A lock shared by all parts of one session, which also records the errors of callbacks."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ __all__ = ["ActionGuard", "ActionLock"]
 
 
 class ActionLock:
-    """A re-entrant lock, with callbacks before the last of one thread's holds ends.
+    """A re-entrant lock with callbacks before a thread's outermost release.
 
     Attributes:
-        on_release: Each is called with the lock held, when what one thread changed is complete.
+        on_release: Called with the lock held, when one thread's change is complete.
     """
 
     def __init__(self) -> None:
@@ -46,13 +46,13 @@ class ActionLock:
 
 
 class ActionGuard(HasTraits):
-    """Guards what several threads change: a person's clicks, cells that run, and runs in the background.
+    """Guards state that several threads change: a user's clicks, cells that run, and background runs.
 
     Traits:
         problem: The last error of a callback; None for none.
 
     Attributes:
-        lock: Held by whoever changes the session.
+        lock: Every thread that changes the session holds the lock.
     """
 
     problem = AnyTrait(None, allow_none=True)
@@ -64,12 +64,12 @@ class ActionGuard(HasTraits):
 
     @contextmanager
     def locked(self, where: str = "", *, by_person: bool = False) -> Iterator[None]:
-        """Hold the lock; an error inside becomes the `problem` and goes no further.
+        """Acquire the lock; an exception inside becomes the `problem` and is not propagated.
 
         Args:
-            where: Where it happened, as the problem names it.
-            by_person: A person does something, so the problem before it was read and goes away. The progress of a run
-                leaves it there.
+            where: Where it happened, as shown with the problem.
+            by_person: Whether a user acts, which dismisses the previous problem. The progress of a run does not
+                dismiss it.
         """
         with self.lock:
             self._depth += 1
@@ -84,7 +84,7 @@ class ActionGuard(HasTraits):
 
     @contextmanager
     def unlocked(self, where: str = "") -> Iterator[None]:
-        """As `locked` for something a person does that takes its time: the lock is not held meanwhile."""
+        """As `locked`, for a user's action that takes long, without holding the lock."""
         with self.lock:
             self.problem = None
         try:

@@ -1,4 +1,4 @@
-"""Versions of each grader that a person kept in this session: what an edit is compared with, and what undo brings back."""
+"""Versions of each grader that a user saved in this session: an edit is compared with them, and undo restores them."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ class KeptVersion:
         number: Counts from 1.
         grader: The grader.
         text: Its text; see `grader_text.text_of`.
-        at: When it was kept, in UTC.
-        report: A report that holds its grades under its name; None before it has run.
+        at: When it was saved, in UTC.
+        report: A report that contains its grades under its name; None before it has run.
     """
 
     number: int
@@ -38,12 +38,12 @@ class KeptVersions:
     _by_name: dict[str, tuple[KeptVersion, ...]] = field(default_factory=dict)
 
     def note(self, name: str, grader: Grader, *, report: Report | None = None) -> KeptVersion:
-        """Keep a grader as a new version; where it is the last one's equal only its report is taken.
+        """Save a grader as a new version; if it equals the last one, only its report is updated.
 
         Args:
-            name: What the grader is called in the session.
+            name: The grader's name in the session.
             grader: The grader.
-            report: A report that holds its grades.
+            report: A report that contains its grades.
         """
         last = self.last(name)
         if last is not None and last.grader == grader:
@@ -60,6 +60,6 @@ class KeptVersions:
         return self._by_name.get(name, ())
 
     def last(self, name: str) -> KeptVersion | None:
-        """The version that was kept last; None for none."""
+        """The version that was saved last; None for none."""
         versions = self.of(name)
         return versions[-1] if versions else None

@@ -1,4 +1,4 @@
-"""Which row is labelled next, and how it came to be that one."""
+"""Which row is labelled next, and how it was selected."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ __all__ = ["ORDERS", "LabelQueue"]
 
 Rows = NDArray[np.intp]
 
-# Fixed: a queue that is made anew, as after every run, must go on in the same order.
+# Fixed: a queue that is rebuilt, as after every run, must continue in the same order.
 _SEED = 0
 
 
 class LabelQueue:
-    """The rows of a report, or of a dataset without one, in the order they are to be labelled.
+    """The rows of a report, or of a dataset without one, in the order in which they are to be labelled.
 
     Args:
         order: Out of `ORDERS`.
         samples: The rows, n of them.
         report: Grades of these rows; None before a run.
-        grader: Whose verdict balances the classes, and who disagrees; the first one by default.
-        shown: Rows that are looked at now, for "as shown".
-        decided: Samples that have been decided so far: the classes are balanced over the others.
+        grader: Whose verdict balances the classes, and whose disagreements count; the first one by default.
+        shown: Rows in the table, for "as shown".
+        decided: Samples that are decided already: the classes are balanced over the others.
     """
 
     def __init__(
@@ -47,7 +47,7 @@ class LabelQueue:
         decided: Collection[str] = (),
     ) -> None:
         if order not in ORDERS:
-            raise WorkbenchError("there is no such order", found=repr(order), expected=", ".join(ORDERS))
+            raise WorkbenchError("unknown order", found=repr(order), expected=", ".join(ORDERS))
         self.samples = samples
         graders = report.graders if report is not None else []
         name = grader if grader in graders else next(iter(graders), None)
@@ -77,7 +77,7 @@ class LabelQueue:
         return bool((self.rows == row).any())
 
     def next(self, decided: Mapping[str, Any], count: int = 1) -> list[int]:
-        """The first rows nobody has decided, at most so many."""
+        """The first `n` rows that are not decided, or fewer."""
         open_rows = (int(row) for row, name in zip(self.rows, self._ids, strict=True) if name not in decided)
         return list(islice(open_rows, count))
 
@@ -86,7 +86,7 @@ class LabelQueue:
         return sum(name in decided for name in self._ids)
 
     def drawn(self, row: int) -> str:
-        """How a row comes to be labelled, as its label keeps it."""
+        """How a row was selected for labelling, as stored with its label."""
         if self.order != BALANCED:
             return self.order
         verdict = int(self._verdicts[row])
@@ -94,7 +94,7 @@ class LabelQueue:
 
 
 def _possible_order(order: str, voters: int, n_shown: int) -> str:
-    """What an order comes to where there is no report, nobody to disagree with, or nothing shown."""
+    """The order used instead if there is no report, no second opinion, or nothing shown."""
     if order == DISAGREEING and voters < 2:
         order = BALANCED
     if (order == BALANCED and not voters) or (order == CHOSEN and not n_shown):
@@ -103,7 +103,7 @@ def _possible_order(order: str, voters: int, n_shown: int) -> str:
 
 
 def _verdicts(report: Any, grader: Any) -> NDArray[np.int8]:
-    """1 accepted, 0 refused, -1 neither, of each row."""
+    """1 accepted, 0 rejected, -1 neither, of each row."""
     case = case_of(report, grader)
     verdict = np.full(len(report), -1, np.int8)
     verdict[case.rows] = case.accepted
@@ -111,9 +111,9 @@ def _verdicts(report: Any, grader: Any) -> NDArray[np.int8]:
 
 
 def _balanced(rows: Rows, verdicts: NDArray[Any]) -> Rows:
-    """Of every two rows one accepted and one refused: both kinds of mistakes need rows of their own.
+    """Of every two rows one accepted and one rejected: each of the two error rates needs such rows.
 
-    Which of the two comes first is drawn: a strict turn would show the labeller the grader's verdict.
+    Which of the two comes first is random: strict alternation would reveal the grader's verdict to the labeller.
     """
     accepted, refused = (rows[verdicts[rows] == verdict] for verdict in (1, 0))
     n = min(len(accepted), len(refused))
@@ -124,7 +124,7 @@ def _balanced(rows: Rows, verdicts: NDArray[Any]) -> Rows:
 
 
 def _disagreements(rows: Rows, report: Any, grader: str) -> Rows:
-    """Rows on which a grader lies furthest from another one or from the known label; then where others are apart."""
+    """First rows on which a grader differs most from another one or from the label; then those where others differ."""
     scores = np.column_stack([scaled_scores(report, name) for name in report.graders])
     grader_scores = scaled_scores(report, grader)
     distances = np.abs(scores[:, [name != grader for name in report.graders]] - grader_scores[:, None])
@@ -134,13 +134,13 @@ def _disagreements(rows: Rows, report: Any, grader: str) -> Rows:
 
 
 def _largest(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Of each line of (n, m) values; -1.0 where there is none."""
+    """Of each line of (n, m) values; -1.0 if there is none."""
     has_value = ~np.isnan(values)
     return np.where(has_value.any(1), np.where(has_value, values, -np.inf).max(1, initial=-np.inf), -1.0)
 
 
 def _wrong(report: Any, grader: str) -> NDArray[np.float64]:
-    """1.0 where a grader differs from the known label, 0.0 where it agrees, NaN where one of the two is missing."""
+    """1.0 if a grader differs from the known label, 0.0 if it agrees, NaN if one of the two is missing."""
     case, wrong = case_of(report, grader), np.full(len(report), np.nan)
     if report.labels is not None:
         labels = case.labels[case.rows]

@@ -1,4 +1,4 @@
-"""How rows came to be labelled, as labels keep it, and what each then stands for."""
+"""How rows were selected for labelling, as stored with labels, and the sampling weight of each."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ _CLASSES = {1: "accepted", 0: "refused", -1: "neither"}
 _STRATUM = re.compile(rf"{BALANCED} (?:({'|'.join(_CLASSES.values())}) )?(\d{{1,12}})/(\d{{1,12}})")
 
 _Stratum = tuple[str, Fraction]
-"""A class of verdicts, and its share of all rows. Labels of older releases do not say which class: ""."""
+"""A class of verdicts, and its share of all rows. Labels of older releases have no class: ""."""
 
 
 @dataclass(frozen=True)
 class WeightedLabels:
-    """People's labels as a rate takes them.
+    """Users' labels with their sampling weights.
 
     Attributes:
-        labels: True good, False bad, None for none that counts, one a row.
-        weights: How many rows each stands for, (n,), NaN where there is no label.
+        labels: True good, False bad, None for none that counts, one per row.
+        weights: How many rows each represents, (n,), NaN for unlabelled rows.
         n: Rows whose label counts.
-        n_chosen: Labelled rows that were chosen by their grades: of these there is no rate.
+        n_chosen: Labelled rows that were selected by their grades: no rate is estimated from these.
     """
 
     labels: list[bool | None]
@@ -49,7 +49,7 @@ class WeightedLabels:
 
 
 def is_at_random(drawn: str) -> bool:
-    """Whether labels of such rows make a rate as they are: drawn at random, or given by hand."""
+    """Whether labels of such rows need no weights in a rate: drawn at random, or given by hand."""
     return drawn in {"", RANDOM}
 
 
@@ -65,13 +65,13 @@ def of_stratum(verdict: int, size: int, n: int) -> str:
 
 
 def weights_of(drawn: Sequence[str]) -> list[float | None]:
-    """How many rows each labelled row stands for, against one drawn at random; None for one that was chosen.
+    """How many rows each labelled row represents, relative to one drawn at random; None for one selected by its grades.
 
-    A row out of a class of verdicts stands for the class: its share of all rows over its share of the labels so
+    A row drawn from a class of verdicts represents the class: its share of all rows over its share of the labels so
     drawn (Begg & Greenes 1983, "Assessment of diagnostic tests when disease verification is subject to selection
-    bias"). The rows drawn so count together for as many as they are. This holds for any grader, as it rests on
-    how rows were drawn, and not on whose verdict is looked at. Where a grader's classes changed between draws, the share
-    of a class is the mean of those its labels were drawn with, and the shares are scaled to add up to 1.
+    bias"). The weights sum to the number of rows drawn. This is valid for any grader, because it depends on
+    how rows were drawn, not on whose verdict is evaluated. If a grader's classes changed between draws, the share
+    of a class is the mean of those its labels were drawn with, and the shares are scaled to sum to 1.
 
     Args:
         drawn: How each row was drawn.
@@ -96,12 +96,12 @@ def weights_of(drawn: Sequence[str]) -> list[float | None]:
 
 
 def _group(stratum: _Stratum) -> str | _Stratum:
-    """What a stratum is counted with: all of its class; alone where its class is not known."""
+    """The strata counted together: all of its class; the stratum alone if its class is unknown."""
     return stratum[0] or stratum
 
 
 def _totals(strata: list[_Stratum | None]) -> dict[str | _Stratum, Fraction]:
-    """Sum of the shares that the labels of each class were drawn with: they differ where a grader ran again."""
+    """Sum of the shares that the labels of each class were drawn with: they differ if a grader ran again."""
     totals: dict[str | _Stratum, Fraction] = {}
     for stratum, times in Counter(stratum for stratum in strata if stratum is not None).items():
         group = _group(stratum)
@@ -110,7 +110,7 @@ def _totals(strata: list[_Stratum | None]) -> dict[str | _Stratum, Fraction]:
 
 
 def _with_classes(strata: list[_Stratum | None]) -> list[_Stratum | None]:
-    """Strata without a class get the class of their share, where one class only has that share."""
+    """Strata without a class get the class with their share, if exactly one class has that share."""
     by_share: dict[Fraction, set[_Stratum]] = {}
     for stratum in strata:
         if stratum is not None and stratum[0]:

@@ -1,4 +1,4 @@
-"""The texts of a dataset, as labels know them: a label counts for the text that was labelled."""
+"""The texts of a dataset by their digests: a label counts only for the text that was labelled."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["LabelledTexts"]
 
 
 class LabelledTexts:
-    """The rows of a dataset by id, and digests of their texts: made for rows that have labels, once.
+    """The rows of a dataset by id, and cached digests of the texts of labelled rows.
 
     Args:
         samples: The dataset.
@@ -30,18 +30,18 @@ class LabelledTexts:
 
     @cached_property
     def row_numbers(self) -> dict[str, int]:
-        """Row of each sample by id, the last row where it stands here more than once."""
+        """Row of each sample by id, the last row if there are several."""
         return {str(name): row for row, name in enumerate(self.samples.ids)}
 
     def rows(self, name: str) -> list[int]:
-        """All rows of a sample: a view may have it more than once. None where it is not here."""
+        """All rows of a sample: a view may contain it more than once. None if it is missing."""
         if name not in self.row_numbers:
             return []
         return self._repeated.get(name, [self.row_numbers[name]])
 
     @cached_property
     def _repeated(self) -> dict[str, list[int]]:
-        """Rows of the samples that stand here more than once."""
+        """Rows of the samples that occur more than once."""
         rows_by_id: dict[str, list[int]] = {}
         if len(self.row_numbers) < len(self.samples):
             for row, name in enumerate(self.samples.ids):
@@ -55,7 +55,7 @@ class LabelledTexts:
         return {name for name in shared if digests[name] == other_digests[name]}
 
     def digests(self, names: Collection[str]) -> dict[str, str]:
-        """Digests of the texts of those of these samples that are here."""
+        """Digests of the texts of those of these samples that are in the dataset."""
         names_here = [name for name in names if name in self.row_numbers]
         new = [name for name in names_here if name not in self._digests]
         if new:
@@ -64,7 +64,7 @@ class LabelledTexts:
         return {name: self._digests[name] for name in names_here}
 
     def matching(self, labels: Mapping[str, Label]) -> dict[str, Label]:
-        """The labels of samples that are here with the text that was labelled, or of a text that is not known."""
+        """The labels of samples in the dataset with the text that was labelled, or whose labelled text is unknown."""
         digests = self.digests([name for name, label in labels.items() if label.digest])
         return {
             name: label
@@ -73,23 +73,23 @@ class LabelledTexts:
         }
 
     def read(self, store: Labels, **query: Any) -> tuple[dict[str, Label], set[str]]:
-        """The labels that a store has of these texts, and the samples of which it has labels of other texts only.
+        """A store's labels of these texts, and the samples for which it has only labels of other texts.
 
-        Labels of samples that are not here are among the first: nobody can say that these are of other texts.
+        Labels of samples outside the dataset are among the first, because their text cannot be compared.
 
         Args:
             store: The labels of a store.
             query: Labeller and dataset.
         """
         by_id = dict(store.latest(**query))
-        # The last label under an id may be of another text; an older one of this text is asked for by its digest.
+        # The last label of an id may be for another text; an older one for this text is queried by its digest.
         mismatched = {name for name in by_id if name in self.row_numbers} - self.matching(by_id).keys()
         by_digest = store.latest(self.digests(mismatched), **query) if mismatched else {}
         matched = {name: label for name, label in by_id.items() if name not in mismatched}
         return matched | dict(by_digest), mismatched - by_digest.keys()
 
     def sample(self, name: str) -> Sample | str:
-        """A sample; its id where it is not here or cannot be read."""
+        """A sample; its id if it is missing or cannot be read."""
         try:
             return self.samples[self.row_numbers[name]] if name in self.row_numbers else name
         except SamplesError:

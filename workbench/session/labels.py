@@ -1,4 +1,4 @@
-"""Labels of one dataset: those it came with, and those people give."""
+"""Labels of one dataset: the given column's and those that users add."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ __all__ = ["DatasetLabels"]
 
 
 _VALUES: tuple[bool | None, ...] = (False, True, None)
-"""What a code of `read_labels` stands for: 0, 1 and, as the last, -1."""
+"""The label for a code of `read_labels`: 0, 1 and, as the last, -1."""
 
 
 @dataclass(frozen=True)
@@ -43,21 +43,21 @@ class _Rows:
 
 
 class DatasetLabels(HasTraits):
-    """Labels of one dataset: those that came with it, and those people give, in a store.
+    """Labels of one dataset: the given ones, and those that users add, in a store.
 
     Traits (observe it):
-        changes: Counts labels put and taken back here.
+        changes: Counts labels added and undone here.
 
     Args:
         samples: The dataset.
-        given: What is known beforehand, as `labels=` of a run: a column's name or one entry a row.
-        storage: Where people's labels are kept.
+        given: Labels known beforehand, as `labels=` of a run: a column's name or one entry per row.
+        storage: Stores users' labels.
         labeller: Who labels.
-        dataset: Name of the dataset in the store; made from its source, else from its content.
+        dataset: Name of the dataset in the store; derived from its source or else its content.
 
     Attributes:
         samples: The dataset.
-        storage: Where people's labels are kept.
+        storage: Stores users' labels.
         labeller: Who labels.
     """
 
@@ -73,30 +73,30 @@ class DatasetLabels(HasTraits):
         self._codes = read_labels(label_column(samples, given), len(samples))
         self._texts = LabelledTexts(samples)
         self._undoable: list[tuple[str, Label]] = []
-        self._mismatched: set[str] = set()  # samples of which only labels of other texts were read
-        self._drawn: dict[str, str] = {}  # sample id to how it came to be shown to the labeller
+        self._mismatched: set[str] = set()  # samples for which only labels of other texts were read
+        self._drawn: dict[str, str] = {}  # sample id to how it was selected for the labeller
         self._rows_cache: dict[int, _Rows] = {}
 
     @property
     def column(self) -> str | None:
-        """The column that what is known beforehand came from; None for none."""
+        """The column of the given labels; None for none."""
         return self._given if isinstance(self._given, str) else None
 
     @cached_property
     def dataset(self) -> str:
-        """Name of the dataset in the store. Without a given name all rows may have to be read, which takes seconds."""
+        """Name of the dataset in the store. If none was given, all rows may have to be read, which takes seconds."""
         return self._dataset or name_of(self.samples)
 
-    # ---- what the store holds
+    # ---- labels in the store
 
     @property
     def _nobody_labelled(self) -> bool:
-        """Whether the store has no label of any dataset: then this one need not be named."""
+        """Whether the store has no label of any dataset: then this one does not need a name."""
         return self.storage.is_new or not self.storage.store.labels.datasets()
 
     @cached_property
     def latest(self) -> dict[str, Label]:
-        """The store's labels of this dataset's texts: sample id to the last label, whoever gave it."""
+        """The store's labels of this dataset's texts: sample id to the last label of any labeller."""
         if self._nobody_labelled:
             return {}
         labels, self._mismatched = self._texts.read(self.storage.store.labels, dataset=self.dataset)
@@ -104,7 +104,7 @@ class DatasetLabels(HasTraits):
 
     @property
     def own_labels(self) -> dict[str, Label]:
-        """What this labeller gave: sample id to the last label."""
+        """This labeller's labels: sample id to the last label."""
         return self._by_labeller.setdefault(self.labeller, {})
 
     @cached_property
@@ -119,52 +119,52 @@ class DatasetLabels(HasTraits):
 
     @property
     def n_mismatched(self) -> int:
-        """Samples whose text is another than when they were labelled: these labels do not count."""
+        """Samples whose text changed since they were labelled: these labels do not count."""
         labelled = self.latest.keys()  # read first: it sets the others
         return len(self._mismatched - labelled)
 
     @property
     def counts(self) -> dict[str, int]:
-        """Labels people gave: good, bad, skipped."""
+        """Number of users' labels: good, bad, skipped."""
         values = [label.value for label in self.latest.values()]
         return {
             word: values.count(value) for word, value in (("good", True), ("bad", False), ("skipped", None))
         }
 
     def reload(self) -> None:
-        """Read the store anew: another notebook, or code, may have labelled meanwhile."""
+        """Read the store again: another notebook, or code, may have labelled meanwhile."""
         for name in ("latest", "_by_labeller"):
             self.__dict__.pop(name, None)
 
     def forget(self) -> None:
-        """Note that the store is another one: nothing that was put into the old one can be taken back."""
+        """Switch to another store: labels added to the old one cannot be undone."""
         self.reload()
         self._undoable = []
 
-    # ---- what is known
+    # ---- effective labels
 
     def for_rates(self, samples: Any) -> list[bool | None] | None:
-        """What findings and rates may rest on, one entry a row: True good, False bad, None unknown.
+        """Labels that findings and rates may use, one entry per row: True good, False bad, None unknown.
 
-        That is the given column, and people's labels of rows of that column, of rows drawn at random, and of those
-        labelled by hand. Labels of rows that were chosen by their grades would make rates wrong, and stay out: see
-        `n_left_out`. None where nothing is known of any row.
+        These are the given column, and users' labels of rows of that column, of rows drawn at random, and of rows
+        labelled by hand. Labels of rows that were selected by their grades would bias rates and are excluded: see
+        `n_left_out`. None if no row has a label.
         """
         return self._values(samples, rates=True)
 
     def for_display(self, samples: Any) -> list[bool | None] | None:
-        """All that is known, to be shown: as `for_rates`, with every label that people gave.
+        """All labels, for display: as `for_rates`, with every label of a user.
 
-        A person's label goes before the column's.
+        A user's label takes precedence over the column's.
         """
         return self._values(samples, rates=False)
 
     def given_to(self, samples: Any) -> list[bool | None] | None:
-        """What the given column says of these rows, without the store; None where it says nothing of any."""
+        """The given column's labels of these rows, without the store; None if it has none."""
         return _if_any(self._rows_of(samples).given.copy())
 
     def _values(self, samples: Any, *, rates: bool) -> list[bool | None] | None:
-        """The column's labels of these rows, and people's over them."""
+        """The column's labels of these rows, overridden by users'."""
         rows = self._rows_of(samples)
         values = rows.given.copy()
         for name, label in rows.texts.matching(self.latest).items():
@@ -175,14 +175,14 @@ class DatasetLabels(HasTraits):
 
     @property
     def n_left_out(self) -> int:
-        """Labels that stay out of findings, as their rows were not drawn at random."""
+        """Labels excluded from findings, because their rows were not drawn at random."""
         return sum(
             label.value is not None and not is_at_random(label.drawn) and self._code(name) < 0
             for name, label in self.latest.items()
         )
 
     def differ_from(self, report: Report) -> bool:
-        """Whether findings could rest on more or other labels now than the report was diagnosed with."""
+        """Whether the labels for findings changed since the report was diagnosed."""
         return self.for_rates(report.samples) != report.labels
 
     def _code(self, name: str) -> int:
@@ -191,7 +191,7 @@ class DatasetLabels(HasTraits):
         return int(self._codes[numbers[name]]) if name in numbers else -1
 
     def _rows_of(self, samples: Any) -> _Rows:
-        """Texts and given labels of a dataset, cached for the last two: every label asks for all rows."""
+        """Texts and given labels of a dataset, cached for the last two, because every label needs all rows."""
         rows = self._rows_cache.get(id(samples))
         if rows is None:
             texts = self._texts if samples is self.samples else LabelledTexts(samples)
@@ -200,7 +200,7 @@ class DatasetLabels(HasTraits):
         return rows
 
     def _given_of(self, texts: LabelledTexts) -> list[bool | None]:
-        """The given column's label of each row: it is of this dataset's texts, and of no others."""
+        """The given column's label of each row, if the row's text belongs to this dataset."""
         if texts is self._texts:
             return _values_of(self._codes)
         if share_texts(self.samples, texts.samples):
@@ -220,7 +220,7 @@ class DatasetLabels(HasTraits):
     # ---- rates
 
     def weighted(self, samples: Any) -> WeightedLabels:
-        """People's labels of these rows, with how many rows each stands for; a column's do not count."""
+        """Users' labels of these rows, with sampling weights; a column's labels do not count."""
         texts = self._rows_of(samples).texts
         labelled_rows = [
             (row, label)
@@ -238,7 +238,7 @@ class DatasetLabels(HasTraits):
         return WeightedLabels(values, weights, len(labelled_rows) - n_chosen, n_chosen)
 
     def agreements(self) -> list[Agreement]:
-        """How this labeller agrees with each other one, on the rows both labelled; most rows first."""
+        """This labeller's agreement with each other one, on the rows both labelled; most rows first."""
         each = (self._agreement_with(name) for name in tuple(self._by_labeller) if name != self.labeller)
         return sorted((pair for pair in each if pair.n), key=lambda pair: -pair.n)
 
@@ -262,21 +262,21 @@ class DatasetLabels(HasTraits):
         return self._rows_of(samples).texts.row_numbers
 
     def digest_of(self, name: str) -> str:
-        """A digest of a sample's text; "" where it is not of this dataset."""
+        """A digest of a sample's text; "" if it is not in this dataset."""
         return self._texts.digests([name]).get(name, "")
 
     def drawn_of(self, name: str) -> str:
-        """How the row of a label was drawn; "" where that is not known."""
+        """How a label's row was drawn; "" if unknown."""
         label = self.__dict__.get("latest", {}).get(name)
         return "" if label is None else str(label.drawn)
 
     def code_of(self, name: str) -> str:
-        """A sample in code: with its text where it can be read, since an id alone fits other texts."""
+        """A sample in code: with its text if it can be read, since an id alone fits other texts."""
         readable = not isinstance(self._texts.sample(name), str)
         return f"app.samples[{self._texts.row_numbers[name]}]" if readable else repr(name)
 
     def code_for(self, rows: str) -> str:
-        """What is known of rows, in code, given the rows in code; "" for nothing."""
+        """Labels of rows, in code, given the rows in code; "" for none."""
         if self.latest or not (self._given is None or isinstance(self._given, str)):
             return f"app.labels_of({rows})"
         return "" if self._given is None else repr(self._given)
@@ -284,19 +284,19 @@ class DatasetLabels(HasTraits):
     # ---- labelling
 
     def set_labeller(self, labeller: str) -> None:
-        """From now on somebody else labels, who takes nothing of the one before back."""
+        """Change the labeller, who cannot undo the previous one's labels."""
         self.labeller = labeller
         self._undoable = []
 
     def note_drawn(self, name: str, drawn: str) -> None:
-        """Note how a sample came to be shown to the labeller; its label keeps that."""
+        """Record how a sample was selected for the labeller; it is stored with its label."""
         self._drawn[name] = drawn
 
     def put(self, name: str, value: bool | None, note: str = "") -> None:
-        """Keep a label; it is committed when this returns.
+        """Save a label; it is committed when this returns.
 
-        With it is kept how its row was drawn, as `note_drawn` has it: "" where nothing was noted. A row that this
-        labeller labelled before was drawn then.
+        It is stored with how its row was drawn, from `note_drawn`: "" if nothing was recorded. For a row that this
+        labeller labelled before, the first record counts.
 
         Args:
             name: The sample.
@@ -304,7 +304,7 @@ class DatasetLabels(HasTraits):
             note: A remark.
 
         Raises:
-            StoreError: It could not be kept.
+            StoreError: It could not be saved.
         """
         before = self.own_labels.get(name)
         label = self.storage.store.labels.put(
@@ -322,17 +322,17 @@ class DatasetLabels(HasTraits):
 
     @property
     def last_labelled(self) -> str | None:
-        """The sample whose label an undo takes back; None for none."""
+        """The sample whose label the next undo removes; None for none."""
         return self._undoable[-1][0] if self._undoable else None
 
     def undo(self) -> str:
-        """Take the last label of this session back; the sample it was for.
+        """Undo this session's last label; the sample it was for.
 
         Raises:
-            WorkbenchError: There is none, or somebody labelled the sample since: that label stays, and is read.
+            WorkbenchError: There is none, or the sample was labelled again since: that label remains and is read.
         """
         if not self._undoable:
-            raise WorkbenchError("there is no label of this session to undo")
+            raise WorkbenchError("this session has no label to undo")
         name, label = self._undoable[-1]
         try:
             self.storage.store.labels.undo(
@@ -348,7 +348,7 @@ class DatasetLabels(HasTraits):
         return name
 
     def _refresh(self, name: str) -> None:
-        """Read the labels of a sample anew."""
+        """Read the labels of a sample again."""
         store = self.storage.store.labels
         sample = self._texts.digests([name]) or [name]
         for labels, labeller in ((self.latest, None), (self.own_labels, self.labeller)):
@@ -364,5 +364,5 @@ def _values_of(codes: NDArray[np.int8]) -> list[bool | None]:
 
 
 def _if_any(values: list[bool | None]) -> list[bool | None] | None:
-    """Labels of rows; None where none of them is known."""
+    """Labels of rows; None if no row has one."""
     return values if any(value is not None for value in values) else None

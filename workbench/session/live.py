@@ -1,7 +1,7 @@
-"""Grading while one types: a text is proved and graded on the drawn rows, and only the newest text's answer counts.
+"""Grade while the user types: a text is validated and graded on the drawn rows, and only the newest text's result counts.
 
-What asks a model or a service, or is a function of unknown cost, waits for a person to press Run. Everything here happens
-on threads of the workbench: the kernel is never blocked.
+Graders that call a model or a service, or run a function of unknown cost, wait for Run. Everything here happens
+on background threads: the kernel is never blocked.
 """
 
 from __future__ import annotations
@@ -41,20 +41,20 @@ __all__ = ["Live"]
 
 
 class Live(HasTraits):
-    """Graders of code, proved and graded on the drawn rows whenever one of them changes.
+    """Validates code graders and grades the drawn rows with them whenever one of them changes.
 
-    Nothing happens before `begin`: a session without a page grades what it is told to.
+    Nothing happens before `begin`: a session without a page grades only on request.
 
     Traits (observe them; set them through the methods):
-        edits: Name to the `Edit` under way, or whose checks failed: the grader in the list is an older one.
-        working: Names of what is being proved or graded now.
-        progress: Of what is being graded; None for nothing.
+        edits: Name to the `Edit` in progress, or with a failed validation: the grader in the list is an older one.
+        working: Names of graders that are being validated or run.
+        progress: Of the current grading; None for none.
 
     Args:
         graders: The graders of the session.
-        runs: Where reports of edited graders are taken.
+        runs: Takes the reports of edited graders.
         results: The report that is shown.
-        labels: What is known of the rows.
+        labels: The labels of the rows.
         rows: The rows that are graded.
         kept: Versions that an edit is compared with.
         guard: Its lock is held while the session changes.
@@ -85,24 +85,24 @@ class Live(HasTraits):
         self.edits = {}
         self.active = False
         self.answered: dict[str, int] = {}
-        self._newest = 0  # counts requests: work for an older one stops
+        self._newest = 0  # number of the last request: work for an older one stops
         self._under_way: set[int] = set()
-        self._typed: dict[str, tuple[Grader, str]] = {}  # graders that were made of a text typed here, and it
+        self._typed: dict[str, tuple[Grader, str]] = {}  # graders made from a text typed here, and the text
         self._job: Job[Report] | None = None
         graders.observe(self._graders_changed, ["by_name", "chosen"])
         rows.observe(self._graders_changed, "draw")
 
-    # ---- what asks for work
+    # ---- requests for work
 
     def begin(self) -> None:
-        """Grade what can be graded at once, now and whenever a grader changes."""
+        """Grade what can be graded without Run, now and whenever a grader changes."""
         with self._guard.lock:
             if not self.active:
                 self.active = True
                 self._request()
 
     def edit(self, name: str, text: str, seq: int) -> None:
-        """Take a text in place of a grader's; what is under way for an older one is given up."""
+        """Replace a grader's text; work in progress for an older text is cancelled."""
         with self._guard.lock:
             if name in self._graders.by_name:
                 self.edits = {**self.edits, name: Edit(text, seq)}
@@ -110,13 +110,13 @@ class Live(HasTraits):
                 self._request()
 
     def _graded_with(self, name: str) -> set[str]:
-        """Graders whose grades are shown once an edit of one is graded: one that waits for Run is not among them by that."""
+        """Graders whose grades are shown once an edit is graded; editing a grader that waits for Run does not add it."""
         report: Report | None = self._results.report
         shown = set() if report is None else set(report.graders)
         return shown if waits_for(self._graders.by_name[name]) else {*shown, name}
 
     def text_of(self, name: str) -> str | None:
-        """The text as it was typed for a grader, which may lay it out otherwise; None where nobody typed it here."""
+        """The text of a grader as typed, which may be laid out differently; None if it was not typed here."""
         edit: Edit | None = self.edits.get(name)
         if edit is not None:
             return edit.text
@@ -124,12 +124,12 @@ class Live(HasTraits):
         return text if grader is not None and grader is self._graders.by_name.get(name) else None
 
     def forget(self, name: str) -> None:
-        """Drop what was typed for a grader and is no grader."""
+        """Drop a text that was typed for a grader and is not a valid grader."""
         with self._guard.lock:
             self.edits = without(self.edits, name)
 
     def continue_from(self, previous: Live) -> None:
-        """Take over texts that are no graders yet, of graders that are the same here.
+        """Take over texts that are not valid graders yet, for graders that are the same here.
 
         Args:
             previous: What the same cell showed before, for other rows or labels.
@@ -143,11 +143,11 @@ class Live(HasTraits):
 
     @property
     def idle(self) -> bool:
-        """Whether nothing is under way."""
+        """Whether no work is in progress."""
         return not self._under_way
 
     def stop(self) -> None:
-        """Give up what is under way; the next change is graded again."""
+        """Cancel the work in progress; the next change is graded again."""
         with self._guard.lock:
             self._newest += 1
             if self._job is not None:
@@ -155,7 +155,7 @@ class Live(HasTraits):
             self.working, self.progress = (), None
 
     def resume(self) -> frozenset[str]:
-        """Take up texts whose grading was stopped; names of their graders."""
+        """Resume texts whose grading was stopped; names of their graders."""
         with self._guard.lock:
             stopped = {name for name, edit in self.edits.items() if edit.is_open} - set(self.working)
             if stopped and not self._under_way:
@@ -163,7 +163,7 @@ class Live(HasTraits):
             return frozenset(stopped)
 
     def close(self) -> None:
-        """Give up what is under way, and grade nothing any more."""
+        """Cancel the work in progress, and stop grading."""
         self.active = False
         self.stop()
 
@@ -172,17 +172,17 @@ class Live(HasTraits):
             self._request()
 
     def _request(self) -> None:
-        """Have the work looked at anew, on a thread of its own."""
+        """Check for work on a background thread."""
         self._newest += 1
         self._under_way.add(self._newest)
         if self._job is not None:
             self._job.cancel()
         background.submit(asyncio.to_thread(self._work, self._newest))
 
-    # ---- the work, on a thread of its own
+    # ---- the work, on a background thread
 
     def _work(self, request: int) -> None:
-        """Prove and grade; several of these may be at work at once, and only the newest one's outcome is taken."""
+        """Validate and grade; several of these may run concurrently, and only the newest one's outcome is used."""
         try:
             self._prove_and_grade(request)
         except Exception:
@@ -225,7 +225,7 @@ class Live(HasTraits):
                 self._publish(report, entries, request)
 
     def _prove(self, graders: Mapping[str, Grader], request: int) -> None:
-        """Run the checks of graders that came unproved."""
+        """Validate graders that were added without validation."""
         for name, grader in graders.items():
             if request != self._newest:
                 return
@@ -234,7 +234,7 @@ class Live(HasTraits):
             self._graders.note_proof(name, grader)
 
     def _read(self, name: str, edit: Edit, request: int) -> Grader | None:
-        """The proved grader of an edit; None where it is none, which the edit then says."""
+        """The validated grader of an edit; None if it failed, which is recorded in the edit."""
         with self._guard.lock:
             before = self._graders.by_name.get(name)
         grader, error, proof = None, "", None
@@ -252,7 +252,7 @@ class Live(HasTraits):
         return None
 
     def _to_grade(self, edited: Mapping[str, Grader]) -> dict[str, Entry]:
-        """What is graded now: edits, and whatever is in the run, free, proved and without grades of these rows.
+        """What is graded now: edits, and graders in the run that are free, validated and have no grades of these rows.
 
         A suite with a rule or a gate is graded as a whole, or waits for Run.
         """
@@ -274,7 +274,7 @@ class Live(HasTraits):
         return (stale or name in self._graders.unrun) and not fails(self._graders.by_name[name])
 
     def _graded(self, entries: Mapping[str, Entry], rows: Samples, request: int) -> Report | None:
-        """The report of these graders alone; None where a newer request has come."""
+        """The report of these graders alone; None if a newer request has arrived."""
         ended = threading.Event()
         job = self._graders.suite_of_entries(list(entries.values())).start(
             rows,
@@ -294,7 +294,7 @@ class Live(HasTraits):
         return True
 
     def _publish(self, report: Report, entries: Mapping[str, Entry], request: int) -> None:
-        """Take the graders and show their grades, in one step; what a diagnosis takes is done before."""
+        """Accept the graders and show their grades, in one step; diagnosis is done before."""
         while request == self._newest:
             before: Report | None = self._results.report
             shown = self._joined(report, before, entries)
@@ -303,13 +303,13 @@ class Live(HasTraits):
                 if request != self._newest:
                     return
                 if self._results.report is not before:
-                    continue  # a run has ended meanwhile: join with what it brought
+                    continue  # a run has ended meanwhile: merge with its report
                 self._take(shown, entries)
                 self.working, self.progress = (), None
                 return
 
     def _joined(self, report: Report, before: Report | None, entries: Mapping[str, Entry]) -> Report:
-        """The report that is shown, with these grades in it."""
+        """The report that is shown, merged with these grades."""
         report = self._results.with_settings(report)
         if before is None or before.gate is not None or before.samples is not report.samples:
             return report
@@ -342,9 +342,9 @@ class Live(HasTraits):
             self._runs.take_edit(report, entry, before)
 
     def _accept(self, name: str, grader: Grader) -> None:
-        """Put a grader in the list in place of the one that was edited; what was typed is that grader now."""
+        """Replace the edited grader in the list; the typed text now belongs to the new one."""
         if grader is self._graders.by_name.get(name):
-            return  # graded anew for other rows: a text whose checks failed is still no grader
+            return  # graded again for other rows: a text that fails validation is still not a grader
         self._graders.add(grader, name=name)
         edit: Edit | None = self.edits.get(name)
         if edit is not None:

@@ -1,4 +1,4 @@
-"""Graders that did not run again keep their grades."""
+"""Merge reports, so that graders that did not run again retain their grades."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ __all__ = ["merge", "reusable_graders"]
 def reusable_graders(
     before: Report | None, rows: SamplesLike, *, running: Collection[str], unchanged: Collection[str]
 ) -> list[str]:
-    """Graders of the report before that do not run and whose grades of these rows still hold.
+    """Graders of the previous report that do not run and whose grades of these rows remain valid.
 
     Args:
-        before: The report that is shown; None for none. One with a gate judges a suite as a whole, and has none.
-        rows: What the others run on, of the same dataset.
+        before: The report that is shown; None for none. A report with a gate applies to a whole suite, and has none.
+        rows: The rows of the new run, of the same dataset.
         running: Graders that run.
-        unchanged: Graders whose definition is the one that ran before.
+        unchanged: Graders with the same definition as in the previous report.
     """
     if before is None or before.gate is not None or not np.array_equal(before.samples.ids, rows.ids):
         return []
@@ -39,12 +39,12 @@ def merge(report: Report, before: Report, names: Sequence[str], order: Sequence[
 
     Args:
         report: The run's.
-        before: The one that holds the others' grades.
-        names: The others; where the run has grades of them too, these are older.
-        order: All graders as they are listed; a suite's own score stands at the end.
+        before: The report with the others' grades.
+        names: The others; if the run has grades of them too, these are older.
+        order: All graders in list order; a suite's score comes last.
 
     Returns:
-        The run's own report where the rows hold other texts under the same ids.
+        The run's unchanged report if the rows have other texts under the same ids.
     """
     try:
         require_same_rows(before.samples, report.samples)
@@ -55,7 +55,7 @@ def merge(report: Report, before: Report, names: Sequence[str], order: Sequence[
     ordered = sorted(grades, key=lambda name: rank.get(name, len(rank)))
     sources = {name: before.sources[name] for name in names if name in before.sources}
     kept = {name: before.fingerprints[name] for name in names if name in before.fingerprints}
-    cut_off = any(before.grades[name].cut_off for name in names)  # the notes of their run say why
+    cut_off = any(before.grades[name].cut_off for name in names)  # the notes of their run give the reason
     return replace(
         report,
         grades={name: grades[name] for name in ordered},

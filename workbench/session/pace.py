@@ -1,4 +1,4 @@
-"""How long a run still takes, by the pace of each grader: a judge is a thousand times slower than a rule."""
+"""The remaining time of a run, by the pace of each grader: a judge is a thousand times slower than a rule."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from workbench.progress import Progress
 __all__ = ["Pace", "TimeLeft"]
 
 _SURE_ROWS, _SURE_SECONDS = 20, 2.0
-"""Rows, or seconds with two rows, from which a pace says something: after one slow row it would say hours."""
+"""Minimum rows for an estimate, or seconds with two rows: after one slow row the estimate would be hours."""
 
 
 class TimeLeft(NamedTuple):
-    """What is known of the rest of a run.
+    """The estimate for the rest of a run.
 
     Attributes:
-        seconds: For the grader at work and those to come whose pace is known; None while nothing is known.
-        unknown: Graders to come that have never run here.
+        seconds: For the current grader and following ones whose pace is known; None while none is known.
+        unknown: Following graders that have never run here.
     """
 
     seconds: float | None
@@ -28,21 +28,21 @@ class TimeLeft(NamedTuple):
 
 @dataclass
 class Pace:
-    """Seconds a row by grader, as seen so far: a grader that ran before is known before it begins."""
+    """Seconds per row by grader, as measured so far: a grader that ran before is known before it starts."""
 
     _seconds: dict[str, float] = field(default_factory=dict)
 
     def note(self, moment: Progress) -> None:
-        """Take the pace of the grader at work."""
+        """Record the pace of the current grader."""
         if moment.rows >= _SURE_ROWS or (moment.rows > 1 and moment.since >= _SURE_SECONDS):
             self._seconds[moment.grader] = moment.since / moment.rows
 
     def left(self, moment: Progress, passes: Sequence[str], n_rows: int) -> TimeLeft:
-        """What is left of a run.
+        """The rest of a run.
 
         Args:
-            moment: How far it is.
-            passes: Names of the graders in the order in which they grade all rows, once for each time that they do.
+            moment: Its progress.
+            passes: Names of the graders in the order in which they grade all rows, once for each pass.
             n_rows: Rows of one pass.
         """
         at = (moment.done - moment.rows) // n_rows if n_rows else -1

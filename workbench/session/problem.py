@@ -1,4 +1,4 @@
-"""What went wrong in a callback: a notebook shows nothing of it by itself, so the panels do."""
+"""An error of a callback, for display: a notebook shows nothing of it by itself, so the panels do."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ __all__ = ["Problem"]
 
 @dataclass(frozen=True)
 class Problem:
-    """An error, for people.
+    """An error, for display.
 
     Attributes:
-        what: What happened, in words.
+        what: What happened.
         trace: The traceback; "" for an interrupt.
         where: The panel it happened in.
     """
@@ -26,7 +26,7 @@ class Problem:
 
     @classmethod
     def of(cls, error: BaseException, where: str = "") -> Problem:
-        """The problem behind an exception."""
+        """The problem for an exception."""
         if isinstance(error, KeyboardInterrupt):
             return cls("Interrupted.", "", where)
         trace = "".join(traceback.format_exception(error))

@@ -1,4 +1,4 @@
-"""A grader that a person removed or replaced: what it takes to put it back."""
+"""A grader that a user removed or replaced, with all that is needed to restore it."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ __all__ = ["RemovedGrader"]
 
 
 class RemovedGrader(NamedTuple):
-    """A grader that a person removed, or wrote another one in place of.
+    """A grader that a user removed or replaced.
 
     Attributes:
-        name: What it was called here.
+        name: Its name in the session.
         grader: The grader.
-        from_cell: The grader that a cell defined last under this name; None where it was written in the app.
-        chosen: Whether it was chosen.
+        from_cell: The grader that a cell defined last under this name; None if it was written in the app.
+        chosen: Whether it was selected.
         order: The names of all graders, in their order before.
     """
 

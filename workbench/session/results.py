@@ -1,4 +1,4 @@
-"""The report that is shown, and which of its rows are looked at."""
+"""The report that is shown, and which of its rows are selected."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ Condition = Mapping[str, Any]
 
 
 class Results(HasTraits):
-    """A report and what of it is looked at.
+    """A report and the selected rows.
 
     Traits (observe them; set `report` and `where` through the methods):
-        report: What is shown; None before the first run.
-        where: Conditions on its rows (see `Report.row_numbers`), all of which hold.
+        report: The report; None before the first run.
+        where: Conditions on its rows (see `Report.row_numbers`), all of which are met.
         row: Number of the row in the reader, None for none.
 
     Args:
-        guard: Its lock is held while this changes.
-        code: Where the lines that would do the same are left.
+        guard: Its lock is held during changes.
+        code: Gets the lines that repeat an action.
     """
 
     report: Any = AnyTrait(None, allow_none=True)
@@ -43,10 +43,10 @@ class Results(HasTraits):
     def __init__(self, guard: ActionGuard, code: LastCode) -> None:
         super().__init__()
         self._guard, self._code = guard, code
-        self._settings: dict[str, Any] = {}  # of a report, as a person set them
+        self._settings: dict[str, Any] = {}  # of a report, as a user set them
 
     def show(self, report: Report) -> None:
-        """Show another report; conditions that it can answer stay, and the open row where the rows are the same."""
+        """Show another report; conditions that it supports are retained, and the open row if the rows are the same."""
         with self._guard.lock:
             before: Report | None = self.report
             if before is None or before.samples is not report.samples:
@@ -56,31 +56,31 @@ class Results(HasTraits):
 
     @property
     def settings(self) -> Mapping[str, Any]:
-        """The pass mark and the limits that were set here."""
+        """The pass threshold and the limits that were set here."""
         return self._settings
 
     def with_settings(self, report: Report) -> Report:
-        """A report with the pass mark and the limits that were set here."""
+        """A report with the pass threshold and the limits that were set here."""
         changed = {name: value for name, value in self._settings.items() if getattr(report, name) != value}
         return replace(report, **changed) if changed else report
 
     def set_pass_mark(self, value: float) -> None:
-        """Judge verdicts by another pass mark, now and after the next runs. Called without the lock.
+        """Apply another pass threshold, now and after the next runs. Called without the lock.
 
         Raises:
-            ReportError: It is not on the scale.
+            ReportError: It is outside the scale.
         """
         self._set("pass_threshold", value)
 
     def set_limit(self, kind: str, value: float) -> None:
-        """Hold findings of a kind against another limit, now and after the next runs. Called without the lock.
+        """Compare findings of a kind with another limit, now and after the next runs. Called without the lock.
 
         Args:
             kind: "too-lenient" or "too-strict".
             value: A share between 0 and 1.
 
         Raises:
-            ReportError: No such limit, or no such share.
+            ReportError: Unknown kind, or a value outside 0 to 1.
         """
         self._set("limits", {**self._settings.get("limits", {}), kind: value})
 
@@ -95,11 +95,11 @@ class Results(HasTraits):
     def _exchange(
         self, change: Callable[[Report], Report], code: str, settings: Mapping[str, Any] | None = None
     ) -> None:
-        """Show a changed report in place of the one that is shown; where a run ends meanwhile, of what it brought."""
+        """Replace the shown report with a changed one; if a run ends meanwhile, change its report instead."""
         before: Report | None = self.report
         while before is not None:
             report = change(before)
-            _ = report.findings  # takes its time for many rows: before the lock
+            _ = report.findings  # takes long for many rows: before acquiring the lock
             with self._guard.lock:
                 if self.report is before:
                     self._settings = {**self._settings, **(settings or {})}
@@ -112,18 +112,18 @@ class Results(HasTraits):
         """Show the rows that meet all of these conditions; all rows without any.
 
         Raises:
-            ReportError: A condition that the report cannot answer.
+            ReportError: A condition that the report does not support.
         """
         if self.report is None:
             return
         where = tuple({repr(condition): condition for condition in conditions}.values())
-        self.report.row_numbers(*where)  # raises what is wrong before anything changes
+        self.report.row_numbers(*where)  # raises before anything changes
         with self._guard.lock:
             self.where = where
             self._code.text = rows_code(where)
 
     def use_labels(self, labels: DatasetLabels) -> None:
-        """Diagnose the report again with the labels there are now. Called without the lock: it may take seconds."""
+        """Diagnose the report again with the current labels. Called without the lock: it may take seconds."""
         if self.report is not None:
             labels.reload()
             self._exchange(
@@ -132,7 +132,7 @@ class Results(HasTraits):
 
 
 def _answers(report: Report, condition: Condition) -> bool:
-    """Whether a report can answer a condition."""
+    """Whether a report supports a condition."""
     try:
         report.row_numbers(condition)
     except ReportError:

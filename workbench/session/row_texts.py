@@ -1,4 +1,4 @@
-"""The texts of one row by the names of their parts: turns, calls, documents, reference, metadata, reasons."""
+"""The texts of one row by the names of their parts: turns, calls, documents, reference, metadata, reasoning."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from workbench.thread import StringThread
 __all__ = ["arguments_name", "documents_of", "sample_of", "texts_of"]
 
 ONE_LINE = 72
-"""Characters up to which a call's arguments stay as they were written."""
+"""Maximum characters of a call's arguments that are left as written."""
 
 
 def sample_of(samples: Any, row: int) -> Sample:
-    """A row, or in place of one that cannot be read a thread that says why."""
+    """A row; if it cannot be read, a thread with the reason."""
     try:
         sample: Sample = samples[row]
     except SamplesError as error:
@@ -32,7 +32,7 @@ def texts_of(sample: Sample, grades: Mapping[str, Grade]) -> dict[str, str]:
     """Every long text of a row by the name of its part.
 
     Names: `turn-0`, `call-0-1` (the second call of the first turn), `document-0`, `reference`, `metadata`, and for each
-    grader by its place `reasoning-0`, `error-0` and `raw-0`, a judge's whole answer.
+    grader by its index `reasoning-0`, `error-0` and `raw-0`, a judge's whole reply.
     """
     thread = sample.thread
     texts = {f"turn-{at}": turn.content for at, turn in enumerate(thread.get_turns())}
@@ -48,7 +48,7 @@ def texts_of(sample: Sample, grades: Mapping[str, Grade]) -> dict[str, str]:
 
 
 def documents_of(sample: Sample) -> list[tuple[str, str]]:
-    """Part and title of each document in the metadata; those of the thread stand among its turns, and count first."""
+    """Part and title of each document in the metadata; the thread's documents are among its turns, and numbered first."""
     first_number = sum(turn.role == "document" for turn in sample.thread.get_turns()) + 1
     return [
         (f"document-{at}", f"Document {at + first_number}") for at in range(len(_metadata_documents(sample)))
@@ -56,7 +56,7 @@ def documents_of(sample: Sample) -> list[tuple[str, str]]:
 
 
 def arguments_name(call: Any) -> str:
-    """The name of the function that a call is of."""
+    """The name of the called function."""
     return one_line(_function(call).get("name") or "?", 100)
 
 
@@ -70,7 +70,7 @@ def _function(call: Any) -> Mapping[str, Any]:
 
 
 def _arguments(call: Any) -> str:
-    """A call's arguments, laid out where they are JSON; the whole call where it has another shape."""
+    """A call's arguments, indented if they are JSON; the whole call if it has another structure."""
     arguments = _function(call).get("arguments", call)
     if not isinstance(arguments, str):
         return _plain(arguments)
@@ -78,7 +78,7 @@ def _arguments(call: Any) -> str:
         parsed = json.loads(arguments)
     except (ValueError, RecursionError):
         return arguments
-    # Short ones on one line: a call is seldom more.
+    # Short ones on one line, which is usually enough.
     return _plain(parsed) if isinstance(parsed, dict | list) and len(arguments) > ONE_LINE else arguments
 
 
@@ -96,7 +96,7 @@ def _metadata(sample: Sample) -> str:
 
 
 def _plain(value: Any) -> str:
-    """Text as it is, anything else as JSON laid out; None is empty."""
+    """Text unchanged, anything else as indented JSON; None is empty."""
     if value is None or isinstance(value, str):
         return value or ""
     try:

@@ -1,4 +1,4 @@
-"""Runs of the chosen graders: one at a time, in the background, each joined with what stands."""
+"""Runs of the selected graders: one at a time, in the background, each merged with the shown report."""
 
 from __future__ import annotations
 
@@ -34,23 +34,23 @@ __all__ = ["Runs"]
 
 
 class Runs(HasTraits):
-    """Runs of the chosen graders over one dataset.
+    """Runs of the selected graders over one dataset.
 
     Traits (observe them; set them through the methods):
-        progress: Progress of the run under way or over, None before the first.
-        running: Whether a run is under way.
+        progress: Progress of the current or last run, None before the first.
+        running: Whether a run is in progress.
 
     Args:
-        graders: What can run.
-        labels: What is known of the samples that they run on.
-        results: Where the report of a run is shown.
-        kept: Versions of the graders: what a person runs is kept.
-        guard: Its lock is held while this changes; errors of a run end there.
-        code: Where the lines that would do the same are left.
+        graders: The graders of the session.
+        labels: The labels of the samples that they run on.
+        results: Shows the report of a run.
+        kept: Versions of the graders: a user's run saves one.
+        guard: Its lock is held during changes; it records errors of a run.
+        code: Gets the lines that repeat an action.
 
     Attributes:
-        pace: How long each grader takes.
-        job: The run under way or over; None before the first.
+        pace: The time each grader takes.
+        job: The current or last run; None before the first.
         last_report: The report of the last run alone, without graders that did not run; None before the first.
     """
 
@@ -71,11 +71,11 @@ class Runs(HasTraits):
         self._graders, self._labels, self._results, self._kept = graders, labels, results, kept
         self._guard, self._code = guard, code
         self.pace = Pace()
-        self._n_rows, self._repeats = 0, 1  # of the run under way, or the last one
+        self._n_rows, self._repeats = 0, 1  # of the current or last run
         self.job: Job[Report] | None = None
         self.last_report: Report | None = None
         self._versions, self._closing = GraderVersions(), False
-        self._entries: Mapping[str, Entry] = {}  # what runs, or ran last
+        self._entries: Mapping[str, Entry] = {}  # of the current or last run
 
     def start(
         self,
@@ -88,23 +88,23 @@ class Runs(HasTraits):
         rows: Samples | None = None,
         without: Collection[str] = (),
     ) -> Job[Report]:
-        """Begin a run over a draw of the samples, in the background.
+        """Start a run over a draw of the samples, in the background.
 
         Args:
             n: Rows to draw; 0 for all.
             seed: Of the draw.
             by: Column whose values are strata.
-            budget: US dollars at most; None for no limit.
-            repeats: How often each row is graded, by graders that may answer otherwise.
-            rows: The draw that these settings make, where it has been made: reports on one object are joined at once.
-            without: Chosen graders that are left out, as they are graded otherwise.
+            budget: Maximum US dollars; None for no limit.
+            repeats: How often non-deterministic graders grade each row.
+            rows: The draw for these settings, if it exists already: reports on one object are merged fast.
+            without: Selected graders that are omitted, because they are graded elsewhere.
 
         Raises:
-            WorkbenchError: A run is under way, no grader is chosen, or the draw cannot be made.
+            WorkbenchError: A run is in progress, no grader is selected, or the draw fails.
         """
         with self._guard.lock:
             if self.running:
-                raise WorkbenchError("a run is under way", hint="cancel it, or wait for its end")
+                raise WorkbenchError("a run is in progress", hint="cancel it, or wait until it ends")
             suite, labels = self._graders.chosen_suite(without), self._labels
             if rows is None:
                 rows = labels.samples.draw(n, seed=seed, by=by) if n else labels.samples
@@ -124,12 +124,12 @@ class Runs(HasTraits):
             return self.job
 
     def cancel(self) -> None:
-        """Stop the run; what was graded is kept."""
+        """Stop the run and show the grades so far."""
         if self.job is not None:
             self.job.cancel()
 
     def close(self) -> None:
-        """Stop the run, and close the store when it has ended: answers under way are paid for, and are kept."""
+        """Stop the run, and close the store when it has ended: replies in flight are paid for, so they are stored."""
         with self._guard.lock:
             self._closing = True
             self.cancel()
@@ -149,7 +149,7 @@ class Runs(HasTraits):
 
     @property
     def time_left(self) -> TimeLeft:
-        """What is left of the run under way."""
+        """The estimated rest of the current run."""
         progress: Progress | None = self.progress
         if progress is None:
             return TimeLeft(None, 0)
@@ -157,11 +157,11 @@ class Runs(HasTraits):
         return self.pace.left(progress, [*self._entries, *again * (self._repeats - 1)], self._n_rows)
 
     def _end(self, job: Job[Report]) -> None:
-        """Take the report of a run that is over, on its thread."""
+        """Process the report of a finished run, on its thread."""
         if job.error is None and not self._closing:
             run_report = job.report()
             while not self._shown(run_report):
-                pass  # somebody set a limit, or an edit was graded, while findings were made: join with that
+                pass  # the report was changed while findings were computed: merge with the new one
             return
         with self._guard.locked("Run"):
             self.running = False
@@ -172,12 +172,12 @@ class Runs(HasTraits):
                 raise job.error
 
     def _shown(self, run_report: Report) -> bool:
-        """Show a run's report, unless something else was shown or set while its findings were made."""
+        """Show a run's report, unless the shown report changed while its findings were computed."""
         with self._guard.lock:
             before, settings = self._results.report, self._results.settings
         merged = self._results.with_settings(self.merged(run_report))
-        with suppress(Exception):  # what a diagnostic raises is raised again where it is shown
-            _ = merged.findings  # takes seconds for many rows: before the lock
+        with suppress(Exception):  # an error of a diagnostic is raised again where it is shown
+            _ = merged.findings  # takes seconds for many rows: before acquiring the lock
         with self._guard.lock:
             if not self._closing and (before, settings) != (self._results.report, self._results.settings):
                 return False
@@ -190,9 +190,9 @@ class Runs(HasTraits):
         return True
 
     def _show(self, merged: Report, run_report: Report) -> None:
-        """Show a new report; what the graders scored before a change stays for comparing."""
+        """Show a new report; the scores of graders before a change are retained for comparison."""
         self.last_report = run_report
-        # What `merged` took from an edit is newer, and noted already; by identity, as equal grades may be of another text.
+        # What `merged` took from an edit is newer, and recorded already; by identity, as equal grades may be of another text.
         entries = {
             name: entry
             for name, entry in self._entries.items()
@@ -206,7 +206,7 @@ class Runs(HasTraits):
 
     @property
     def _overtaken(self) -> set[str]:
-        """Graders of the run that were changed while it ran, and were graded as they are now."""
+        """Graders of the run that were changed while it ran, and whose current definition was graded."""
         graders = self._graders
         return {
             name
@@ -215,7 +215,7 @@ class Runs(HasTraits):
         }
 
     def take_edit(self, report: Report, entry: Entry, before: tuple[Entry, Report] | None) -> None:
-        """Show a report in which one grader was graded anew after an edit. Called with the lock.
+        """Show a report with the new grades of an edited grader. Called with the lock.
 
         Args:
             report: The report to show, with all graders.
@@ -227,11 +227,11 @@ class Runs(HasTraits):
         self._graders.note_run({entry.name: entry}, report.grades)
 
     def leave_line(self, draw: Draw, names: Collection[str]) -> None:
-        """Leave the lines that grade the drawn rows.
+        """Set the lines that grade the drawn rows.
 
         Args:
             draw: The draw.
-            names: The graders. With all that are ticked, and no other, they are the suite with its rule, weights and gate.
+            names: The graders. If they are exactly the selected ones, code uses the suite with its rule, weights and gate.
         """
         graders = self._graders
         in_order = [name for name in graders.by_name if name in names]
@@ -244,10 +244,10 @@ class Runs(HasTraits):
 
     @property
     def has_left_lines(self) -> bool:
-        """Whether somebody has done something here that left lines of code."""
+        """Whether some action here has set lines of code."""
         return bool(self._code.text)
 
-    # ---- what did not run again
+    # ---- graders that did not run again
 
     def merged(self, report: Report) -> Report:
         """A run's report, with the grades of the same rows by graders that did not run again."""
@@ -265,16 +265,16 @@ class Runs(HasTraits):
     # ---- graders before they were changed
 
     def versions(self) -> Report | None:
-        """The report, with what each changed grader scored before, on the rows that both runs have."""
+        """The report, with the previous scores of each changed grader, on the rows that both runs have."""
         report: Report | None = self._results.report
         return None if report is None else self._versions.added_to(report)
 
     def report_with(self, *names: str) -> Report | None:
-        """What holds these graders: the report as it is, else `versions`."""
+        """The report that contains these graders: the shown one, else `versions`."""
         report: Report | None = self._results.report
         return report if report is not None and set(names) <= set(report.graders) else self.versions()
 
     @property
     def why_no_version(self) -> str:
-        """Why a changed grader cannot be compared with itself; "" where it can, or none was changed."""
+        """Why a changed grader cannot be compared with itself; "" if it can, or none was changed."""
         return self._versions.why_not

@@ -1,7 +1,7 @@
-"""What an app knows and does, put together: samples, graders, runs, results, labels.
+"""The state and actions of an app: samples, graders, runs, results, labels.
 
-Panels observe the traits of the parts and call their methods; an action leaves in `code` the lines that would do the
-same. Runs report from a thread of their own, so whoever changes a part holds the lock that all parts share.
+Panels observe the traits of the parts and call their methods; an action sets in `code` the lines that do the
+same. Runs report from a background thread, so every change of a part holds the lock that all parts share.
 """
 
 from __future__ import annotations
@@ -31,36 +31,36 @@ if TYPE_CHECKING:
 __all__ = ["DEFAULTS", "Session"]
 
 DEFAULTS: dict[str, Any] = {"labels": None, "store": DEFAULT_STORE, "labeller": "", "dataset": ""}
-"""The settings of a session that is given none."""
+"""The default settings of a session."""
 
 
 class Session:
     """One session of work on one dataset.
 
     Args:
-        samples: Whatever `Suite.run` takes.
+        samples: As in `Suite.run`.
         graders: A list of them, or a `Suite`; by default all that were defined in this notebook so far.
-        labels: What is known of each row, as in `Suite.run`; a person's labels in the store go before it.
-        store: A `Store`, or its address; labels, judges' answers and run summaries go there.
+        labels: Labels of the rows, as in `Suite.run`; a user's labels in the store take precedence.
+        store: A `Store`, or its address, for labels, judges' replies and run summaries.
         labeller: Who labels here.
-        dataset: Name under which the store keeps this dataset's labels; made from its source or content by default.
+        dataset: Name under which the store saves this dataset's labels; derived from its source or content by default.
 
     Attributes:
         samples: The dataset.
-        settings: The arguments, but for samples and graders.
+        settings: The arguments, except samples and graders.
         guard: The lock of all parts, and the last error.
-        code: The lines that would repeat the last action.
-        storage: Where labels and answers are kept.
-        graders: The graders, and which of them are chosen.
-        labels: What is known of the samples.
+        code: The lines that repeat the last action.
+        storage: Stores labels and replies.
+        graders: The graders, and which of them are selected.
+        labels: The labels of the samples.
         results: The report that is shown.
         kept: Versions of the graders.
         rows: Which rows are graded.
-        runs: Runs of the chosen graders.
-        live: Grading while one types.
-        stored: Graders that were kept in the store.
-        drafts: What is being written.
-        closing: Called when the session is closed, such as by the views that share it.
+        runs: Runs of the selected graders.
+        live: Grading while the user types.
+        stored: Graders that were saved in the store.
+        drafts: Unsaved input.
+        closing: Called when the session is closed, for example by the views that share it.
     """
 
     def __init__(
@@ -99,7 +99,7 @@ class Session:
         self._end_listening = listen(self._grader_defined)
 
     def continue_from(self, previous: Session) -> None:
-        """Go on with what was written in the session that a cell showed before, for other rows or labels."""
+        """Continue the session that a cell showed before, for other rows or labels."""
         self.graders.continue_from(previous.graders)
         self.live.continue_from(previous.live)
         self.drafts = previous.drafts
@@ -110,7 +110,7 @@ class Session:
 
     @property
     def edited_names(self) -> list[str]:
-        """Graders that are another than the version of them that was kept last."""
+        """Graders that differ from their last saved version."""
         kept = {name: self.kept.last(name) for name in self.graders.by_name}
         return [
             name
@@ -119,7 +119,7 @@ class Session:
         ]
 
     def report_of(self, name: str) -> Report | None:
-        """The report that is shown, where it has grades of this grader as it is now; else None."""
+        """The report that is shown, if it has grades of the grader's current definition; else None."""
         report: Report | None = self.results.report
         has_grades = report is not None and name in report.grades and name not in self.graders.unrun
         return report if has_grades else None
@@ -127,46 +127,46 @@ class Session:
     # ---- labels
 
     def label(self, name: str, value: bool | None, note: str = "") -> None:
-        """Keep a label of a sample: True good, False bad, None skipped.
+        """Save a label of a sample: True good, False bad, None skipped.
 
         Raises:
-            StoreError: It could not be kept.
+            StoreError: It could not be saved.
         """
         self.labels.put(name, value, note)
         self.code.text = label_code(self.labels, name, value, note)
 
     def undo_label(self) -> str:
-        """Take the last label back; the sample it was for.
+        """Undo the last label; the sample it was for.
 
         Raises:
-            WorkbenchError: There is none of this session.
+            WorkbenchError: This session has none.
         """
         name = self.labels.undo()
         self.code.text = undo_code(self.labels, name)
         return name
 
     def use_labels(self) -> None:
-        """Diagnose the report again with the labels there are now. Called without the lock: it may take seconds."""
+        """Diagnose the report again with the current labels. Called without the lock: it may take seconds."""
         self.results.use_labels(self.labels)
 
     # ---- comparisons
 
     def note_comparison(self, first: str, second: str) -> None:
-        """Leave the line that compares these two graders."""
+        """Set the line that compares these two graders."""
         in_report = self.runs.report_with(first, second) is self.results.report
         self.code.text = compare_code(first, second, versions=not in_report)
 
     # ---- the store, and the end
 
     def reopen_storage(self) -> None:
-        """Open a store anew whose file was deleted or replaced; what was kept in it is gone."""
+        """Open a store again whose file was deleted or replaced; its content is gone."""
         self.stored.look_again()
         if self.storage.reopen():
             self.labels.forget()
             self.stored.forget()
 
     def close(self) -> None:
-        """Close the views on it, stop listening, cancel what runs, close the store."""
+        """Close the views on it, stop listening, cancel work in progress, close the store."""
         for close in list(self.closing):
             close()
         with self.guard.lock:

@@ -1,4 +1,4 @@
-"""Graders to start from: Python modules, and specs of kinds that need no code."""
+"""Templates for graders: Python modules, and specs of kinds that need no code."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ class Template:
 
     Attributes:
         title: In the list.
-        name: How the grader is called at first.
+        name: The grader's initial name.
         text: A Python module, or a spec as JSON.
-        note: What it does, in a few words.
+        note: A short description.
     """
 
     title: str
@@ -31,7 +31,7 @@ PATTERN = re.compile(r"\\[\\d+\\]")
 
 
 async def grade(thread: StringThread) -> float:
-    """1.0 where the answer cites a source, such as [1]."""
+    """1.0 if the completion cites a source, such as [1]."""
     return 1.0 if PATTERN.search(thread.completion() or "") else 0.0
 '''
 
@@ -41,7 +41,7 @@ NEEDED = ("name", "price")
 
 
 async def grade(thread: StringThread) -> float:
-    """The share of the needed keys that the answer has; 0.0 where it is no JSON object."""
+    """The share of the required keys that the completion has; 0.0 if it is not a JSON object."""
     try:
         answer = json.loads(thread.completion() or "")
     except ValueError:
@@ -55,7 +55,7 @@ KEYWORDS = ("refund", "30 days")
 
 
 async def grade(thread: StringThread) -> float:
-    """The share of the keywords that stand in the answer as whole words."""
+    """The share of the keywords that the completion contains as whole words."""
     text = (thread.completion() or "").lower()
     mentioned = [word for word in KEYWORDS if re.search(rf"\\b{re.escape(word)}\\b", text)]
     return len(mentioned) / len(KEYWORDS)
@@ -65,7 +65,7 @@ _TOOL = '''EXPECTED = ["search"]
 
 
 async def grade(thread: StringThread) -> float:
-    """1.0 where the assistant called these tools and no others, in any order."""
+    """1.0 if the assistant called exactly these tools, in any order."""
     called = [call["function"]["name"] for call in thread.tool_calls()]
     return 1.0 if sorted(called) == sorted(EXPECTED) else 0.0
 '''
@@ -73,7 +73,7 @@ async def grade(thread: StringThread) -> float:
 _JUDGE = {
     "kind": "binary-judge",
     "name": "helpful",
-    "criteria": "The answer does what was asked, and every claim in it is right.",
+    "criteria": "The completion does what the user requested, and every claim in it is correct.",
     "model": "",
 }
 
@@ -83,18 +83,18 @@ _FIRST = '''import workbench as wb
 
 
 async def grade(thread: wb.StringThread) -> float:
-    """What a good answer has."""
+    """What a good completion has."""
     answer = thread.completion() or ""
     return 1.0 if answer else 0.0
 '''
 
 TEMPLATES = (
     Template("empty grade function", "my_grader", _FIRST, "a rule in Python"),
-    Template("regular expression", "cites_a_source", _REGEX, "a pattern that the answer holds"),
-    Template("JSON answer", "has_keys", _JSON, "the share of needed keys"),
+    Template("regular expression", "cites_a_source", _REGEX, "a pattern that the completion contains"),
+    Template("JSON output", "has_keys", _JSON, "the share of required keys"),
     Template("keywords", "mentions", _KEYWORDS, "the share of words it mentions"),
     Template("tool call", "calls_tools", _TOOL, "the tools it called"),
     Template("LLM judge", "helpful", json.dumps(_JUDGE, indent=2), "a model with your criteria"),
-    Template("built-in rule", "contains", json.dumps(_RULE, indent=2), "a rule of the workbench, no code"),
+    Template("built-in rule", "contains", json.dumps(_RULE, indent=2), "a built-in rule, no code"),
 )
-"""What a new grader can start from; the first is what a session without graders shows."""
+"""Templates for a new grader; a session without graders shows the first."""

@@ -1,4 +1,4 @@
-"""Where an app keeps labels, judges' answers and run summaries."""
+"""The store of an app for labels, judges' replies and run summaries."""
 
 from __future__ import annotations
 
@@ -12,30 +12,30 @@ from workbench.store.address import parse
 __all__ = ["DEFAULT_STORE", "Storage"]
 
 DEFAULT_STORE = "sqlite:///workbench.db"
-"""Where labels, judges' answers and run summaries are kept by default."""
+"""The default address for labels, judges' replies and run summaries."""
 
 
 class Storage:
     """A store that is opened when it is first needed.
 
     Attributes:
-        warning: What whoever relies on it must know; "" where all is well.
+        warning: A problem that the user must know about; "" for none.
 
     Args:
-        address: A `Store`, its address, or None for one in memory that nobody else sees.
+        address: A `Store`, its address, or None for a private one in memory.
     """
 
     def __init__(self, address: Any) -> None:
         self._address = address
         self.warning = ""
-        self._failure: StoreError | None = None  # a server that does not answer is not asked by every click
+        self._failure: StoreError | None = None  # avoids connecting to an unreachable server on every click
 
     @cached_property
     def store(self) -> Store:
-        """The store, opened when it is first needed. Where the default file cannot be, one in memory: see `warning`.
+        """The store, opened when it is first needed. If the default file cannot be opened, one in memory: see `warning`.
 
         Raises:
-            StoreError: A store that was asked for cannot be opened.
+            StoreError: A store that was given cannot be opened.
         """
         if isinstance(self._address, Store):
             return self._address
@@ -47,28 +47,30 @@ class Storage:
             if self._address != DEFAULT_STORE:
                 self._failure = error
                 raise
-            self.warning = f"Labels and answers are kept in memory only, until this kernel ends: {error.what}"
+            self.warning = (
+                f"Labels and replies are stored only in memory, until this kernel ends: {error.what}"
+            )
             if file := _file_of(DEFAULT_STORE):
-                self.warning += f". What {file} holds is not read."
-            # From here on the address says where things really are.
+                self.warning += f". The content of {file} is not read."
+            # From here on the address is the actual one.
             self._address = None
             return open_store("sqlite://")
 
     @property
     def url(self) -> str:
-        """Where labels and answers are kept, without password; "" for memory."""
+        """The address of labels and replies, without password; "" for memory."""
         if self._address is None:
             return ""
         return _without_secrets(getattr(self._address, "url", self._address))
 
     @property
     def in_memory(self) -> bool:
-        """Whether the store's address leads nobody else to it."""
+        """Whether the store is in memory, so that its address cannot be opened elsewhere."""
         return self.url in {"", "sqlite://", "sqlite:///:memory:"}
 
     @property
     def is_new(self) -> bool:
-        """Whether nothing can be in it: it is in memory, and was not needed so far."""
+        """Whether it is certainly empty: it is in memory, and was not needed so far."""
         return self._address is None and "store" not in self.__dict__
 
     def close(self) -> None:
@@ -78,9 +80,9 @@ class Storage:
             del self.__dict__["store"]
 
     def reopen(self) -> bool:
-        """Close a store whose file was deleted or replaced, so that its next use opens it anew; whether it was so.
+        """Close a store whose file was deleted or replaced, so that its next use opens it again; whether this happened.
 
-        A `Store` that was given is not touched. One that could not be opened is tried again.
+        A `Store` that was given is not closed. One that could not be opened is tried again.
         """
         self._failure = None
         lost = self._opened_here and bool(self.store.lost)
@@ -94,13 +96,13 @@ class Storage:
 
 
 def _file_of(address: str) -> str:
-    """Name of the file at an address; "" where there is none."""
+    """Name of the file at an address; "" if there is none."""
     path = parse(address).path
     return path.name if path is not None and path.is_file() else ""
 
 
 def _without_secrets(address: Any) -> str:
-    """An address as it was given, but for secrets in it."""
+    """An address as given, without secrets."""
     typed = os.fspath(address) if isinstance(address, os.PathLike) else str(address)
     try:
         parsed = parse(address)

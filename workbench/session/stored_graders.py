@@ -1,4 +1,4 @@
-"""Graders in a store: kept there under their names, and read as text to start from."""
+"""Graders in a store: saved by name, and read as text to start from."""
 
 from __future__ import annotations
 
@@ -25,23 +25,23 @@ __all__ = ["StoredGraders", "StoredText"]
 
 
 class StoredText(NamedTuple):
-    """The newest version of a grader in a store, and its text as the editor takes it."""
+    """The newest version of a grader in a store, and its text for the editor."""
 
     version: int
     text: str
 
 
 class StoredGraders(HasTraits):
-    """The graders of a store, and which of a session's graders were kept there.
+    """The graders of a store, and which of a session's graders were saved there.
 
     Traits (observe them; set them through the methods):
-        versions: Name to the grader of that name that was kept here, and its version in the store.
+        versions: Name to the grader that was saved here under that name, and its version in the store.
 
     Args:
         graders: The session's graders.
-        storage: Where they are kept.
-        guard: Its lock is held while this changes.
-        code: Where the lines that would do the same are left.
+        storage: The store.
+        guard: Its lock is held during changes.
+        code: Gets the lines that repeat an action.
     """
 
     versions: Any = AnyTrait()
@@ -54,16 +54,16 @@ class StoredGraders(HasTraits):
         self._newest: dict[str, StoredText | None] = {}
 
     def keep(self, name: str) -> None:
-        """Keep a grader of the session under its name. Called without the lock: it is validated first.
+        """Save a grader of the session under its name. Called without the lock: it is validated first.
 
         Raises:
-            WorkbenchError: It fails the checks, has no form that can be kept, or is locked in the store.
+            WorkbenchError: It is not valid, has no form that can be saved, or is locked in the store.
         """
         grader = self._graders.by_name[name]
         try:
             entry, change = _keep(self._storage.store, name, grader)
         finally:
-            # Also where nothing was kept: the checks have run, and what they found is shown.
+            # Also if nothing was saved: validation has run, and its result is shown.
             self._graders.note_proof(name, grader)
         with self._guard.lock:
             self._newest.pop(name, None)
@@ -72,12 +72,12 @@ class StoredGraders(HasTraits):
                 self._code.text = keep_code(self._storage, name, change)
 
     def version_of(self, name: str) -> int:
-        """The version under which this very grader was kept here; 0 for not kept."""
+        """The version under which exactly this grader was saved here; 0 if it was not."""
         grader, version = self.versions.get(name, (None, 0))
         return version if grader == self._graders.by_name.get(name) else 0
 
     def newest(self, name: str) -> StoredText | None:
-        """What the store has under a grader's name; None for nothing that can be read here. Read anew after `look_again`."""
+        """The store's entry for a grader's name; None if it has none that can be read. Read again after `look_again`."""
         if self._storage.in_memory:
             return None
         if name not in self._newest:
@@ -88,15 +88,15 @@ class StoredGraders(HasTraits):
         stored = self._storage.store.graders
         try:
             return StoredText(stored.entry(name).version, text_of(stored.get(name)).text)
-        except WorkbenchError:  # nothing of this name, or of a kind that is not registered here
+        except WorkbenchError:  # no such name, or a kind that is not registered here
             return None
 
     def look_again(self) -> None:
-        """Read anew what the store has: a cell, or another notebook, may have kept or deleted something."""
+        """Read the store again: a cell, or another notebook, may have saved or deleted something."""
         self._newest = {}
 
     def take(self, name: str, version: int) -> None:
-        """Take a version out of the store in place of a session's grader, which `restore` brings back.
+        """Replace a session's grader with a version from the store; `restore` undoes it.
 
         Args:
             name: The grader's name, here and in the store.
@@ -107,7 +107,7 @@ class StoredGraders(HasTraits):
             FormatError: Of a kind that is not registered here.
         """
         stored = self._storage.store.graders
-        stored.entry(name)  # versions of a deleted one could be had
+        stored.entry(name)  # raises for a deleted grader, whose versions could still be read
         with self._guard.lock:
             grader = with_client_of(self._graders.by_name[name], stored.get(name, version))
             self._graders.exchange(name, grader)
@@ -115,11 +115,11 @@ class StoredGraders(HasTraits):
             self._code.text = stored_version_code(self._storage, name, version)
 
     def names(self) -> list[str]:
-        """Names of the graders in the store; none where it is in memory."""
+        """Names of the graders in the store; none if it is in memory."""
         return [] if self._storage.in_memory else _names(self._storage.store)
 
     def text(self, name: str) -> str:
-        """The text of a grader in the store, as the editor takes it. Nothing of it runs.
+        """The text of a grader in the store, for the editor. Nothing of it runs.
 
         Raises:
             StoreError: There is no such grader.
@@ -128,20 +128,20 @@ class StoredGraders(HasTraits):
         return text_of(self._storage.store.graders.get(name)).text
 
     def forget(self) -> None:
-        """Note that the store is gone, with all that was kept in it."""
+        """Record that the store is gone, with everything that was saved in it."""
         self.versions, self._newest = {}, {}
 
 
 def _keep(store: Store, name: str, grader: Grader) -> tuple[GraderEntry, str]:
-    """Keep a grader under a name, validated first; where the same is there already, nothing is done.
+    """Validate a grader and save it under a name; if the store has the same already, nothing is written.
 
     Returns:
         Its entry in the store, and what changed there: "create", "edit" or "".
 
     Raises:
-        ValidationError: A source of it fails the checks.
-        CaptureError: It has no form that can be kept, such as a function of the notebook.
-        StoreError: The name is none for a store, or it is locked there.
+        ValidationError: A source of it is not valid.
+        CaptureError: It has no form that can be saved, such as a function of the notebook.
+        StoreError: The name is not valid for a store, or it is locked there.
     """
     if name not in _names(store):
         return store.graders.create(name, grader), "create"

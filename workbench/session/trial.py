@@ -1,4 +1,4 @@
-"""One conversation, all graders, at once: rows by id or words, pasted messages, edited answers."""
+"""One conversation graded by all graders: rows by id or text, pasted messages, edited completions."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _SHAPE = '[{"role": "user", "content": "..."}, {"role": "assistant", "content": 
 
 
 def find_rows(samples: Samples, query: str) -> list[int]:
-    """The row with this id, else all rows whose texts hold these words, ascending.
+    """The row with this id, else all rows whose texts contain these words, ascending.
 
     Raises:
         SamplesError: There is none.
@@ -54,7 +54,7 @@ def find_rows(samples: Samples, query: str) -> list[int]:
     matches = [row for row, parts in enumerate(texts) if any(words in str(part).casefold() for part in parts)]
     if not words or not matches:
         raise SamplesError(
-            "no row has this id or these words",
+            "no row has this id or contains these words",
             found=repr(query)[:120],
             expected=f"an id such as {ids[0]!r}" if ids else "",
         )
@@ -62,17 +62,17 @@ def find_rows(samples: Samples, query: str) -> list[int]:
 
 
 def next_row(matches: Sequence[int], after: int) -> int:
-    """The next of these rows, of which there is one at least, after a row; it goes round."""
+    """The next of these rows (at least one) after a row; starts over after the last."""
     return next((row for row in matches if row > after), matches[0])
 
 
 def place_of(samples: Samples, row: int, matches: Sequence[int]) -> str:
-    """Which row this is, and which match of a search, as a person reads it.
+    """The position of a row, and of a match in a search, as text.
 
     Args:
         samples: All rows.
-        row: Its number from 0; below 0 for messages that are no row.
-        matches: The rows that a search found last, ascending; empty without a search.
+        row: Its number from 0; below 0 for messages that are not a row.
+        matches: The rows that the last search found, ascending; empty without a search.
     """
     if row < 0:
         return "pasted messages"
@@ -85,33 +85,33 @@ def place_of(samples: Samples, row: int, matches: Sequence[int]) -> str:
 
 
 def random_row(samples: Samples) -> int:
-    """Any row.
+    """A random row.
 
     Raises:
         SamplesError: There are none.
     """
     if not len(samples):
         raise SamplesError("there are no samples to draw from")
-    return random.randrange(len(samples))  # noqa: S311 (a row to look at, no secret)
+    return random.randrange(len(samples))  # noqa: S311 (not a secret)
 
 
 def paste(text: str) -> Sample:
-    """A conversation out of pasted JSON: a list of chat messages, or an object with `messages`.
+    """A conversation from pasted JSON: a list of chat messages, or an object with `messages`.
 
     Raises:
-        SamplesError: It is no such JSON; the place is named.
+        SamplesError: It is not such JSON; the error names the position.
     """
     try:
         data = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise SamplesError(
-            "the pasted text is no JSON", where="Try", found=str(error)[:200], expected=_SHAPE
+            "the pasted text is not valid JSON", where="Try", found=str(error)[:200], expected=_SHAPE
         ) from None
     document = data if isinstance(data, dict) else {"messages": data}
     messages, metadata = document.get("messages"), document.get("metadata") or {}
     if not isinstance(messages, list) or not messages or not isinstance(metadata, dict):
         raise SamplesError(
-            "the pasted JSON holds no messages", where="Try", found=repr(data)[:120], expected=_SHAPE
+            "the pasted JSON contains no messages", where="Try", found=repr(data)[:120], expected=_SHAPE
         )
     if "reference" in document:
         metadata = {**metadata, "reference": document["reference"]}
@@ -126,7 +126,7 @@ def paste(text: str) -> Sample:
 
 
 def with_completion(sample: Sample, text: str) -> Sample:
-    """The sample with another last answer; one is added where the assistant has not spoken last."""
+    """The sample with another completion; one is added if the last turn is not the assistant's."""
     wire_turns, *other_fields = sample.thread.to_wire()
     turns = [(role, content) for role, content in wire_turns]
     if turns and turns[-1][0] == "assistant":
@@ -137,12 +137,12 @@ def with_completion(sample: Sample, text: str) -> Sample:
 
 
 def with_reference(sample: Sample, text: str, column: Any = None) -> Sample:
-    """The sample with another reference, also where its metadata has it under its column's name.
+    """The sample with another reference, also in its metadata under its column's name.
 
     Args:
         sample: The sample.
         text: The reference.
-        column: The column of the data that holds references; None for none.
+        column: The column of the data with the references; None for none.
     """
     turns, metadata, *rest = sample.thread.to_wire()
     if isinstance(metadata, dict) and column in metadata:
@@ -152,11 +152,11 @@ def with_reference(sample: Sample, text: str, column: Any = None) -> Sample:
 
 
 class Trial:
-    """Graders at work on one conversation: results come one by one, those of an earlier question are dropped.
+    """Graders at work on one conversation: results arrive one by one, those of an earlier request are dropped.
 
     Args:
-        on_grade: Called with the name, the grader that was asked and its grade, on a thread of its own, with the lock held.
-        lock: What `ask` and `stop` are called under, so that no result comes between; its own by default.
+        on_grade: Called with the name, the grader and its grade, on a background thread, with the lock held.
+        lock: Protects `ask` and `stop`, so that no result arrives meanwhile; a new lock by default.
     """
 
     def __init__(
@@ -164,7 +164,7 @@ class Trial:
     ) -> None:
         self._on_grade = on_grade
         self._lock = threading.RLock() if lock is None else lock
-        # Counts questions: by it a result that came too late to be cancelled is known to be an earlier one's.
+        # Number of the request: a result that was too late to be cancelled is recognised as an earlier one's.
         self._question = 0
         self._under_way: dict[str, tuple[Any, Future[Grade]]] = {}
 
@@ -174,12 +174,12 @@ class Trial:
         graders: Mapping[str, Grader | Entry],
         judge_run: JudgeRun | None = None,
     ) -> None:
-        """Ask graders; those at work go on, and are not asked twice. Another conversation begins with `stop`.
+        """Start graders; those at work continue and are not started twice. Call `stop` before another conversation.
 
         Args:
             sample: What is graded.
-            graders: By name; an entry of a suite is asked as the suite would.
-            judge_run: How judges ask, so that answers out of a store cost nothing; each asks by itself without.
+            graders: By name; an entry is graded as in its suite.
+            judge_run: How judges send requests, so that cached replies cost nothing; by default each on its own.
         """
         for name, grader in graders.items():
             if name not in self._under_way:
@@ -190,11 +190,11 @@ class Trial:
         background.then(future, partial(self._end, self._question, name, grader))
 
     def keep(self, graders: Mapping[str, Grader | Entry], same: Callable[[Any, Any], bool]) -> None:
-        """Give up what is under way of graders that are others now; the rest goes on.
+        """Cancel the work of graders that have changed; the rest continues.
 
         Args:
-            graders: By name, as they are now.
-            same: Whether two of them are the very same.
+            graders: By name, as currently defined.
+            same: Whether two of them are identical.
         """
         for name, (grader, future) in list(self._under_way.items()):
             if not same(grader, graders.get(name)):
@@ -202,7 +202,7 @@ class Trial:
                 future.cancel()
 
     def stop(self) -> None:
-        """Give up what is under way."""
+        """Cancel all work in progress."""
         self._question += 1
         for _, future in self._under_way.values():
             future.cancel()

@@ -1,4 +1,4 @@
-"""The notebook views: `Workbench`, and each of its parts alone in a cell. Everything loads on first use."""
+"""The notebook views: `Workbench`, and each of its parts as a separate view. Everything loads on first use."""
 
 import lazy_loader
 

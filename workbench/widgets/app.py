@@ -1,4 +1,4 @@
-"""`Workbench`: the app, and each of its parts alone."""
+"""`Workbench`: the app, and views of its single parts."""
 
 from __future__ import annotations
 
@@ -29,28 +29,28 @@ __all__ = [
 
 
 class Workbench(View):
-    """Write graders and see what they do to your rows: graders, the chosen one, and the rows behind whatever is clicked.
+    """Write graders and see their effect on your rows: the grader list, the selected grader, and the rows for each click.
 
-    While you type, or run a cell again, graders of code are proved and graded on the drawn rows; judges wait for Run. Try,
-    Label, Compare, Export and History are modes of the same view. Everything is also an attribute that the next cell can
-    read, and the line at the foot says what code would do the same. A grader that is defined in a later cell appears at
-    once; a cell that is run again goes on where it was.
+    While you type, or run a cell again, code graders are validated and grade the drawn rows; judges wait for Run. Try,
+    Label, Compare, Export and History are modes of the same view. Everything is also an attribute for the next
+    cell, and the line at the bottom shows equivalent code. A grader defined in a later cell appears immediately; a
+    cell that is run again continues its session.
 
-    It is an anywidget: JupyterLab, Notebook 7, Voila, VS Code and Colab show it as it is, marimo by `mo.ui.anywidget(app)`.
+    It is an anywidget: JupyterLab, Notebook 7, Voila, VS Code and Colab show it directly, marimo through `mo.ui.anywidget(app)`.
 
     Args:
         samples: `Samples`, a DataFrame, a list of dicts, or a path.
         graders: A list of graders, or a `Suite`; by default all that this notebook has defined.
-        labels: What is known of each row, as in `Suite.run`; what a person labels goes before it.
-        store: Where labels, judges' answers and run summaries are kept: a `Store`, its address, or None for nowhere.
+        labels: Labels of the rows, as in `Suite.run`; labels that a user adds take precedence.
+        store: Stores labels, judges' replies and run summaries: a `Store`, its address, or None for no store.
             "sqlite:///workbench.db" by default.
         labeller: Who labels.
-        dataset: Name of the dataset in the store; its file's name, or made from its content, by default.
+        dataset: Name of the dataset in the store; by default its file's name, or derived from its content.
 
     Raises:
         SamplesError: The samples cannot be read.
         ReportError: The labels cannot be read.
-        TypeError: Something that is no grader.
+        TypeError: Something that is not a grader.
 
     Example:
         >>> import workbench as wb
@@ -60,7 +60,7 @@ class Workbench(View):
         >>> app.close()
     """
 
-    # ---- what the next cell can read
+    # ---- attributes for the next cell
 
     @property
     def samples(self) -> Samples:
@@ -68,17 +68,17 @@ class Workbench(View):
         return self.session.samples
 
     def beside(self, report: Report) -> Report:
-        """A run's report with the grades of the same rows by graders that did not run again, as Results shows it."""
+        """The last report, merged with the grades of the same rows by graders that did not run again."""
         return self.session.runs.merged(report)
 
     @property
     def graders(self) -> Mapping[str, Grader]:
-        """The graders by name, as they are now."""
+        """The current graders by name."""
         return dict(self.session.graders.by_name)
 
     @property
     def suite(self) -> Suite:
-        """The chosen graders as a suite."""
+        """The selected graders as a suite."""
         return self.session.graders.chosen_suite()
 
     @property
@@ -89,12 +89,12 @@ class Workbench(View):
 
     @property
     def versions(self) -> Report | None:
-        """The last report with what redefined graders scored before, as "name (before)"; None before a run."""
+        """The last report with the previous scores of redefined graders, as "name (before)"; None before a run."""
         return self.session.runs.versions()
 
     @property
     def selected(self) -> pd.DataFrame | None:
-        """The rows that are shown, as `Report.rows` gives them; None before a run."""
+        """The rows that are shown, as from `Report.rows`; None before a run."""
         with self.session.guard.lock:
             report, conditions = self.report, (*self.session.results.where, *self.view.rows.words)
         return None if report is None else report.rows(where=report.row_numbers(*conditions))
@@ -107,36 +107,36 @@ class Workbench(View):
 
     @property
     def labels(self) -> list[bool | None]:
-        """All that is known of each sample: True good, False bad, None unknown; a person's word before the column's.
+        """The label of each sample: True good, False bad, None unknown; a user's label takes precedence over the column's.
 
-        For a run or its findings `labels_of` has those that rates may rest on.
+        For a run or its findings use `labels_of`, which returns the labels that rates may use.
         """
         self.session.labels.reload()  # a cell may have labelled meanwhile
         return self.session.labels.for_display(self.samples) or [None] * len(self.samples)
 
     def labels_of(self, samples: Samples) -> list[bool | None] | None:
-        """What findings and rates may rest on, for each of these rows; None where nothing is known of any.
+        """The labels that findings and rates may use, for each of these rows; None if no row has one.
 
-        That leaves out labels of rows that were chosen by their grades; see the Label panel.
+        Labels of rows that were selected by their grades are excluded; see Label mode.
         """
         self.session.labels.reload()
         return self.session.labels.for_rates(samples)
 
     @property
     def view_state(self) -> dict[str, Any]:
-        """What is open in the view, as plain JSON: mode, grader, filters, search, order, columns, row. See `open_view`."""
+        """The state of the view, as plain JSON: mode, grader, filters, search, order, columns, row. See `open_view`."""
         with self.session.guard.lock:
             return self.view.saved.state()
 
     def open_view(self, view: str | Mapping[str, Any]) -> None:
-        """Show what somebody else looked at, or oneself before.
+        """Open a saved or shared view.
 
         Args:
-            view: The name of a view that was saved in the store for this dataset, or what `view_state` gave.
+            view: The name of a view that was saved in the store for this dataset, or a value of `view_state`.
 
         Raises:
             StoreError: No view of this name is saved.
-            WorkbenchError: This is no view, or it shows a grader that is not here. Nothing is changed then.
+            WorkbenchError: It is not a view state, or its grader is not in the session. Nothing is changed then.
         """
         with self.session.guard.lock:
             if isinstance(view, str):
@@ -145,13 +145,13 @@ class Workbench(View):
                 self.view.saved.open(view)
 
     def add(self, grader: Grader | Iterable[Grader]) -> None:
-        """Take a grader, or several; one of a known name takes its place, unvalidated and not yet run."""
+        """Add a grader, or several; one with a known name replaces that grader, unvalidated and not yet run."""
         for each in [grader] if isinstance(grader, Grader) else grader:
             self.session.graders.add(each)
 
 
 class WritePanel(View):
-    """The app opened on the chosen grader alone: its text, checks, findings and scores. See `View` for the arguments."""
+    """The app opened on the selected grader: its text, checks, findings and scores. See `View` for the arguments."""
 
     only = "grade"
 
@@ -163,7 +163,7 @@ class TryPanel(View):
 
 
 class RunPanel(View):
-    """The app opened on the graders: what is ticked runs, with progress and Stop. See `View` for the arguments."""
+    """The app opened on the grader list: select graders and run them, with progress and Stop. See `View` for the arguments."""
 
     only = "graders"
 
@@ -181,13 +181,13 @@ class LabelPanel(View):
 
 
 class ComparePanel(View):
-    """The app opened on Compare: what two graders say of the same rows. See `View` for the arguments."""
+    """The app opened on Compare: two graders on the same rows. See `View` for the arguments."""
 
     only = "compare"
 
 
 class ExportPanel(View):
-    """The app opened on Export: which platform takes which grader, and its file. See `View` for the arguments."""
+    """The app opened on Export: which platform supports which grader, and its file. See `View` for the arguments."""
 
     only = "export"
 

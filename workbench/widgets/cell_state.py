@@ -1,4 +1,4 @@
-"""A cell that runs again goes on with what it had: the same work is not done twice, and no widget is left behind."""
+"""Continue the session of a cell that runs again: work is not repeated, and its old widgets are closed."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from workbench.session.session import DEFAULTS, Session
 __all__ = ["current_cell", "forget_view", "remember_view", "session_of_cell"]
 
 Place = tuple[str, str, int]
-"""A cell, a kind of view, and which of them it is: a cell may show several."""
+"""A cell, a kind of view, and the view's index, because a cell may show several."""
 
 
 class _CellView(NamedTuple):
-    """A view, the session behind it, whether that is its own, and the labels it was given, as they were then."""
+    """A view, its session, whether it owns the session, and a copy of the labels it was given."""
 
     session: Session
     view: Any
@@ -31,12 +31,12 @@ class _CellView(NamedTuple):
 _views: dict[Place, _CellView] = {}
 
 _runs: dict[tuple[str, str], tuple[str, int]] = {}
-"""By cell and kind: its last run, and how many views that run has made."""
+"""By cell and kind: its last run, and how many views that run has created."""
 
 
 def current_cell() -> tuple[str, str]:
-    """Which cell runs, by the front end's own name for it, and which run of it; "" where that is not known."""
-    # Looked up, not imported: where no kernel has loaded it, no cell runs.
+    """The running cell's id from the front end, and the number of its run; "" if unknown."""
+    # Looked up, not imported: if no kernel has loaded it, no cell runs.
     if "ipykernel" not in sys.modules:
         return "", ""
     from IPython import get_ipython
@@ -48,16 +48,16 @@ def current_cell() -> tuple[str, str]:
 
 
 def _place(kind: str) -> Place | None:
-    """Where the view that is made now belongs; None outside of a cell."""
+    """The cell of a view that is being created; None outside of a cell."""
     name, run = current_cell()
     last_run, count = _runs.get((name, kind), ("", 0))
     return (name, kind, count if run == last_run else 0) if name else None
 
 
 def session_of_cell(kind: str, samples: Any, graders: Any = None, **settings: Any) -> Session:
-    """The session this cell had for the same samples, with the graders as they are now; else a new one.
+    """The session this cell had for the same samples, with the current graders; else a new one.
 
-    A new one takes over what was written in the app, and a store whose file is gone is opened anew.
+    A new one takes over what was written in the app; a store whose file was deleted is opened again.
 
     Args:
         kind: Of the view.
@@ -69,7 +69,7 @@ def session_of_cell(kind: str, samples: Any, graders: Any = None, **settings: An
     place = _place(kind)
     previous = None if place is None else _views.get(place)
     if previous is not None and not previous.owns:
-        previous = None  # somebody else's session goes on without this cell
+        previous = None  # a session owned by another view continues without this cell
     if previous is not None and _fits(previous, data, {**DEFAULTS, **settings}):
         previous.session.graders.set_given(graders)
         previous.session.reopen_storage()
@@ -81,12 +81,12 @@ def session_of_cell(kind: str, samples: Any, graders: Any = None, **settings: An
 
 
 def remember_view(kind: str, view: Any, *, owns: bool) -> None:
-    """Remember a view as its cell's; the one it had is closed, its session only where it is another.
+    """Record a cell's view; its previous view is closed, and that view's session if it is a different one.
 
     Args:
         kind: Of the view.
         view: The view.
-        owns: Whether its session is its own; else that goes on when the view is closed.
+        owns: Whether it owns its session; otherwise the session continues when the view is closed.
     """
     place = _place(kind)
     if place is None:
@@ -111,7 +111,7 @@ def forget_view(view: Any) -> None:
 
 
 def _fits(previous: _CellView, samples: Samples, settings: dict[str, Any]) -> bool:
-    """Whether a session is of the samples and settings that are given now: labels count by their values."""
+    """Whether a session has the given samples and settings: labels are compared by value."""
     before = previous.session.settings
     return (
         before.keys() == settings.keys()
@@ -127,7 +127,7 @@ def _labels(samples: Samples, settings: dict[str, Any]) -> NDArray[np.int8]:
 
 
 def _same_store(a: Any, b: Any) -> bool:
-    """Whether these lead to one store: a `Store` only to itself, for each one in memory is another; else an address."""
+    """Whether two values refer to one store: a `Store` equals only itself, because each in memory differs; others by address."""
     return a is b or (type(a) is type(b) and bool(a == b))
 
 

@@ -23,11 +23,11 @@ __all__ = ["load", "make"]
 
 
 def load(shell: InteractiveShell) -> None:
-    """Register the magic and start keeping cells, so that capture finds their text."""
+    """Register the magic and start recording cells, so that capture finds their text."""
     install(shell)
 
     def grader(line: str, cell: str) -> None:
-        """`%%grader [--js] name [--timeout SECONDS] [--memory MIB]`: this cell is a grader; prove it at once."""
+        """`%%grader [--js] name [--timeout SECONDS] [--memory MIB]`: turn this cell into a grader and validate it."""
         _run(shell, line, cell)
 
     shell.register_magic_function(grader, magic_kind="cell", magic_name="grader")  # type: ignore[call-arg, arg-type]
@@ -40,28 +40,28 @@ def _run(shell: InteractiveShell, line: str, cell: str) -> None:
     try:
         item = make(line, cell, shell.user_ns)
     except WorkbenchError as error:
-        # A message, not a traceback through our own files: what to do is in its words.
+        # A message instead of a traceback through package files: it contains the hint.
         raise UsageError(str(error)) from None
     shell.user_ns[item.name] = item
     try:
         display(item.validate())  # type: ignore[no-untyped-call]
     except StartError as error:
-        warn_absent(error)  # nothing can be proved here; the cells below may need no sandbox
+        warn_absent(error)  # no sandbox for validation; the cells below may need none
     announce(item)
 
 
 def make(line: str, cell: str, namespace: dict[str, Any]) -> FunctionGrader | ScriptGrader:
     """The grader of one cell. The cell's text is captured; it does not run in this process.
 
-    With `--js` the cell is JavaScript, taken as it is.
+    With `--js` the cell is JavaScript, used unchanged.
 
     Args:
-        line: What stands behind `%%grader`.
+        line: The text after `%%grader`.
         cell: The cell's text.
         namespace: The notebook's names, for helpers from other cells.
 
     Raises:
-        WorkbenchError: The line is wrong, or the cell cannot be captured.
+        WorkbenchError: The line is invalid, or the cell cannot be captured.
     """
     words = line.split()
     script = "--js" in words
@@ -81,19 +81,19 @@ def make(line: str, cell: str, namespace: dict[str, Any]) -> FunctionGrader | Sc
 
 
 def _refuse_calls(cell: str, name: str) -> None:
-    """Refuse a cell out of Adaptive's documents whole: it also creates its grader on the platform."""
+    """Refuse a whole cell from Adaptive's documents: it also creates its grader on the platform."""
     if calls := creates(cell):
         line, call = calls[0]
         raise WorkbenchError(
             f"%%grader {name}: the cell also creates graders on Adaptive", where=f"line {line}", found=f"{call}(...)",
-            expected="a grade function and what it reads",
-            hint="leave that call out, or load functions and calls together: workbench.loads(text)",
+            expected="a grade function and its dependencies",
+            hint="omit that call, or load functions and calls together: workbench.loads(text)",
         )  # fmt: skip
 
 
 def _options(words: list[str], line: str) -> dict[str, Any]:
     name, *rest = words or [""]
-    name = unicodedata.normalize("NFKC", name)  # as Python reads names, or it could not be called
+    name = unicodedata.normalize("NFKC", name)  # as Python reads names; otherwise it could not be called
     if not name.isidentifier():
         raise WorkbenchError(
             "%%grader needs a name",
@@ -102,7 +102,7 @@ def _options(words: list[str], line: str) -> dict[str, Any]:
         )
     options: dict[str, Any] = {"name": name}
     known = {"--timeout": ("timeout", float), "--memory": ("memory_mb", int)}
-    # The empty text stands for the value that is missing behind a last flag.
+    # The empty text represents the missing value after a last flag.
     for flag, value in zip(rest[::2], [*rest[1::2], ""], strict=False):
         if flag not in known:
             raise WorkbenchError(f"%%grader does not know {flag}", expected=", ".join([*known, "--js"]))

@@ -1,4 +1,4 @@
-"""One session on a page: traits out, messages in. What they say is `session.view`'s, how they look the front end's."""
+"""One session on a page: sends traits, receives messages. `session.view` defines their content, the front end their display."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = ["View"]
 
 @cache
 def _bundle(name: str) -> str:
-    """A file of the front end, as its build wrote it."""
+    """A file of the front end's build."""
     return (resources.files("workbench.widgets") / "static" / name).read_text("utf-8")
 
 
@@ -32,12 +32,12 @@ class View(anywidget.AnyWidget):
     """The app, or one part of it.
 
     Args:
-        samples: A `Workbench`, another view or a `Session` to share what it knows; else samples, as `Workbench` takes them.
+        samples: A `Workbench`, another view or a `Session` to share its session; else samples, as `Workbench` takes them.
         graders: As in `Workbench`.
         settings: Further arguments of `Workbench`.
 
     Attributes:
-        session: What is known and done; see `Session`.
+        session: State and actions; see `Session`.
     """
 
     only: ClassVar[str] = ""
@@ -73,32 +73,32 @@ class View(anywidget.AnyWidget):
         remember_view(type(self).__name__, self, owns=not self._shared)
 
     def _publish(self, changed: Mapping[str, Any]) -> None:
-        """Send what changed in one message, so that a page takes it in one step."""
+        """Send what changed in one message, so that a page updates in one step."""
         with self.hold_sync():
             for name, value in changed.items():
                 setattr(self, name, value)
 
     def hear(self, message: Mapping[str, Any]) -> None:
-        """Act on a message of a page; one that makes no sense is ignored."""
+        """Handle a message of a page; an invalid one is ignored."""
         reply = self.view.hear(message)
         if reply is not None:
             self.send(reply)
 
     @property
     def problem(self) -> Problem | None:
-        """What went wrong last, as the view shows it; None for nothing."""
+        """The last error, as the view shows it; None for none."""
         problem: Problem | None = self.session.guard.problem
         return problem
 
     def close(self) -> None:
-        """End the view, and what it knows unless it shares that with others."""
-        # Python cleans up where its samples could not be read, and at its own end: then the threads are gone, maybe with
-        # the lock that they held.
+        """Close the view, and its session unless it is shared."""
+        # Python finalises objects whose samples could not be read, and at exit: then the threads are gone, possibly
+        # without releasing the lock.
         if hasattr(self, "view") and not sys.is_finalizing():
             self.dispose(end_session=not self._shared)
 
     def dispose(self, *, end_session: bool) -> None:
-        """Close the widget; with `end_session` the session too, and the run in it. A second time it does nothing."""
+        """Close the widget; with `end_session` the session too, and its run. Calling it again has no effect."""
         if self._is_closed:
             return
         self._is_closed = True
@@ -122,7 +122,7 @@ class View(anywidget.AnyWidget):
 def _session_of(
     samples: Any, graders: Any = None, *, kind: str = "", **settings: Any
 ) -> tuple[Session, bool]:
-    """The session behind an app, a view or a session, and whether somebody else owns it; else a new one."""
+    """The session of an app, a view or a session, and whether it has another owner; else a new one."""
     session = samples if isinstance(samples, Session) else getattr(samples, "session", None)
     if isinstance(session, Session):
         return session, True

@@ -1,10 +1,10 @@
-/** A mark in the gutter at each line that is new against the text that was last kept. */
+/** A mark in the gutter at each line that differs from the last saved text. */
 
 import { RangeSetBuilder, StateEffect, StateField, type EditorState, type Extension, type RangeSet } from "@codemirror/state";
 import { GutterMarker, gutter } from "@codemirror/view";
 import { newLines } from "./lines.ts";
 
-/** The text to compare with; null where none is known. */
+/** The text to compare with; null if unknown. */
 export const setKept = StateEffect.define<string | null>();
 
 class Mark extends GutterMarker {

@@ -1,4 +1,4 @@
-/** Languages of graders and the colours of their words, which are the tokens' own. */
+/** Languages of graders and their syntax colours. */
 
 import { javascript } from "@codemirror/lang-javascript";
 import { json, jsonLanguage } from "@codemirror/lang-json";
@@ -17,7 +17,7 @@ const style = HighlightStyle.define([
   { tag: [tags.invalid], color: "var(--failed)" },
 ]);
 
-/** In JSON the names are what one looks for. */
+/** In JSON the names are highlighted. */
 const names = HighlightStyle.define([{ tag: tags.propertyName, color: "var(--code-fn)" }], { scope: jsonLanguage });
 
 const LANGUAGES: Record<SourceText["language"], () => Extension> = {

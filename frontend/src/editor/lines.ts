@@ -1,9 +1,9 @@
-/** Which lines of a text are new against another text: what the gutter marks. */
+/** Which lines of a text are new relative to another text: the gutter marks them. */
 
-/** Lines compared by a table of this many cells at most; a larger middle counts as new as a whole. */
+/** Maximum cells of the table that compares lines; a larger middle part counts as new as a whole. */
 const MOST = 4_000_000;
 
-/** Numbers, from 1, of the lines of `now` that `before` does not have, and of lines before which something is gone. */
+/** Numbers, from 1, of the lines of `now` that `before` does not have, and of lines before which something was removed. */
 export function newLines(before: string, now: string): Set<number> {
   const old = before.split("\n");
   const fresh = now.split("\n");
@@ -18,7 +18,7 @@ export function newLines(before: string, now: string): Set<number> {
   return new Set(right.flatMap((_, at) => (same.has(at) ? [] : [start + at + 1])));
 }
 
-/** Places in `right` of the longest common run of lines. */
+/** Indices in `right` of the longest common run of lines. */
 function common(left: string[], right: string[]): Set<number> {
   const width = right.length + 1;
   const best = new Uint32Array((left.length + 1) * width);

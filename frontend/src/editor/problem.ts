@@ -1,4 +1,4 @@
-/** What is wrong with a text, said at its line: the line is set off, the words stand below it. */
+/** An error in a text, shown at its line: the line is highlighted, with the message below it. */
 
 import { StateEffect, StateField, type Extension, type Range, type Text } from "@codemirror/state";
 import { Decoration, EditorView, WidgetType, type DecorationSet } from "@codemirror/view";
@@ -20,7 +20,7 @@ class Message extends WidgetType {
   }
 
   toDOM(): HTMLElement {
-    // Its distance to the lines is padding: CodeMirror does not count a margin, and numbers would stand beside their lines.
+    // Padding, not margin, because CodeMirror does not count margins and would misplace the line numbers.
     const place = document.createElement("div");
     place.className = "editor-problem";
     const box = document.createElement("div");
@@ -61,7 +61,7 @@ const field = StateField.define<DecorationSet>({
   provide: (each) => EditorView.decorations.from(each),
 });
 
-/** The line that a problem names; the nearest one of a text that has become shorter. */
+/** The line that a problem names; the nearest one if the text has become shorter. */
 function lineOf({ line }: NonNullable<Problem>, text: Text) {
   return text.line(Math.max(1, Math.min(line, text.lines)));
 }
@@ -75,10 +75,10 @@ function around(problem: Problem, text: Text): Range<Decoration>[] {
 
 export const problems: Extension = field;
 
-/** Pixels below a line in which what is said of it stands. */
+/** Pixels below a line for its message. */
 const MESSAGE = 64;
 
-/** Bring the line and its words into sight; whoever is at work elsewhere in the text is not taken away from it. */
+/** Scroll to the line and its message, unless the user is editing elsewhere in the text. */
 export function scrollToProblem(view: EditorView, problem: Problem): StateEffect<unknown>[] {
   if (!problem) return [];
   const { from } = lineOf(problem, view.state.doc);

@@ -1,4 +1,4 @@
-/** What the editor can do: everything of a small code editor, and nothing that needs a network. */
+/** The editor's features: those of a small code editor, none that needs a network. */
 
 import { closeBrackets, closeBracketsKeymap } from "@codemirror/autocomplete";
 import { defaultKeymap, history, historyKeymap, indentLess, indentMore } from "@codemirror/commands";
@@ -12,7 +12,7 @@ import { language } from "./colours.ts";
 import { problems } from "./problem.ts";
 import { wrap } from "./wrap.ts";
 
-/** On a change that came from the kernel: it is not sent back. */
+/** Marks a change that came from the kernel: it is not sent back. */
 export const fromKernel = Annotation.define<boolean>();
 
 export interface Setup {
@@ -23,7 +23,7 @@ export interface Setup {
   keep: () => void;
 }
 
-/** Tab indents once somebody has clicked or typed here; who came by Tab goes on by Tab. */
+/** Tab indents once the user has clicked or typed here; for a user who arrived with Tab, it moves the focus on. */
 const indentAfterWork = (): Extension => {
   let worked = false;
   return [

@@ -1,4 +1,4 @@
-/** What is typed goes to the kernel after a pause, each text with a number, so that an older answer is known as one. */
+/** Sends typed text to the kernel after a pause, each text with a number, so that outdated replies are recognised. */
 
 import { signal } from "@preact/signals";
 import type { Action } from "../protocol.ts";
@@ -31,13 +31,13 @@ export class Typing {
     this.timer = setTimeout(() => this.flush(), PAUSE);
   }
 
-  /** Send what waits, at once. */
+  /** Send a pending text immediately. */
   flush(): void {
     clearTimeout(this.timer);
     if (!this.waiting) return;
     const { name, text } = this.waiting;
     this.waiting = null;
-    // Another page may have numbered its texts higher: an answer to it is not one to this text.
+    // Another page may have used higher numbers: a reply to it does not refer to this text.
     this.last = Math.max(this.last, this.answered()) + 1;
     this.state.value = { name, sent: this.last, dirty: false };
     this.tell({ do: "edit", name, text, seq: this.last });

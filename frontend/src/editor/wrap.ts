@@ -1,9 +1,9 @@
-/** Long lines go on below, two characters further in than they begin. */
+/** Long lines wrap, indented by two more characters than their start. */
 
 import { RangeSetBuilder, type Extension } from "@codemirror/state";
 import { Decoration, EditorView, ViewPlugin, type DecorationSet, type ViewUpdate } from "@codemirror/view";
 
-/** Deeper lines go on as one of this depth does, so that something of the width is left. */
+/** Deeper lines wrap like lines of this depth, so that some width remains. */
 const DEEPEST = 24;
 
 const known = new Map<number, Decoration>();

@@ -1,4 +1,4 @@
-/** Compare: two graders as four groups of rows in words, who is closer to the labels, and the rows on which they differ. */
+/** Compare: two graders as four groups of rows, their agreement with the labels, and the rows on which they differ. */
 
 import { useLink } from "../context.ts";
 import { Bar, GROUPS, sum } from "../Bar.tsx";
@@ -15,7 +15,7 @@ export function Compare() {
   return (
     <div class="mode half mode-compare">
       <section aria-label="Compare">
-        {compare ? <Sides compare={compare} /> : <Loading what="reading what the graders say" />}
+        {compare ? <Sides compare={compare} /> : <Loading what="reading the grades" />}
         {compare && (compare.why_not ? <WhyNot compare={compare} /> : <Overview compare={compare} />)}
       </section>
       <section aria-label="Rows">{compare && !compare.why_not && <Rows compare={compare} />}</section>
@@ -23,7 +23,7 @@ export function Compare() {
   );
 }
 
-/** Which two: where both would be one grader, they change places. */
+/** Select the two graders: choosing the same one twice swaps them. */
 function Sides({ compare }: { compare: CompareData }) {
   const link = useLink();
   const { a, b, graders, n } = compare;
@@ -72,7 +72,7 @@ function Quadrants({ compare }: { compare: CompareData }) {
   const link = useLink();
   const most = Math.max(1, ...compare.cells.map(({ counts }) => sum(counts, GROUPS.flat())));
   return (
-    <div class="quadrants" role="group" aria-label="Rows by what both say">
+    <div class="quadrants" role="group" aria-label="Rows by both verdicts">
       {compare.cells.map(({ key, title, count, note, counts }) => (
         <button type="button" key={key} aria-pressed={key === compare.chosen} onClick={() => link.tell({ do: "quadrant", key, only: "", search: compare.list.search })}>
           <b class="small">{title}</b>
@@ -108,7 +108,7 @@ function Labels({ labels }: { labels: NonNullable<CompareData["labels"]> }) {
 function Rows({ compare }: { compare: CompareData }) {
   const { list, revision } = compare;
   const searched = list.search || list.only;
-  const empty = searched ? "Nothing here matches: search for other words, or show good and bad." : "No row stands here: choose another of the four groups.";
+  const empty = searched ? "No match: change the search, or show good and bad." : "No rows: select another of the four groups.";
   return (
     <>
       <div class="head">
@@ -146,10 +146,10 @@ function SearchLine({ compare }: { compare: CompareData }) {
   );
 }
 
-/** What stands on the right of a pair. */
+/** The text on the right of a pair. */
 const BESIDE = {
-  a: "beside it: the most similar answer both accept",
-  b: "beside it: the most similar answer both accept",
+  a: "right: the most similar completion both accept",
+  b: "right: the most similar completion both accept",
   both: "",
   neither: "",
 } as const;

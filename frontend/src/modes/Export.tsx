@@ -1,4 +1,4 @@
-/** Export: what each platform can take, before anything is refused; then one platform's settings and its files. */
+/** Export: what each platform supports, then the selected platform's settings and its files. */
 
 import { useState } from "preact/hooks";
 import { useLink } from "../context.ts";
@@ -15,11 +15,11 @@ export function Export() {
     <div class="mode one mode-export">
       <section aria-label="Export">
         <div class="head">
-          <h2>What each platform can take</h2>
+          <h2>Platform support</h2>
           <span class="grow" />
           <FitLegend />
         </div>
-        {!data ? <Loading what="reading what each platform can take" /> : data.graders.length ? <Platforms data={data} /> : <NoGrader />}
+        {!data ? <Loading what="checking platform support" /> : data.graders.length ? <Platforms data={data} /> : <NoGrader />}
       </section>
     </div>
   );
@@ -40,7 +40,7 @@ function Platforms({ data }: { data: ExportData }) {
           <ExportPanel data={data} file={file} />
           <Preview data={data} file={file} choose={setName} />
         </div>
-      ) : <div class="export-files none"><Empty title="No platform chosen" step="Choose a platform by its head to see its files before they are written." /></div>}
+      ) : <div class="export-files none"><Empty title="No platform selected" step="Select a platform in the table header to preview its files." /></div>}
     </>
   );
 }
@@ -48,7 +48,7 @@ function Platforms({ data }: { data: ExportData }) {
 type FileText = ExportData["files"][number];
 
 function Preview({ data, file, choose }: { data: ExportData; file: FileText | undefined; choose: (name: string) => void }) {
-  if (!file) return <div class="preview"><Empty title="No file yet" step={data.problem.length ? "Change what is named on the left." : "Tick a grader that the platform can take."} /></div>;
+  if (!file) return <div class="preview"><Empty title="No file yet" step={data.problem.length ? "Fix the problem shown on the left." : "Select a grader that the platform supports."} /></div>;
   return (
     <div class="preview">
       <div class="head">
@@ -62,7 +62,7 @@ function Preview({ data, file, choose }: { data: ExportData; file: FileText | un
   );
 }
 
-/** Left and right go from file to file, as tabs do. */
+/** Left and right move between files, as in tabs. */
 function Tabs({ files, file, choose }: { files: FileText[]; file: FileText; choose: (name: string) => void }) {
   const onKeyDown = (event: KeyboardEvent) => {
     const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];

@@ -1,4 +1,4 @@
-/** Grade: the chosen grader, and the rows behind what it says. A handle between them shares the width. */
+/** Grade: the selected grader, and the rows for its findings. A handle between them shares the width. */
 
 import { useState } from "preact/hooks";
 import { Chosen } from "../Chosen.tsx";
@@ -16,7 +16,7 @@ export function Grade() {
   const { lines, drafts } = useLink().state.rail.value;
   const [share, setShare] = useState(remembered);
   const move = (percent: number) => setShare(Math.round(Math.max(LEAST, Math.min(MOST, percent)) * 10) / 10);
-  // Without a remembered share the stylesheet says it, by the width of the view.
+  // Without a saved share the stylesheet sets it, by the width of the view.
   const columns = share === null ? undefined : { gridTemplateColumns: `minmax(0, ${share}fr) minmax(0, ${100 - share}fr)` };
   return (
     <div class="mode mode-grade" style={columns}>

@@ -1,4 +1,4 @@
-/** History: the versions of a grader with what each would do, what changed in the text, and the runs of this dataset. */
+/** History: the versions of a grader with their error rates, the text changes, and the runs of this dataset. */
 
 import { useLink } from "../context.ts";
 import { Icon } from "../Icon.tsx";
@@ -35,12 +35,12 @@ function Story({ history }: { history: HistoryData }) {
 }
 
 function NoVersion({ name }: { name: string }) {
-  const step = name ? "Change its text in Grade and press Keep: every version that is kept is listed here with what it does." : "Choose a grader on the left.";
-  return <Empty title="No version kept yet" step={step} />;
+  const step = name ? "Change its text in Grade and save it: every saved version is listed here with its results." : "Select a grader on the left.";
+  return <Empty title="No saved version yet" step={step} />;
 }
 
 function Lead({ history }: { history: HistoryData }) {
-  const [first, ...later] = history.rest.split("\n"); // what follows in lines of its own is said more quietly
+  const [first, ...later] = history.rest.split("\n"); // later lines are shown muted
   return (
     <div class="story">
       {history.sparks.map((spark) => <Spark key={spark.title} spark={spark} />)}
@@ -60,13 +60,13 @@ function Change({ history }: { history: HistoryData }) {
   return (
     <>
       <div class="head change-head">
-        <h3>What changed in the text</h3>
+        <h3>Text changes</h3>
         <Side name="Older version" value={from} versions={versions} choose={(id) => show({ from: id })} />
         <Icon name="right" class="faint" small />
         <Side name="Newer version" value={to} versions={versions} choose={(id) => show({ to: id })} />
         <span class="grow" />
-        <button type="button" class="btn" disabled={versions.length < 2 || from === to} onClick={() => link.tell({ do: "mode", mode: "compare" })}>Compare the two on rows</button>
-        {bring && <button type="button" class="btn" onClick={() => link.tell({ do: "bring", version: bring.id })}><Icon name="undo" />Bring {bring.text} back</button>}
+        <button type="button" class="btn" disabled={versions.length < 2 || from === to} onClick={() => link.tell({ do: "mode", mode: "compare" })}>Compare on rows</button>
+        {bring && <button type="button" class="btn" onClick={() => link.tell({ do: "bring", version: bring.id })}><Icon name="undo" />Restore {bring.text}</button>}
       </div>
       {diff.some(({ kind }) => kind) ? <Diff lines={diff} language={languageOf(link)} /> : <p class="mute none">{same(history)}</p>}
     </>
@@ -74,11 +74,11 @@ function Change({ history }: { history: HistoryData }) {
 }
 
 function same({ versions, from, to }: HistoryData): string {
-  if (versions.length < 2) return "There is one version so far: change the text in Grade and press Keep, and the difference is shown here.";
-  return from === to ? "Choose another version to see what changed." : "The two texts are the same.";
+  if (versions.length < 2) return "There is one version so far: change the text in Grade and save it to see the difference here.";
+  return from === to ? "Select another version to see what changed." : "The two texts are the same.";
 }
 
-/** The version that a person looks at and does not have: the chosen one, or beside the newest the older side. */
+/** The version to restore: the selected one, or the older side if the newest is selected. */
 export function broughtBack({ versions, from, to }: HistoryData): HistoryData["versions"][number] | undefined {
   const id = to === versions[0]?.id ? from : to;
   return versions.find((version) => version.id === id && version.can_bring);

@@ -1,4 +1,4 @@
-/** Label: a card over the rows, answered by keys in the page at once; what is not yet stored is counted. */
+/** Label: a card over the rows, handled by the page immediately; decisions that are not stored yet are counted. */
 
 import { useEffect, useRef } from "preact/hooks";
 import { useLink } from "../context.ts";
@@ -36,14 +36,14 @@ export function Label() {
   );
 }
 
-/** The keys belong to the card as soon as the mode opens, but not where somebody writes elsewhere in the page. */
+/** The keys belong to the card as soon as the mode opens, unless the user types elsewhere in the page. */
 function focusCard(root: HTMLElement | null): void {
   const active = (root?.getRootNode() as Document | ShadowRoot | undefined)?.activeElement;
   const free = !active || active === document.body || Boolean(root?.closest(".gwb")?.contains(active));
   if (free) root?.querySelector<HTMLElement>(".label-card")?.focus({ preventScroll: true });
 }
 
-/** A card's texts go with it: whoever stands in them would lose the next keys. */
+/** A card's texts are removed with it, so the focus moves to the card and later keys are not lost. */
 function keepFocus(target: Element): void {
   if (target.closest(".texts, .expected")) target.closest<HTMLElement>(".label-card")?.focus({ preventScroll: true });
 }
@@ -56,10 +56,10 @@ function LabelHead({ label, queue }: { label: LabelData; queue: LabelQueue }) {
   const waiting = queue.sent.value.length;
   return (
     <div class="head">
-      <h2>Is this answer good?</h2>
+      <h2>Is this completion good?</h2>
       <Select name="Order of the rows" tip={tip} value={label.order} choices={orders} choose={(order) => link.tell({ do: "label_order", order })} />
       <span class="grow" />
-      {waiting > 0 && <span class="small to-store" title="Decided here, not yet heard by the kernel">{waiting} to store</span>}
+      {waiting > 0 && <span class="small to-store" title="Decided here, not yet confirmed by the kernel">{waiting} to store</span>}
       <span class="small mute cut"><b>{done.toLocaleString("en")}</b> of {label.total.toLocaleString("en")}: {good} good, {bad} bad, {skipped} skipped</span>
     </div>
   );
@@ -90,11 +90,11 @@ function Deck({ label, queue }: { label: LabelData | null; queue: LabelQueue }) 
   );
 }
 
-/** What stands in place of a card. */
+/** Shown instead of a card. */
 function NoCard({ label, queue }: { label: LabelData | null; queue: LabelQueue }) {
-  if (queue.waitsForUndo()) return <Loading what="reading the row before" />;
+  if (queue.waitsForUndo()) return <Loading what="reading the previous row" />;
   if (!label) return <Loading what="reading the rows to label" />;
-  if (!label.total) return <Empty title="No row to label" step="Choose another order, or draw more rows in the head of the view." />;
+  if (!label.total) return <Empty title="No row to label" step="Select another order, or draw more rows in the toolbar." />;
   if (queue.sent.value.length || tally(label, []).done < label.total) return <Loading what="reading the next rows" />;
-  return <Empty title="Every row of this queue is decided" step={`${counted(label.total, "row")} decided: use the labels for the findings, or choose another order.`} />;
+  return <Empty title="Every row of this queue is decided" step={`${counted(label.total, "row")} decided: use the labels for the findings, or select another order.`} />;
 }

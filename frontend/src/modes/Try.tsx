@@ -1,4 +1,4 @@
-/** Try: one conversation whose answer one changes, and what every grader says of it. */
+/** Try: one conversation with an editable completion, and its grades by every grader. */
 
 import { useLink } from "../context.ts";
 import { TryForm } from "./parts/TryForm.tsx";
@@ -12,7 +12,7 @@ export function Try() {
     <div class="mode half mode-try">
       <section aria-label="Conversation"><TryForm data={data} /></section>
       <section aria-label="Graders">
-        <div class="head"><h2>What the graders say</h2></div>
+        <div class="head"><h2>Grades</h2></div>
         {data?.lines.length ? <TrySays data={data} /> : <Nobody data={Boolean(data)} />}
       </section>
     </div>
@@ -20,5 +20,5 @@ export function Try() {
 }
 
 function Nobody({ data }: { data: boolean }) {
-  return <Empty title="Nobody says anything yet" step={data ? "Add a grader on the left, or define one with @wb.grader in any cell." : "Choose a row on the left first."} />;
+  return <Empty title="No grades yet" step={data ? "Add a grader on the left, or define one with @wb.grader in any cell." : "Select a row on the left first."} />;
 }

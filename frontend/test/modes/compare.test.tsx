@@ -22,7 +22,7 @@ function answer(model: FakeModel, at: number, from = 0): void {
 }
 
 describe("the list of disagreements", () => {
-  it("is asked for in windows of 30", async () => {
+  it("is requested in windows of 30", async () => {
     const { model, root } = open(compare());
     expect(model.asked("pairs").map(({ start, stop, revision }) => [start, stop, revision])).toEqual([[0, 30, 1]]);
     answer(model, 0);
@@ -31,7 +31,7 @@ describe("the list of disagreements", () => {
     expect(model.asked("pairs").map(({ start }) => start)).toEqual([0, 30]);
   });
 
-  it("asks for each window once", async () => {
+  it("requests each window once", async () => {
     const { model, root } = open(compare());
     answer(model, 0);
     await settled();
@@ -58,7 +58,7 @@ describe("the list of disagreements", () => {
     expect(root.querySelector("article")?.getAttribute("aria-label")).toBe("Row row-500");
   });
 
-  it("drops an answer of an older revision", async () => {
+  it("drops a reply of an older revision", async () => {
     const { model, root } = open(compare());
     model.set({ compare: compare({ revision: 2 }) });
     await settled();
@@ -70,7 +70,7 @@ describe("the list of disagreements", () => {
     expect(root.querySelector("article")?.getAttribute("aria-label")).toBe("Row row-500");
   });
 
-  it("says that rows could not be read, and tries again", async () => {
+  it("shows that rows could not be read, and retries", async () => {
     const { model } = open(compare());
     model.refuse(model.asked("pairs")[0] as never, "busy");
     await settled();
@@ -116,7 +116,7 @@ describe("choices", () => {
     expect(model.done("quadrant").map(({ key, only, search }) => [key, only, search])).toEqual([["both", "", ""], ["a", "bad", ""], ["a", "", "euro"]]);
   });
 
-  it("keep what is typed while the kernel answers an earlier search", async () => {
+  it("keep typed text while the kernel replies to an earlier search", async () => {
     const { model } = open(compare());
     const field = screen.getByLabelText("Search these rows") as HTMLInputElement;
     fireEvent.input(field, { target: { value: "eu" } });
@@ -139,7 +139,7 @@ describe("choices", () => {
     ]);
   });
 
-  it("say the next step where two cannot be compared", () => {
+  it("show the next step if two cannot be compared", () => {
     const { model } = open(compare({ why_not: "Only one grader has run: tick a second one and press Run.", b: "" }));
     expect(screen.getByText(/tick a second one/)).toBeTruthy();
     fireEvent.click(screen.getByText("Run"));
@@ -157,7 +157,7 @@ it("hostile texts stay texts", async () => {
   expect(root.querySelector(".d-del")?.textContent).toBe(HOSTILE);
 });
 
-it.each([["rows", compare()], ["nothing to compare", compare({ why_not: "no run yet" })], ["an empty group", compare({ chosen: "b", list: { ...compare().list, count: 0 } })], ["no answer yet", null]])("no flaw for a screen reader with %s", async (_, data) => {
+it.each([["rows", compare()], ["nothing to compare", compare({ why_not: "no run yet" })], ["an empty group", compare({ chosen: "b", list: { ...compare().list, count: 0 } })], ["no reply yet", null]])("no flaw for a screen reader with %s", async (_, data) => {
   vi.useRealTimers();
   const { model, root } = open(data);
   if (model.asked("pairs").length) answer(model, 0);

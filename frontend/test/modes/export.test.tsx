@@ -12,10 +12,10 @@ afterEach(cleanup);
 const open = (data: ExportData | null) => show(Export, { export: data });
 
 describe("the fit table", () => {
-  it("says of each cell its word and its note", () => {
+  it("gives each cell its text and its note", () => {
     open(exported());
-    const cell = screen.getByLabelText("contains_number to Python: code: its description has no place there");
-    expect(cell.title).toBe("its description has no place there");
+    const cell = screen.getByLabelText("contains_number to Python: code: its description is not exported");
+    expect(cell.title).toBe("its description is not exported");
     expect(cell.textContent).toBe("code*");
     expect(screen.getByLabelText("contains_number to Workbench: yes").textContent).toBe("yes");
   });
@@ -23,7 +23,7 @@ describe("the fit table", () => {
   it("shows a cell's note below while it is pointed at or has the focus", async () => {
     const { root } = open(exported());
     const note = root.querySelector(".fit-note");
-    expect(note?.textContent).toContain("* something that no score depends on");
+    expect(note?.textContent).toContain("* something without effect on scores");
     const cell = screen.getByLabelText(/^exact_match to vLLora: with loss/);
     fireEvent.pointerOver(cell);
     await settled();
@@ -52,7 +52,7 @@ describe("the fit table", () => {
     expect(model.done("tick")[0]).toMatchObject({ name: "shows_working", on: true });
   });
 
-  it("puts trainers after platforms under heads of their own, whatever their order", () => {
+  it("puts trainers after platforms under separate headers, in any order", () => {
     const data = exported();
     const { root } = open({ ...data, platforms: [...data.platforms].reverse(), graders: data.graders.map((line) => ({ ...line, fits: [...line.fits].reverse() })) });
     expect([...root.querySelectorAll(".groups th")].map((head) => head.textContent)).toEqual(["platforms", "trainers and evaluators"]);
@@ -62,7 +62,7 @@ describe("the fit table", () => {
 
   it("names drafts apart, without a tick", () => {
     const { root } = open(exported());
-    expect(root.querySelector(".draft")?.textContent).toBe("same_as_referencea draft: exported when its five checks pass");
+    expect(root.querySelector(".draft")?.textContent).toBe("same_as_referencea draft: exported once its five checks pass");
     expect(root.querySelector(".draft input")).toBeNull();
   });
 });
@@ -70,10 +70,10 @@ describe("the fit table", () => {
 describe("the settings", () => {
   it("send what is changed", () => {
     const { model } = open(exported());
-    fireEvent.change(screen.getByLabelText("on a loss"), { target: { value: "warn" } });
+    fireEvent.change(screen.getByLabelText("unsupported"), { target: { value: "warn" } });
     fireEvent.change(screen.getByLabelText("no score"), { target: { value: "zero" } });
     fireEvent.change(screen.getByLabelText("reference field"), { target: { value: "gold" } });
-    fireEvent.click(screen.getByLabelText("write without proof"));
+    fireEvent.click(screen.getByLabelText("export without validation"));
     fireEvent.change(screen.getByLabelText("file"), { target: { value: "mine.py" } });
     expect(model.done("export_settings").map(({ settings }) => settings)).toEqual([
       { on_loss: "warn" }, { on_error: "zero" }, { reference: "gold" }, { allow_unvalidated: true }, { file: "mine.py" },
@@ -82,15 +82,15 @@ describe("the settings", () => {
 
   it("are left out where there is nothing to choose", () => {
     open(exported({ choices: { on_loss: [], on_error: ["fail"], has_reference: false, unproved: [] } }));
-    expect(screen.queryByLabelText("on a loss")).toBeNull();
+    expect(screen.queryByLabelText("unsupported")).toBeNull();
     expect(screen.queryByLabelText("no score")).toBeNull();
     expect(screen.queryByLabelText("reference field")).toBeNull();
-    expect(screen.queryByText("write without proof")).toBeNull();
+    expect(screen.queryByText("export without validation")).toBeNull();
   });
 
-  it("prove what is not proved, and write under the name that stands in the field", () => {
+  it("validate graders, and write under the name in the field", () => {
     const { model } = open(exported());
-    fireEvent.click(screen.getByText("Prove it"));
+    fireEvent.click(screen.getByText("Validate it"));
     fireEvent.input(screen.getByLabelText("file"), { target: { value: "other.py" } });
     fireEvent.click(screen.getByText("Write the files"));
     expect(model.sent.slice(-3).map((message) => message.do)).toEqual(["prove_all", "export_settings", "write"]);
@@ -134,7 +134,7 @@ describe("the files", () => {
     expect(root.querySelector(".source")?.textContent).toContain('"arithmetic"');
   });
 
-  it("are copied as they are", async () => {
+  it("are copied unchanged", async () => {
     const copied: string[] = [];
     vi.stubGlobal("navigator", { ...navigator, clipboard: { writeText: async (text: string) => void copied.push(text) } });
     open(exported());
@@ -145,7 +145,7 @@ describe("the files", () => {
     vi.unstubAllGlobals();
   });
 
-  it("are cut where they are long, and say so", () => {
+  it("are cut if they are long, with a note", () => {
     const text = "x = 1\n".repeat(LINES + 5);
     const { root } = open(exported({ files: [{ name: "long.py", text, language: "python", lines: LINES + 5 }] }));
     expect(root.querySelectorAll(".ln")).toHaveLength(LINES);
@@ -161,19 +161,19 @@ describe("the files", () => {
     expect(highlight('{"a": "b", "n": 1}', "json")[0]?.filter(([, kind]) => kind)).toEqual([['"a"', "fn"], ['"b"', "str"], ['"n"', "fn"], ["1", "nr"]]);
   });
 
-  it.each(['"""'.repeat(20_000), '"'.repeat(50_000), "`".repeat(50_001), "a(".repeat(30_000), "/*".repeat(30_000)])("are coloured quickly whatever they hold", (text) => {
+  it.each(['"""'.repeat(20_000), '"'.repeat(50_000), "`".repeat(50_001), "a(".repeat(30_000), "/*".repeat(30_000)])("are coloured quickly for any content", (text) => {
     const start = performance.now();
     for (const language of ["python", "javascript", "json", "yaml", "toml"]) highlight(text, language);
     expect(performance.now() - start).toBeLessThan(20_000); // what looks again from each character takes minutes, a busy machine seconds
   });
 });
 
-it("says the next step without a grader, and without a platform", () => {
+it("shows the next step without a grader, and without a platform", () => {
   open(exported({ graders: [] }));
   expect(screen.getByText(/Add a grader on the left/)).toBeTruthy();
   cleanup();
   open(exported({ chosen: "" }));
-  expect(screen.getByText(/Choose a platform by its head/)).toBeTruthy();
+  expect(screen.getByText(/Select a platform in the/)).toBeTruthy();
 });
 
 it("hostile texts stay texts", () => {

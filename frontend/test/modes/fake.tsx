@@ -1,4 +1,4 @@
-/** A kernel that is not there: what the page sends is kept, traits are set by hand, questions are answered by a function. */
+/** A fake kernel: messages of the page are recorded, traits are set by hand, requests get replies from a function. */
 
 import { render } from "@testing-library/preact";
 import axe from "axe-core";
@@ -99,7 +99,7 @@ export function show(Mode: ComponentType, traits: Partial<State>): Shown {
   return { model, link, root: container.querySelector(".gwb") as HTMLElement };
 }
 
-/** A kernel's message, and the page's answer to it, are through. */
+/** A kernel's message, and the page's reply to it, are delivered. */
 export async function settled(): Promise<void> {
   for (let at = 0; at < 5; at += 1) await Promise.resolve();
   await new Promise<void>((resolve) => {
@@ -109,7 +109,7 @@ export async function settled(): Promise<void> {
   });
 }
 
-HTMLCanvasElement.prototype.getContext = () => null; // axe asks for one, jsdom has none
+HTMLCanvasElement.prototype.getContext = () => null; // axe needs one, jsdom has none
 
 /** What axe finds; colours need a browser. */
 export async function flaws(root: HTMLElement): Promise<string[]> {

@@ -32,9 +32,9 @@ export function label(cards: Card[], changes: Partial<LabelData> = {}): LabelDat
     orders: [{ name: "random", tip: "Rows drawn at random: only these make findings." }, { name: "class-balanced", tip: "As many accepted as refused rows." }],
     stats: [
       { name: "same verdict", tip: "Rows on which your label and the grader's verdict agree.", of: "21 of 23", strip: strip(0.913, 0.714, 0.978), why_none: "" },
-      { name: "bad ones it refuses", tip: "Of the rows you call bad, those the grader refuses.", of: "12 of 14", strip: strip(0.857, 0.562, 0.966), why_none: "" },
+      { name: "bad ones it rejects", tip: "Of the rows you call bad, those the grader refuses.", of: "12 of 14", strip: strip(0.857, 0.562, 0.966), why_none: "" },
       { name: "good ones it accepts", tip: "Of the rows you call good, those the grader accepts.", of: "9 of 9", strip: null, why_none: "no interval holds below 10 rows" },
-      { name: "kappa", tip: "Agreement beyond what chance alone would give: 0 is chance, 1 is always.", of: "", strip: strip(0.82, 0.48, 1, ""), why_none: "" },
+      { name: "kappa", tip: "Agreement beyond what chance alone would give: 0 is chance level, 1 is perfect agreement.", of: "", strip: strip(0.82, 0.48, 1, ""), why_none: "" },
     ],
     past: [
       { seq: 900, id: "arit-900", text: "101", value: true, same: true },
@@ -54,7 +54,7 @@ export function counts(changes: Partial<Counts> = {}): Counts {
 export function compare(changes: Partial<CompareData> = {}): CompareData {
   return {
     revision: 1, graders: ["contains_number", "last_number", "exact_match"], a: "contains_number", b: "last_number", n: 500,
-    lead: "B is stricter: it refuses 56 rows that A accepts,", rest: " and accepts none that A refuses.",
+    lead: "B is stricter: it rejects 56 rows that A accepts,", rest: " and accepts none that A rejects.",
     cells: [
       { key: "both", title: "Both accept", count: 204, note: "189 good, 15 bad", counts: counts({ good_accepted: 189, bad_accepted: 15 }) },
       { key: "a", title: "Only A accepts", count: 56, note: "21 good, 35 bad", counts: counts({ good_accepted: 21, bad_accepted: 35 }) },
@@ -63,13 +63,13 @@ export function compare(changes: Partial<CompareData> = {}): CompareData {
     ],
     chosen: "a",
     labels: {
-      shape: "unsettled", lead: "Who is closer to the labels is not settled.",
+      shape: "unsettled", lead: "Which one is closer to the labels is inconclusive.",
       lines: [
         { name: "A is right on", text: "90.0 % of 500", strong: true, interval: "" },
         { name: "B is right on", text: "92.8 % of 500", strong: true, interval: "" },
         { name: "B less A, points", text: "+2.8", strong: true, interval: "0.0 to +5.8" },
       ],
-      note: "Of the 56 on which they differ, B is right on 35 (it refuses known-bad answers) and wrong on 21 (it loses known-good ones).",
+      note: "Of the 56 on which they differ, B is right on 35 (rejects known-bad rows) and wrong on 21 (rejects known-good rows).",
     },
     list: { title: "Only A accepts", note: "56 of 500 rows", count: 56, good: 21, bad: 35, only: "", search: "" },
     why_not: "",
@@ -80,7 +80,7 @@ export function compare(changes: Partial<CompareData> = {}): CompareData {
 export function pair(row: number, left: Pieces = [["454", ""], ["3", "gone"]]): Pair {
   return {
     prompt: `A book still has 91 pages to go after ${row} days. How many pages has it in all? Give the number and nothing else.`,
-    left: { row, id: `row-${row}`, label: false, said: "A accepts, B refuses", text: left },
+    left: { row, id: `row-${row}`, label: false, said: "A accepts, B rejects", text: left },
     right: row % 5 === 4 ? null : { row: row + 1000, id: `row-${row + 1000}`, label: true, said: "both accept", text: [["454", ""], [".", "new"]] },
   };
 }
@@ -109,7 +109,7 @@ const PLATFORMS: ExportData["platforms"] = [
 
 function fits(words: string): ExportData["graders"][number]["fits"] {
   const names = { y: "yes", c: "code", l: "loss", n: "no", b: "busy" } as const;
-  const notes = { y: "its name has no place there", c: "its description has no place there", l: "what it prints is lost", n: "it cannot run Python", b: "" };
+  const notes = { y: "its name is not exported", c: "its description is not exported", l: "what it prints is lost", n: "it cannot run Python", b: "" };
   return [...words].map((letter) => {
     const key = letter.toLowerCase() as keyof typeof names;
     return { fit: names[key], note: letter === letter.toUpperCase() || key === "n" || key === "l" ? notes[key] : "" };
@@ -123,7 +123,7 @@ export function exported(changes: Partial<ExportData> = {}): ExportData {
     graders: [
       line("contains_number", "yCncccCnnccc"), line("last_number", "yCncccCnnccc"), line("exact_match", "yCCcYyCnlccc"),
       line("closeness", "yCncccCnnccb"), line("shows_working", "ynnynnnnnnnn", false),
-      { name: "same_as_reference", ticked: false, draft: true, say: "a draft: exported when its five checks pass", fits: [] },
+      { name: "same_as_reference", ticked: false, draft: true, say: "a draft: exported once its five checks pass", fits: [] },
     ],
     chosen: "adaptive", title: "To Adaptive", sentence: "4 graders, all as code: three with their own text unchanged, exact_match as its rule in 74 lines. Nothing is lost.",
     settings: { on_loss: "fail", on_error: "fail", reference: "expected", allow_unvalidated: false },
@@ -152,9 +152,9 @@ export function history(changes: Partial<HistoryData> = {}): HistoryData {
     name: "contains_number", note: "3 versions, each run on the same 500 rows",
     sparks: [
       { title: "known bad, accepted", limit: 0.05, good: false, points: [point("v1", 0.172, 0.133, 0.221), point("v2", 0.069, 0.045, 0.105), point("v3", 0.069, 0.045, 0.105)] },
-      { title: "known good, refused", limit: 0.1, good: true, points: [point("v1", 0, 0, 0.04), point("v2", 0.21, 0.159, 0.27), point("v3", 0, 0, 0.04)] },
+      { title: "known good, rejected", limit: 0.1, good: true, points: [point("v1", 0, 0, 0.04), point("v2", 0.21, 0.159, 0.27), point("v3", 0, 0, 0.04)] },
     ],
-    lead: "From version 1 to 3, 30 rows changed:", rest: " 30 known-bad are now refused, no known-good is lost.",
+    lead: "From version 1 to 3, 30 rows changed:", rest: " 30 known-bad are now refused, no known-good row is lost.",
     versions: [
       { ...version("v3", 'whole = rf"(?<!\\d){re.escape(expected)}(?!\\d)"', "unsettled", "not settled", ["20 of 290", "4.5–10.5 %", "0 of 210", "0–4.0 %"]), can_bring: false },
       version("v2", 'words = (thread.completion() or "").split()', "bad", "too strict", ["20 of 290", "4.5–10.5 %", "44 of 210", "15.9–27.0 %"]),
@@ -187,7 +187,7 @@ export function tried(changes: Partial<TryData> = {}): TryData {
       line("closeness", "", ["0", false], ["0.996", true], "now accepted"),
       { grader: "shows_working", before: null, after: null, moved: "", why: "", waits: "a judge: asks its model when you press Ask", printed: "" },
     ],
-    verdict: { shape: "bad", lead: "Two of four accept this answer.", text: "You call it bad: contains_number gives 1, closeness 0.996, and the pass mark is 0.5. Kept as a row, it is graded again after every edit." },
+    verdict: { shape: "bad", lead: "Two of four accept this answer.", text: "You call it bad: contains_number gives 1, closeness 0.996, and the pass threshold is 0.5. Kept as a row, it is graded again after every edit." },
     kept: [],
     ...changes,
   };

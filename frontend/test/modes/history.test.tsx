@@ -11,7 +11,7 @@ afterEach(cleanup);
 const open = (data: HistoryData | null) => show(History, { history: data });
 
 describe("versions", () => {
-  it("chosen in the table are the newer side, beside the older side while that is older", () => {
+  it("selected in the table are the newer side; the older side remains while it is older", () => {
     const { model } = open(history());
     fireEvent.click(screen.getByLabelText(/^v2,/));
     fireEvent.click(screen.getByLabelText(/^v1,/));
@@ -30,9 +30,9 @@ describe("versions", () => {
     expect(model.done("version").map(({ from, to }) => [from, to])).toEqual([["v2", "v3"], ["v1", "v2"]]);
   });
 
-  it("are brought back: the older side of the newest, else the one that is chosen", () => {
+  it("are restored: the older side of the newest, else the selected one", () => {
     const { model } = open(history());
-    fireEvent.click(screen.getByText("Bring v1 back"));
+    fireEvent.click(screen.getByText("Restore v1"));
     expect(model.done("bring")[0]?.version).toBe("v1");
     expect(broughtBack(history({ from: "v1", to: "v2" }))?.id).toBe("v2");
     expect(broughtBack(history({ from: "v3", to: "v3" }))).toBeUndefined();
@@ -40,13 +40,13 @@ describe("versions", () => {
 
   it("are compared on rows in the mode for that", () => {
     const { model } = open(history());
-    fireEvent.click(screen.getByText("Compare the two on rows"));
+    fireEvent.click(screen.getByText("Compare on rows"));
     expect(model.done("mode")[0]?.mode).toBe("compare");
   });
 });
 
 describe("what is shown", () => {
-  it("says the shares of every version with interval and limit", () => {
+  it("shows the shares of every version with interval and limit", () => {
     open(history());
     const spark = screen.getByRole("img", { name: /^known bad, accepted, limit 5 %: v1 17.2 % \(95 % interval 13.3 % to 22.1 %\)/ });
     expect(spark.querySelectorAll("circle")).toHaveLength(3);
@@ -58,13 +58,13 @@ describe("what is shown", () => {
     expect(screen.getByRole("img").querySelectorAll(".band")).toHaveLength(0);
   });
 
-  it("tells added and removed lines by sign and word", () => {
+  it("marks added and removed lines by sign and text", () => {
     const { root } = open(history());
     expect(root.querySelector(".plus")?.textContent).toBe("+added: import re");
     expect(root.querySelectorAll(".minus")).toHaveLength(1);
   });
 
-  it("says in a quieter line what stands in a line of its own", () => {
+  it("shows separate lines muted", () => {
     open(history({ rest: " 30 are refused.\nNot settled by these rows." }));
     expect(screen.getByText("Not settled by these rows.").className).toBe("mute");
   });
@@ -76,9 +76,9 @@ describe("what is shown", () => {
     expect(rows[2]).toBe("23 Nov, 17:02500too lenient0.52–");
   });
 
-  it("says the next step where nothing is kept, and where nothing is stored", () => {
+  it("shows the next step without saved versions, and without stored runs", () => {
     open(history({ versions: [], runs: [] }));
-    expect(screen.getByText(/press Keep/)).toBeTruthy();
+    expect(screen.getByText(/save it/)).toBeTruthy();
     expect(screen.getByText(/No run is stored yet/)).toBeTruthy();
   });
 });

@@ -34,11 +34,11 @@ describe("keys", () => {
     expect(screen.getByText("60 to store")).toBeTruthy();
   });
 
-  it("are sent once and in order while the kernel answers, late, in between", async () => {
+  it("are sent once and in order while the kernel replies late", async () => {
     const { model, link, key } = open(label(cards(1, 12)));
     for (let at = 1; at <= 60; at += 1) {
       key("1");
-      const stored = Math.max(0, at - 7); // the kernel is seven keys behind
+      const stored = Math.max(0, at - 7); // the kernel lags by seven keys
       model.set({ label: label(cards(stored + 1, 12), { heard: { page: link.page, seq: stored, turn: stored } }) });
       await settled();
     }
@@ -46,14 +46,14 @@ describe("keys", () => {
     expect(screen.getByText("7 to store")).toBeTruthy();
   });
 
-  it("of a key that is held down count once", () => {
+  it("of a repeating key count once", () => {
     const { model, key } = open(label(cards(1, 9)));
     key("1");
     key("1", { repeat: true });
     expect(model.done("label")).toHaveLength(1);
   });
 
-  it("in a field, with Ctrl, and after g are not ours", () => {
+  it("in a field, with Ctrl, and after g are ignored", () => {
     const { model, key, root } = open(label(cards(1, 9)));
     key("1", { ctrlKey: true });
     key("g");
@@ -68,7 +68,7 @@ describe("keys", () => {
     expect(model.done("label")[0]?.action).toBe("bad");
   });
 
-  it("go on after one stood in the texts of a card that is gone", () => {
+  it("still work after the focus was in a removed card", () => {
     const { model, key, root } = open(label(cards(1, 9)));
     root.querySelector<HTMLElement>(".texts")?.focus();
     key("1");
@@ -78,7 +78,7 @@ describe("keys", () => {
 });
 
 describe("the end of the local queue", () => {
-  it("says that it reads, and answers keys in sight", async () => {
+  it("shows that it reads, and handles keys visibly", async () => {
     const { model, key } = open(label(cards(1, 2)));
     for (const name of "111") key(name);
     await settled();
@@ -87,7 +87,7 @@ describe("the end of the local queue", () => {
     expect(model.done("label")).toHaveLength(2);
   });
 
-  it("goes on with the kernel's next cards", async () => {
+  it("continues with the kernel's next cards", async () => {
     const { model, link, key, root } = open(label(cards(1, 2)));
     for (const name of "11") key(name);
     model.set({ label: label(cards(3, 3), { heard: { page: link.page, seq: 2, turn: 2 } }) });
@@ -97,7 +97,7 @@ describe("the end of the local queue", () => {
     expect(model.done("label").at(-1)).toMatchObject({ seq: 3, action: "bad" });
   });
 
-  it("is told from the end of all rows", () => {
+  it("is distinguished from the end of all rows", () => {
     open(label([], { done: 500 }));
     expect(screen.getByText("Every row of this queue is decided")).toBeTruthy();
   });
@@ -118,7 +118,7 @@ describe("the kernel's cards", () => {
     expect(front(root)).toBe("arit-004");
   });
 
-  it("bring a card whose decision the kernel refused back as the next one, and say why", async () => {
+  it("show a card whose decision the kernel refused again, with the reason", async () => {
     const { model, link, key, root } = open(label(cards(1, 3)));
     key("1");
     model.set({ label: label(cards(1, 3), { heard: { page: link.page, seq: 1, turn: 1 }, message: "the store is read-only" }) });
@@ -138,7 +138,7 @@ describe("the kernel's cards", () => {
 });
 
 describe("undo", () => {
-  it("steps back at once, and the counts with it", async () => {
+  it("steps back immediately, with the counts", async () => {
     const { model, key, root } = open(label(cards(1, 5)));
     for (const name of "10u") key(name);
     await settled();
@@ -155,13 +155,13 @@ describe("undo", () => {
     key("1");
     await settled();
     expect(model.done("label").map(({ action }) => action)).toEqual(["undo"]);
-    expect(screen.getByText("reading the row before")).toBeTruthy();
+    expect(screen.getByText("reading the previous row")).toBeTruthy();
     model.set({ label: label([card(900), ...cards(1, 4)], { heard: { page: link.page, seq: 900, turn: 1 } }) });
     await settled();
     expect(front(root)).toBe("arit-900");
   });
 
-  it("with nothing before says so", async () => {
+  it("with nothing before shows this", async () => {
     const { model, key } = open(label(cards(1, 5), { past: [] }));
     key("u");
     await settled();
@@ -171,7 +171,7 @@ describe("undo", () => {
 });
 
 describe("a note", () => {
-  it("is kept by Enter and goes with the decision", async () => {
+  it("is saved by Enter and sent with the decision", async () => {
     const { model, key, root } = open(label(cards(1, 5)));
     key("n");
     await settled();
@@ -208,7 +208,7 @@ describe("a note", () => {
   });
 });
 
-describe("the card and what stands beside it", () => {
+describe("the card and its panel", () => {
   it("shows the rest of a long text piece by piece", async () => {
     const long = { ...card(1), turns: [turn("answer", "ab", "turn 1", 3)] };
     const { model, root } = open(label([long, card(2)]));
@@ -221,7 +221,7 @@ describe("the card and what stands beside it", () => {
     expect(screen.queryByText("show the next piece")).toBeNull();
   });
 
-  it("shows a dash and the reason where no interval holds", () => {
+  it("shows a dash and the reason if there is no interval", () => {
     open(label(cards(1, 3)));
     expect(screen.getByText("– no interval holds below 10 rows")).toBeTruthy();
   });
@@ -236,7 +236,7 @@ describe("the card and what stands beside it", () => {
   it("sends the order, the grader, the labeller, and the use of the labels", () => {
     const { model } = open(label(cards(1, 3)));
     fireEvent.change(screen.getByLabelText("Order of the rows"), { target: { value: "class-balanced" } });
-    fireEvent.change(screen.getByLabelText("Grader to agree with"), { target: { value: "last_number" } });
+    fireEvent.change(screen.getByLabelText("Grader to compare with"), { target: { value: "last_number" } });
     fireEvent.change(screen.getByLabelText("labelling as"), { target: { value: " Ada " } });
     fireEvent.click(screen.getByText("Use the labels"));
     const { done } = model;
@@ -253,7 +253,7 @@ describe("the card and what stands beside it", () => {
     expect(root.textContent).toContain(HOSTILE);
   });
 
-  it.each([["cards", label(cards(1, 4))], ["no card", label([], { done: 500, stats: [], past: [] })], ["no answer yet", null]])("has no flaw for a screen reader with %s", async (_, data) => {
+  it.each([["cards", label(cards(1, 4))], ["no card", label([], { done: 500, stats: [], past: [] })], ["no reply yet", null]])("has no flaw for a screen reader with %s", async (_, data) => {
     const { root } = open(data);
     expect(await flaws(root)).toEqual([]);
   });

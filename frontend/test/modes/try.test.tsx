@@ -12,7 +12,7 @@ afterEach(() => {
 });
 
 const open = (data: TryData | null) => show(Try, { try_out: data });
-const answer = () => screen.getByLabelText("your answer") as HTMLTextAreaElement;
+const answer = () => screen.getByLabelText("your completion") as HTMLTextAreaElement;
 const type = (text: string) => fireEvent.input(answer(), { target: { value: text } });
 
 describe("typing", () => {
@@ -31,12 +31,12 @@ describe("typing", () => {
     const first = open(tried());
     type("a");
     vi.advanceTimersByTime(300);
-    fireEvent.input(screen.getByLabelText("expected"), { target: { value: "7" } });
+    fireEvent.input(screen.getByLabelText("reference"), { target: { value: "7" } });
     vi.advanceTimersByTime(300);
     expect(first.model.done("try").map(({ seq, text, expected }) => [seq, text, expected])).toEqual([[1, "a", undefined], [2, undefined, "7"]]);
   });
 
-  it("stays while the kernel answers with the same revision", async () => {
+  it("remains while the kernel replies with the same revision", async () => {
     const { model } = open(tried());
     type("mine");
     model.set({ try_out: tried({ yours: "older", lines: [] }) });
@@ -51,23 +51,23 @@ describe("typing", () => {
     await settled();
     vi.advanceTimersByTime(300);
     expect(answer().value).toBe("theirs");
-    expect((screen.getByLabelText("expected") as HTMLTextAreaElement).value).toBe("9");
+    expect((screen.getByLabelText("reference") as HTMLTextAreaElement).value).toBe("9");
     expect(model.done("try")).toHaveLength(0);
   });
 
-  it("goes out before the row is left, before it is kept, and when the mode is left", () => {
+  it("is sent before the row changes, before it is saved, and when the mode is closed", () => {
     const { model } = open(tried());
     type("one");
     fireEvent.click(screen.getByText("Another row"));
     type("two");
-    fireEvent.click(screen.getByText("Keep this answer"));
+    fireEvent.click(screen.getByText("Save completion"));
     type("three");
     cleanup();
     expect(model.sent.map((message) => message.text ?? message.do)).toEqual(["one", "try_random", "two", "try_keep", "three"]);
   });
 });
 
-describe("kept answers", () => {
+describe("saved completions", () => {
   const kept = [
     { number: 2, text: HOSTILE, label: false, note: "contains accepts it", errs: true, grades: [{ grader: "contains", said: { score: "1", part: "bad_accepted" as const } }] },
     { number: 1, text: "", label: null, note: "1 of 1 accept it", errs: false, grades: [] },
@@ -79,7 +79,7 @@ describe("kept answers", () => {
     expect(screen.getByText("a grader errs on 1 of 2")).toBeTruthy();
     fireEvent.click(screen.getByText(HOSTILE));
     expect(model.done("try_kept")[0]).toMatchObject({ number: 2 });
-    fireEvent.click(screen.getByLabelText("Keep no more: an empty answer"));
+    fireEvent.click(screen.getByLabelText("Remove: an empty completion"));
     expect(model.done("try_drop")[0]).toMatchObject({ number: 1 });
   });
 
@@ -93,7 +93,7 @@ describe("kept answers", () => {
 describe("rows", () => {
   it("are found by id or words, and Enter again goes to the next", () => {
     const { model } = open(tried());
-    const field = screen.getByLabelText("Find a row by its id or words");
+    const field = screen.getByLabelText("Find a row by its id or text");
     fireEvent.input(field, { target: { value: " euros " } });
     fireEvent.submit(field);
     fireEvent.submit(field);
@@ -119,7 +119,7 @@ describe("rows", () => {
     expect(root.querySelector(".turns .words")?.textContent).toBe("abcd");
   });
 
-  it("with a very long answer show it piece by piece", async () => {
+  it("with a very long completion show it piece by piece", async () => {
     const { root } = open(tried({ answer: "x".repeat(20_000) }));
     const shown = () => root.querySelector(".row-answer > span")?.textContent?.length;
     expect(shown()).toBe(8_000);
@@ -129,21 +129,21 @@ describe("rows", () => {
   });
 });
 
-describe("what the graders say", () => {
-  it("stands before and after, with what moved", () => {
+describe("the grades", () => {
+  it("are shown before and after, with the change", () => {
     const { root } = open(tried());
     const line = [...root.querySelectorAll("tbody tr")].find((row) => row.textContent?.includes("closeness"));
     expect(line?.textContent).toBe("closeness00.996now accepted");
     expect(root.textContent).toContain("Two of four accept this answer.");
   });
 
-  it("of a judge waits for Ask", () => {
+  it("of a judge waits for Run", () => {
     const { model } = open(tried());
-    fireEvent.click(screen.getByLabelText("Ask shows_working"));
+    fireEvent.click(screen.getByLabelText("Run shows_working"));
     expect(model.done("try_ask")[0]?.grader).toBe("shows_working");
   });
 
-  it("is held against what the answer is, which can be taken back", () => {
+  it("is compared with the label, which can be removed", () => {
     const { model } = open(tried({ yours_label: false }));
     fireEvent.click(screen.getByText("good"));
     fireEvent.click(screen.getByText("bad"));

@@ -251,7 +251,9 @@ def graded(job, rows):
         try:
             score, own = CALLS[job["target"]](module, {**row, "functions": job["functions"]})
         except RuntimeError as error:
-            if not str(error).startswith("no score: "):  # the word of targets without one
+            if not str(error).startswith(
+                "no score: "
+            ):  # the message of targets that cannot represent a missing score
                 raise
             score, own = None, {}
         scores.append(score)

@@ -1,4 +1,4 @@
-"""Judges in exported files: the same question, the same reading of the same answers, a key that nobody sees."""
+"""Judges in exported files: the same prompt, the same reading of the same replies, and no leak of the key."""
 
 import ast
 import asyncio
@@ -135,7 +135,7 @@ def conversations():
 
 @pytest.mark.parametrize("name", JUDGES)
 def test_questions_are_those_of_the_preview(name, tmp_path):
-    """Byte for byte what the judge would ask here, over tags in answers, many turns, Unicode and nothing at all."""
+    """Byte for byte the judge's prompt, with tags in completions, many turns, Unicode and empty texts."""
     judge, rows = JUDGES[name], list(conversations())
     path, _ = exported(judge, "trl", tmp_path / "j.py")
     answered = {"choices": [{"message": {"content": "{}"}, "finish_reason": "content_filter"}]}
@@ -181,7 +181,7 @@ TEXT = (
 )  # fmt: skip
 @settings(max_examples=400, deadline=None)
 def test_places_become_the_preview(name, turns, completion, reference, topic):
-    """Whatever a row holds, the places filled are the question of the judge here."""
+    """For any row, the filled template equals the judge's prompt."""
     judge, question = PLACES[name]
     thread = wb.StringThread(
         [*turns, ("assistant", completion)], {"topic": topic, "reference": reference or ""}
@@ -207,7 +207,7 @@ def refused(status, message="no", **headers):
 
 
 def answers(key, good, bad):
-    """Cases: answers in turn for one row; the last one is repeated."""
+    """Cases: replies in order for one row; the last one is repeated."""
     value = json.dumps({"reasoning": "r", key: good})
     other = json.dumps({"reasoning": "r", key: bad})
     soon = refused(429, "slow down", retry_after_ms="20")
@@ -254,7 +254,7 @@ SCRIPTS = {
 
 
 class Scripted:
-    """Answers each row's own script in turn."""
+    """Replies by each row's own script, in order."""
 
     def __init__(self, scripts):
         self.scripts, self.asked, self.lock = scripts, Counter(), threading.Lock()
@@ -272,7 +272,7 @@ class Scripted:
 
 @pytest.mark.parametrize("name", SCRIPTS)
 def test_same_answers_same_grades(name, tmp_path, monkeypatch):
-    """Over more than 60 answers, clean, broken, refused, cut, out of range, or late: what the judge here makes of them."""
+    """Over more than 60 replies, clean, broken, refused, cut, out of range, or late: the same grades as the judge's."""
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     key, good, bad = SCRIPTS[name]
     scripts = answers(key, good, bad)
@@ -287,8 +287,8 @@ def test_same_answers_same_grades(name, tmp_path, monkeypatch):
     path, _ = exported(JUDGES[name], "slime", tmp_path / "j.py")
     assert KEY not in path.read_text("utf-8")
     with server(Scripted(scripts)) as (address, requests):
-        # The first answer proves that the model takes the format: whether a later refusal has to do with the format
-        # would else depend on which of the rows is answered first.
+        # The first reply shows that the model supports the format. Otherwise the meaning of a later refusal
+        # would depend on which row gets its reply first.
         found = asked(path, rows, address, alone=1)
         sent = Counter(len(body["messages"]) for _, body, _ in requests)
     with server(Scripted(scripts)) as (address, requests):
@@ -315,7 +315,7 @@ def test_same_answers_same_grades(name, tmp_path, monkeypatch):
 
 
 def test_requests_take_turns_and_end(tmp_path):
-    """No more than 16 at once, each with its time limit; no redirect is followed, and no key is sent elsewhere."""
+    """At most 16 requests in flight, each with its time limit; no redirect is followed, and no key is sent elsewhere."""
     judge = RubricJudge("Rate it.", model="m", max_retries=1)
     path, _ = exported(judge, "verifiers", tmp_path / "j.py")
     short, _ = exported(replace(judge, timeout=0.3), "verifiers", tmp_path / "short.py")
@@ -349,16 +349,16 @@ def test_requests_take_turns_and_end(tmp_path):
         ended.set()
     assert late[3] == "timeout: the judge's request timed out"
     (gone,) = asked(path, [row], "http://127.0.0.1:9/v1")
-    assert gone[3].startswith("judge_unreachable: nothing answers")
+    assert gone[3].startswith("judge_unreachable: ")
     (keyless,) = asked(path, [row], "https://example.invalid/v1", key="")
     assert keyless[3].startswith("judge_key: a judge needs a key")
     (odd,) = asked(path, [row], address, key=f"{KEY}\n{KEY}")
-    assert odd[3].startswith("judge_key: the key in OPENAI_API_KEY holds")
+    assert odd[3].startswith("judge_key: the key in OPENAI_API_KEY")
 
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_judges_go_where_functions_wait(target, tmp_path):
-    """A judge comes back as it was from the file of a target whose functions wait; others refuse it by name."""
+    """A judge is restored from the file of a target with async functions; other targets refuse it by name."""
     suite = wb.Suite(
         [wb.Entry(JUDGES["guardrail"], "safe", negate=True), wb.Entry(replace(JUDGES["guardrail"], criteria="Rude."), "other", weight=2.0)],
         combine=wb.combine.Mean(),
@@ -383,7 +383,7 @@ def test_judges_go_where_functions_wait(target, tmp_path):
     wb.export(again, tmp_path / "again.py", target)
     assert (tmp_path / "again.py").read_text("utf-8") == text
     path.write_text(text.replace("Harmful, hateful", "Harmless", 1))
-    with pytest.raises(FormatError, match="changed by hand"):
+    with pytest.raises(FormatError, match="edited"):
         wb.load(path)
 
 
@@ -423,7 +423,7 @@ def test_what_a_file_cannot_hold_is_refused(name, tmp_path, monkeypatch):
 
 
 def test_judges_that_show_the_prompt_need_it(tmp_path):
-    """Verl passes the answer alone, which is enough for a guardrail and too little for a rubric."""
+    """Verl passes only the completion, which is enough for a guardrail and not for a rubric."""
     with pytest.raises(FormatError, match="does not pass the prompt"):
         exported(JUDGES["rubric"], "verl", tmp_path / "j.py")
     exported(JUDGES["guardrail"], "verl", tmp_path / "j.py")
@@ -431,7 +431,7 @@ def test_judges_that_show_the_prompt_need_it(tmp_path):
 
 @pytest.mark.parametrize("target", WAITING)
 def test_targets_call_judges(target, tmp_path):
-    """Each target's own call waits for the judges, beside functions and rules; a failure is its word for no score."""
+    """Each target's own call waits for the judges, as well as for functions and rules; a failure is its missing score."""
     function = wb.FunctionGrader.from_source(
         "async def grade(thread):\n    return len(thread.completion()) / 8\n", name="length"
     )
@@ -468,7 +468,7 @@ def test_targets_call_judges(target, tmp_path):
 
 
 def test_certificates_of_judges_travel(tmp_path):
-    """What was proven of a judge stands in the file and comes back."""
+    """The file contains the certificate of a judge, which is restored."""
     judge = replace(JUDGES["guardrail"], client=ScriptedClient('{"safetyScore": 0.5, "reasoning": "r"}'))
     proven = wb.certificate(judge, judge.run(wb.demo_samples("arithmetic").draw(20, seed=0), progress=False))
     wb.export(replace(judge, client=None), tmp_path / "g.py", "trl", certificate=proven)
@@ -476,7 +476,7 @@ def test_certificates_of_judges_travel(tmp_path):
 
 
 def test_files_without_judges_ask_nobody(tmp_path):
-    """Only a file with a judge holds what asks one."""
+    """Only a file with a judge contains code to call one."""
     wb.export(wb.Contains("4"), tmp_path / "g.py", "trl")
     text = (tmp_path / "g.py").read_text("utf-8")
     assert "urllib" not in text

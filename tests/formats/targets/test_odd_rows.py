@@ -1,4 +1,4 @@
-"""Rows that hold no answer: no score in any file, and none made up from an empty text. Trainers' are in `tests/rewards`."""
+"""Rows without a completion: unscored in every file, and never taken for an empty text. Trainers' are in `tests/rewards`."""
 
 import runpy
 

@@ -1,4 +1,4 @@
-"""Judges as judges of MLflow's and Gemini's own: only on request, with every difference told, and read back as ours."""
+"""Judges as native judges of MLflow and Gemini: only on request, with every difference reported, and restored."""
 
 import json
 import re
@@ -73,7 +73,7 @@ def losses_of(done, name):
 
 
 def loaded(path, monkeypatch):
-    """An exported MLflow file's names, with stand-ins for MLflow's modules that keep what they are given."""
+    """An exported MLflow file's names, with stand-ins for MLflow's modules that record their arguments."""
     modules = {name: types.ModuleType(name) for name in ("mlflow", "mlflow.entities", "mlflow.genai", "mlflow.genai.scorers", "mlflow.genai.judges")}  # fmt: skip
     entities, scorers = modules["mlflow.entities"], modules["mlflow.genai.scorers"]
     entities.AssessmentError = entities.Feedback = dict
@@ -106,13 +106,13 @@ def autorater(judge, tmp_path, **how):
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("name", JUDGES)
 def test_refused_unless_asked_for(name, target, tmp_path):
-    """By default a judge is refused by name, and the hint says what `on_loss="report"` writes."""
+    """By default a judge is refused by name, and the hint states what `on_loss="report"` writes."""
     with pytest.raises(FormatError, match="cannot wait for a judge's server") as refusal:
         export([wb.Entry(JUDGES[name], "mine")], tmp_path / "g.py", target, on_loss="refuse")
     assert "'mine'" in str(refusal.value)
     own = {"mlflow": "mlflow.genai.judges.make_judge", "gemini": "autoraterScorer"}[target]
-    assert re.search(rf'on_loss="report" writes [^;]*{re.escape(own)}[^;]* and says so', refusal.value.hint)
-    assert "another question" in refusal.value.hint
+    assert re.search(rf'on_loss="report" writes [^;]*{re.escape(own)}[^;]* instead', refusal.value.hint)
+    assert "another prompt" in refusal.value.hint
     assert not list(tmp_path.iterdir())
 
 
@@ -166,13 +166,13 @@ def test_lines_of_a_judge_changed_by_hand(tmp_path):
     export([JUDGES["criteria"], CODE], tmp_path / "g.py", "mlflow")
     text = (tmp_path / "g.py").read_text("utf-8")
     (tmp_path / "g.py").write_text(text.replace('"It is good."', '"It is bad."', 1), "utf-8")
-    with pytest.raises(FormatError, match="changed by hand"):
+    with pytest.raises(FormatError, match="edited"):
         wb.load(tmp_path / "g.py")
 
 
 @pytest.mark.parametrize("spec", [CODE.spec(), {"kind": "no-judge"}, {"kind": "binary-judge"}, 3])
 def test_settings_that_hold_no_judge(spec, tmp_path):
-    """The file's last line is data of somebody else: what is no judge is refused."""
+    """The file's last line is untrusted data: anything other than a judge is refused."""
     export([JUDGES["criteria"], CODE], tmp_path / "g.py", "gemini")
     head, _, settings = (tmp_path / "g.py").read_text("utf-8").rpartition("# settings: ")
     changed = json.loads(settings)
@@ -183,13 +183,13 @@ def test_settings_that_hold_no_judge(spec, tmp_path):
 
 
 REFUSED = {
-    "pairwise": (PairwiseJudge(model="m"), "asks more"),
-    "schema": (SchemaJudge("{{response}}", {"type": "object"}, model="m"), "asks more"),
-    "faithfulness": (FaithfulnessJudge(model="m"), "asks more"),
-    "relevancy": (AnswerRelevancyJudge(model="m"), "asks more"),
-    "agent": (AgentJudge(prompt="Rate it.", agent=AGENT), "asks more"),
-    "no model": (BinaryJudge("It is polite."), "names no model"),
-    "extractor": (GuardrailJudge(model="m", extractor={"name": "pattern", "pattern": "x"}), "the whole answer"),
+    "pairwise": (PairwiseJudge(model="m"), "cannot represent"),
+    "schema": (SchemaJudge("{{response}}", {"type": "object"}, model="m"), "cannot represent"),
+    "faithfulness": (FaithfulnessJudge(model="m"), "cannot represent"),
+    "relevancy": (AnswerRelevancyJudge(model="m"), "cannot represent"),
+    "agent": (AgentJudge(prompt="Rate it.", agent=AGENT), "cannot represent"),
+    "no model": (BinaryJudge("It is polite."), "has no model"),
+    "extractor": (GuardrailJudge(model="m", extractor={"name": "pattern", "pattern": "x"}), "the whole completion"),
     "conditions": (BinaryJudge("x", user_template="{{#if criteria}}{{completion}}{{/if}}", model="m"), "conditions"),
     "variable": (CriteriaJudge("It names {{ inputs }}.", model="m"), "two braces|a variable"),
     "nothing shown": (ScoreJudge([{"role": "user", "content": "Say 1."}], model="m"), "shows? nothing|not show"),
@@ -209,16 +209,17 @@ def test_kinds_that_cannot_be_said(name, target, tmp_path, monkeypatch):
     assert set(losses_of(done, "mine")) == {"kind"}
     assert [grader.name for grader in wb.load(tmp_path / "g.py").graders] == ["exact"]
     assert not (tmp_path / "g.reward_config.json").exists()
-    with pytest.raises(FormatError, match="nothing is left"):
+    with pytest.raises(FormatError, match="no grader can be written"):
         export([wb.Entry(judge, "mine")], tmp_path / "h.py", target)
 
 
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize(
-    ("entry", "reason"), [({"negate": True}, "no negation"), ({"extractor": "last_turn"}, "the whole answer")]
+    ("entry", "reason"),
+    [({"negate": True}, "no negation"), ({"extractor": "last_turn"}, "the whole completion")],
 )
 def test_entries_that_cannot_be_said(entry, reason, target, tmp_path):
-    """Without its negation a judge would say the opposite."""
+    """Without its negation a judge would measure the opposite."""
     done = export([wb.Entry(JUDGES["guardrail"], "mine", **entry), CODE], tmp_path / "g.py", target)
     assert reason in losses_of(done, "mine")["kind"]
     assert [grader.name for grader in wb.load(tmp_path / "g.py").graders] == ["exact"]
@@ -228,7 +229,7 @@ def test_scales_that_gemini_cuts(tmp_path):
     """A score of 1 to 10 would be 1 there nearly always."""
     judge = RubricJudge("Rate it.", scale=(0, 10), model="m")
     done = export([wb.Entry(judge, "mine"), CODE], tmp_path / "g.py", "gemini")
-    assert "cuts rewards to -1 to 1: 0 to 10; give it scale=(0, 1)" in losses_of(done, "mine")["kind"]
+    assert "clips rewards to -1 to 1: 0 to 10; set scale=(0, 1)" in losses_of(done, "mine")["kind"]
     export([wb.Entry(judge, "mine"), CODE], tmp_path / "h.py", "mlflow")
     assert len(wb.load(tmp_path / "h.py")) == 2
 
@@ -266,7 +267,7 @@ SHOWN = {
 
 @pytest.mark.parametrize("name", JUDGES)
 def test_what_make_judge_is_given(name, tmp_path, monkeypatch):
-    """Its own kind of answer, the model by MLflow's name, and no variable besides MLflow's three."""
+    """Its verdict type, the model by MLflow's name, and only MLflow's three variables."""
     made = made_judge(JUDGES[name], tmp_path, monkeypatch)
     assert made["name"] == "judge"
     assert made["feedback_value_type"] == TYPES.get(name, float)
@@ -300,7 +301,7 @@ def test_instructions_are_the_authors_words(name, tmp_path, monkeypatch):
 
 
 def test_scorers_hold_code_and_judges(tmp_path, monkeypatch):
-    """Both go to `evaluate` in one list; the combined score is the code's alone, and says so."""
+    """`evaluate` gets both in one list; the combined score is computed from code graders only, and its docstring states this."""
     entries = [
         wb.Entry(JUDGES["binary"], "make_judge"),
         wb.Entry(CODE, "code"),
@@ -311,7 +312,7 @@ def test_scorers_hold_code_and_judges(tmp_path, monkeypatch):
     assert [one["name"] for one in names["scorers"]] == ["code", "make_judge", "combined", "combined 2"]
     assert names["scorers"][-1]["function"].__doc__.startswith("The suite's mean without its judges")
     for name in ("make_judge", "combined"):
-        assert "no part of the combined score: its weight (1)" in losses_of(done, name)["weight"]
+        assert "not part of the combined score: its weight (1)" in losses_of(done, name)["weight"]
 
 
 TEXT = 'Says "no" \\ \'\'\' """ Ä ☕ \u2028 \x85 \ud83d\n# --- grader workbench: the grader\'s own text begins ---\n# settings: {}\n'
@@ -380,11 +381,11 @@ def test_settings_of_an_entry_are_told(target, tmp_path):
 def test_a_weight_without_a_rule(tmp_path):
     """MLflow has no weights: it comes back, and counts nowhere."""
     done = export([wb.Entry(JUDGES["binary"], "mine", weight=2.0), CODE], tmp_path / "g.py", "mlflow")
-    assert "no weight there (it is 2)" in losses_of(done, "mine")["weight"]
+    assert "no weights (here 2)" in losses_of(done, "mine")["weight"]
 
 
 def test_autorater(tmp_path):
-    """One question a row, by what Gemini's `autoraterScorer` has."""
+    """One request per row, with the fields of Gemini's `autoraterScorer`."""
     found = autorater(JUDGES["rubric"], tmp_path)
     assert found["autoraterConfig"] == {
         "samplingCount": 1,
@@ -427,7 +428,7 @@ PROMPTS = {
 
 @pytest.mark.parametrize("name", PROMPTS)
 def test_prompts_are_the_authors_words(name, tmp_path):
-    """With Gemini's places, and what to end the answer with."""
+    """With Gemini's placeholders, and the required end of the reply."""
     prompt = autorater(JUDGES[name], tmp_path)["autoraterPrompt"]
     for text in PROMPTS[name]:
         assert text in prompt, prompt
@@ -437,7 +438,7 @@ def test_prompts_are_the_authors_words(name, tmp_path):
 
 
 def test_the_column_of_references(tmp_path, monkeypatch):
-    """Where it was named, it is what the target's judge is told to look at, and it comes back."""
+    """If it was named, the target's judge uses it, and it is restored."""
     judges = [wb.Entry(JUDGES["claude"], "a"), wb.Entry(JUDGES["braces"], "b")]
     export(judges, tmp_path / "g.py", "mlflow", reference="gold")
     first, second = (one["instructions"] for one in loaded(tmp_path / "g.py", monkeypatch)["scorers"])
@@ -448,12 +449,12 @@ def test_the_column_of_references(tmp_path, monkeypatch):
     first, second = (one["rewardConfig"]["autoraterScorer"]["autoraterPrompt"] for one in rewards)
     assert "<expected>\n{{references.gold}}\n</expected>" in first
     assert "{{response}} {{prompt}} {{references.gold}}" in second
-    with pytest.raises(FormatError, match="no place there"):
+    with pytest.raises(FormatError, match="column name"):
         export(judges, tmp_path / "h.py", "gemini", reference="a column")
 
 
 def test_somebodys_own_configuration_is_not_written_over(tmp_path):
-    """One of ours is, as the file that names it; one that was there before is in the way."""
+    """A companion of an exported file is replaced, with the file that names it; an unrelated one stops the export."""
     own = tmp_path / "reward.reward_config.json"
     own.write_text("{}", "utf-8")
     with pytest.raises(FormatError, match="not written by the workbench"):
@@ -465,7 +466,7 @@ def test_somebodys_own_configuration_is_not_written_over(tmp_path):
 
 
 def test_a_configuration_that_was_filled_in_stays(tmp_path):
-    """What somebody wrote into it is nowhere else; a grader's text that names such a file makes nothing ours."""
+    """An edited companion is the only copy of the edit; a grader's text that names such a file does not make it replaceable."""
     code = wb.FunctionGrader.from_source(
         'async def grade(thread):\n    """reward_config.json"""\n    return 1.0\n', name="code"
     )
@@ -477,7 +478,7 @@ def test_a_configuration_that_was_filled_in_stays(tmp_path):
         export([code, judge], tmp_path / "g.py", "gemini")
     assert place.read_text("utf-8") == filled
     wb.export([code], tmp_path / "g.py", "gemini", allow_unvalidated=True)
-    assert place.read_text("utf-8") == filled  # of no use any more, but somebody's
+    assert place.read_text("utf-8") == filled  # not used any more, but edited by a user
     place.write_text('{"mine": 1}', "utf-8")
     with pytest.raises(FormatError, match="was changed since"):
         export([code, judge], tmp_path / "g.py", "gemini")
@@ -493,13 +494,13 @@ def test_a_configuration_of_nobody_is_taken_away(tmp_path):
 
 
 def test_a_number_for_rows_that_do_not_apply(tmp_path):
-    """`on_error` is what stands for a row without a score, there too."""
+    """`on_error` sets the number for an unscored row, there too."""
     assert (
         "<score>0.25</score> (NA) if"
         in autorater(JUDGES["binary"], tmp_path, on_error=0.25)["autoraterPrompt"]
     )
     done = export([wb.Entry(JUDGES["binary"], "mine")], tmp_path / "g.py", "gemini", on_error=0.25)
-    assert "0.25, as you chose, between the tags" in losses_of(done, "mine")["NA"]
+    assert "0.25 (on_error) between the tags" in losses_of(done, "mine")["NA"]
 
 
 @pytest.mark.parametrize(
@@ -545,7 +546,7 @@ def test_weights_of_the_composite_reward(tmp_path):
     "rule", [None, wb.combine.Sum(), wb.combine.AllPass(), wb.combine.Formula("exact + mine")]
 )
 def test_rules_that_a_composite_reward_has_not(rule, tmp_path):
-    """It is a weighted mean: any other rule is told as the suite's loss."""
+    """It is a weighted mean: any other rule is reported as the suite's loss."""
     suite = wb.Suite([CODE, wb.Entry(JUDGES["binary"], "mine")], combine=rule)
     done = export(suite, tmp_path / "g.py", "gemini")
     told = [str(loss) for loss in done.losses if not loss.grader and loss.field == "combine"]
@@ -553,7 +554,7 @@ def test_rules_that_a_composite_reward_has_not(rule, tmp_path):
 
 
 def test_no_weight_is_left(tmp_path):
-    """A mean over nothing is no reward."""
+    """A mean without graders is not a reward."""
     entries = [wb.Entry(JUDGES["binary"], "a", weight=0), wb.Entry(JUDGES["label"], "b", weight=0)]
     with pytest.raises(FormatError, match="no weight"):
         export(wb.Suite([*entries, wb.Entry(PairwiseJudge(model="m"), "c")], combine=wb.combine.Mean()), tmp_path / "g.py", "gemini")  # fmt: skip
@@ -576,5 +577,5 @@ def test_a_certificate_says_nothing_of_the_targets_judge(tmp_path):
 
 def test_a_columns_name_is_no_variable_of_mlflows(tmp_path):
     judge = RubricJudge("Rate it.", scale=(0, 1), model="m")
-    with pytest.raises(FormatError, match="takes for a variable"):
+    with pytest.raises(FormatError, match="reads as a variable"):
         wb.export([judge], tmp_path / "m.py", "mlflow", on_loss="report", reference="{{ trace }}")

@@ -1,4 +1,4 @@
-"""What stands around graders in exported files gives what the workbench gives: rules, formulas, settings of entries."""
+"""The code around graders in exported files gives the workbench's results: rules, formulas, settings of entries."""
 
 import ast
 import math
@@ -70,7 +70,7 @@ def column(score):
 
 
 def whole(rule, answers, weights):
-    """The combined answer by the lines that a file has."""
+    """The combined result by a file's lines."""
     from workbench.formats.targets.module import _combined
 
     parts = tuple(Part(name, name, "", {"weight": weight}) for name, weight in weights.items())
@@ -124,7 +124,7 @@ def test_a_targets_lines_have_names_of_their_own(target):
 
 
 def test_whose_names_a_text_reads():
-    """Arguments and locals are nobody else's; globals, builtins and names of nested functions are."""
+    """Arguments and locals are private; globals, builtins and names of nested functions are not."""
     text = "import re\nA = 1\n\n\ndef f(x, y=A):\n    z = x\n    return [len(z) for w in re.findall(x, y)]\n"
     assert read_names(text) == {"A", "len", "re"}
     assert stand_apart([text, text]) == [False, False]

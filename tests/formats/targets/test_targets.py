@@ -1,4 +1,4 @@
-"""Every target: its file stands alone, is called as its target calls it, and gives the scores that were proved."""
+"""Every target: its file is self-contained, is called as its target calls it, and gives the validated scores."""
 
 import json
 import subprocess
@@ -124,7 +124,7 @@ RULES = {
 
 @pytest.mark.parametrize("rule", RULES)
 def test_suites_score_the_same(rule, tmp_path):
-    """Weights, negation, thresholds and rules travel: each target's one number is the suite's."""
+    """Weights, negation, thresholds and rules are exported: each target's one number is the suite's."""
     suite = wb.Suite(
         [
             wb.Entry(GRADERS["found"], weight=2.0),
@@ -171,7 +171,7 @@ def test_files_come_back(target, tmp_path):
     wb.export(again, tmp_path / "again.py", target, allow_unvalidated=True)
     assert (tmp_path / "again.py").read_text("utf-8") == text
     path.write_text(text.replace("return answer\n", "return answer  # now\n", 1))
-    with pytest.raises(FormatError, match="changed by hand"):
+    with pytest.raises(FormatError, match="edited"):
         wb.load(path)
 
 
@@ -207,7 +207,7 @@ def test_graders_that_share_a_file_keep_their_names(tmp_path):
 
 
 def test_what_a_target_calls_its_functions_is_no_graders_name(tmp_path):
-    """A grader that binds or reads a name of the file's has names of its own; functions are called as the graders are."""
+    """A grader that binds or reads a name of the file gets a separate namespace; functions are named after graders."""
     taken = wb.FunctionGrader.from_source(
         "def reward(x):\n    return x\n\n\ndef exact(x):\n    return reward(x)\n\n\nasync def grade(thread):\n    return exact(0.5)\n",
         name="exact",
@@ -224,9 +224,9 @@ def test_what_a_target_calls_its_functions_is_no_graders_name(tmp_path):
 
 @pytest.mark.parametrize("target", [name for name, one in TARGETS.items() if not one.words])
 def test_on_error_chooses(target, tmp_path):
-    """Where a target has no word for no score, a number may stand for it, and both are told."""
+    """If a target cannot represent a missing score, a number may replace it, and both are reported."""
     raising = wb.export(GRADERS["fails"], tmp_path / "r.py", target, allow_unvalidated=True)
-    assert any("no word for a row without a score: the file raises" in note.what for note in raising.notes)
+    assert any("missing score: the file raises" in note.what for note in raising.notes)
     job = exported(wb.Suite(GRADERS["fails"]), target, tmp_path / "z.py", on_error=-0.5)
     expected = [-0.5 if score is None else score for score in here(wb.Suite(GRADERS["fails"]))]
     assert close(called([job])[0]["scores"], expected)
@@ -239,7 +239,7 @@ def test_on_error_chooses(target, tmp_path):
 def test_on_error_means_nothing_where_there_is_a_word(tmp_path):
     """TRL leaves a None out: a number in its place would be a lie."""
     for name in ("trl", "native", "inspect"):
-        with pytest.raises(ValueError, match="word of its own"):
+        with pytest.raises(ValueError, match="missing score"):
             wb.export(
                 GRADERS["fails"],
                 tmp_path / f"g{FORMATS[name].suffix}",
@@ -250,7 +250,7 @@ def test_on_error_means_nothing_where_there_is_a_word(tmp_path):
 
 
 def test_scores_outside_a_targets_range_are_told(tmp_path):
-    """A sum that may exceed what Gemini keeps is a loss; what nobody knows is a note; nothing is cut."""
+    """A sum that may exceed Gemini's range is a loss; an unknown range is a note; nothing is clipped."""
     rules = [wb.Contains("4", name="a"), wb.Contains("5", name="b")]
     with pytest.raises(FormatError, match="0 to 2.*-1 to 1"):
         wb.export(wb.Suite(rules, combine=wb.combine.Sum()), tmp_path / "g.py", "gemini")
@@ -263,9 +263,9 @@ def test_scores_outside_a_targets_range_are_told(tmp_path):
 
 @pytest.mark.parametrize("target", [name for name, one in TARGETS.items() if one.combines])
 def test_one_number_needs_a_rule(target, tmp_path):
-    """Several graders without a rule are refused where one number is taken, or written as their mean, and that is told."""
+    """Several graders without a rule are refused if one number is needed, or written as their mean, which is reported."""
     suite = wb.Suite([wb.Contains("4", name="a"), wb.Contains("5", name="b")])
-    with pytest.raises(FormatError, match="one number a row"):
+    with pytest.raises(FormatError, match="one number per row"):
         wb.export(suite, tmp_path / "g.py", target)
     done = wb.export(suite, tmp_path / "g.py", target, on_loss="report")
     assert [loss.instead for loss in done.losses] == ["the weighted mean"]
@@ -280,7 +280,7 @@ def test_what_is_not_passed_is_refused(target, tmp_path):
     )
     with pytest.raises(FormatError, match=r"thread\.get_turns"):
         wb.export(reads, tmp_path / "g.py", target, allow_unvalidated=True)
-    with pytest.raises(FormatError, match="last answer alone"):
+    with pytest.raises(FormatError, match="only the completion"):
         wb.export(wb.Contains("4", extractor="all_assistant"), tmp_path / "g.py", target)
 
 
@@ -310,7 +310,7 @@ def test_trainers_functions_are_read(target, tmp_path):
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_certificates_travel(target, tmp_path):
-    """What was proven stands in the file in words, comes back, and no longer holds for another text."""
+    """The file contains the certificate as text; it is restored, and is no longer valid for another text."""
     grader = wb.FunctionGrader.from_source(SOURCES["found"], name="found")
     grader.validate()
     proven = wb.certificate(grader, grader.run(SAMPLES, progress=False))
@@ -324,13 +324,13 @@ def test_certificates_travel(target, tmp_path):
     path.write_text(text.replace("'?'", "'!'"))
     assert any("source" in part for part in wb.load(path).certificate.check(wb.load(path)))
     path.write_text(text.replace("# certificate: ", "# certificate: not ", 1))
-    with pytest.raises(FormatError, match="changed by hand"):
+    with pytest.raises(FormatError, match="edited"):
         wb.load(path)
 
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_trainers_functions_go_to_every_target(target, tmp_path):
-    """What one trainer's function gives here it gives in the file of any other, and it comes back as it was."""
+    """A trainer's function gives the same scores here and in the file of any other trainer, and it is restored."""
     for at, (name, text) in enumerate(FOREIGN.items()):
         suite = wb.loads(
             text.replace("extra_info['level']", "extra_info.get('level', None or 0)"), name, trust=True
@@ -400,7 +400,7 @@ def test_every_function_of_a_file_is_read():
 
 
 def test_an_openrlhf_query_ends_with_tokens_alone(tmp_path):
-    """Tokens at the end are none of the answer, its blanks are; a long text costs no more than its length."""
+    """End tokens are not part of the completion, its blanks are; the cost of a long text is linear."""
     import runpy
 
     from workbench.graders.rules.queries import completion_of
@@ -417,7 +417,7 @@ def test_an_openrlhf_query_ends_with_tokens_alone(tmp_path):
 
 @pytest.mark.parametrize("target", ["langsmith", "mlflow"])
 def test_a_grader_called_combined_keeps_its_name(target, tmp_path):
-    """The suite's own score has another one beside it."""
+    """The suite's score gets another name."""
     found = wb.FunctionGrader.from_source(SOURCES["found"], name="combined")
     suite = wb.Suite([found, GRADERS["levels"]], combine=wb.combine.Mean(), name="total")
     wb.export(suite, tmp_path / "g.py", target, allow_unvalidated=True)

@@ -1,4 +1,4 @@
-"""A target's lines with `await` in them: what is changed, and what is left as it stands."""
+"""A target's lines with `await` in them: what is changed, and what is unchanged."""
 
 import ast
 import re
@@ -56,7 +56,7 @@ def test_the_same_bytes_as_by_patterns(name):
 
 
 def test_strings_comments_and_other_functions_stay():
-    """Only what Python runs is changed, wherever it stands in a line, behind letters of several bytes too."""
+    """Only code is changed, at any position in a line, also after multi-byte letters."""
     text = '''
 def _wb_scores(rows):
     """[_wb_drive(x) for x in y] = _wb_drive(z)"""

@@ -41,7 +41,7 @@ class Page:
 
     Attributes:
         session: The session.
-        state: What the page was told last, by name.
+        state: The last state of the page, by name.
         news: Every message, as it came: a dict of what changed.
     """
 
@@ -57,7 +57,7 @@ class Page:
         self._count = 0
 
     def _take(self, changed: dict[str, Any]) -> None:
-        plain = json.loads(json.dumps(changed, allow_nan=False))  # what is no JSON never gets to a page
+        plain = json.loads(json.dumps(changed, allow_nan=False))  # only JSON is sent to a page
         with self._changed:
             self.state |= plain
             self.news.append(plain)
@@ -79,10 +79,10 @@ class Page:
         self.until(lambda _: self.view.actions.idle)
 
     def ask(self, ask: str, **message: Any) -> Any:
-        """Ask something.
+        """Send a request.
 
         Raises:
-            LookupError: The answer is a problem.
+            LookupError: The reply is a problem.
         """
         self._count += 1
         reply = self._hear({"ask": ask, "id": self._count, "page": "p", **message})
@@ -92,20 +92,20 @@ class Page:
         return json.loads(json.dumps(reply["value"], allow_nan=False))
 
     def until(self, holds: Any, what: str = "") -> None:
-        """Wait until a condition on this page holds."""
+        """Wait until a condition on this page is met."""
         end = time.monotonic() + 60
         with self._changed:
             while not (self.state and holds(self)):
                 assert time.monotonic() < end, what or self.state.get("head")
-                self._changed.wait(0.02)  # some of what is waited for is told to no page
+                self._changed.wait(0.02)  # some conditions change without a message to the page
 
     def opened(self) -> Page:
-        """This page shown, and what can be graded at once graded."""
+        """This page shown, and everything graded that needs no Run."""
         self.tell("open")
         return self.settled()
 
     def settled(self) -> Page:
-        """This page once nothing is under way: all work that was asked for is done."""
+        """This page once nothing is in progress: all requested work is done."""
         self.until(
             lambda page: (
                 self.session.live.idle and self.view.actions.idle and page.head["state"]["shape"] != "busy"
@@ -120,11 +120,11 @@ class Page:
 
     @property
     def problem(self) -> Any:
-        """What went wrong last, in words."""
+        """The last error as text."""
         return self.head["problem"] and self.head["problem"]["what"]
 
     def typed(self, name: str, text: str) -> Page:
-        """A text typed in place of a grader's, and the answer to it."""
+        """A text typed for a grader, and the reply to it."""
         self._count += 1
         seq = self._count
         self.tell("edit", name=name, text=text, seq=seq)

@@ -47,7 +47,7 @@ def code_ids(page):
 
 
 def test_what_was_graded_at_once_is_the_first_line(page):
-    """Nobody has done anything: the lines give the report that is shown."""
+    """Before any action: the lines give the report that is shown."""
     report = value(page)
     assert report.scores.equals(page.session.results.report.scores)
     assert page.session.code.text.startswith("rows = app.samples\n")
@@ -71,7 +71,7 @@ def test_filters_and_words_are_in_it_until_they_are_taken_away(page):
 
 
 def test_what_an_edit_changed_is_what_is_selected(page):
-    """No condition of a report says it: the app does."""
+    """No condition of a report expresses it: the app does."""
     page.tell("choose", name="coded")
     page.typed("coded", NO)
     page.settled()
@@ -81,7 +81,7 @@ def test_what_an_edit_changed_is_what_is_selected(page):
 
 
 def test_a_grade_that_comes_by_itself_leaves_the_last_action(page):
-    """Other rows are drawn and graded: the line is what somebody did last, also where a text was refused before."""
+    """Other rows are drawn and graded: the line is the last action, also if a text was refused before."""
     page.tell("choose", name="coded")
     page.typed("coded", "no grader")
     page.tell("look", where=[BAD])
@@ -125,7 +125,7 @@ def test_a_reference_stands_in_the_metadata_too():
 
 
 def test_a_judge_that_waits_for_run_is_not_in_the_line(page_of):
-    """What repeats what was graded asks no model."""
+    """Repeating graded work calls no model."""
     judge = wb.BinaryJudge("Is it right?", name="judge", client=wb.ScriptedClient("{}"))
     page = page_of(graders=(*RULES, coded(), judge), labels="good").opened()
     assert "judge" not in page.code
@@ -144,7 +144,7 @@ def test_an_edited_grader_that_is_not_ticked_is_in_the_line(page):
 
 
 def test_an_edit_leaves_its_line_when_it_is_made(page):
-    """Whoever opens another mode before it is graded has that one's line."""
+    """Opening another mode before grading ends sets that mode's line."""
     page.tell("choose", name="coded")
     page.tell("edit", name="coded", text=NO, seq=1_000)
     page.tell("mode", mode="export")
@@ -162,7 +162,7 @@ def test_words_that_somebody_searched_for_before_the_first_report_are_in_it(page
 
 
 def test_a_look_from_a_cell_is_in_the_line_when_grade_comes_back(page):
-    """And another view of the session leaves the line as it is."""
+    """Another view of the session does not change the line."""
     page.tell("look", where=[BAD])
     page.tell("mode", mode="export")
     with page.session.guard.lock:
@@ -198,7 +198,7 @@ def test_try_follows_another_draw_and_ticks(page):
 
 
 def test_a_conversation_that_is_no_longer_drawn_stays(page):
-    """With the answer that somebody gave it; and a draw that cannot be made changes nothing."""
+    """With the edited completion; and an invalid draw changes nothing."""
     page.tell("mode", mode="try")
     gone = next(
         name for name in page.session.samples.ids if name not in page.session.samples.draw(10, seed=3).ids
@@ -217,7 +217,7 @@ def test_a_conversation_that_is_no_longer_drawn_stays(page):
 
 
 def test_an_answer_that_is_as_it_was_is_no_change(page_of):
-    """A conversation without an answer gets no empty one in code."""
+    """A conversation without a completion gets no empty one in code."""
     page = page_of(
         [{"prompt": "hello", "expected": "yes"}, {"prompt": "a", "completion": "yes", "expected": "yes"}]
     ).opened()

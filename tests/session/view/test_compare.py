@@ -32,7 +32,7 @@ def made(graders=(LOOSE, STRICT), rows=None, *, run=True, **settings):
 
 
 def rows_of(*answers, good=None, prompt="How many?"):
-    """Rows that answer one prompt."""
+    """Rows of one prompt."""
     labels = [None] * len(answers) if good is None else good
     return [
         {"id": f"r{at}", "prompt": prompt, "completion": text, "good": label}
@@ -89,9 +89,9 @@ def test_the_quadrants_count_what_pandas_counts():
     ("graders", "lead", "rest"),
     [
         ((LOOSE, wb.Contains(expected="yes", name="same")), "A and B give the same verdict on all 4 rows.", ""),
-        ((LOOSE, STRICT), "B is stricter: it refuses 1 row that A accepts,", " and accepts none that A refuses."),
-        ((STRICT, LOOSE), "B is more lenient: it accepts 1 row that A refuses,", " and refuses none that A accepts."),
-        ((LOOSE, OTHER), "They differ both ways: B refuses 2 rows that A accepts,", " and accepts 1 that A refuses."),
+        ((LOOSE, STRICT), "B is stricter: it rejects 1 row that A accepts,", " and accepts none that A rejects."),
+        ((STRICT, LOOSE), "B is more lenient: it accepts 1 row that A rejects,", " and rejects none that A accepts."),
+        ((LOOSE, OTHER), "They differ both ways: B rejects 2 rows that A accepts,", " and accepts 1 that A rejects."),
     ],
 )  # fmt: skip
 def test_one_sentence_says_who_is_stricter(graders, lead, rest):
@@ -100,7 +100,7 @@ def test_one_sentence_says_who_is_stricter(graders, lead, rest):
     data = mode.data()
     assert data["lead"] == lead
     assert data["rest"].startswith(rest)
-    assert not rest or data["rest"].endswith("is not settled by these rows.")
+    assert not rest or data["rest"].endswith("is inconclusive on these rows.")
 
 
 def test_many_rows_settle_who_is_stricter():
@@ -110,11 +110,11 @@ def test_many_rows_settle_who_is_stricter():
     ]
     mode = made((LOOSE, STRICT), rows)
     mode.data()
-    assert sentence(mode._compared.comparison)[1] == " and accepts none that A refuses."
+    assert sentence(mode._compared.comparison)[1] == " and accepts none that A rejects."
 
 
 def test_the_labels_block_is_the_comparisons():
-    """Shares and paired interval are those of `report.compare`, and who is closer is said only where it is settled."""
+    """Shares and paired interval are those of `report.compare`, and the closer grader is named only if conclusive."""
     mode = made(using.GRADERS, labels="good")
     mode.do_compare("has yes", "exact")
     block = mode.data()["labels"]
@@ -134,11 +134,14 @@ def test_without_labels_the_block_says_the_next_step():
 
 
 def test_a_small_difference_is_not_settled():
-    """An interval that holds 0 names no winner."""
+    """An interval that contains 0 names no winner."""
     mode = made(rows=rows_of("yes", "oh yes", "no", good=[True, True, False]), labels="good")
     block = mode.data()["labels"]
-    assert (block["lead"], block["shape"]) == ("Who is closer to the labels is not settled.", "unsettled")
-    assert "wrong on 1 (it loses known-good ones)" in block["note"]
+    assert (block["lead"], block["shape"]) == (
+        "Which one is closer to the labels is inconclusive.",
+        "unsettled",
+    )
+    assert "wrong on 1 (rejects known-good rows)" in block["note"]
 
 
 # ---- nothing to compare
@@ -146,7 +149,7 @@ def test_a_small_difference_is_not_settled():
 
 @pytest.mark.parametrize("graders", [(), (LOOSE,)])
 def test_fewer_than_two_graders_say_the_next_step(graders):
-    """Before a run, or with one grader, one sentence says what to do."""
+    """Before a run, or with one grader, one sentence gives the next step."""
     mode = made(graders, run=bool(graders))
     data = mode.data()
     assert "to compare" in data["why_not"]
@@ -156,10 +159,10 @@ def test_fewer_than_two_graders_say_the_next_step(graders):
 
 
 def test_without_a_shared_row_there_is_no_sentence():
-    """Two graders that scored no row together are told apart from two that agree."""
+    """Two graders that share no scored row are distinguished from two that agree."""
     broken = wb.FunctionGrader.from_source(using.BROKEN, name="broken")
     data = made((LOOSE, broken)).data()
-    assert data["why_not"].startswith("The two have no scored row in common")
+    assert data["why_not"].startswith("The two share no scored row")
     assert data["lead"] == ""
 
 
@@ -167,7 +170,7 @@ def test_without_a_shared_row_there_is_no_sentence():
 
 
 def test_a_changed_grader_is_compared_with_itself():
-    """After a change and another run the pair is the version before and the current one, and the code says so."""
+    """After a change and another run the pair is the previous version and the current one, and so is the code."""
     mode = made((LOOSE, OTHER))
     session = mode._session
     session.graders.add(wb.Regex(pattern="^yes$", name="loose"))
@@ -189,12 +192,12 @@ def test_choosing_one_twice_swaps_the_two():
 
 
 def test_an_unknown_grader_or_quadrant_is_refused():
-    """What the page cannot have asked for is an error and changes nothing."""
+    """An invalid request is an error and changes nothing."""
     mode = made()
     before = mode.data()
-    with pytest.raises(WorkbenchError, match="no such grader"):
+    with pytest.raises(WorkbenchError, match="unknown grader"):
         mode.do_compare("loose", "nobody")
-    with pytest.raises(WorkbenchError, match="no such rows"):
+    with pytest.raises(WorkbenchError, match="unknown rows"):
         mode.do_quadrant("c")
     assert mode.data() == before
 
@@ -203,7 +206,7 @@ def test_an_unknown_grader_or_quadrant_is_refused():
 
 
 def test_disagreements_are_ordered_by_how_like_an_agreed_answer_they_are():
-    """Nearest first, those without an agreed answer to their prompt last; beside each the agreed answer."""
+    """Most similar first, those without an agreed completion of their prompt last; each with the agreed completion."""
     rows = [
         *rows_of("yes", "totally different words yes", "yes!"),
         {"id": "alone", "prompt": "Another?", "completion": "yes indeed"},
@@ -212,7 +215,7 @@ def test_disagreements_are_ordered_by_how_like_an_agreed_answer_they_are():
     shown = pairs(mode)
     assert [pair["left"]["id"] for pair in shown] == ["r2", "r1", "alone"]
     assert [pair["right"] and pair["right"]["id"] for pair in shown] == ["r0", "r0", None]
-    assert shown[0]["left"]["said"] == "A accepts, B refuses"
+    assert shown[0]["left"]["said"] == "A accepts, B rejects"
     assert shown[0]["right"]["said"] == "both accept"
     assert shown[0]["prompt"] == "How many?"
 
@@ -228,7 +231,7 @@ def test_agreements_stand_in_their_natural_order_and_alone():
 
 
 def test_label_and_search_narrow_the_list():
-    """Chips count the rows of the quadrant that hold the words; the list has those with the label."""
+    """Chips count the rows of the quadrant that contain the words; the list has those with the label."""
     answers, good = ("yes", "oh yes", "well yes", "oh, yes", "no"), [True, True, False, False, False]
     mode = made(rows=rows_of(*answers, good=good), labels="good")
     mode.do_quadrant("a", "bad", "")
@@ -257,7 +260,7 @@ def test_pairs_of_an_older_list_are_not_given():
 
 
 def test_short_answers_differ_by_character_and_longer_ones_by_word():
-    """What is gone on the left and new on the right is marked, the rest is not."""
+    """Removed text is marked on the left and new text on the right, the rest is not."""
     assert marked("11139", "1113") == ([["1113", ""], ["9", "gone"]], [["1113", ""]])
     left, right = marked("It is 5585 euros, all in all.", "It is 558 euros, all in all, so.")
     assert left[1] == ["5585", "gone"]
@@ -304,7 +307,7 @@ def test_hostile_names_ids_and_texts_are_plain_json():
 
 
 def test_large_reports_answer_within_a_bounded_number_of_reads():
-    """Of many disagreements only so many are ranked: no more rows are read than that takes."""
+    """Of many disagreements only the first are ranked: no more rows are read than needed."""
     rows = [
         {"id": f"r{n}", "prompt": f"q{n % 50}", "completion": "yes" if n % 3 else f"oh yes {n}"}
         for n in range(3_000)

@@ -1,4 +1,4 @@
-"""Why nothing would be written, as the page says it: sentences, and ways out that the page has."""
+"""Why nothing would be written, as the page shows it: sentences, and hints in the page's wording."""
 
 from __future__ import annotations
 
@@ -16,22 +16,24 @@ def test_nothing_is_wrong():
 
 def test_a_refusal_names_the_platform_and_both_ways_out():
     """One that a person takes, and the choice on the page."""
-    hint = 'use combine=Mean(); on_loss="report" writes min(a, b) instead and says so'
+    hint = 'use combine=Mean(); on_loss="report" writes min(a, b) instead and reports the loss'
     refused = FormatError(
-        "openai cannot say this: several graders need a formula", where="the suite, combine", hint=hint
+        "openai does not support this: several graders need a formula", where="the suite, combine", hint=hint
     )
     assert problem_lines(refused, OPENAI) == [
         "OpenAI: several graders need a formula (the suite, combine).",
         "Use combine=Mean().",
-        "Or choose “go on, and list it” at “on a loss”: min(a, b) is written then.",
+        "Or choose “drop and list” under “unsupported”: min(a, b) is written then.",
     ]
 
 
 def test_what_may_be_left_out_is_said_to_be():
     """Without another way out it is the only one."""
-    refused = FormatError("openai cannot say this: x", hint='on_loss="report" drops it and says so')
+    refused = FormatError(
+        "openai does not support this: x", hint='on_loss="report" drops it and reports the loss'
+    )
     assert problem_lines(refused, OPENAI)[1:] == [
-        "Or choose “go on, and list it” at “on a loss”: it is left out then."
+        "Or choose “drop and list” under “unsupported”: it is omitted then."
     ]
 
 
@@ -52,4 +54,4 @@ def test_proof_is_a_button_on_the_page():
         WorkbenchError("not proved", hint="call half.validate() first, or pass allow_unvalidated=True"),
         OPENAI,
     )
-    assert lines[-1] == "Prove it above, or tick “write without proof”."
+    assert lines[-1] == "Validate it above, or tick “export without validation”."

@@ -1,4 +1,4 @@
-"""Graders that come out of files which somebody opens on the page, and the page's messages as a whole."""
+"""Graders from files that a user opens on the page, and the page's messages as a whole."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_a_platforms_file_is_graded_at_once(page):
 
 
 def test_source_of_a_file_is_imported(page, tmp_path):
-    """It runs only where the kernel confines it, and replaces nobody's grader of the same name."""
+    """It runs only with kernel confinement, and replaces no grader of the same name."""
     wb.save([coded()], tmp_path / "g.json", allow_unvalidated=True)
     text = (tmp_path / "g.json").read_text("utf-8")
     page.session.graders.add(coded())
@@ -53,7 +53,7 @@ def test_source_of_a_file_is_imported(page, tmp_path):
 
 
 def test_what_cannot_be_read_says_so_and_keeps_nothing_else_out(page):
-    """Each such file is told by its name; graders of the others are there."""
+    """Each such file is reported by name; graders of the others are added."""
     files = [
         file("bad.json", "{"),
         file("no.txt", NASTY),

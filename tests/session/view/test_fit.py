@@ -92,7 +92,7 @@ def reported(entry, name, target):
 
 
 def is_code(name, target):
-    """Whether a file of a platform comes back as a program; a trainer's is one always, ours never."""
+    """Whether a file of a platform is imported as a program; a trainer's always is, a native one never."""
     if name == "native" or isinstance(FORMATS[name], Target):
         return name != "native"
     return any(
@@ -103,7 +103,7 @@ def is_code(name, target):
 
 
 def test_every_format_has_a_column_platforms_first():
-    """Our own form leads, trainers stand behind all platforms, and each has a short title of its own."""
+    """The native form is first, trainers come after all platforms, and each has a short unique title."""
     columns = platforms()
     assert {one.name for one in columns} == set(FORMATS)
     assert columns[0].name == "native"
@@ -134,7 +134,7 @@ def test_the_table_comes_in_steps_and_tells(made):
 
 
 def test_what_is_known_is_kept_until_the_grader_changes(made):
-    """Another grader of the name is found out anew; the others' cells stay."""
+    """Another grader of the name is checked again; the others' cells remain."""
     mode = made()
     whole(mode)
     mode._session.graders.add(wb.JsonKeys("a", name="exact"))
@@ -145,7 +145,7 @@ def test_what_is_known_is_kept_until_the_grader_changes(made):
 
 
 def test_a_closed_export_finds_out_no_more(made):
-    """After `close` nothing is begun and nobody is told."""
+    """After `close` nothing is started and no callback is called."""
     told = []
     mode = made(on_change=lambda: told.append(True))
     mode.close()
@@ -173,7 +173,7 @@ def test_unproved_graders_fit_and_drafts_stand_apart(made):
     assert cells(data, "half")["adaptive"]["fit"] == "code"
     draft = data["graders"][1]
     assert (draft["draft"], draft["fits"]) == (True, [])
-    assert draft["say"] == "a draft: exported when its five checks pass"
+    assert draft["say"] == "a draft: exported once its five checks pass"
     assert [line.split(":")[0] for line in data["choices"]["unproved"]] == ["half"]
 
 
@@ -189,14 +189,14 @@ def test_the_sentence_says_forms_and_losses(made):
     data = whole(mode)
     assert data["title"] == "To Adaptive"
     assert data["sentence"] == (
-        "2 graders, all as code: half with the same text, short as a program that does the same. Nothing is lost."
+        "2 graders, all as code: half with the same text, short as an equivalent program. Nothing is lost."
     )
     mode.do_export("native")
-    assert mode.data()["sentence"] == "2 graders, all in the platform's own form. Nothing is lost."
+    assert mode.data()["sentence"] == "2 graders, all exported natively. Nothing is lost."
     mode.do_export("umbraco")
     assert (
         mode.data()["sentence"]
-        == "2 graders, all not taken there. Nothing would be written because of half, short."
+        == "2 graders, all not supported. Nothing would be written because of half, short."
     )
     assert mode.data()["problem"]
 
@@ -205,23 +205,23 @@ def test_with_a_loss_it_is_counted(made):
     """What is dropped on request is listed, and the sentence counts it."""
     mode = made(wb.ExactMatch(expected="4", trim=False, name="strict"))
     mode.do_export("umbraco")
-    assert "“go on, and list it” at “on a loss”" in whole(mode)["problem"][-1]
+    assert "“drop and list” under “unsupported”" in whole(mode)["problem"][-1]
     mode.do_export_settings({"on_loss": "report"})
     data = mode.data()
-    assert data["sentence"] == "1 grader, with a loss. 1 thing is lost, see below."
+    assert data["sentence"] == "1 grader, with a loss. 1 setting is lost, see below."
     assert "always trimmed" in data["losses"][0]
     assert [one["name"] for one in data["files"]] == ["graders.json", "graders.json.losses.json"]
 
 
 def test_without_a_ticked_grader_there_is_nothing_to_write(made):
-    """The sentence says the next step, and writing is refused."""
+    """The sentence gives the next step, and writing is refused."""
     mode = made()
     mode._session.graders.choose([])
     data = whole(mode)
-    assert data["sentence"] == "No grader is ticked: tick those to export in the list."
+    assert data["sentence"] == "No grader is selected: tick those to export in the list."
     assert data["files"] == []
     assert data["problem"]
-    with pytest.raises(WorkbenchError, match="no grader is chosen"):
+    with pytest.raises(WorkbenchError, match="no grader is selected"):
         mode.do_write()
 
 
@@ -247,7 +247,7 @@ def test_settings_are_those_that_a_platform_has(made):
     data = mode.data()
     assert (data["choices"]["on_error"], data["choices"]["has_reference"]) == (["raise", "0.0", "-1.0"], True)
     assert (data["settings"]["on_error"], data["settings"]["reference"]) == ("0.0", "answer")
-    assert "0 stands for it" in " ".join(data["notes"])
+    assert "such a row gets 0" in " ".join(data["notes"])
     mode.do_export("native")
     assert mode.data()["problem"] == []
 
@@ -259,7 +259,7 @@ def test_settings_are_those_that_a_platform_has(made):
 def test_settings_of_another_kind_are_refused(made, settings):
     """What the page cannot have sent changes nothing."""
     mode = made()
-    with pytest.raises(WorkbenchError, match="cannot be read"):
+    with pytest.raises(WorkbenchError, match="invalid export setting"):
         mode.do_export_settings(settings)
     assert mode.data()["settings"]["on_loss"] == "refuse"
 
@@ -295,14 +295,14 @@ def test_what_is_written_is_what_was_shown(made, tmp_path):
 
 
 def test_a_file_in_the_way_is_replaced_only_once_it_was_shown(made, tmp_path):
-    """One that came since the page looked is refused; one that was named is replaced; our own is no question."""
+    """A file that appeared since the page's preview is refused; one that was shown is replaced; an exported one without a warning."""
     mode = made(using.GRADERS[2])
     assert mode.data()["in_the_way"] == []
     other = wb.save([using.GRADERS[0]], tmp_path / "graders.json").read_text()
-    with pytest.raises(WorkbenchError, match="in the way"):
+    with pytest.raises(WorkbenchError, match="exists and"):
         mode.do_write()
     assert (tmp_path / "graders.json").read_text() == other
-    assert "it holds has yes" in mode.data()["in_the_way"][0]
+    assert "it contains has yes" in mode.data()["in_the_way"][0]
     mode.do_write()
     assert (tmp_path / "graders.json").read_text() != other
     assert mode.data()["in_the_way"] == []
@@ -310,9 +310,9 @@ def test_a_file_in_the_way_is_replaced_only_once_it_was_shown(made, tmp_path):
 
 
 def test_unproved_graders_are_refused_until_proved_or_allowed(made, tmp_path):
-    """The problem says so; proving all leaves the lines that would, and then the file can be written."""
+    """The problem is reported; validating all sets the lines that would, and then the file can be written."""
     mode = made(wb.FunctionGrader.from_source(using.HALF, name="half"))
-    assert any("tick “write without proof”" in line for line in mode.data()["problem"])
+    assert any("tick “export without validation”" in line for line in mode.data()["problem"])
     with pytest.raises(WorkbenchError):
         mode.do_write()
     mode.do_export_settings({"allow_unvalidated": True})
@@ -326,7 +326,7 @@ def test_unproved_graders_are_refused_until_proved_or_allowed(made, tmp_path):
 
 
 def test_a_name_that_is_none_is_a_problem(made):
-    """A folder is no file: nothing is shown, and nothing raises."""
+    """A folder is not a file: nothing is shown, and nothing raises."""
     mode = made()
     mode.do_export_settings({"file": "folder/"})
     data = mode.data()
@@ -357,5 +357,5 @@ def test_a_file_is_given_whole_as_it_would_be_written(page_of, tmp_path):
     given = page.ask("export_file", name=name)
     page.tell("write")
     assert (tmp_path / "all.json").read_text("utf-8") == given
-    with pytest.raises(LookupError, match="no such file"):
+    with pytest.raises(LookupError, match="unknown file"):
         page.ask("export_file", name="/etc/passwd")

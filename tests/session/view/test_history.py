@@ -23,7 +23,7 @@ NONE = "async def grade(thread):\n    return 0.0\n"
 
 
 def half(text=ANY, name="half"):
-    """A proved grader of a text."""
+    """A validated grader of a text."""
     grader = wb.FunctionGrader.from_source(text, name=name)
     grader.validate()
     return grader
@@ -85,14 +85,14 @@ def test_versions_of_the_session_come_newest_first(made):
 
 
 def test_an_edit_is_told_in_one_sentence(made):
-    """The rows that turned, by label; that no known-good row is lost is told as well."""
+    """The rows that changed, by label; zero lost known-good rows are reported as well."""
     mode = made(half())
     ran(mode)
     edited(mode, YES)
     data = mode.data()
     assert (data["from"], data["to"]) == ("v1", "v2")
     assert data["lead"] == "From version 1 to version 2, 12 rows changed:"
-    assert data["rest"].startswith(" 12 known-bad are now refused, no known-good is lost.")
+    assert data["rest"].startswith(" 12 known-bad are now rejected, no known-good row is lost.")
     edited(mode, NONE)
     assert mode.data()["rest"].startswith(" 12 known-good are lost.")
     mode.do_version("v1", "v1")
@@ -102,14 +102,14 @@ def test_an_edit_is_told_in_one_sentence(made):
 
 
 def test_what_the_rows_do_not_settle_is_said(made):
-    """One known-bad row of twelve neither shows nor clears leniency: the share's interval is told, with the limit in it."""
+    """One known-bad row of twelve is inconclusive for leniency: the share's interval is stated, and it contains the limit."""
     mode = made(half())
     ran(mode)
     edited(mode, YES.replace('== "yes"', 'in ("yes", "no, 2")'))
     data = mode.data()
     lo, hi = line(data, "v2")["bad_interval"].split(" to ")
     assert (
-        f"the share of known-bad rows it accepts lies between {lo} and {hi}, and the limit of 5 % lies inside."
+        f"the share of known-bad rows it accepts is between {lo} and {hi}, which includes the limit of 5 %."
         in data["rest"]
     )
 
@@ -123,7 +123,7 @@ def test_what_is_settled_is_not_called_open(made):
 
 
 def test_sparks_have_the_limits_of_the_diagnostics(made):
-    """A point a version, oldest first, with its interval; the limits are those that findings are held against."""
+    """One point per version, oldest first, with its interval; the limits are those of findings."""
     mode = made(half())
     ran(mode)
     edited(mode, YES)
@@ -134,18 +134,18 @@ def test_sparks_have_the_limits_of_the_diagnostics(made):
 
 
 def test_without_labels_there_are_no_shares(made):
-    """No sparks, no counts, and rows without label are told as such."""
+    """No sparks, no counts, and unlabelled rows are counted as such."""
     mode = made(half(), labels=None)
     ran(mode)
     edited(mode, YES)
     data = mode.data()
     assert data["sparks"] == []
     assert (line(data, "v1")["bad"], line(data, "v1")["verdict"]["words"]) == ("", "no labels")
-    assert data["rest"].startswith(" 12 without label are now refused")
+    assert data["rest"].startswith(" 12 unlabelled are now rejected")
 
 
 def test_one_version_says_the_next_step(made):
-    """Before a run the grader as it is stands alone, without numbers."""
+    """Before a run only the current grader is listed, without numbers."""
     data = made(half()).data()
     assert (data["lead"], data["diff"]) == ("One version so far.", [])
     assert [(version["text"], version["verdict"], version["mean"]) for version in data["versions"]] == [
@@ -154,13 +154,13 @@ def test_one_version_says_the_next_step(made):
 
 
 def test_an_unrun_text_is_shown_as_it_is_now(made):
-    """What was changed and not run stands above the last version, and its rows are not known."""
+    """An edit that was not run is listed above the last version, and its rows are unknown."""
     mode = made(half())
     ran(mode)
     mode._session.graders.add(half(YES))
     data = mode.data()
     assert [version["text"] for version in data["versions"]] == ["now", "v1"]
-    assert data["lead"] == "The rows of now are not known here."
+    assert data["lead"] == "The rows of now are not available."
     assert {"kind": "-", "text": "    return 1.0"} in data["diff"]
 
 
@@ -178,7 +178,7 @@ def test_an_empty_session_has_an_empty_history():
 
 
 def test_versions_in_the_store_are_listed_with_their_runs(made):
-    """Another session finds what was kept, with the numbers of the last run of that very text."""
+    """Another session finds the saved versions, with the numbers of the last run of exactly that text."""
     first = made(half())
     ran(first)
     first._session.stored.keep("half")
@@ -212,7 +212,7 @@ def test_runs_are_this_datasets(made, tmp_path):
 
 
 def test_a_store_in_memory_is_not_asked_for_versions(made):
-    """Nobody can have kept anything there; this session's runs are listed all the same."""
+    """Such a name cannot be in a store; this session's runs are still listed."""
     mode = made(half(), store="sqlite://")
     ran(mode)
     assert [version["text"] for version in mode.data()["versions"]] == ["v1"]
@@ -222,7 +222,7 @@ def test_a_store_in_memory_is_not_asked_for_versions(made):
 
 
 def test_a_version_of_the_session_is_brought_back(made):
-    """The very grader, with its proof; what stood there can be restored."""
+    """Exactly that grader, with its validation; the replaced one can be restored."""
     mode = made(half())
     ran(mode)
     edited(mode, YES)
@@ -236,7 +236,7 @@ def test_a_version_of_the_session_is_brought_back(made):
 
 
 def test_a_version_of_the_store_is_brought_back_as_imported(made):
-    """It counts as a stranger's until somebody trusts it, and the code gets the same one."""
+    """It is untrusted until it is trusted explicitly, and the code gets the same one."""
     first = made(half(YES))
     first._session.stored.keep("half")
     mode = made(half())
@@ -250,12 +250,12 @@ def test_a_version_of_the_store_is_brought_back_as_imported(made):
 
 @pytest.mark.parametrize("ids", [("v1", "v9"), ("s7", "v1")])
 def test_unknown_versions_are_refused(made, ids):
-    """What the page cannot have asked for changes nothing."""
+    """An invalid request changes nothing."""
     mode = made(half())
     ran(mode)
-    with pytest.raises(WorkbenchError, match="no such version"):
+    with pytest.raises(WorkbenchError, match="unknown version"):
         mode.do_version(*ids)
-    with pytest.raises(WorkbenchError, match="no such version"):
+    with pytest.raises(WorkbenchError, match="unknown version"):
         mode.do_bring("v9")
     assert mode.data()["from"] == ""
 
@@ -268,7 +268,7 @@ def test_choosing_versions_leaves_the_stores_line(made):
     before = mode._session.code.text
     mode.do_version("v1", "v1")
     assert mode.data()["name"] == "other"
-    assert mode._session.code.text == before  # the store does not know it, and would say so
+    assert mode._session.code.text == before  # the store does not have it, and would raise
     mode._session.stored.keep("other")
     mode.opened()
     assert mode._session.code.text.endswith(".graders.history('other')")
@@ -278,7 +278,7 @@ def test_choosing_versions_leaves_the_stores_line(made):
 
 
 def test_lines_that_are_new_gone_and_the_same():
-    """A changed line is gone and new; the first new line that is not blank stands for a version."""
+    """A changed line is removed and added; a version is shown by its first new line that is not blank."""
     assert changed_lines("a\nb\n", "a\nc\n") == [("", "a"), ("-", "b"), ("+", "c")]
     assert changed_lines("a\n", "a\n") == [("", "a")]
     assert changed_lines("", "") == []

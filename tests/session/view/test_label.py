@@ -1,4 +1,4 @@
-"""The Label mode: decisions by key, kept at once, in an order that finds mistakes."""
+"""The Label mode: decisions by key, saved immediately, in an order that finds errors."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def page(labelling):
 
 
 def test_decisions_are_in_the_store_before_the_next_card(page, url, labelling):
-    """Good, bad and skip with their notes are kept at once, and a second page sees them."""
+    """Good, bad and skip with their notes are saved immediately, and a second page shows them."""
     names = [press(page, "good"), press(page, "bad", "too short"), press(page, "skip", "unsure")]
     assert len(set(names)) == 3
     assert first(page)["id"] not in names
@@ -47,7 +47,7 @@ def test_decisions_are_in_the_store_before_the_next_card(page, url, labelling):
 
 
 def test_what_was_decided_is_listed_the_last_one_first(page):
-    """Each line has its row, its answer, the label, and whether the grader says the same."""
+    """Each line has its row, its completion, the label, and whether the grader agrees."""
     names = [press(page, action) for action in ("good", "bad", "skip")]
     assert [(line["id"], line["value"]) for line in page.label["past"]] == list(
         zip(reversed(names), [None, False, True], strict=True)
@@ -58,14 +58,14 @@ def test_what_was_decided_is_listed_the_last_one_first(page):
 
 
 def test_undo_goes_back_card_by_card(page, url):
-    """Undo brings the last card back, then the one before; with none left it says so."""
+    """Undo restores the last card, then the one before; with none left it reports this."""
     names = [press(page, action) for action in ("good", "bad", "skip")]
     for name in reversed(names):
         press(page, "undo")
         assert first(page)["id"] == name
     assert (kept(url), page.label["past"]) == ({}, [])
     press(page, "undo")
-    assert "no label of this session to undo" in page.problem
+    assert "no label to undo" in page.problem
     press(page, "bad")
     assert kept(url) == {names[0]: (False, "", "ada")}
 
@@ -120,7 +120,7 @@ def test_an_undo_that_failed_drops_nothing(page):
 
 @pytest.mark.parametrize("name", ["x" * 201, "two\nlines", "\u202egpj"])
 def test_a_name_no_store_takes_is_refused_at_once(page, name):
-    """Not at the first label: whoever types it reads why, and labels as before."""
+    """Not at the first label: the error is shown, and labelling continues."""
     page.tell("labeller", name=name)
     assert "a labeller must be a short printable text" in page.problem
     assert page.label["labeller"] == "ada"
@@ -136,7 +136,7 @@ def test_undo_brings_the_note_back(page, url):
 
 
 def test_a_note_waits_for_its_label(page, url):
-    """What is written beside a card is there whatever happens to the card, and goes with the label."""
+    """A note outlives changes of its card, and is saved with the label."""
     name = press(page, "note", "half a th")
     assert (first(page)["note"], kept(url), page.label["past"]) == ("half a th", {}, [])
     page.tell("label_order", order="class-balanced")
@@ -174,7 +174,7 @@ def test_nobody_takes_the_card_away(page, what):
 
 
 def test_a_second_labeller_gets_the_queue_anew(page):
-    """The first one's decisions are not theirs; where both labelled, their agreement is shown."""
+    """The first labeller's decisions are not the second's; if both labelled, their agreement is shown."""
     seen = [press(page, "bad" if n % 2 else "good") for n in range(6)]
     page.tell("labeller", name=" bob ")
     assert page.label["labeller"] == "bob"
@@ -192,13 +192,13 @@ def test_another_labellers_label_is_not_taken_back(page, url):
     press(page, "good")
     page.tell("labeller", name="bob")
     press(page, "undo")
-    assert "no label of this session" in page.problem
+    assert "no label to undo" in page.problem
     name = press(page, "bad")
     assert kept(url)[name] == (False, "", "bob")
 
 
 def test_labels_put_by_code_are_seen(page, url):
-    """Whoever labels elsewhere meanwhile finds the mode up to date when it is opened again."""
+    """Labels added elsewhere meanwhile are shown when the mode is opened again."""
     name = first(page)["id"]
     with wb.open_store(url) as store:
         store.labels.put(name, True, labeller="ada", dataset="mine")

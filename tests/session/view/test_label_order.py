@@ -45,22 +45,22 @@ def page(labelling):
     ],
 )  # fmt: skip
 def test_a_label_says_how_its_row_was_drawn(page, order, drawn):
-    """Only so can rates be told from labels; the mode says what stays out of what."""
+    """Only then can rates be estimated from labels; the mode states which labels are excluded."""
     page.tell("label_grader", name="has yes")
     page.tell("look", where=[{"grader": "has yes", "passed": True}])
     page.tell("label_order", order=order)
     name = press(page, "good")
     assert page.session.labels.latest[name].drawn == drawn
     told, chosen = page.label["message"], order in {"disagreement first", "as shown"}
-    assert ("1 label of rows not drawn at random: not in the findings" in told) == (order != "random")
-    assert ("1 label of rows chosen for what graders say: not in these rates" in told) == chosen
+    assert ("1 label of rows not drawn at random: not used in the findings" in told) == (order != "random")
+    assert ("1 label of rows selected by their grades: not used in these rates" in told) == chosen
     assert (page.label["stats"] == []) == chosen
 
 
 def test_rows_come_at_random_unless_asked(page):
     """Labels of rows drawn otherwise make no findings, so the order that does comes first."""
     assert page.label["order"] == page.label["orders"][0]["name"] == "random"
-    page.tell("label_order", order="no such order")
+    page.tell("label_order", order="unknown order")
     assert page.label["order"] == "random"
 
 
@@ -151,7 +151,7 @@ def test_cards_tell_nothing_that_leads(labelling):
 
 
 def test_a_long_turn_is_fetched_whole(labelling):
-    """What was cut of a card comes in pieces when it is asked for."""
+    """Long texts of a card are sent in pieces on request."""
     text = "word " * 4_000
     page = labelling([{**ROWS[0], "completion": text}], RULES[:1])
     turn = first(page)["turns"][-1]
@@ -166,7 +166,7 @@ def test_a_long_turn_is_fetched_whole(labelling):
 
 
 def test_labels_of_other_texts_are_told_and_do_not_count(page, labelling):
-    """A new model's answers under the same ids: the mode says whose labels it left out."""
+    """A new model's completions under the same ids: the mode states whose labels it excluded."""
     for _ in range(3):
         press(page, "good")
     page.close()
@@ -176,12 +176,12 @@ def test_labels_of_other_texts_are_told_and_do_not_count(page, labelling):
 
 
 def test_labels_in_memory_are_said_to_be_so(labelling):
-    """Without a store nothing is kept, and whoever labels is told before an hour of work."""
-    assert "pass store= to keep them" in labelling(store=None).label["message"]
+    """Without a store nothing is saved, and the labeller is warned at the start."""
+    assert "pass store= to save them" in labelling(store=None).label["message"]
 
 
 def test_findings_take_the_labels_when_they_are_asked_to(page):
-    """New labels are told; used, the findings rest on them."""
+    """New labels are reported; once used, the findings depend on them."""
     assert not page.label["new_labels"]
     name = press(page, "good")
     assert page.label["new_labels"]
@@ -198,6 +198,6 @@ def test_findings_take_the_labels_when_they_are_asked_to(page):
     ],
 )  # fmt: skip
 def test_decisions_without_sense_are_ignored(page, url, content):
-    """Nothing is kept of them, and nothing is wrong."""
+    """None of them is saved, and there is no error."""
     page.tell("label", turn=1, **content)
     assert (kept(url), page.problem, page.label["done"]) == ({}, None, 0)

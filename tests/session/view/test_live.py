@@ -1,4 +1,4 @@
-"""Write, and see the distribution move: what a page is told while a person types."""
+"""Grading while the user types: the messages a page gets."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def page(page_of):
 
 
 def test_an_opened_page_grades_what_costs_nothing(page_of):
-    """Code and rules are proved and graded as soon as a page shows them; a judge waits for Run, and says so."""
+    """Code and rules are validated and graded as soon as a page shows them; a judge waits for Run, as shown."""
     judge = wb.BinaryJudge("Is it right?", name="judge", client=wb.ScriptedClient("{}"))
     page = page_of(graders=(*RULES, coded(), judge), labels="good")
     assert page.line("coded")["counts"] is None
@@ -52,7 +52,7 @@ def test_an_edit_is_proved_graded_and_compared_with_the_kept_version(page):
 
 
 def test_bar_verdict_scores_and_rows_change_in_one_message(page):
-    """No message tells of the new counts without the new verdict, finding, rows and state."""
+    """No message has the new counts without the new verdict, finding, rows and state."""
     page.tell("choose", name="coded")
     page.tell("look", where=[{"grader": "coded", "passed": True}])
     page.news.clear()
@@ -67,7 +67,7 @@ def test_bar_verdict_scores_and_rows_change_in_one_message(page):
 
 
 def test_a_pill_shows_its_rows_and_they_follow_the_next_edit(page):
-    """The rows behind a pill are those that changed; after another edit they are those that changed then."""
+    """A pill's rows are those that changed; after another edit they are those that changed then."""
     page.tell("choose", name="coded")
     page.typed("coded", NO)
     page.tell("look", where=[{"changed": "good_refused"}])
@@ -81,7 +81,7 @@ def test_a_pill_shows_its_rows_and_they_follow_the_next_edit(page):
 
 
 def test_a_text_that_fails_a_check_leaves_the_grader_as_it_was(page):
-    """The error stands at its line, the last good version stays graded, and is what would be exported."""
+    """The error is shown at its line, the last valid version remains graded, and is what would be exported."""
     page.tell("choose", name="coded")
     page.typed("coded", TWO)
     assert page.chosen["source"]["error"]["line"] == 1
@@ -96,7 +96,7 @@ def test_a_text_that_fails_a_check_leaves_the_grader_as_it_was(page):
 
 
 def test_a_text_that_fails_a_check_fails_it_for_other_rows_too(page):
-    """Another draw grades the last good version again; the text in the editor is no grader because of that."""
+    """Another draw grades the last valid version again; the text in the editor is still not valid."""
     page.tell("choose", name="coded")
     page.typed("coded", TWO)
     page.tell("draw", draw={"n": 20})
@@ -109,7 +109,7 @@ def test_a_text_that_fails_a_check_fails_it_for_other_rows_too(page):
 
 
 def test_a_text_that_is_no_grader_says_why(page):
-    """JSON that is no spec ends in the editor, not in an alert."""
+    """JSON that is not a spec gives an error in the editor, not in an alert."""
     page.tell("choose", name="exact")
     page.typed("exact", '{"kind": "no such kind"}')
     assert "no such kind" in page.chosen["source"]["error"]["message"]
@@ -117,7 +117,7 @@ def test_a_text_that_is_no_grader_says_why(page):
 
 
 def test_a_rule_is_edited_by_its_spec(page):
-    """A changed spec is another rule, graded at once."""
+    """A changed spec is another rule, graded immediately."""
     page.tell("choose", name="has yes")
     page.typed("has yes", page.chosen["source"]["text"].replace('"yes"', '"no"'))
     assert page.session.graders.by_name["has yes"].expected == "no"
@@ -145,11 +145,11 @@ def test_a_kept_version_is_what_the_next_edit_is_compared_with(page):
     assert (page.chosen["version"], page.chosen["kept"], page.chosen["changed"]) == (2, True, None)
     page.typed("coded", HALF)
     assert (page.chosen["version"], page.chosen["kept"]) == (3, False)
-    assert page.chosen["changed"]["back"] == "Back to version 2"
+    assert page.chosen["changed"]["back"] == "Restore version 2"
 
 
 def test_a_cell_run_again_is_an_edit(page):
-    """A grader defined anew in a cell is proved and graded, and the line says what that changed."""
+    """A grader redefined in a cell is validated and graded, and the line shows the effect."""
     page.tell("choose", name="coded")
     revision = page.chosen["source"]["revision"]
     page.session._grader_defined(coded(NO))
@@ -174,7 +174,7 @@ def test_the_newest_text_is_answered_and_no_older_one_after_it(page):
 
 
 def test_an_endless_loop_is_told_and_ends(page):
-    """Text that never returns fails its test run, and the next one is answered."""
+    """A text that never returns fails its test run, and the next one is graded."""
     page.tell("choose", name="coded")
     page.typed("coded", "async def grade(thread):\n    while True:\n        pass\n")
     assert page.chosen["checks"][4]["state"] == "failed"
@@ -183,7 +183,7 @@ def test_an_endless_loop_is_told_and_ends(page):
 
 
 def test_a_new_grader_whose_checks_fail_is_a_draft(page):
-    """It stands apart, unticked; neither Run nor the suite has it; once it passes it is part of the run."""
+    """It is listed as a draft, not selected; Run and the suite exclude it; once valid it is part of the run."""
     page.tell("add", text=TWO, name="mine")
     page.until(lambda page: page.rail["drafts"])
     page.settled()
@@ -207,7 +207,7 @@ def test_an_imported_text_stays_imported_when_it_is_edited(page_of):
 
 
 def test_limits_of_a_grader_survive_an_edit(page_of):
-    """The time limit is no part of the text, and stays."""
+    """The time limit is not part of the text, and is unchanged."""
     grader = wb.FunctionGrader.from_source(YES, name="coded", timeout=3.0)
     page = page_of(graders=(grader,)).opened().typed("coded", NO)
     assert page.session.graders.by_name["coded"].timeout == 3.0
@@ -234,7 +234,7 @@ def test_run_keeps_what_was_edited(page):
 
 
 def test_the_pass_mark_and_a_limit_are_moved_and_stay(page_of):
-    """Bars, verdict and sentence follow at once, and after the next edit."""
+    """Bars, verdict and sentence follow immediately, and after the next edit."""
     page = page_of(graders=(coded(YES.replace("1.0 if", "0.6 if")),), labels="good").opened()
     assert page.line("coded")["counts"]["good_accepted"] == 30
     page.tell("pass_mark", value=0.7)

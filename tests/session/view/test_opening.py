@@ -1,4 +1,4 @@
-"""What an app does when it opens: little, whatever the rows, and nothing twice."""
+"""The work an app does when it opens: little, for any number of rows, and nothing twice."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from workbench.samples import search
 from workbench.session.labels import DatasetLabels
 from workbench.session.storage import Storage
 
-MANY = 5_200  # more rows than those whose words are read at once
+MANY = 5_200  # more rows than are indexed immediately
 
 
 @pytest.fixture
@@ -51,7 +51,7 @@ def test_what_is_seldom_needed_is_not_loaded():
 
 
 def test_words_are_read_once_nothing_is_graded(page_of, many, monkeypatch):
-    """Reading takes the interpreter from grading: it begins when that is over, and at once where somebody searches."""
+    """Indexing blocks grading: it starts after grading, or immediately for a search."""
     begun = []
     row_words = search.row_words
     monkeypatch.setattr(
@@ -70,7 +70,7 @@ def test_words_are_read_once_nothing_is_graded(page_of, many, monkeypatch):
 
 
 def test_a_search_finds_its_rows_whenever_the_words_come(page_of, many):
-    """Between looking for them and saying that they are awaited they may come: they are looked for once more."""
+    """The rows may arrive between the check and the wait: they are checked again."""
     page = page_of(many, graders=RULES)
     page.tell("mode", mode="grade")
     page.session.rows.change(n=0)
@@ -114,7 +114,7 @@ def test_given_labels_of_some_of_the_rows():
 
 @pytest.mark.parametrize(("n", "few"), [(50, True), (51, False)])
 def test_columns_of_few_values_are_those_of_all_rows(n, few):
-    """Also where the first thousand rows hold fewer of them than all."""
+    """Also if the first thousand rows contain fewer of them than all."""
     values = ["x"] * 2_000 + [f"v{number}" for number in range(n - 1)]
     frame = pd.DataFrame({"prompt": "p", "completion": "c", "kind": values, "own": range(len(values))})
     assert few_valued_columns(wb.Samples(frame)) == (["kind"] if few else [])

@@ -1,4 +1,4 @@
-"""Where the rows behind a finding come from: a column that tells them, and only one that does."""
+"""Where evidence rows come from: a column that separates them, and only one that does."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ def test_the_chance_is_that_of_the_usual_test(pairs):
 
 
 def told(cells, hits):
-    """What is said of rows behind a finding, of all rows, by this column."""
+    """The origin of evidence rows, among all rows, by this column."""
     return origin_data({"writer": cells}, hits, ROWS, np.zeros(len(ROWS), np.int8), [{"label": False}])
 
 
 def test_a_writer_of_all_of_them_is_named_with_its_rows():
-    """Its line counts the rows behind the finding, and all of its rows."""
+    """Its line counts the evidence rows, and all of its rows."""
     cells = np.array(["hasty" if row % 4 == 0 else "careful" for row in ROWS], dtype=object)
     found = told(cells, ROWS[cells == "hasty"][:30])
     assert found["title"] == "Who wrote the 30"

@@ -1,4 +1,4 @@
-"""What the page says of a text that is not the one in the editor: the last that was graded, and the store's."""
+"""The notice about another text than the one in the editor: the last graded one, and the store's."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def test_grades_below_a_refused_text_are_said_to_be_of_the_version_before(page):
     page.typed("coded", BROKEN)
     notice = page.chosen["notice"]
     assert page.chosen["refused"]
-    assert notice["text"] == "This text is not graded: what stands here is of version 1."
-    assert notice["link"] == "Back to version 1"
+    assert notice["text"] == "This text is not graded: the results shown are of version 1."
+    assert notice["link"] == "Restore version 1"
     assert page.line("coded")["proof"] == "failed"
     assert page.line("coded")["stale"]
     page.tell(**notice["act"])
@@ -36,12 +36,12 @@ def test_grades_below_a_refused_text_are_said_to_be_of_the_version_before(page):
 
 
 def test_between_them_may_be_a_text_that_nobody_kept(page):
-    """What is shown is of that one then; the way back is to what was kept."""
+    """The shown results belong to that one then; the link leads to the saved one."""
     page.typed("coded", NO)
     page.typed("coded", BROKEN)
     notice = page.chosen["notice"]
     assert "the last text that passed its checks" in notice["text"]
-    assert notice["link"] == "Back to version 1"
+    assert notice["link"] == "Restore version 1"
 
 
 @pytest.fixture
@@ -56,7 +56,7 @@ def again(page_of, store):
 
 
 def test_a_version_that_was_kept_is_offered_when_the_cell_runs_again(page_of, store):
-    """The cell brings its own text back; one click takes the kept one, another brings the cell's."""
+    """The cell restores its text; one click loads the saved one, another the cell's."""
     page = again(page_of, store)
     page.typed("coded", NO)
     page.tell("keep", name="coded")
@@ -64,7 +64,7 @@ def test_a_version_that_was_kept_is_offered_when_the_cell_runs_again(page_of, st
     page.close()
     page = again(page_of, store)
     notice = page.chosen["notice"]
-    assert notice["text"] == "The store keeps version 1 of it, with another text."
+    assert notice["text"] == "The store has version 1 of it, with another text."
     page.tell(**notice["act"])
     page.settled()
     assert page.chosen["source"]["text"] == NO
@@ -77,7 +77,7 @@ def test_a_version_that_was_kept_is_offered_when_the_cell_runs_again(page_of, st
 
 
 def test_nothing_is_said_where_the_store_has_the_same_or_nothing(page_of, store):
-    """Nor while somebody is at work on another text."""
+    """Nor while another text is being edited."""
     with wb.open_store(store) as opened:
         opened.graders.create("coded", coded())
         opened.graders.create("exact", coded(NO, "exact"))

@@ -42,7 +42,7 @@ def test_a_run_that_ends_after_an_edit_keeps_its_grades(page_of, held):
 
 
 def test_older_grades_are_not_called_fresh_where_nothing_can_be_joined(page_of, held):
-    """Other rows are drawn while a run goes on: what it shows of the grader before the edit is to be run again."""
+    """Other rows are drawn during a run: its grades of the grader before the edit are outdated."""
     event, slow = held
     page = page_of(graders=(coded(), slow), labels="good").opened()
     page.tell("run")
@@ -83,7 +83,7 @@ def test_a_late_key_finds_the_card_that_was_in_sight(page_of):
 
 
 def test_a_key_for_another_person_labels_nothing(page_of):
-    """Cards of whoever labelled before are gone."""
+    """Cards of the previous labeller are removed."""
     page = page_of(labels="good").opened()
     page.tell("mode", mode="label")
     card = page.label["cards"][0]
@@ -105,7 +105,7 @@ def test_a_store_that_cannot_be_read_leaves_the_view_standing(page_of, tmp_path)
 
 
 def test_a_kept_version_has_no_grades_of_another_text(page_of):
-    """Kept before it has run, it has none."""
+    """Saved before it has run, it has none."""
     page = page_of(graders=(wb.CustomGrader(lambda _: 1.0, name="c"),), labels="good").opened()
     page.tell("run")
     page.settled()

@@ -28,11 +28,11 @@ def accepted(name, page):
 
 
 def test_before_a_run_the_rows_are_there(page_of):
-    """Nothing has run: the rows, how many prompts they answer, and their labels."""
+    """Before a run: the rows, the number of prompts, and their labels."""
     page = page_of(graders=[], labels="good")
     page.tell("mode", mode="grade")
     assert page.table["title"] == "Your rows"
-    assert page.table["note"] == "60 answers to 12 prompts; labels: 30 good, 30 bad"
+    assert page.table["note"] == "60 completions of 12 prompts; labels: 30 good, 30 bad"
     assert page.table["count"] == 60
     page.tell("look", where=[{"label": True}])
     assert page.table["count"] == 30
@@ -52,18 +52,18 @@ def test_a_segment_of_a_bar_shows_exactly_its_rows(page, label, passed):
 
 
 def test_a_findings_link_shows_all_its_rows(page):
-    """The number in the sentence is the number of rows behind it."""
+    """The number in the sentence is the number of its evidence rows."""
     page.tell("choose", name="exact")
     findings = [page.chosen["finding"], *page.chosen["more"]]
     finding = next(each for each in findings if each["kind"] == "too-strict")
     assert finding["link"] == "10 of 30 known-good rows"
     page.tell("look", where=finding["where"])
     assert page.table["count"] == 10
-    assert page.table["title"] == "Known good, refused"
+    assert page.table["title"] == "Known good, rejected"
 
 
 def test_a_chip_is_taken_away_alone(page):
-    """Two chips, one removed: the other holds on."""
+    """Two chips, one removed: the other remains."""
     page.tell("look", where=[{"label": True}])
     page.tell("filter", where=[{"column": "writer", "is": "two"}])
     both = FRAME["id"][FRAME["good"] & (FRAME["writer"] == "two")].tolist()
@@ -100,7 +100,7 @@ def test_search_finds_in_any_case_and_marks(page):
 
 
 def test_the_expected_answer_is_marked_where_nobody_searches(page):
-    """Without a search the marks show where the expected answer stands."""
+    """Without a search the marks show occurrences of the reference."""
     page.tell("look", where=[{"grader": "exact", "passed": True}])
     answer = next(at for at, column in enumerate(shown(page)) if column["key"] == "answer")
     assert page.table["first"][0]["cells"][answer]["t"] == [["yes", "found"]]
@@ -129,7 +129,7 @@ def test_sorted_by_any_column_as_pandas_would(page, key, column, descending):
 
 
 def test_rows_without_a_value_come_last(page_of):
-    """Either way, whatever the column."""
+    """In both directions, for any column."""
     rows = [
         {"completion": "a", "size": 2.0},
         {"completion": "b", "size": None},
@@ -142,7 +142,7 @@ def test_rows_without_a_value_come_last(page_of):
 
 
 def test_a_window_of_an_older_table_is_empty(page):
-    """An answer about rows that are no more cannot be taken for one about those that are."""
+    """A reply for outdated rows is distinguishable from one for the current ones."""
     revision = page.table["revision"]
     page.tell("look", where=[{"label": True}])
     assert page.ask("rows", start=0, stop=10, revision=revision) == []
@@ -150,7 +150,7 @@ def test_a_window_of_an_older_table_is_empty(page):
 
 
 def test_the_last_column_cannot_be_hidden(page):
-    """A table without a column would show nothing: the answer stays."""
+    """A table without a column would show nothing: the completion remains."""
     page.tell(
         "columns",
         columns=[{"key": column["key"], "shown": False, "width": 0} for column in page.table["columns"]],
@@ -159,7 +159,7 @@ def test_the_last_column_cannot_be_hidden(page):
 
 
 def test_the_reader_says_what_each_grader_said(page):
-    """Turns, expected answer, label, scores with their part, reasons."""
+    """Turns, reference, label, scores with their part, reasoning."""
     page.tell("select", row=0)
     reader = page.reader
     assert (reader["id"], reader["at"], reader["of"], reader["label"]) == ("row-0", 0, 60, False)
@@ -176,7 +176,7 @@ def test_the_reader_says_what_each_grader_said(page):
 
 
 def test_a_row_is_labelled_where_it_is_read(page):
-    """The label is kept, shown, and counts as a row that was chosen: no rate rests on it."""
+    """The label is saved and shown, and its row counts as selected: rates exclude it."""
     page.tell("select", row=0)
     page.tell("label_row", row=0, value=True)
     assert page.reader["label"] is True
@@ -184,7 +184,7 @@ def test_a_row_is_labelled_where_it_is_read(page):
 
 
 def test_a_million_characters_come_in_pieces(page_of):
-    """No message holds more than a piece; words are found anywhere in it."""
+    """No message contains more than a piece; a search covers the whole text."""
     text = "x" * 500_000 + "needle" + "y" * 500_000 + "needle"
     page = page_of([{"prompt": "q", "completion": text}], [wb.Contains(expected="needle")]).opened()
     page.tell("select", row=0)
@@ -245,7 +245,7 @@ def without_conditions(value):
 
 
 def test_a_name_with_hidden_characters_is_found_by_what_is_shown(page_of):
-    """The page says the name as it shows it, also in conditions, and means that grader."""
+    """The page sends the name as it shows it, also in conditions, and it refers to that grader."""
     page = page_of(graders=(wb.Contains(expected="yes", name="a\u202eb"), RULES[1]), labels="good").opened()
     name = page.rail["lines"][0]["name"]
     assert name == "a⟨U+202E⟩b"
@@ -259,7 +259,7 @@ def test_a_name_with_hidden_characters_is_found_by_what_is_shown(page_of):
 
 
 def test_nonsense_is_ignored(page):
-    """A page is somebody else's program: unknown actions, wrong types and missing parts do nothing."""
+    """A page is an untrusted program: unknown actions, wrong types and missing parts do nothing."""
     before = dict(page.state)
     for message in (
         {"do": "nothing"},

@@ -1,4 +1,4 @@
-"""Views that are saved, copied as code and opened again: the same rows, whatever has happened meanwhile."""
+"""Saved views, copied as code and opened again: the same rows, after any changes meanwhile."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def test_a_view_as_code_opens_it(page):
 
 
 def test_rows_that_an_edit_changed_are_named(page_of):
-    """Such rows are others with every edit: the view holds those that were shown."""
+    """Such rows change with every edit: the view contains those that were shown."""
     page = page_of(graders=(coded(),), labels="good").opened()
     page.typed("coded", YES.replace('"yes"', '"no, 1"'))
     page.tell("look", where=[{"changed": "bad_accepted"}])
@@ -132,7 +132,7 @@ def test_a_view_of_a_grader_that_is_gone_says_so(page):
     elsewhere(page)
     page.tell("remove", name="exact")
     page.tell("open_view", name="mine")
-    assert "grader that is not here" in page.problem
+    assert "not in the session" in page.problem
     assert page.table["filters"] == []
     assert page.chosen["name"] == "has yes"
 

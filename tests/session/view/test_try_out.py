@@ -1,4 +1,4 @@
-"""The mode Try: one conversation, what each grader says before and after a change, and answers that are kept."""
+"""The Try mode: one conversation, each grader's grade before and after a change, and saved completions."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from workbench.judges import BinaryJudge, ScriptedClient
 
 
 def tried(page):
-    """This page once every grader that need not be asked has answered in Try."""
+    """This page once every grader that needs no request has graded in Try."""
     page.until(
         lambda page: page.try_out and all(line["after"] or line["waits"] for line in page.try_out["lines"]),
         "answers in Try",
@@ -29,12 +29,12 @@ def page(page_of):
 
 
 def line(page, name="coded"):
-    """What a grader says in Try."""
+    """A grader's grade in Try."""
     return next(each for each in page.try_out["lines"] if each["grader"] == name)
 
 
 def kept(page):
-    """The kept answers once all have been graded."""
+    """The saved completions once all have been graded."""
     page.until(lambda page: all(each["grades"] for each in page.try_out["kept"]), "kept answers graded")
     return page.try_out["kept"]
 
@@ -49,23 +49,23 @@ def test_the_row_and_what_graders_say_of_it(page):
         "no",
     )
     assert line(page)["before"] == {"score": "0", "part": "bad_refused"}
-    assert shown["verdict"]["lead"] == "None of one accept this answer."
+    assert shown["verdict"]["lead"] == "None of one accept this completion."
 
 
 def test_a_changed_answer_is_graded_at_once(page):
-    """Before and after stand side by side, the move in words, and whoever errs by the label is named."""
+    """Before and after are side by side, the change as text, and graders that err by the label are named."""
     page.tell("try", seq=1, text="yes, of course")
     tried(page)
     assert line(page)["after"]["score"] == "1"
     assert line(page)["moved"] == "now accepted"
     page.tell("try", seq=2, label=False)
     tried(page)
-    assert page.try_out["verdict"]["text"].startswith("You call it bad: coded accepts it.")
+    assert page.try_out["verdict"]["text"].startswith("You labelled it bad: coded accepts it.")
     assert "with_completion(app.samples[0], 'yes, of course')" in page.code
 
 
 def test_an_edited_grader_is_asked_again(page):
-    """Try is left, the grader changes, and Try shows what it says now."""
+    """Try is left, the grader changes, and Try shows its current grade."""
     page.tell("mode", mode="grade")
     page.typed("coded", NO)
     page.tell("mode", mode="try")
@@ -75,7 +75,7 @@ def test_an_edited_grader_is_asked_again(page):
 
 
 def test_a_kept_answer_is_graded_again_after_every_edit(page):
-    """Whoever gets it wrong now is named."""
+    """Graders that now get it wrong are named."""
     page.tell("try", seq=1, text="yes and no")
     page.tell("try", seq=2, label=True)
     page.tell("try_keep")
@@ -83,21 +83,21 @@ def test_a_kept_answer_is_graded_again_after_every_edit(page):
     assert (answer["text"], answer["label"], answer["note"], answer["errs"]) == (
         "yes and no",
         True,
-        "nobody errs",
+        "no errors",
         False,
     )
     page.tell("mode", mode="grade")
     page.typed("coded", YES.replace('"yes"', '"maybe"'))
     page.tell("mode", mode="try")
     page.until(lambda page: page.try_out["kept"][0]["errs"], "the kept answer graded again")
-    assert page.try_out["kept"][0]["note"] == "coded refuses it"
+    assert page.try_out["kept"][0]["note"] == "coded rejects it"
     assert page.try_out["kept"][0]["grades"] == [
         {"grader": "coded", "said": {"score": "0", "part": "good_refused"}}
     ]
 
 
 def test_a_kept_answer_is_opened_again_and_dropped(page):
-    """With its text and label, over the row it was made from; the newest stands first, none twice."""
+    """With its text and label, over its original row; the newest first, no duplicates."""
     page.tell("try", seq=1, text="one")
     page.tell("try", seq=2, label=False)
     page.tell("try_keep")
@@ -130,7 +130,7 @@ def test_a_kept_answer_of_rows_that_are_drawn_no_more(page):
 
 
 def test_a_pasted_conversation(page):
-    """Its messages, hostile ones too, are graded; what is no conversation says so and changes nothing."""
+    """Its messages, hostile ones too, are graded; an invalid conversation gives an error and changes nothing."""
     text = '[{"role": "user", "content": "q"}, {"role": "assistant", "content": "yes"}]'
     page.tell("try_paste", text=text)
     shown = tried(page).try_out
@@ -141,12 +141,12 @@ def test_a_pasted_conversation(page):
     page.tell("try_kept", number=kept(page)[0]["number"])
     assert tried(page).try_out["pasted"]
     page.tell("try_paste", text=NASTY)
-    assert "no JSON" in page.problem
+    assert "not valid JSON" in page.problem
     assert page.try_out["pasted"]
 
 
 def test_what_asks_a_model_waits(page_of):
-    """A judge says that it costs, and is asked by its button; kept answers never ask it."""
+    """A judge's button shows that it costs money; saved completions never call it."""
     asked = []
     client = ScriptedClient(lambda messages: asked.append(1) or '{"reasoning": "r", "score": "PASS"}')
     judge = BinaryJudge(name="judge", criteria="is it right?", model="m", client=client)
@@ -163,7 +163,7 @@ def test_what_asks_a_model_waits(page_of):
 
 
 def test_rows_by_words(page):
-    """Again and again the next of them; what no row has says so."""
+    """Repeated search gives the next match; no match is reported."""
     page.tell("try_row", query="question 1")
     assert page.try_out["id"] == "row-1"
     page.tell("try_row", query="question 1", next=True)
@@ -175,7 +175,7 @@ def test_rows_by_words(page):
 
 
 def test_an_answer_of_the_grader_before_is_not_the_new_ones(page_of):
-    """It was asked, redefined while it answered, and says nothing until it is asked again; others that are asked go on."""
+    """It was started, redefined before its reply, and shows nothing until it is started again; others continue."""
     event = threading.Event()
     slow = CustomGrader(lambda _: float(event.wait(60)), name="slow")
     page = page_of(graders=(slow, *RULES), labels="good").opened()

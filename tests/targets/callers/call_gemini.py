@@ -19,7 +19,7 @@ PARENT = "projects/none/locations/none"
 
 
 def example_of(row: dict) -> types.ReinforcementTuningExample:
-    """One line of the training data; references are texts by name, so columns that are no texts are left out."""
+    """One line of the training data; references are texts by name, so columns of other types are omitted."""
     messages = messages_of(row["prompt"])
     system = [turn["content"] for turn in messages if turn["role"] == "system"]
     roles = {"user": "user", "assistant": "model"}

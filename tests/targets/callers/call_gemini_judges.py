@@ -17,7 +17,7 @@ from common import Scores, arguments, plain
 
 
 def sent_with_a_job(reward: types.CompositeReinforcementTuningRewardConfig) -> dict:
-    """The part of the request for a tuning job that holds the reward."""
+    """The part of the request for a tuning job that contains the reward."""
     config = types.CreateTuningJobConfig(method="REINFORCEMENT_TUNING", composite_reward_config=reward)
     request: dict = {}
     tunings._CreateTuningJobConfig_to_vertex(config, request, {"config": config})
@@ -25,7 +25,7 @@ def sent_with_a_job(reward: types.CompositeReinforcementTuningRewardConfig) -> d
 
 
 def sent_to_be_tried(reward: types.CompositeReinforcementTuningRewardConfig) -> dict:
-    """The part of the request of `validate_reward` that holds the reward."""
+    """The part of the request of `validate_reward` that contains the reward."""
     parameters = types._ValidateRewardParameters(
         parent="projects/none/locations/none",
         sample_response=types.Content(role="model", parts=[types.Part(text="4")]),

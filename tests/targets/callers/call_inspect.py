@@ -47,7 +47,7 @@ def scorer_names(exported: str) -> list[str]:
 
 
 def sample_of(row: dict, index: int) -> EvalSample:
-    """One sample of a log: what was asked, what was answered, the target and the metadata."""
+    """One sample of a log: the prompt, the completion, the target and the metadata."""
     asked = [TURNS[turn["role"]].model_validate(turn) for turn in messages_of(row["prompt"])]
     answered = [TURNS[turn["role"]].model_validate(turn) for turn in completion_messages(row["completion"])]
     reference = reference_of(row)

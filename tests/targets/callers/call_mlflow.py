@@ -29,7 +29,7 @@ WHOLE = 16
 
 
 def row_of(row: dict) -> dict:
-    """A row of the table: what was asked, what was answered, and all columns as expectations."""
+    """A row of the table: the prompt, the completion, and all columns as expectations."""
     prompt = row["prompt"]
     inputs = {"prompt": prompt} if isinstance(prompt, str) else {"messages": messages_of(prompt)}
     completion = row["completion"]

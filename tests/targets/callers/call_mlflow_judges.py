@@ -32,7 +32,7 @@ ASKED: list[dict] = []
 
 
 class Server(BaseHTTPRequestHandler):
-    """Answers every question in the form that it asks for."""
+    """Replies to every request in the requested form."""
 
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers["content-length"])))

@@ -33,7 +33,7 @@ class LeftOut(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
 
 class Engine:
-    """Says one completion, as vLLM does: with the token that ends it."""
+    """Returns one completion, as vLLM does: with the token that ends it."""
 
     def __init__(self, tokens: list[int]) -> None:
         self.tokens = tokens
@@ -56,7 +56,7 @@ class Complaints(logging.Handler):
 
 
 def prompt_of(row: dict, tokenizer) -> str:
-    """The prompt as OpenRLHF's data set makes it: a text as it is, messages through the chat template."""
+    """The prompt as OpenRLHF's dataset makes it: a text unchanged, messages through the chat template."""
     if isinstance(row["prompt"], str):
         return row["prompt"]
     return tokenizer.apply_chat_template(row["prompt"], tokenize=False, add_generation_prompt=True)

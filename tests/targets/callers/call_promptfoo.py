@@ -48,7 +48,7 @@ def vars_of(row: dict) -> dict:
 
 
 def context_of(row: dict) -> dict:
-    """What the function is given beside the output; through JSON, as it comes from promptfoo."""
+    """The function's other argument; through JSON, as promptfoo passes it."""
     variables = vars_of(row)
     context = {"prompt": variables["prompt"], "vars": variables, "test": {"vars": variables}, "config": {}}
     return json.loads(json.dumps(context))
@@ -79,7 +79,7 @@ def note(found: object, row: int, scores: Scores) -> None:
 
 
 def evaluate(exported: str, rows: list[dict], package: Path, node: str, folder: str) -> list[dict]:
-    """What `promptfoo eval` says of the rows: score, pass, reason and scores by name, in the rows' order."""
+    """The results of `promptfoo eval` for the rows: score, pass, reason and scores by name, in the rows' order."""
     tests = [
         {
             "vars": vars_of(row) | {"row": index},

@@ -47,7 +47,7 @@ def trainer_for(module, rows: list[dict], folder: str) -> GRPOTrainer:
 
 
 def batches_of(rows: list[dict]) -> list[list[int]]:
-    """Numbers of rows by batch; a data set is all texts or all messages, so no batch holds both."""
+    """Numbers of rows by batch; a dataset is all texts or all messages, so no batch mixes them."""
     texts = [index for index, row in enumerate(rows) if isinstance(row["prompt"], str)]
     messages = [index for index, row in enumerate(rows) if not isinstance(row["prompt"], str)]
     return [kind[at : at + BATCH] for kind in (texts, messages) for at in range(0, len(kind), BATCH)]

@@ -44,7 +44,7 @@ def config_for(exported: str, tokenizer: str):
 
 
 def data_of(row: dict, index: int, tokenizer) -> DataProto:
-    """One rollout: the tokens of prompt and completion, and the row of the data set beside them."""
+    """One rollout: the tokens of prompt and completion, and the row of the dataset."""
     response = tokenizer(text_of(row["completion"]), return_tensors="pt")["input_ids"].long()
     response = torch.cat([response, torch.tensor([[tokenizer.eos_token_id]])], dim=1)
     prompt = tokenizer.apply_chat_template(
@@ -69,7 +69,7 @@ def data_of(row: dict, index: int, tokenizer) -> DataProto:
 
 
 async def score_all(worker: RewardLoopWorker, data: list[DataProto]) -> list:
-    """What the worker says of each rollout, or what it raised."""
+    """The worker's result for each rollout, or its exception."""
     found = []
     for at in range(0, len(data), TOGETHER):
         tasks = [asyncio.create_task(worker.compute_score(one)) for one in data[at : at + TOGETHER]]
@@ -78,7 +78,7 @@ async def score_all(worker: RewardLoopWorker, data: list[DataProto]) -> list:
 
 
 def note(found: list, data: list[DataProto], scores: Scores) -> None:
-    """Writes each reward as the trainer's tensor of float32 holds it, and the other keys as parts."""
+    """Writes each reward as the trainer's float32 tensor stores it, and the other keys as parts."""
     keys: set[str] | None = None
     for row, one in enumerate(found):
         if isinstance(one, BaseException):

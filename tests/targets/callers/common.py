@@ -30,7 +30,7 @@ class Scores:
         self.facts: dict[str, object] = {}
 
     def part(self, name: str, row: int, value: object) -> None:
-        """Notes a part's score; what is no number is no score."""
+        """Records a part's score; anything other than a number is not a score."""
         self.parts.setdefault(name, [None] * len(self.scores))[row] = number(value)
 
     def error(self, row: int, error: BaseException | str) -> None:
@@ -66,17 +66,17 @@ def text_of(turns: object) -> str:
 
 
 def messages_of(prompt: object) -> list[dict]:
-    """A prompt as messages; a text is what the user says."""
+    """A prompt as messages; a text is the user's message."""
     return [{"role": "user", "content": prompt}] if isinstance(prompt, str) else list(prompt)
 
 
 def completion_messages(completion: object) -> list[dict]:
-    """A completion as messages; a text is what the assistant says."""
+    """A completion as messages; a text is the assistant's message."""
     return [{"role": "assistant", "content": completion}] if isinstance(completion, str) else list(completion)
 
 
 def reference_of(row: dict) -> object:
-    """What the row's reference column holds, or None where the rows have no reference."""
+    """The value of the row's reference column, or None if the rows have no reference."""
     column = row["reference_column"]
     return None if column is None else row["columns"].get(column)
 
@@ -100,7 +100,7 @@ def import_file(path: str, name: str = "exported"):
 
 
 def byte_tokenizer():
-    """A tokenizer made in memory that gives back every text as it was: a token a byte, and one that ends a text."""
+    """A tokenizer made in memory that restores every text exactly: one token per byte, and an end token."""
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers
     from transformers import PreTrainedTokenizerFast
 

@@ -24,7 +24,7 @@ def fails(*, inputs, outputs, expectations):
 
 @scorer(timeout=0)
 def skips(*, inputs, outputs, expectations):
-    """No score is an error with a code of our own; None alone leaves no record."""
+    """A missing score is an error with a custom code; None alone leaves no record."""
     if expectations["hint"] == "skip":
         return Feedback(error=ValueError("left out"))
     return float(len(completion_of(outputs)))

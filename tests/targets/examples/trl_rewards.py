@@ -32,7 +32,7 @@ def skips_one(completion: str, hint: str) -> Reply:
 
 
 def each(one, completions, column):
-    """One function over a batch; a row on which it fails has no score, and the batch goes on."""
+    """One function over a batch; a row on which it fails has no score, and the batch continues."""
     scores = []
     for completion, value in zip(completions, column, strict=True):
         try:

@@ -6,7 +6,7 @@ REWARDS = {"exact": 0.5, "fails": 0.25, "skips": 0.25}
 
 
 def completion_of(trace):
-    """The last reply as it was written; `trace.last_reply` is without the blanks around it."""
+    """The last reply as written; `trace.last_reply` is without the blanks around it."""
     replies = trace.assistant_messages
     return (replies[-1].content or "") if replies else ""
 
@@ -22,5 +22,5 @@ async def fails(task, trace) -> float:
 
 
 async def skips(task, trace) -> dict[str, float]:
-    """No score is no entry: an empty dictionary."""
+    """A missing score has no entry: an empty dictionary."""
     return {} if task.hint == "skip" else {"skips": float(len(completion_of(trace)))}

@@ -1,1 +1,1 @@
-"""One folder a platform: how its graders are read and written, and what belongs to them."""
+"""One folder per platform: how its graders are read and written."""

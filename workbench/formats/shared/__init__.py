@@ -1,1 +1,1 @@
-"""What formats share: reading strangers' documents, places in them, losses, writing."""
+"""Shared by all formats: parsing untrusted documents, paths inside them, losses, writing files."""

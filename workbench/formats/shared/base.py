@@ -1,8 +1,8 @@
-"""What a platform's format is: a name, a reader, a writer, and what it cannot say.
+"""A platform's format: its name, reader, writer and what it does not support.
 
 To add one, write a module with `read(reading) -> Suite` and `write(suite, losses) -> Document`, and
-register it: `register(Format("name", ...))`. Reading executes nothing. What a platform cannot say is told
-to `losses`, which refuses it by grader, field and way out, or, on request, keeps a list of what was dropped.
+register it: `register(Format("name", ...))`. Reading executes nothing. Writers report unsupported settings to
+`losses`, which raises an error with grader, field and hint, or, on request, records what was dropped.
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ MAX_FILE_BYTES = 16 * 1024 * 1024
 
 @dataclass(frozen=True)
 class Loss:
-    """One thing a platform cannot say.
+    """One setting that a platform does not support.
 
     Attributes:
-        grader: Whose it is; "" for the suite's own.
-        field: Its field, or what is meant.
-        what: Why it cannot be said, in words.
+        grader: The grader's name; "" for the suite.
+        field: Its field, or another short name for the subject.
+        what: Why it is not supported.
         way_out: What to do instead.
-        instead: What was written in its place; "" where it was left out.
+        instead: What was written instead; "" if it was omitted.
     """
 
     grader: str
@@ -62,21 +62,21 @@ class Loss:
         return sentence + (f"; written instead: {self.instead}" if self.instead else "")
 
 
-_ON_REQUEST = 'on_loss="report" drops it and says so'
-_REPLACED = 'on_loss="report" writes {} instead and says so'
+_ON_REQUEST = 'on_loss="report" drops it and reports the loss'
+_REPLACED = 'on_loss="report" writes {} instead and reports the loss'
 
 
 class Losses:
-    """Where writers tell what they cannot say.
+    """Collects what a platform does not support, reported by its writer.
 
     Args:
         platform: Its name, for messages.
-        refuse: Whether the first loss is an error; else they are kept.
+        refuse: Whether the first loss is an error; otherwise losses are collected.
         stem: Name of the main file without its ending: companions are named after it.
-        on_error: The number that is written for a row without a score, on a target without a word for one; None to
-            raise there.
-        reference: The column that the references stand in, for targets; "" for the usual names.
-        certificate: What goes with the graders, for formats that have a place for it.
+        on_error: The number written for an unscored row, on a target that cannot represent a missing score;
+            None to raise there.
+        reference: The column with the references, for targets; "" for the usual names.
+        certificate: The certificate to write with the graders, for formats that support one.
     """
 
     def __init__(
@@ -99,16 +99,16 @@ class Losses:
         self.notes: list[Loss] = []
 
     def add(self, grader: str, field: str, problem: str, *, way_out: str = "", instead: str = "") -> None:
-        """Tell a loss, and what is written in its place where something is.
+        """Report a loss, and what is written instead, if anything.
 
         Raises:
-            FormatError: Losses are refused.
+            FormatError: `refuse` is set.
         """
         loss = Loss(grader, field, problem, way_out, instead)
         if self.refuse:
             owner = f"grader {grader!r}, {field}" if grader else f"the suite, {field}"
             raise FormatError(
-                f"{self.platform} cannot say this: {problem}",
+                f"{self.platform} does not support this: {problem}",
                 where=owner,
                 hint="; ".join(
                     filter(None, [way_out, _ON_REQUEST if not instead else _REPLACED.format(instead)])
@@ -118,7 +118,7 @@ class Losses:
             self.found.append(loss)
 
     def note(self, grader: str, field: str, remark: str) -> None:
-        """Tell of something left out that no score depends on, such as a title: never an error."""
+        """Report an omission that changes no score, such as a title: never an error."""
         note = Loss(grader, field, remark)
         if note not in self.notes:
             self.notes.append(note)
@@ -132,11 +132,11 @@ class Losses:
 
 @dataclass(frozen=True)
 class Document:
-    """What a writer makes.
+    """Output of a writer.
 
     Attributes:
         text: The main file.
-        files: Other files that belong beside it, by plain relative name, such as `graders.py`.
+        files: Companion files for the same folder, by plain relative name, such as `graders.py`.
     """
 
     text: str
@@ -145,16 +145,16 @@ class Document:
 
 @dataclass(frozen=True)
 class Reading:
-    """What a reader gets.
+    """Input of a reader.
 
     Attributes:
         text: The main file.
         where: Its name, for messages.
-        folder: Where it lies; None when only the text is known.
-        trust: Whether sources in it may run unconfined.
-        release: The platform's release whose rules apply, such as "0.17"; "" for the one our reader describes,
-            or the one the document shows.
-        notes: What a reader leaves out of the suite because it has no place there, such as Letta's `target`.
+        folder: Its folder; None if only the text is known.
+        trust: Whether its sources may run unconfined.
+        release: The platform's release whose rules apply, such as "0.17"; "" for the release that the reader
+            implements, or the one that the document requires.
+        notes: Parts of the document that a suite cannot represent, such as Letta's `target`.
     """
 
     text: str
@@ -165,28 +165,28 @@ class Reading:
     notes: list[Loss] = field(default_factory=list)
 
     def note(self, node_path: str, remark: str) -> None:
-        """Tell of a part of the document that is read and not kept."""
+        """Report a part of the document that was read and dropped."""
         self.notes.append(Loss("", node_path, remark))
 
     def companion(self, name: str, where: str) -> str:
-        """The text of a file beside this one, such as a rubric.
+        """The text of a file in the document's folder, such as a rubric.
 
         Args:
             name: A relative path that does not leave the folder.
-            where: The place in this document that names it.
+            where: The path in this document that names it.
 
         Raises:
-            FormatError: Outside the folder, missing, too large, or no text.
+            FormatError: Outside the folder, missing, too large, or not text.
         """
         if self.folder is None:
             raise FormatError(
-                "the document names another file, and only its text was given", where=where, found=name[:200],
+                "the document names another file, but only its text was given", where=where, found=name[:200],
                 hint="load it from its folder: workbench.load(path)",
             )  # fmt: skip
         path = inside(self.folder, name, where)
         if not _is_file(path):
             raise FormatError(
-                "the document names a file that is not there", where=where, found=name[:200],
+                "the document names a file that does not exist", where=where, found=name[:200],
                 expected=f"a file of that name in {_folder_name(self.folder)}", hint=_file_hint(path),
             )  # fmt: skip
         return read_text(path, where)
@@ -196,15 +196,15 @@ def inside(folder: Path, name: str, where: str) -> Path:
     """A path under a folder.
 
     Raises:
-        FormatError: It would leave the folder: an absolute path, `..`, or a link that leads out.
+        FormatError: It would leave the folder: an absolute path, `..`, or a link that points outside.
     """
-    # A backslash leads out of a folder on Windows only, but a document is judged alike everywhere.
+    # Only Windows treats a backslash as a separator, but a document gets the same result everywhere.
     plain = PurePosixPath(name.replace("\\", "/"))
     target = folder / plain
     if plain.is_absolute() or ".." in plain.parts or not _lies_in(target, folder):
         raise FormatError(
-            "the file lies outside the document's folder", where=where, found=name[:200],
-            hint="put it beside the document and name it there",
+            "the file is outside the document's folder", where=where, found=name[:200],
+            hint="put it in the document's folder and name it there",
         )  # fmt: skip
     return target
 
@@ -214,13 +214,17 @@ def _folder_name(folder: Path) -> str:
 
 
 def _file_hint(path: Path) -> str:
-    """What to do about a missing file: the name that was perhaps meant, where there is one."""
+    """What to do about a missing file: the most similar name in the folder, if there is one."""
     try:
         names = [neighbour.name for neighbour in path.parent.iterdir() if neighbour.is_file()]
     except OSError:
         names = []
     near = difflib.get_close_matches(path.name, names, n=1)
-    return f"was {near[0]!r} meant?" if near else "put the file beside the document, or mend its name there"
+    return (
+        f"did you mean {near[0]!r}?"
+        if near
+        else "put the file into that folder, or fix its name in the document"
+    )
 
 
 def _is_file(path: Path) -> bool:
@@ -238,19 +242,19 @@ def _lies_in(target: Path, folder: Path) -> bool:
 
 
 def read_text(path: Path, where: str = "", *, stdin: bool = False) -> str:
-    """A file's text, read with a limit.
+    """A file's text, read with a size limit.
 
     Args:
         path: The file.
         where: For error messages.
-        stdin: Whether `-` is standard input: where the user named it, and no document.
+        stdin: Whether `-` is standard input: only if the user, not a document, named it.
 
     Raises:
         FormatError: It cannot be read, is too large, or is not UTF-8.
     """
     place = where or str(path)
     try:
-        # One byte more than allowed tells "too large" without the rest.
+        # One byte more than allowed is enough to detect "too large".
         most = MAX_FILE_BYTES + 1
         is_stdin = stdin and str(path) == STANDARD_INPUT
         data = standard_input(FormatError, most) if is_stdin else read_bytes(path, FormatError, most)
@@ -278,22 +282,22 @@ class Format:
 
     Attributes:
         name: As users type it.
-        title: One line for people.
+        title: One-line description.
         suffix: Of its files, such as ".json".
         read: A `Reading` to a `Suite`. Executes nothing.
         write: A `Suite` and `Losses` to a `Document`.
-        detect: How sure a parsed document is of this format: 0 no, 1 perhaps, 2 surely. Gets the parsed JSON
-            or YAML (None where it is neither), and the text.
+        detect: Confidence that a parsed document is of this format: 0 no, 1 possible, 2 certain. Gets the parsed
+            JSON or YAML (None if it is neither), and the text.
         variants: Other writers by the ending of the file to write.
-        failed_is_zero: Whether the platform counts a failed grader as 0.0; what is read from it does so, too.
-        handwritten: Whether people write such files themselves: they are never written over.
-        releases: Whether `release` means something to the reader.
-        takes_certificate: Whether its files have a place for a certificate.
-        example: A small document with one grader or more, which the tests over all formats read.
-        words: Whether it has a word of its own for a row without a score, so that `on_error` has nothing to say.
-        companions: The files that were written beside a main file of ours and have no place for our mark, by name: gets
-            the main file's text and its name without the ending.
-        label: A word or two for the head of a table; by default the first word of the title.
+        failed_is_zero: Whether the platform counts a failed grader as 0.0; suites read from it do so, too.
+        handwritten: Whether such files are usually written by hand: they are never overwritten.
+        releases: Whether the reader supports `release`.
+        takes_certificate: Whether its files can contain a certificate.
+        example: A small document with at least one grader, which the tests over all formats read.
+        words: Whether it can represent a missing score, so that `on_error` does not apply.
+        companions: The companion files of an exported main file that cannot carry the mark, by name: gets the main
+            file's text and its name without the ending.
+        label: Short title for a table header; by default the title up to its first blank.
     """
 
     name: str
@@ -321,14 +325,14 @@ FORMATS: dict[str, Format] = {}
 """Every format by its name."""
 
 
-def register(format: Format) -> Format:  # noqa: A002 (the word of the field)
-    """Make a format known.
+def register(format: Format) -> Format:  # noqa: A002 (the field's term)
+    """Register a format.
 
     Raises:
         ValueError: Its name is taken.
     """
     if format.name in FORMATS:
-        raise ValueError(f"format {format.name!r} is taken")
+        raise ValueError(f"format {format.name!r} is already registered")
     FORMATS[format.name] = format
     return format
 
@@ -337,7 +341,7 @@ def get_format(name: str) -> Format:
     """A format by its name.
 
     Raises:
-        FormatError: No such format; what exists is listed.
+        FormatError: Unknown name; the error lists the known ones.
     """
     if name not in FORMATS:
         raise FormatError(
@@ -348,7 +352,7 @@ def get_format(name: str) -> Format:
 
 
 def require_proofs(suite: Suite) -> None:
-    """Refuse graders that must be proved and are not.
+    """Refuse graders that need validation and are not validated.
 
     Raises:
         NotValidatedError: Names the grader and the check.

@@ -1,4 +1,4 @@
-"""Which platform wrote a text: every format is asked how sure it is."""
+"""Detect which platform wrote a text: every format reports its confidence."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ __all__ = ["detect"]
 
 
 def detect(text: str, where: str = "text") -> Format:
-    """The format a text is most surely of.
+    """The format with the highest confidence for a text.
 
     Raises:
-        FormatError: It fits none, or two alike; what was tried is listed.
+        FormatError: No format fits, or two fit equally well; the formats tried are listed.
     """
     document, complaint = _parsed(text, where)
     sure = {name: chosen.detect(document, text) for name, chosen in FORMATS.items()}
@@ -35,7 +35,7 @@ def detect(text: str, where: str = "text") -> Format:
     if complaint is not None and not names:
         raise complaint
     raise FormatError(
-        "the platform of this document cannot be told",
+        "cannot detect the platform of this document",
         where=where,
         found=_looks(document, text) + (f"; it could be {' or '.join(names)}" if names else ""),
         expected="one of " + ", ".join(FORMATS),
@@ -55,7 +55,7 @@ def _no_python(text: str, where: str) -> FormatError:
 
 
 def _is_python(text: str) -> bool:
-    """Whether a text that nothing reads is meant as Python; a line such as `name: value` is YAML as well."""
+    """Whether a text that no format reads is meant as Python; a line such as `name: value` is YAML as well."""
     if _looks_like_python(text):
         return True
     tree = parsed(text) if len(text) <= MAX_PYTHON else None
@@ -69,7 +69,7 @@ def _is_python(text: str) -> bool:
 
 
 def _parsed(text: str, where: str) -> tuple[Any, FormatError | None]:
-    """The document as JSON or YAML, None where it is neither, with the complaint if it looks like one of them."""
+    """The document as JSON or YAML, None if it is neither, with the error if it looks like one of them."""
     if text.lstrip()[:1] in {"{", "["}:
         return _or_complaint(parse_json, text, where)
     if _looks_like_python(text):
@@ -79,17 +79,17 @@ def _parsed(text: str, where: str) -> tuple[Any, FormatError | None]:
 
 
 _SURELY = re.compile(r"\s*(?:[{\[]\s*[\"\[{]|(?:[#-].*\n\s*)*[\w\"']+\s*:(?:\s|$))")
-"""What starts so is JSON or YAML, and what is wrong with it is all there is to say."""
+"""Text that starts like this is JSON or YAML, so its parse error is the message to show."""
 
 
 def _or_complaint(parse: Callable[[str, str], Any], text: str, where: str) -> tuple[Any, FormatError | None]:
     try:
         return parse(text, where), None
     except FormatError as error:
-        # "Extra data": what begins as a JSON value goes on as something else, so that it may not be JSON.
+        # "Extra data": the text starts with a JSON value and continues, so it may not be JSON.
         if error.found != "Extra data" and _SURELY.match(text[:2000]):
             return None, error
-        platforms = f"if it is of another kind, {_NAME_IT}; there are {', '.join(FORMATS)}"
+        platforms = f"if it is another kind of file, {_NAME_IT}; there are {', '.join(FORMATS)}"
         hint = "; ".join(filter(None, [error.hint, platforms]))
         return None, FormatError(
             error.what, where=error.where, found=error.found, expected=error.expected, hint=hint
@@ -97,7 +97,7 @@ def _or_complaint(parse: Callable[[str, str], Any], text: str, where: str) -> tu
 
 
 def _looks_like_python(text: str) -> bool:
-    """Whether some line can only be Python's."""
+    """Whether some line can only be Python."""
     return (
         re.search(r"^(import |from \S+ import |def |async def |class |@\w|#!|\"\"\")", text, re.MULTILINE)
         is not None
@@ -109,4 +109,4 @@ def _looks(document: Any, text: str) -> str:
         return "an object with the keys " + ", ".join(map(repr, list(document)[:8]))
     if not text.strip():
         return "an empty file"
-    return "a list" if isinstance(document, list) else "neither JSON nor YAML that says what it is"
+    return "a list" if isinstance(document, list) else "neither JSON nor YAML with a known key"

@@ -1,4 +1,4 @@
-"""A value of a parsed document that knows its place, so that every complaint names it."""
+"""A value of a parsed document with its path, so that every error names it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["Node", "join"]
 T = TypeVar("T")
 
 _MISSING: Any = object()
-# JSON's integers have no limit, but above 1.8e308 `float()` raises, and Python prints at most 4,300 digits.
+# JSON integers have no limit, but above 1.8e308 `float()` raises, and Python prints at most 4,300 digits.
 _MAX_NUMBER = 10**300
 
 
@@ -31,7 +31,7 @@ class Node:
     Attributes:
         value: What was parsed.
         path: File and path inside the document, such as `suite.yaml, graders.accuracy`.
-        fold: Whether keys are read without regard to case (Umbraco).
+       fold: Whether keys are matched without regard to case (Umbraco).
     """
 
     value: Any
@@ -39,17 +39,17 @@ class Node:
     fold: bool = False
 
     def refuse(self, problem: str, *, found: str = "", expected: str = "", hint: str = "") -> FormatError:
-        """An error about this place, to be raised."""
+        """A `FormatError` about this path, to be raised."""
         return FormatError(problem, where=self.path, found=found[:200], expected=expected, hint=hint)
 
     def mapping(self) -> Mapping[str, Any]:
         """The value as an object with text keys.
 
         Raises:
-            FormatError: It is none.
+            FormatError: It is not one.
         """
         if not isinstance(self.value, Mapping):
-            raise self.refuse("an object is needed here", found=_kind(self.value), expected="an object")
+            raise self.refuse("expected an object", found=_kind(self.value), expected="an object")
         for key in self.value:
             if not isinstance(key, str):
                 raise self.refuse("a key must be text", found=repr(key))
@@ -59,7 +59,7 @@ class Node:
         """This object, if it has no other keys.
 
         Raises:
-            FormatError: An unknown key; what is known is listed.
+            FormatError: An unknown key; the known ones are listed.
         """
         names = {self._key(name) for name in allowed}
         for key in self.mapping():
@@ -77,29 +77,29 @@ class Node:
         return self.at(key).value is not None
 
     def at(self, key: str) -> Node:
-        """The value under a key; None where there is none.
+        """The value under a key; None if it is missing.
 
         Raises:
-            FormatError: This is no object, or two keys differ only in case where case does not matter.
+            FormatError: This is not an object, or two keys differ only in case and case does not matter.
         """
         mapping = self.mapping()
         keys = [name for name in mapping if self._key(name) == self._key(key)]
         if len(keys) > 1:
-            raise self.refuse(f"the key {key!r} stands twice", found=", ".join(keys))
+            raise self.refuse(f"duplicate key {key!r}", found=", ".join(keys))
         value = mapping[keys[0]] if keys else None
         return Node(value, join(self.path, key), self.fold)
 
     def items(self, key: str = "") -> list[Node]:
-        """The members of a list, the list under `key` where one is given; none where it is missing.
+        """The members of a list: of the list under `key` if given. Empty if it is missing.
 
         Raises:
-            FormatError: It is no list.
+            FormatError: It is not a list.
         """
         node = self.at(key) if key else self
         if node.value is None:
             return []
         if not isinstance(node.value, list):
-            raise node.refuse("a list is needed here", found=_kind(node.value), expected="a list")
+            raise node.refuse("expected a list", found=_kind(node.value), expected="a list")
         return [Node(item, f"{node.path}[{at}]", self.fold) for at, item in enumerate(node.value)]
 
     def members(self) -> Iterator[tuple[str, Node]]:
@@ -111,7 +111,7 @@ class Node:
         """Text under a key.
 
         Raises:
-            FormatError: Missing without a default, or no text.
+            FormatError: Missing without a default, or not text.
         """
         return self._typed(key, default, str, "text")
 
@@ -124,7 +124,7 @@ class Node:
         value = self._typed(key, default, int, "a whole number")
         # To Python a bool is an int.
         if value is True or value is False:
-            raise self.at(key).refuse("a whole number is needed here", found=repr(value))
+            raise self.at(key).refuse("expected a whole number", found=repr(value))
         return value
 
     def number(self, key: str, default: Any = _MISSING) -> Any:
@@ -133,20 +133,20 @@ class Node:
         return value if value is default else self.at(key).finite()
 
     def finite(self) -> Any:
-        """The value as a number: no bool, and no more than a float can hold.
+        """The value as a number: not a bool, and within the range of a float.
 
         Raises:
-            FormatError: It is none.
+            FormatError: It is not one.
         """
         value = self.value
         if isinstance(value, bool) or not isinstance(value, int | float):
-            raise self.refuse("a number is needed here", found=_kind(value))
+            raise self.refuse("expected a number", found=_kind(value))
         if not (math.isfinite(value) if isinstance(value, float) else abs(value) <= _MAX_NUMBER):
-            raise self.refuse("a finite number is needed here", found=repr(value))
+            raise self.refuse("expected a finite number", found=repr(value))
         return value
 
     def choice(self, key: str, options: Iterable[str], default: Any = _MISSING) -> Any:
-        """One of some words under a key. Raises as `text`."""
+        """One of the allowed texts under a key. Raises as `text`."""
         value = self.text(key, default)
         allowed = list(options)
         if value is not default and value not in allowed:
@@ -157,17 +157,17 @@ class Node:
         return value
 
     def texts(self, key: str) -> tuple[str, ...]:
-        """A list of texts under a key; empty where it is missing. Raises as `text`."""
+        """A list of texts under a key; empty if it is missing. Raises as `text`."""
         for node in self.items(key):
             if not isinstance(node.value, str):
-                raise node.refuse("text is needed here", found=_kind(node.value))
+                raise node.refuse("expected text", found=_kind(node.value))
         return tuple(node.value for node in self.items(key))
 
     def made(self, make: Callable[..., T], *args: Any, **values: Any) -> T:
-        """What `make` makes of these values; whatever it refuses is told with this place.
+        """The result of `make` for these values; its errors are re-raised with this path.
 
         Raises:
-            FormatError: The values do not fit.
+            FormatError: `make` raised an error.
         """
         try:
             return make(*args, **values)
@@ -177,7 +177,7 @@ class Node:
                 error.what, where=where, found=error.found, expected=error.expected, hint=error.hint
             ) from error
         except (TypeError, ValueError) as error:
-            raise self.refuse("this grader cannot be made", found=" ".join(str(error).split())) from error
+            raise self.refuse("cannot create this grader", found=" ".join(str(error).split())) from error
 
     def _typed(self, key: str, default: Any, kind: Any, word: str) -> Any:
         node = self.at(key)
@@ -188,7 +188,7 @@ class Node:
                 f"{key!r} is missing", found=", ".join(map(str, self.mapping())), expected=f"{key}: {word}"
             )
         if not isinstance(node.value, kind):
-            raise node.refuse(f"{word} is needed here", found=_kind(node.value), expected=word)
+            raise node.refuse(f"expected {word}", found=_kind(node.value), expected=word)
         return node.value
 
     def _key(self, key: str) -> str:

@@ -1,7 +1,7 @@
-"""Python without a grader of ours: what stands there instead, and which system that is written for.
+"""Python files without a workbench grader: what they contain instead, and which system it was written for.
 
-Trainers and evaluators take functions too, of other parameters. Such a file is refused with the function's name,
-where it would give a grader that fails every row.
+Trainers and evaluators use functions with other parameters. Such a file is refused with the function's name,
+because the imported grader would fail on every row.
 
 Source: the signatures of TRL 1.16 (GRPO), verl 0.9, inspect_ai 0.3, LangSmith 0.15, MLflow 3.18, promptfoo 0.121,
 OpenRLHF 0.11, verifiers 0.4, and Braintrust autoevals 0.4.
@@ -38,18 +38,18 @@ _BY_PARAMETERS: tuple[tuple[frozenset[str], str], ...] = (
     (frozenset({"task", "trace"}), "a reward of verifiers"),
     (frozenset({"output", "expected"}), "a scorer of Braintrust"),
 )
-"""Parameters that tell a function's system, in the order they are looked for."""
+"""Parameters that identify a function's system, in the order they are looked for."""
 
 
 def check_grader(text: str, where: str) -> None:
-    """Refuse a text that is Python and has no grade function, or several that might be it.
+    """Refuse Python text that has no grade function, or several candidates.
 
     Raises:
-        FormatError: Names what was found, what it looks like, and what is read.
+        FormatError: Names what was found, what it resembles, and what is supported.
     """
     tree = parsed(text)
     if tree is None:
-        return  # the checks show what is wrong with it
+        return  # the syntax check reports the error
     meant = grade_function(tree, None)
     functions = [node for node in statements(tree.body) if isinstance(node, _Function)]
     several = [node.name for node in candidates(functions)] if meant is None else []
@@ -75,9 +75,9 @@ def no_grader(text: str, where: str, hint: str = "") -> FormatError:
     classes = [f"class {node.name}" for node in tree.body if isinstance(node, ast.ClassDef)]
     names = [_signature(node) for node in functions] or classes
     more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
-    advice = "write async def grade(thread) around it, which gives one number for one conversation"
+    advice = "write async def grade(thread) around it that returns one number per conversation"
     return FormatError(
-        f"this Python {_kind(where)} holds no grader", where=where,
+        f"this Python {_kind(where)} contains no grader", where=where,
         found=", ".join(names[:_MOST_NAMES]) + more or "no function at its top level", expected=WHAT_IS_READ,
         hint="; ".join(filter(None, [advice if functions else "", hint])),
     )  # fmt: skip
@@ -98,7 +98,7 @@ def _parameters(node: _Function) -> str:
 
 
 def _looks_like(node: _Function) -> str:
-    """The system a function is written for, "" where nothing tells."""
+    """The system a function was written for, "" if unknown."""
     args = node.args
     names = {arg.arg for arg in [*args.posonlyargs, *args.args, *args.kwonlyargs]}
     marks = {ast.unparse(mark).partition("(")[0].rpartition(".")[2] for mark in node.decorator_list}

@@ -1,11 +1,11 @@
-"""Function graders that return a `Grade` or raise a `Skip`, on platforms that know neither.
+"""Function graders that return a `Grade` or raise a `Skip`, on platforms that support neither.
 
 | platform | reasoning | metadata | a skipped row |
 | --- | --- | --- | --- |
-| letta | `rationale` | `metadata` | fails there: told as a loss |
-| osmosis | not kept: told as a loss | not kept | `remove_sample`, the platform's own word |
-| openai | not kept: told as a loss | not kept | fails there: told as a loss |
-| adaptive | its functions return a number and nothing else: refused | | |
+| letta | `rationale` | `metadata` | fails there: reported as a loss |
+| osmosis | dropped: reported as a loss | dropped | the platform's `remove_sample` |
+| openai | dropped: reported as a loss | dropped | fails there: reported as a loss |
+| adaptive | its functions return only a number: refused | | |
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ __all__ = ["CLASSES", "note_outcomes", "outcomes_in", "with_outcomes"]
 CLASSES = """
 
 class Skip(Exception):
-    "Raised where the grader below does not apply to a row."
+    "Raised if the grader below does not apply to a row."
 
 
 class Grade:
-    "What the grader below may return in the place of a number."
+    "What the grader below may return instead of a number."
 
     def __init__(
         self, score=None, *, passed=None, reasoning=None, error=None, metadata=None, seconds=None, tokens=None, cost=None,
@@ -46,7 +46,7 @@ class Grade:
 _wb_names.Grade, _wb_names.Skip = Grade, Skip
 _wb_Grade, _wb_Skip = Grade, Skip
 """
-"""Stands in a platform's module before the grader's own text, where that names either class."""
+"""Precedes the grader's own text in a platform's module if that text names either class."""
 
 _CLASSES = frozenset({"Grade", "Skip"})
 _SCORE = """
@@ -80,13 +80,13 @@ _OSMOSIS_REWARD = "            ctx.set_sample_reward(sample_id, await _wb_grade(
 _OSMOSIS_SKIP = """            try:
                 ctx.set_sample_reward(sample_id, await _wb_grade(thread))
             except _wb_Skip:
-                ctx.set_sample_reward(sample_id, 0.0)  # every sample has to have one; a removed sample's is not used
+                ctx.set_sample_reward(sample_id, 0.0)  # every sample needs one; that of a removed sample is unused
                 sample.remove_sample = True
 """
 _KEPT = {"letta": {"reasoning"}, "osmosis": {"skip"}, "openai": set[str](), "adaptive": set[str]()}
 
 
-# One text is written for many platforms, and each looks at it.
+# Cached because several writers check the same text.
 @lru_cache(maxsize=256)
 def outcomes_in(text: str) -> frozenset[str]:
     """Which of `Grade` and `Skip` a grader's text names."""
@@ -100,39 +100,39 @@ def outcomes_in(text: str) -> frozenset[str]:
 
 
 def note_outcomes(text: str, platform: str, losses: Losses, name: str) -> bool:
-    """Tell what a platform loses of a grader that answers with more than a number.
+    """Report what a platform loses of a grader that returns more than a number.
 
     Args:
         text: The grader's module.
-        platform: Whose module it is to stand in.
-        losses: Who is told.
+        platform: The platform whose module will contain it.
+        losses: Collects the report.
         name: The grader's.
 
     Returns:
-        Whether the platform can have the grader at all.
+        Whether the platform can represent the grader at all.
     """
     named = outcomes_in(text)
     if named and platform == "adaptive":
         losses.add(
-            name, f"source (wb.{min(named)})", "Adaptive's grade functions return a number and nothing else",
-            way_out="return the number alone, and draw the rows it applies to before",
+            name, f"source (wb.{min(named)})", "Adaptive's grade functions return only a number",
+            way_out="return only the number, and select the rows it applies to before grading",
         )  # fmt: skip
         return False
     if "Grade" in named and "reasoning" not in _KEPT[platform]:
         losses.add(
-            name, "source (wb.Grade)", "the platform takes the score alone; reasoning and metadata are not kept",
-            way_out="return the number alone",
+            name, "source (wb.Grade)", "the platform takes only the score; reasoning and metadata are dropped",
+            way_out="return only the number",
         )  # fmt: skip
     if "Skip" in named and "skip" not in _KEPT[platform]:
         losses.add(
-            name, "source (wb.Skip)", "the platform knows no skipped row: it counts as a failed one there",
+            name, "source (wb.Skip)", "the platform has no skipped rows: the row counts as failed there",
             way_out="run the grader on rows it applies to",
         )  # fmt: skip
     return True
 
 
 def with_outcomes(tail: str, platform: str) -> str:
-    """The lines behind a grader's text, for one that returns a `Grade` or raises a `Skip`."""
+    """The lines after a grader's text, for a grader that returns a `Grade` or raises a `Skip`."""
     if platform == "letta":
         call = '_wb_GradeResult(score=_wb_drive(_wb_grade(thread)), rationale="")'
         return _SCORE + _LETTA_RESULT + tail.replace(call, "_wb_result(_wb_drive(_wb_grade(thread)))")

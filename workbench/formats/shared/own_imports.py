@@ -1,8 +1,8 @@
-"""Imports of the workbench in a grader's text, turned into what the file itself holds, and back.
+"""Replace a grader's imports of the workbench with names that the exported file defines, and restore them.
 
-A grader that leaves in a module of another platform finds `StringThread` in that module. Its line
-`import workbench as wb` becomes a comment and, below it, `wb = _wb_names`: the file then needs no workbench, and
-changes none that is there. Whoever takes the comments back has the author's text again, byte for byte.
+An exported module of another platform defines `StringThread` itself. The grader's line
+`import workbench as wb` becomes a comment and, below it, `wb = _wb_names`: the file then works without the
+workbench, and an installed one is unchanged. Removing the comments restores the author's text byte for byte.
 """
 
 from __future__ import annotations
@@ -22,29 +22,29 @@ __all__ = ["MARKS", "with_own_names", "without_own_names"]
 _COMMENTED_OUT = "# given by this file: "
 _REPLACEMENT = "  # in its place"
 MARKS = (_COMMENTED_OUT, _REPLACEMENT)
-"""What a text must not hold for its imports to be turned back."""
+"""What a text must not contain, so that its imports can be restored."""
 
 _MODULES = frozenset({"workbench", "workbench.thread", "workbench.grade", "adaptive_harmony"})
-"""The modules of ours that graders find where they run here."""
+"""The workbench modules that graders can import when they run in the workbench."""
 _BLANK = frozenset({tokenize.NL, tokenize.COMMENT, tokenize.INDENT, tokenize.DEDENT})
 
 _Import = ast.Import | ast.ImportFrom
 
 
-# One text is written for many platforms.
+# Cached because several writers check the same text.
 @lru_cache(maxsize=256)
 def with_own_names(text: str) -> str:
-    """The text with every import of ours as a comment, and an assignment in its place.
+    """The text with every workbench import as a comment, followed by an assignment.
 
     Raises:
-        FormatError: Such an import shares its line with other code that goes on over several lines.
+        FormatError: Such an import shares its line with other code that spans several lines.
     """
     tree = parsed(text)
     imports = [node for node in ast.walk(tree) if _is_ours(node)] if tree is not None else []
     if not imports:
         return text
     lines = text.split("\n")
-    # From the last line up: a replacement has more lines than what it replaces and moves all below.
+    # From the last line up: a replacement has more lines than the original and shifts everything below.
     for first_line, last_line in reversed(_logical_lines(text)):
         imports_here = [node for node in imports if first_line <= node.lineno <= last_line]  # type: ignore[attr-defined]
         if imports_here:
@@ -58,7 +58,7 @@ def with_own_names(text: str) -> str:
 
 
 def without_own_names(text: str) -> str:
-    """The author's text out of what `with_own_names` made."""
+    """The author's text, restored from the output of `with_own_names`."""
     own_lines = [line for line in text.split("\n") if not line.endswith(_REPLACEMENT)]
     return "\n".join(line.removeprefix(_COMMENTED_OUT) for line in own_lines)
 
@@ -70,7 +70,7 @@ def _is_ours(node: ast.AST) -> bool:
 
 
 def _logical_lines(text: str) -> list[tuple[int, int]]:
-    """First and last line of everything that Python reads as one line."""
+    """First and last line of each logical line."""
     spans: list[tuple[int, int]] = []
     first_line = 0
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
@@ -83,8 +83,8 @@ def _logical_lines(text: str) -> list[tuple[int, int]]:
 
 
 def _replaced(lines: list[str], imports: list[ast.AST], first_line: int) -> str:
-    """One logical line with other text in the place of its imports."""
-    # In bytes, because `ast` counts columns so.
+    """One logical line with its imports replaced by other text."""
+    # In bytes, because `ast` counts columns in bytes.
     data = "\n".join(lines).encode()
     starts = [0]
     for line in lines:
@@ -97,7 +97,7 @@ def _replaced(lines: list[str], imports: list[ast.AST], first_line: int) -> str:
     if b"\n" in data:
         raise FormatError(
             "an import of the workbench shares its line with other code", where=f"line {first_line}",
-            found=lines[0].strip()[:120], hint="give the import a line of its own",
+            found=lines[0].strip()[:120], hint="put the import on a separate line",
         )  # fmt: skip
     return data.decode()
 
@@ -111,4 +111,4 @@ def _replacement(node: _Import) -> Iterator[str]:
             name = "StringThread" if alias.name == "*" else alias.name
             yield f"{alias.asname or name} = _wb_names.{name}"
         else:
-            yield f"raise ImportError({f'{node.module} holds no {alias.name}'!r})"
+            yield f"raise ImportError({f'{node.module} has no {alias.name}'!r})"

@@ -1,4 +1,4 @@
-"""JSON and YAML from strangers: plain data or a clear error, never an object, a bomb or a silent repair."""
+"""Parse untrusted JSON and YAML: plain data or a clear error, never an object, a bomb or a silent repair."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ __all__ = ["MAX_DEPTH", "parse_json", "parse_python", "parse_yaml", "to_json", "
 
 MAX_DEPTH = 40
 MAX_YAML = 1024 * 1024
-"""Characters of YAML that are read: its parser takes a second for so many. Long rubrics have files of their own."""
+"""Maximum characters of YAML, which take its parser about a second. Long rubrics belong in separate files."""
 
 MAX_PYTHON = 2 * 1024 * 1024
 """Characters of Python that are parsed: 32 graders of the largest source allowed."""
 
 
 def parse_json(text: str, where: str) -> Any:
-    """Strict JSON: no NaN, no key given twice, at most 40 levels deep.
+    """Strict JSON: no NaN, no duplicate keys, at most 40 levels deep.
 
     Raises:
-        FormatError: With line and column where they are known.
+        FormatError: With line and column if known.
     """
     try:
         document = json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=_unique_keys)
@@ -33,7 +33,7 @@ def parse_json(text: str, where: str) -> Any:
         raise _too_deep(where) from None
     except json.JSONDecodeError as error:
         place = f"{where}, line {error.lineno}, column {error.colno}"
-        # Only near the error: a comma and a bracket inside some earlier text would be found first.
+        # Only near the error: earlier text may contain a comma before a bracket.
         comma = _TRAILING.search(text, max(error.pos - 200, 0), error.pos + 200)
         if (
             comma and comma.start() <= error.pos < comma.end()
@@ -57,17 +57,17 @@ _TRAILING = re.compile(r",\s*([}\]])")
 
 
 def parse_yaml(text: str, where: str) -> Any:
-    """Plain YAML: no tags, no aliases (a few lines of them make gigabytes), no key given twice.
+    """Plain YAML: no tags, no aliases (a few lines of them expand to gigabytes), no duplicate keys.
 
     Raises:
-        FormatError: With line and column where they are known.
+        FormatError: With line and column if known.
     """
     import yaml
 
     if len(text) > MAX_YAML:
         raise FormatError(
             "the YAML is too large", where=where, found=f"{len(text):,} characters", expected=f"at most {MAX_YAML:,}",
-            hint="put long prompts into files of their own: prompt_path",
+            hint="put long prompts into separate files: prompt_path",
         )  # fmt: skip
     try:
         _scan(text, where)
@@ -75,7 +75,7 @@ def parse_yaml(text: str, where: str) -> Any:
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark
         place = where if mark is None else f"{where}, line {mark.line + 1}, column {mark.column + 1}"
-        if "nesting depth" in str(error.problem):  # PyYAML 6.0.4 has a limit of its own
+        if "nesting depth" in str(error.problem):  # PyYAML 6.0.4 has a separate limit
             raise _too_deep(place) from None
         raise FormatError("the file is not plain YAML", where=place, found=str(error.problem)[:200]) from None
     except FormatError:
@@ -87,10 +87,10 @@ def parse_yaml(text: str, where: str) -> Any:
 
 
 def parse_python(text: str, where: str) -> ast.Module:
-    """The syntax tree of a module; nothing of it is run or compiled.
+    """The syntax tree of a module; it is neither compiled nor run.
 
     Raises:
-        FormatError: Too large, or no Python, with its line.
+        FormatError: Too large, or not Python, with its line.
     """
     if len(text) > MAX_PYTHON:
         raise FormatError(
@@ -98,7 +98,7 @@ def parse_python(text: str, where: str) -> ast.Module:
             expected=f"at most {MAX_PYTHON:,}", hint="split it into several files",
         )  # fmt: skip
     try:
-        # Python warns of odd escapes and the like: a stranger's style is no news for whoever reads the file.
+        # Python warns about invalid escapes and the like, which the user who imports a file cannot act on.
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             return parse(text)
@@ -109,7 +109,7 @@ def parse_python(text: str, where: str) -> ast.Module:
 
 
 def _scan(text: str, where: str) -> None:
-    """Refuse by the stream of events, before anything is built."""
+    """Check the stream of events before any object is built."""
     import yaml
 
     depth = 0
@@ -134,8 +134,8 @@ def _loader() -> Any:
 
     safe: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
-    class Loader(safe):  # type: ignore[misc]  # the compiled one where there is one
-        """Safe, without dates, and with every key once."""
+    class Loader(safe):  # type: ignore[misc]  # the C loader if available
+        """Safe loader without dates that refuses duplicate keys."""
 
         def construct_mapping(self, node: Any, deep: bool = False) -> dict[Any, Any]:
             seen = set()
@@ -144,12 +144,12 @@ def _loader() -> Any:
                 if not isinstance(name, str | int | float | bool):
                     raise yaml.constructor.ConstructorError(None, None, "a key must be text", key.start_mark)
                 if name in seen:
-                    problem = f"the key {name!r} stands twice"
+                    problem = f"duplicate key {name!r}"
                     raise yaml.constructor.ConstructorError(None, None, problem, key.start_mark)
                 seen.add(name)
             return dict(super().construct_mapping(node, deep=deep))
 
-    # Dates would become objects that JSON cannot say, and `<<` would bring in keys past the check above.
+    # Dates would become objects that JSON cannot represent; `<<` would add keys after the check above.
     Loader.yaml_implicit_resolvers = {
         sign: [(tag, rule) for tag, rule in rules if not tag.endswith((":timestamp", ":merge"))]
         for sign, rules in yaml.SafeLoader.yaml_implicit_resolvers.items()
@@ -162,22 +162,22 @@ def _refuse_constant(name: str) -> Any:
 
 
 def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Refuse a key given twice: two readers would see two different graders."""
+    """Refuse a duplicate key: two readers could see two different graders."""
     document = dict(pairs)
     if len(document) < len(pairs):
         keys = [key for key, _ in pairs]
         twice = next(key for key in keys if keys.count(key) > 1)
-        raise ValueError(f"the key {twice!r} stands twice in one object")
+        raise ValueError(f"duplicate key {twice!r} in one object")
     return document
 
 
 def check_depth(document: Any, where: str) -> None:
-    """Refuse documents nested more than 40 levels deep, and text that no file can hold.
+    """Refuse documents nested more than 40 levels deep, and text that cannot be encoded.
 
     Raises:
-        FormatError: Too deep, or half a character (a lone surrogate), with its place.
+        FormatError: Too deep, or a lone surrogate, with its path.
     """
-    # Level by level, not recursively: a deep document would end at Python's limit before it meets ours.
+    # Iterative, not recursive: a deep document would exceed Python's recursion limit before this one.
     level: list[tuple[Any, str]] = [(document, where)]
     for _ in range(MAX_DEPTH):
         for value, path in level:
@@ -193,7 +193,7 @@ def _check_text(value: Any, path: str) -> None:
         try:
             value.encode()
         except UnicodeEncodeError as error:
-            raise FormatError("half a character: a lone surrogate", where=f"{path}, character {error.start + 1}",
+            raise FormatError("text with a lone surrogate", where=f"{path}, character {error.start + 1}",
                               found=repr(value[error.start])) from None  # fmt: skip
 
 
@@ -209,26 +209,26 @@ def _too_deep(where: str) -> FormatError:
 
 
 def to_json(document: Any) -> str:
-    """Text of a document, the same for the same one.
+    """Deterministic text of a document.
 
     Raises:
-        FormatError: It holds a value JSON cannot say.
+        FormatError: It contains a value that JSON cannot represent.
     """
     try:
         text = json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False)
-        # A lone surrogate passes `ensure_ascii=False` and would fail only when the file is written.
+        # A lone surrogate is accepted by `ensure_ascii=False` and would fail only when the file is written.
         text.encode()
     except (TypeError, ValueError) as error:
-        raise FormatError("a grader holds a value JSON cannot say", found=str(error)) from error
+        raise FormatError("a grader contains a value that JSON cannot represent", found=str(error)) from error
     return text + "\n"
 
 
 _ODD_ENDS = set("\r\x85\u2028\u2029")
-"""Line ends to YAML that a block would turn into plain ones."""
+"""Line separators that a YAML block scalar would normalise to plain ones."""
 
 
 def to_yaml(document: Any) -> str:
-    """The document with long texts as blocks, unless some text would not survive that."""
+    """The document with long texts as block scalars, unless that would change a text."""
     import yaml
 
     text = _dumped(document, blocks=True)

@@ -1,4 +1,4 @@
-"""What platforms pass of the conversation to code, and whether a grader reads more than that."""
+"""Which parts of the conversation platforms pass to code, and whether a grader reads more than that."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from workbench.formats.shared.outcomes import note_outcomes
 
 __all__ = ["check_calls", "check_reads", "looks_at_calls", "reads_beyond"]
 
-# What the lines around a grade function can give it of the thread.
+# The thread members that the lines around a grade function can provide.
 _READS = {
     "adaptive": {
         "completion",
@@ -48,14 +48,14 @@ _THREAD_NAMES = {
 def check_reads(
     text: str, platform: str, losses: Losses, name: str, *, allowed: Collection[str] = ()
 ) -> bool:
-    """Whether a platform passes all that a grade function reads of the thread; what is missing is told.
+    """Whether a platform passes all that a grade function reads of the thread; missing members are reported.
 
-    What the text asks for with `hasattr` first, it can do without; see `check_calls`.
+    Members that the text checks with `hasattr` are optional; see `check_calls`.
 
     Args:
         text: The function's module.
         platform: Whose shim it would run in.
-        losses: Who is told.
+        losses: Collects the report.
         name: The grader's.
         allowed: Members that may be read because the platform's part of them is enough.
     """
@@ -63,27 +63,27 @@ def check_reads(
     for missing in lacking:
         losses.add(
             name, f"source (thread.{missing})", "the platform does not pass the whole conversation to code",
-            way_out="read the completion and the metadata only, or use an endpoint",
+            way_out="read only the completion and the metadata, or use an endpoint",
         )  # fmt: skip
     return note_outcomes(text, platform, losses, name) and not lacking
 
 
 def reads_beyond(text: str, known: Collection[str]) -> list[str]:
-    """The members of a thread that a text reads, does not ask for with `hasattr` first, and that are not known."""
+    """Unknown members of a thread that a text reads without checking them with `hasattr`."""
     return sorted(_members_needed(text) - set(known))
 
 
-# One text is written for many platforms, and each looks at it.
+# Cached because several writers check the same text.
 @lru_cache(maxsize=256)
 def _members_needed(text: str) -> frozenset[str]:
     nodes = list(ast.walk(parsed(text) or ast.Module([], [])))
-    # Whose attribute it is cannot be told from the text, so that all of these names count.
+    # The text does not show whose attribute it is, so all of these names count.
     read = {node.attr for node in nodes if isinstance(node, ast.Attribute)} & _THREAD_NAMES
     return frozenset(read - _optional(nodes))
 
 
 def _optional(nodes: list[ast.AST]) -> set[str]:
-    """Names that the text asks for with `hasattr`."""
+    """Names that the text checks with `hasattr`."""
     calls = [
         node for node in nodes if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "hasattr"
     ]
@@ -92,7 +92,7 @@ def _optional(nodes: list[ast.AST]) -> set[str]:
 
 
 def check_calls(grader: Any, platform: str, losses: Losses, name: str) -> bool:
-    """Whether a code grader does without tool calls, or the platform passes them to code; else it is told."""
+    """Whether a code grader needs no tool calls, or the platform passes them to code; otherwise a loss is reported."""
     if "tool_calls" in _READS[platform] or not looks_at_calls(grader):
         return True
     losses.add(name, "kind", "the platform does not pass tool calls to code",
@@ -101,7 +101,7 @@ def check_calls(grader: Any, platform: str, losses: Losses, name: str) -> bool:
 
 
 def looks_at_calls(grader: Any) -> bool:
-    """Whether a code grader's rule looks at tool calls."""
+    """Whether a code grader's rule reads tool calls."""
     extractor = getattr(getattr(grader, "extractor", None), "name", "")
     templates = f"{getattr(grader, 'input', '')}{getattr(grader, 'reference', '')}"
     looks = grader.kind == "tool-call" or extractor in {"tool_arguments", "tool_output"}

@@ -1,4 +1,4 @@
-"""What writers share: telling, by name, which settings of a grader or an entry a platform does not know."""
+"""Shared by writers: report, by name, which settings of a grader or an entry a platform does not support."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ _COMMON_FIELDS = {"name", "description"}
 
 
 def check_entry(entry: Entry, losses: Losses, *, knows: Collection[str] = ()) -> bool:
-    """Tell the settings of an entry that a platform does not have; whether what is left may be written.
+    """Report an entry's settings that the platform does not support; return whether the rest may be written.
 
-    How failures count is left to the platform: `on_error` and `negate_errors` are never told. Without its
-    negation a grader would say the opposite, so that it is left out whole.
+    How failures count is the platform's decision: `on_error` and `negate_errors` are not reported. Without its
+    negation a grader would measure the opposite, so such an entry is omitted.
     """
     if entry.negate and "negate" not in knows:
-        losses.add(entry.name, "negate", "there is no negation there, and without it the grader says the opposite",
+        losses.add(entry.name, "negate", "it has no negation, and without it the grader measures the opposite",
                    way_out=_ENTRY_WAYS["negate"])  # fmt: skip
         return False
     for f in fields(Entry):
@@ -55,38 +55,38 @@ def check_entry(entry: Entry, losses: Losses, *, knows: Collection[str] = ()) ->
         losses.add(
             entry.name,
             f.name,
-            f"there is no {f.name} there (it is {value_spec!r})",
+            f"it has no {f.name} (here {value_spec!r})",
             way_out=_ENTRY_WAYS.get(f.name, ""),
         )
     return True
 
 
 def names_model(model: str, losses: Losses, name: str, otherwise: str) -> bool:
-    """Whether a judge names its model; told where it does not, since another one might be asked there.
+    """Whether a judge names its model; if not, a loss is reported, since the platform might use another one.
 
     Args:
         model: The judge's.
-        losses: Where it is told.
+        losses: Collects the report.
         name: The entry's.
-        otherwise: What a file without a model means there.
+        otherwise: The effect of a missing model on the platform.
     """
     if not model:
         losses.add(
-            name, "model", f"the judge names no model; {otherwise}",
-            way_out="give it model=, or set WORKBENCH_MODEL before it is made",
+            name, "model", f"the judge has no model; {otherwise}",
+            way_out="set model=, or set WORKBENCH_MODEL before creating it",
         )  # fmt: skip
     return bool(model)
 
 
 def settings_of_code(entry: Entry) -> tuple[str, ...]:
-    """The setting `negate` where the grader is written as code of ours, which can say 1 - x."""
+    """The setting `negate` if the grader is exported as workbench code, which can compute 1 - x."""
     return ("negate",) if isinstance(entry.grader, RuleGrader) else ()
 
 
 _ENTRY_WAYS = {
-    "weight": "combine in the platform's own settings, or export as a format with weights",
+    "weight": "combine in the platform's settings, or export to a format with weights",
     "severity": "export as umbraco",
-    "negate": "write the opposite as a grader of its own",
+    "negate": "write the opposite as a separate grader",
     "pass_threshold": "set the threshold in the platform",
     "extractor": "put the extraction into the grader itself",
 }
@@ -95,9 +95,9 @@ _ENTRY_WAYS = {
 def check_fields(
     grader: Grader, losses: Losses, name: str, *, knows: Collection[str], way_out: str = ""
 ) -> None:
-    """Tell the fields of a grader that are not at their default and that the platform cannot say.
+    """Report a grader's non-default fields that the platform does not support.
 
-    Fields with a role (`graders/settings.py`) change no score of a row that works: they are no loss.
+    Fields with a role (`graders/settings.py`) do not change the score of a working row: omitting them is not a loss.
     """
     if "timeout" not in knows:
         note_limits(grader, losses, name)
@@ -109,36 +109,34 @@ def check_fields(
         if value != default:
             value_spec: Any = value.spec() if isinstance(value, Extractor) else value
             losses.add(
-                name, f.name, f"{f.name}={value_spec!r} has no counterpart there"[:300], way_out=way_out
+                name, f.name, f"it has no equivalent of {f.name}={value_spec!r}"[:300], way_out=way_out
             )
 
 
 def add_kind_loss(entry: Entry, losses: Losses, *, way_out: str) -> None:
-    """Tell that a platform has nothing like a grader; on request the grader is dropped."""
+    """Report that a platform has no equivalent of a grader; on request the grader is dropped."""
     losses.add(
-        entry.name, "kind", f"it has nothing like {article(entry.grader.kind)} grader", way_out=way_out
+        entry.name, "kind", f"it has no equivalent of {article(entry.grader.kind)} grader", way_out=way_out
     )
 
 
 def add_gate_loss(suite: Suite, losses: Losses) -> None:
-    """Tell that a platform has no verdict over a run, where the suite has one."""
+    """Report that a platform has no verdict over a run, if the suite has one."""
     if suite.gate is not None:
-        losses.add(
-            "", "gate", "there are no gates over a run", way_out="export as letta, or leave the gate out"
-        )
+        losses.add("", "gate", "it has no gates over a run", way_out="export as letta, or remove the gate")
 
 
 def check_signature(entry: Entry, losses: Losses) -> bool:
-    """Whether a grader's function, if it is one, takes a thread; of any other form it is told."""
+    """Whether a grader's function, if it is one, takes a thread; other signatures are reported as a loss."""
     signature = getattr(entry.grader, "signature", "thread")
     if signature != "thread":
-        losses.add(entry.name, "signature", f"a function of the form {signature!r} cannot run there",
+        losses.add(entry.name, "signature", f"a function with the signature {signature!r} cannot run there",
                    way_out="write it as async def grade(thread)")  # fmt: skip
     return bool(signature == "thread")
 
 
 def unique(name: str, taken: Collection[str]) -> str:
-    """The name, or with a number behind it where it is taken."""
+    """The name, with a number appended if it is taken."""
     if name not in taken:
         return name
     number = 2
@@ -148,33 +146,33 @@ def unique(name: str, taken: Collection[str]) -> str:
 
 
 def suite_name(name: str, taken: Collection[str]) -> str:
-    """The suite's name unless an entry has it: the combined column needs one of its own."""
+    """The suite's name, or another one if an entry has it: the combined column needs a unique name."""
     free_name = name if name not in taken else ""
     return free_name if free_name or "combined" not in taken else unique("combined", taken)
 
 
 def binary(grader: Grader) -> bool:
-    """Whether a grader gives 0.0 and 1.0 only."""
+    """Whether a grader returns only 0.0 and 1.0."""
     return getattr(grader, "gives_verdict", False) or isinstance(grader, BinaryJudge | LabelJudge)
 
 
 def settings_without_effect(entry: Entry) -> tuple[str, ...]:
-    """The settings of an entry that change nothing: a threshold above 0 and up to 1 where scores are 0 and 1."""
+    """Entry settings without effect: a threshold in (0, 1] if all scores are 0 or 1."""
     limit = entry.pass_threshold
     code = isinstance(entry.grader, RuleGrader) and binary(entry.grader)
     return ("pass_threshold",) if limit is not None and code and 0 < limit <= 1 else ()
 
 
 def without_unused_settings(suite: Suite, losses: Losses, *, keeps: Collection[str] = ()) -> Suite:
-    """The suite without what changes no grade, so that writers need not refuse it; what is left out is noted.
+    """The suite without settings that change no grade, so that writers need not refuse it; omissions are noted.
 
-    A rule over one entry that gives that entry's score is no rule, a weight counts in a mean or sum only, a
-    severity under `AllPass` only, and an entry's extractor is its text grader's own.
+    A rule over one entry that returns that entry's score has no effect. A weight counts only in a mean or sum, a
+    severity only under `AllPass`. An entry's extractor is moved to its text grader.
 
     Args:
-        suite: What is to be written.
-        losses: Where it goes.
-        keeps: What the platform stores of: name, description, weight, severity, extractor.
+        suite: The suite to write.
+        losses: Collects the notes.
+        keeps: Which of name, description, weight, severity and extractor the platform stores.
     """
     rule = None if _gives_its_entry(suite) else suite.combine
     used = (
@@ -183,12 +181,12 @@ def without_unused_settings(suite: Suite, losses: Losses, *, keeps: Collection[s
     entries = [_plain_entry(entry, {*keeps, *used}, losses) for entry in suite.entries]
     for name in ("name", "description"):
         if getattr(suite, name) and name not in keeps:
-            losses.note("", name, f"{getattr(suite, name)!r} has no place there")
+            losses.note("", name, f"{getattr(suite, name)!r} is not exported")
     return Suite(entries, combine=rule, gate=suite.gate, name=suite.name, description=suite.description)
 
 
 def _gives_its_entry(suite: Suite) -> bool:
-    """Whether the rule makes of the only entry's score that very score."""
+    """Whether the rule returns exactly the score of the only entry."""
     rule, entry = suite.combine, suite.entries[0]
     if len(suite) > 1:
         return False
@@ -208,7 +206,9 @@ def _plain_entry(entry: Entry, used: Collection[str], losses: Losses) -> Entry:
     for f in fields(Entry):
         value = getattr(entry, f.name)
         if f.name in {"weight", "severity"} and f.name not in used and value != f.default:
-            losses.note(entry.name, f.name, f"{f.name} {value!r} is used in no calculation here")
+            losses.note(
+                entry.name, f.name, f"{f.name} {value!r} is not used in any calculation of this suite"
+            )
             entry = replace(entry, **{f.name: cast("Any", f.default)})
     if "extractor" in used or entry.extractor is None or not isinstance(entry.grader, TextGrader):
         return entry
@@ -218,7 +218,7 @@ def _plain_entry(entry: Entry, used: Collection[str], losses: Losses) -> Entry:
 
 
 def note_limits(grader: Grader, losses: Losses, name: str) -> None:
-    """Note limits of time and memory that are not at their default: every platform has its own."""
+    """Note time and memory limits that differ from the default: every platform has its own."""
     for f in fields(grader):
         if role_of(f) == "limit" and getattr(grader, f.name) != f.default:
             losses.note(name, f.name, f"{f.name}={getattr(grader, f.name)!r}; the platform has its own limit")
@@ -227,7 +227,7 @@ def note_limits(grader: Grader, losses: Losses, name: str) -> None:
 def identifier(name: str, taken: Collection[str] = ()) -> str:
     """The name as an identifier of Python, JavaScript and formulas: ASCII letters, digits, underscores.
 
-    Names in `taken` are avoided without regard to case: files are named so too.
+    Names in `taken` are avoided ignoring case, because files are named after them too.
     """
     import keyword
 

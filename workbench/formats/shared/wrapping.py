@@ -1,7 +1,7 @@
-"""A grade function as another platform's module: its own text, unchanged, between two marks, and a few lines around it.
+"""A grade function as another platform's module: its text, unchanged, between two marks, and a few lines around it.
 
-The lines give the function the thread it expects out of what the platform passes, and drive it. On the way
-back the text between the marks is the grader again, byte for byte.
+The lines build the thread that the function expects from what the platform passes, and run it. On import,
+the text between the marks is the grader again, byte for byte.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ __all__ = [
 ]  # fmt: skip
 
 MARK = "Written by grader workbench"
-"""Stands in the first line of every module that is written."""
+"""Part of the first line of every exported module."""
 
 BEGIN = "# --- grader workbench: the grader's own text begins ---"
 END = "# --- grader workbench: the grader's own text ends ---"
@@ -81,7 +81,7 @@ def _wb_drive(coroutine):
         coroutine.send(None)
     except StopIteration as done:
         return done.value
-    raise RuntimeError("the grader waits for something")
+    raise RuntimeError("the grader waits for an event loop, and there is none here")
 """
 
 _OPENAI = """
@@ -94,7 +94,7 @@ def grade(sample, item):
     return _wb_drive(_wb_grade(thread))
 """
 
-# A grader reads the reference under its column's own name, which these platforms do not keep.
+# A grader reads the reference by its column name, which these platforms do not pass.
 _REFERENCE = """
 
 def _wb_with_reference(metadata, reference):
@@ -102,7 +102,7 @@ def _wb_with_reference(metadata, reference):
     return {**dict.fromkeys(names, reference), **(metadata or {})}
 """
 
-# Without annotations: Letta compares them with its classes, and they may be texts here.
+# Without annotations: Letta compares them with its classes, and they may be strings here.
 _LETTA = """
 _wb_grade = grade
 
@@ -180,13 +180,14 @@ _EARLIER = {
     "letta": "dcb6bf633a4d9d72842d0015398382e4cfdcdb8a5c779ad49647e6134f1415bd",
     "osmosis": "69f5781868b8473b99a888d2995461f3c3d16f516e1402d92582902a95d78ee9",
 }
-"""SHA-256 of the lines around the grader in files of 0.1, which are still read."""
+"""SHA-256 of the lines around the grader in files exported by 0.1, which are still read."""
 
 
 def wrap(text: str, platform: str, *, name: str = "grade") -> str:
     """The platform's module around a module with `async def grade(thread)`.
 
-    It needs no workbench and changes nothing outside itself: what the text imports of ours stands in the module.
+    It does not need the workbench and changes nothing outside itself: the module defines what the text imports
+    from the workbench.
 
     Args:
         text: The grader's module.
@@ -194,7 +195,7 @@ def wrap(text: str, platform: str, *, name: str = "grade") -> str:
         name: The function's name in the platform's module (Letta only).
 
     Raises:
-        FormatError: The text holds one of our marks, or a name that the lines around it need.
+        FormatError: The text contains one of the marks, or a name that the lines around it need.
     """
     check_free(text, {"letta": (name,), "osmosis": ("WorkbenchGrader",)}.get(platform, ()))
     own, future = framed(text)
@@ -206,7 +207,7 @@ def wrap(text: str, platform: str, *, name: str = "grade") -> str:
 
 
 def framed(text: str) -> tuple[str, str]:
-    """A grader's text as it stands between the marks, and its future imports, which must come first of all.
+    """A grader's text as written between the marks, and its future imports, which must come first in the file.
 
     Raises:
         FormatError: An import of the workbench shares its line with other code.
@@ -216,36 +217,36 @@ def framed(text: str) -> tuple[str, str]:
 
 
 def unframed(own: str) -> str:
-    """The author's text out of what `framed` made."""
+    """The author's text, restored from the output of `framed`."""
     return without_own_names(
         "".join(line.removeprefix(_MOVED_TO_TOP) for line in own.splitlines(keepends=True))
     )
 
 
 def check_free(text: str, reserved: Collection[str]) -> None:
-    """Refuse a text that cannot stand between the lines of a module as it is.
+    """Refuse a text that cannot be embedded unchanged between the lines of a module.
 
     Args:
         text: The grader's module.
-        reserved: Names that the lines around it bind, besides those that begin with `_wb_`.
+        reserved: Names that the lines around it bind, in addition to those that begin with `_wb_`.
 
     Raises:
-        FormatError: It holds one of our marks, or a name that the lines around it need.
+        FormatError: It contains one of the marks, or a name that the lines around it need.
     """
     if mark := next(
         (known_mark for known_mark in (BEGIN, END, _MOVED_TO_TOP, *MARKS) if known_mark in text), ""
     ):
-        raise FormatError("the grader's text holds the marks that this format needs", found=mark.strip())
+        raise FormatError("the grader's text contains a mark that this format uses", found=mark.strip())
     taken = re.findall(r"\b_wb_\w+", text)
     taken += sorted(set(reserved) & names_in(text))
     if taken:
         raise FormatError(
-            "the grader uses a name that the lines around it need", found=taken[0],
-            hint="give it another name in the grader",
+            "the grader uses a name that the exported file reserves", found=taken[0],
+            hint="rename it in the grader",
         )  # fmt: skip
 
 
-# One text is written for many platforms, and each looks at it.
+# Cached because several writers check the same text.
 @lru_cache(maxsize=256)
 def names_in(text: str) -> frozenset[str]:
     """Every name that a text binds or reads."""
@@ -255,7 +256,7 @@ def names_in(text: str) -> frozenset[str]:
 
 
 def wrapped(text: str, platform: str, entry: str, losses: Losses, *, name: str = "grade") -> str | None:
-    """As `wrap`; what cannot stand between the lines of the platform is told as a loss of that grader."""
+    """As `wrap`; a text that cannot be embedded is reported as a loss of that grader."""
     try:
         return wrap(text, platform, name=name)
     except FormatError as error:
@@ -264,8 +265,8 @@ def wrapped(text: str, platform: str, entry: str, losses: Losses, *, name: str =
 
 
 def unwrap(text: str, platform: str, *, name: str = "grade") -> str | None:
-    """The grader's own text out of a module that `wrap` made; None for any other, or if its frame was changed."""
-    # Line ends that an editor or Git has turned are no change of the frame.
+    """The grader's own text in a module that `wrap` made; None for any other, or if its frame was changed."""
+    # Line ends that an editor or Git converted do not count as a change of the frame.
     text = text.replace("\r\n", "\n")
     head, begin, after_begin = text.partition(BEGIN + "\n")
     framed, end, tail = after_begin.partition(END)
@@ -276,7 +277,7 @@ def unwrap(text: str, platform: str, *, name: str = "grade") -> str | None:
         if _is_earlier(head, own, tail, platform, name):
             return own
         own = without_own_names(own)
-        # Made again and compared: a frame that somebody edited does something, and must not be left out.
+        # Generated again and compared: an edited frame has an effect that must not be dropped.
         return own if wrap(own, platform, name=name) == text else None
     except (FormatError, SyntaxError, ValueError, RecursionError, MemoryError):
         return None
@@ -291,7 +292,7 @@ def _is_earlier(head: str, own: str, tail: str, platform: str, name: str) -> boo
 
 
 def _without_future(text: str) -> tuple[str, str]:
-    """The text with its future imports set aside as comments, and those imports: they must come first of all."""
+    """The text with its future imports as comments, and those imports: they must come first in the file."""
     tree = parsed(text)
     if tree is None:
         return text, ""

@@ -1,4 +1,4 @@
-"""Documents into files: all of them or none, and nobody's own file overwritten."""
+"""Write documents to files: all of them or none, without overwriting unrelated files."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ __all__ = ["Converted", "check_encodable", "check_target", "write_document"]
 
 @dataclass(frozen=True)
 class Converted:
-    """What an export wrote.
+    """Result of an export.
 
     Attributes:
         paths: Files written, the main one first, the loss report last if there is one.
-        losses: What the platform cannot say and was dropped.
-        notes: What no score depends on: titles and limits left out, names changed, what a suite has no place for,
-            and what the platform must bring, such as a column.
+        losses: What the platform does not support and was dropped.
+        notes: Omissions that change no score (titles, limits, changed names), and what the platform must provide,
+            such as a column.
     """
 
     paths: tuple[Path, ...]
@@ -39,7 +39,7 @@ class Converted:
 
 
 def write_document(target: Path, document: Document, losses: Losses) -> Converted:
-    """All files or none: every place is checked first, the main file is written last."""
+    """Write all files or none: every path is checked first, the main file is written last."""
     files = {target.parent / name: text for name, text in document.files.items()}
     written = _written_before(target, losses.platform)
     for place, text in files.items():
@@ -51,13 +51,13 @@ def write_document(target: Path, document: Document, losses: Losses) -> Converte
     _write_all(files, target, document.text)
     if not len(losses):
         _remove_report(target.with_name(target.name + ".losses.json"))
-    for place in written.keys() - files.keys():  # of a grader that is no longer there
+    for place in written.keys() - files.keys():  # of a grader that was removed
         place.unlink()
     return Converted((target, *files), tuple(losses), tuple(losses.notes))
 
 
 def _write_all(files: Mapping[Path, str], target: Path, text: str) -> None:
-    """Write the files, the target last; where one cannot be written, those before it are put back as they were."""
+    """Write the files, the target last; if one cannot be written, restore those before it."""
     before = {place: read_text(place) if place.exists() else None for place in files}
     written: list[Path] = []
     try:
@@ -72,13 +72,13 @@ def _write_all(files: Mapping[Path, str], target: Path, text: str) -> None:
 
 
 def _remove_report(path: Path) -> None:
-    """The report of an earlier export no longer says the truth."""
+    """Remove the report of an earlier export, which is out of date."""
     if path.is_file() and path.stat().st_size <= MAX_FILE_BYTES and '"dropped"' in read_text(path):
         path.unlink()
 
 
 def _loss_report(losses: Losses) -> str:
-    """The report of what was dropped, and of what was left out besides."""
+    """The report of what was dropped, and of the notes."""
     return to_json(
         {"platform": losses.platform, "dropped": list(map(asdict, losses)), "left_out": list(map(asdict, losses.notes))}
     )  # fmt: skip
@@ -94,7 +94,7 @@ def _check_place(place: Path, text: str) -> None:
 
 
 def check_encodable(text: str, where: str) -> None:
-    """Refuse a text that no file can hold.
+    """Refuse a text that cannot be encoded.
 
     Raises:
         FormatError: A lone surrogate.
@@ -103,12 +103,12 @@ def check_encodable(text: str, where: str) -> None:
         text.encode()
     except UnicodeEncodeError:
         raise FormatError(
-            "a grader holds text that no file can hold: a lone surrogate", where=where
+            "a grader contains text that cannot be written to a file: a lone surrogate", where=where
         ) from None
 
 
 def _written_before(target: Path, platform: str) -> dict[Path, str]:
-    """The files beside an earlier main file that stand as they were written with it."""
+    """The companions of an earlier main file that are unchanged since they were written with it."""
     main = read_text(target) if target.is_file() else ""
     known = FORMATS[platform].companions(main, target.stem) if MARK in main else {}
     places = {target.parent / name: text for name, text in known.items()}
@@ -116,20 +116,20 @@ def _written_before(target: Path, platform: str) -> dict[Path, str]:
 
 
 def _check_companion(place: Path, text: str, target: Path, written: Mapping[Path, str]) -> None:
-    """Refuse to write over somebody's own file that happens to have a companion's name, or that somebody filled in."""
+    """Refuse to overwrite an unrelated file with a companion's name, or a companion that was edited."""
     if not place.exists():
         return
     existing = read_text(place)
-    # JSON has no place for a mark of ours: that in it is the main file's, which it holds.
+    # JSON cannot carry a mark; a companion in JSON is recognised by the main file's text, which it contains.
     is_ours = place in written or (MARK in existing and place.suffix != ".json")
     if existing != text and not is_ours:
         raise FormatError(
-            "a file is in the way that was not written by the workbench, or was changed since", where=str(place),
+            "the file to write exists and was not written by the workbench, or was changed since", where=str(place),
             hint="move it, or write to another folder",
         )  # fmt: skip
     if existing != text and (other := _owner(place, target)):
         raise FormatError(
-            "a file is in the way that belongs to another suite", where=str(place), found=f"{other} names it",
+            "the file to write exists and belongs to another suite", where=str(place), found=f"{other} names it",
             hint="write to another name or folder",
         )  # fmt: skip
 
@@ -146,19 +146,19 @@ def _owner(place: Path, target: Path) -> str:
 
 
 def check_target(target: Path, chosen: Format) -> None:
-    """Refuse an ending that is another format's, and to write over what is no grader file.
+    """Refuse another format's ending, and overwriting a file that does not contain graders.
 
     Raises:
-        FormatError: Either; also over Python or JavaScript that somebody wrote by hand.
+        FormatError: Either; also for handwritten Python or JavaScript.
     """
     endings = _endings(chosen)
-    # An ending that no format knows is the user's own choice; only another format's is refused.
-    # Code is imported by its name, so that it has no other ending.
+    # An ending that no format uses is the user's choice; only another format's ending is refused.
+    # Code is imported by name, so that it needs its own ending.
     is_others = any(target.suffix in _endings(other) for other in FORMATS.values())
     if target.suffix not in endings and (is_others or (target.suffix and chosen.suffix == ".py")):
         raise FormatError(
             f"{chosen.name} is not written to {target.suffix} files", where=str(target),
-            expected=" or ".join(sorted(endings)), hint="name the file so, or another format",
+            expected=" or ".join(sorted(endings)), hint="use that ending, or another format",
         )  # fmt: skip
     if not target.is_file() or not target.stat().st_size:
         return
@@ -166,11 +166,11 @@ def check_target(target: Path, chosen: Format) -> None:
         existing = detect(read_text(target), str(target)).name
     except FormatError:
         existing = ""
-    # Python over a Python grader is a save; another format over it would destroy code that is nowhere else.
+    # Overwriting a Python grader with Python is a save; another format would destroy the only copy of the code.
     if not existing or (FORMATS[existing].handwritten and existing != chosen.name):
         raise FormatError(
-            "a file is in the way that is not a grader file", where=str(target),
-            found=f"a {existing} file somebody wrote" if existing else "", hint="move it, or write to another name",
+            "the file to write exists and is not a grader file", where=str(target),
+            found=f"a handwritten {existing} file" if existing else "", hint="move it, or write to another name",
         )  # fmt: skip
 
 

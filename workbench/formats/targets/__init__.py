@@ -1,1 +1,1 @@
-"""Trainers and evaluators as targets: each gets one Python file that stands alone."""
+"""Trainers and evaluators as targets: each gets one self-contained Python file."""

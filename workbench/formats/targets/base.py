@@ -1,7 +1,7 @@
-"""What a target is: a trainer or evaluator that takes graders as one Python file, described in one file of ours.
+"""A target: a trainer or evaluator that takes graders as one Python file, described in one module.
 
 To add one, write a module here that calls `registering.register_target("name", ...)`: its signature, what it passes of the
-conversation, its word for "no score", and the lines around the graders (`lines`). Everything else is shared.
+conversation, how it represents a missing score, and the lines around the graders (`lines`). The rest is shared.
 """
 
 from __future__ import annotations
@@ -18,22 +18,22 @@ from workbench.judges.base import Judge
 __all__ = ["ALL", "TEXT", "TRAINERS", "OwnJudge", "OwnJudges", "Part", "Plan", "Target", "no_limits"]
 
 TEXT = frozenset({"completion", "metadata"})
-"""What a target passes that gives code the answer and the row's columns alone."""
+"""A target passes only the completion and the row's columns to code."""
 ALL = TEXT | {
     "messages", "get_turns", "last_content", "tool_calls", "tools", "turn_calls", "turn_answers",
 }  # fmt: skip
-"""What a target passes that gives code the whole conversation as chat messages."""
+"""A target passes the whole conversation to code, as chat messages."""
 
 
 TRAINERS = ("trl", "verl", "openrlhf", "together")
-"""Signatures of trainers' own functions that files of any target can call."""
+"""Signatures of trainers' native functions that files of any target can call."""
 
 
 def no_limits(attribute: str) -> str:
-    """What a trainer's user should know of every file: `attribute` of a reward has the limits that a file has not."""
+    """A remark for every file of a trainer: `attribute` of a reward enforces limits that a file does not."""
     return (
-        "the file has no limit of time or memory: a grader that hangs or crashes takes the trainer with it; "
-        f"wb.reward(suite).{attribute} is the same reward, in workers that end such a row"
+        "the file enforces no time or memory limit: a hanging or crashing grader stops the trainer; "
+        f"wb.reward(suite).{attribute} runs the same reward in sandboxed workers"
     )
 
 
@@ -43,10 +43,10 @@ class Part:
 
     Attributes:
         name: Its name in the suite.
-        function: What the file calls it: an identifier that no grader's text uses.
+        function: The function's name in the file: an identifier that no grader's text uses.
         text: The grader's own module.
-        settings: What the file says of it, besides the text; JSON, defaults left out.
-        judge: The judge that the text asks; None for code.
+        settings: The part's settings in the file, other than the text; JSON, defaults omitted.
+        judge: The judge that the text calls; None for code.
     """
 
     name: str
@@ -63,14 +63,14 @@ class Part:
 
 @dataclass(frozen=True)
 class OwnJudge:
-    """A judge that the target asks in its own way: it is no text of ours, and comes back by its spec alone.
+    """A judge that the target runs natively: the file has no text for it, and it is imported from its spec alone.
 
     Attributes:
         name: Its name in the suite.
-        function: What the file and the target's settings call it.
-        judge: The judge of ours that it stands for.
-        at: Its place among the suite's graders, from 0.
-        settings: What the file says of it, its spec among them; JSON, defaults left out.
+        function: Its name in the file and in the target's settings.
+        judge: The workbench judge it represents.
+        at: Its index among the suite's graders, from 0.
+        settings: The judge's settings in the file, its spec among them; JSON, defaults omitted.
     """
 
     name: str
@@ -87,17 +87,17 @@ class OwnJudge:
 
 @dataclass(frozen=True)
 class Plan:
-    """What one exported file holds.
+    """The content of one exported file.
 
     Attributes:
         parts: The graders, in the suite's order.
-        rule: What makes one number of several; None where the suite has no rule.
-        on_error: The number that stands for a row without a score; None to raise there.
-        reference: The column that the reference stands in; "" for the usual names.
+        rule: Combines their scores; None if the suite has no rule.
+        on_error: The number for an unscored row; None to raise.
+        reference: The column with the reference; "" for the usual names.
         title: The suite's name and description.
-        certificate: Lines that say what was proven of the graders, without their `# `.
-        claims: The certificate itself, as JSON; None where it could not be compared with what is read back.
-        own_judges: The judges that the target asks in its own way, in the suite's order.
+        certificate: Lines with the evidence about the graders, without their `# `.
+        claims: The certificate as JSON; None if the file read back could not be compared with it.
+        own_judges: The judges that the target runs natively, in the suite's order.
     """
 
     parts: tuple[Part, ...]
@@ -111,18 +111,18 @@ class Plan:
 
     @property
     def judges(self) -> list[Judge]:
-        """The judges among the graders: what a file with one of them calls has to wait."""
+        """The judges among the graders: functions that call one are asynchronous."""
         return [part.judge for part in self.parts if part.judge is not None]
 
     @property
     def functions(self) -> list[str]:
-        """The functions of a file whose target takes each grader by itself: theirs, and `combined` for the suite's rule."""
+        """The functions of a file whose target takes graders separately: one per grader, and `combined` for the suite's rule."""
         whole = ["combined"] if self.rule is not None and self.parts else []
         return [part.function for part in self.parts] + [one.function for one in self.own_judges] + whole
 
     @property
     def whole(self) -> str:
-        """What the suite's own score is called beside the graders': a name that none of them has."""
+        """The name of the suite's score, different from every grader's name."""
         return unique("combined", [part.name for part in self.parts] + [one.name for one in self.own_judges])
 
     @property
@@ -133,14 +133,14 @@ class Plan:
 
 @dataclass(frozen=True)
 class OwnJudges:
-    """What a target has of its own in the place of a judge: it asks another question than the one that was measured.
+    """A target's native judge, used instead of an exported one: its prompt differs from the one that was measured.
 
     Attributes:
-        title: What it is called, for messages.
-        check: Refuses, with a `FormatError`, a judge that it cannot stand for.
-        tell: Tells what is different there: gets the plan, the suite's rule and the losses.
+        title: Its title, for messages.
+        check: Refuses, with a `FormatError`, a judge that it cannot represent.
+        tell: Method that reports the differences: gets the plan, the suite's rule and the losses.
         imports: Names that a file with such judges imports: a plan to lines of source.
-        files: Files beside the main one: gets the plan, the main file's text and its name without the ending.
+        files: Companion files: gets the plan, the main file's text and its name without the ending.
     """
 
     title: str
@@ -155,21 +155,21 @@ class Target(Format):
     """A trainer or evaluator that takes graders as one Python file.
 
     Attributes:
-        use: How a file is given to the target: a plan to a line or more.
+        use: How to pass a file to the target: a plan to one or more lines.
         reads: What it passes of the conversation: `TEXT` or `ALL`.
-        columns: Where a row's own columns stand there, in words; "" where a row brings its label alone.
-        lines: The lines behind the graders: a plan to source text.
-        imports: Names the file imports from the target's own package: lines of source.
-        public: Names that the file binds for the target, whatever the graders are called.
-        combines: Whether it takes one number a row, so that several graders need a rule.
-        no_score: Its word for "no score", and what it does with such a row; where it has none (`words`), what it does
-            with a reward that raises.
-        clips: The range that it cuts scores to, or refuses outside of; None for any finite number.
-        remarks: What a user should know of every file, in sentences.
-        signature: The signature of its own functions that `load` reads, as `FunctionGrader.signature` names it; "" where
-            only files of ours are read.
-        waits: Whether its functions may be async, so that judges can wait there for a server.
-        own_judges: What it has of its own in the place of a judge; None for nothing.
+        columns: Where the target has a row's columns, as a phrase; "" if a row has only its label.
+        lines: The lines after the graders: a plan to source text.
+        imports: Names the file imports from the target's package: lines of source.
+        public: Names that the file binds for the target, independent of the graders' names.
+        combines: Whether it takes one number per row, so that several graders need a rule.
+        no_score: How it represents a missing score and treats such a row; if it cannot (`words`), how it treats
+            a reward that raises.
+        clips: The range that it cuts scores to, or accepts; None for any finite number.
+        remarks: What a user should know about every file, in sentences.
+        signature: The signature of its native functions that `load` reads, as `FunctionGrader.signature` names it; ""
+            if only exported files are read.
+        waits: Whether its functions may be async, so that judges can wait for a server.
+        own_judges: Its native judges; None if it has none.
     """
 
     use: Callable[[Plan], str] = lambda _: ""

@@ -1,4 +1,4 @@
-"""The columns that graders read and targets pass or do not: a row without one has no score, and a mean hides that."""
+"""Columns that graders read and targets may not pass: a row without one has no score, which a mean hides."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ __all__ = ["tell_columns"]
 
 
 def tell_columns(target: Target, entry: Entry, text: str, losses: Losses) -> None:
-    """Tell which columns a grader's text reads by name, and where the target's rows have them.
+    """Report which columns a grader's text reads by name, and where the target's rows have them.
 
-    The usual names of a reference are there wherever a row brings one, and so is the column that `reference=` names.
+    The usual names of a reference are available for every row with a reference, and so is the column in `reference=`.
 
     Raises:
         FormatError: Losses are refused, and the grader reads a column that the target never passes.
@@ -34,7 +34,7 @@ def tell_columns(target: Target, entry: Entry, text: str, losses: Losses) -> Non
             )
             continue
         losses.add(
-            entry.name, f"column {column!r}", "the grader reads it, and a row brings its label alone",
-            way_out=f"reference={column!r} if that is what the label holds; else a target that passes columns, such as trl",
-            instead="the grader as it is, which finds no such column",
+            entry.name, f"column {column!r}", "the grader reads it, but a row has only its label",
+            way_out=f"reference={column!r} if the label contains it; else a target that passes columns, such as trl",
+            instead="the unchanged grader, which finds no such column",
         )  # fmt: skip

@@ -1,8 +1,8 @@
 """Fireworks eval-protocol: an evaluation test over rows, which runs under pytest and in reinforcement fine-tuning.
 
-The rows stand in a file beside it: `messages` with the answer, `ground_truth`, and other columns under
-`input_metadata.dataset_info`. A row without a score has `is_score_valid=False` and its error; a grader without one is left
-out of the row's metrics, since eval-protocol averages invalid metrics like valid ones.
+The rows are in a separate file: `messages` with the completion, `ground_truth`, and other columns under
+`input_metadata.dataset_info`. An unscored row has `is_score_valid=False` and its error; a grader without a score is
+omitted from the row's metrics, because eval-protocol averages invalid metrics like valid ones.
 
 Source: eval-protocol 0.3.33 (`pytest/evaluation_test.py`, `models.py`), read and run.
 """
@@ -29,7 +29,7 @@ def _wb_evaluated(row):
     whole = _wb_whole(answers)
     known = {name: answer for name, answer in answers.items() if answer.score is not None}
     row.evaluation_result = EvaluateResult(
-        score=whole.score or 0.0,  # 0.0 is no score where is_score_valid is False
+        score=whole.score or 0.0,  # 0.0 is ignored if is_score_valid is False
         is_score_valid=whole.score is not None,
         reason=whole.reason or None,
         error=_wb_why(whole) if whole.score is None else None,
@@ -42,7 +42,7 @@ def test_graders(row):
     return _wb_evaluated(row)
 
 
-# eval-protocol compares annotations with its classes, and under the import at the top they would be texts.
+# eval-protocol compares annotations with its classes, and under the import at the top they would be strings.
 test_graders.__annotations__ = {"row": EvaluationRow, "return": EvaluationRow}
 test_graders = evaluation_test(
     input_dataset=[_wb_environ.get("EVAL_DATASET", "rows.jsonl")],

@@ -1,4 +1,4 @@
-"""A suite's formula as a Python expression with the same values, for files that stand alone."""
+"""A suite's formula as a Python expression with the same values, for self-contained files."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ __all__ = ["formula_in_python"]
 
 
 def formula_in_python(text: str) -> tuple[tuple[str, ...], str]:
-    """The names a formula reads, and a `lambda` of one argument for each, in that order.
+    """The names a formula reads, and a `lambda` with one argument for each, in that order.
 
-    Division, powers and functions go through `_wb_` functions of the exported file: where columns of floats give an
-    infinite number or none, plain Python would raise.
+    Division, powers and functions call `_wb_` functions of the exported file: where columns of floats give
+    infinity or NaN, plain Python would raise.
 
     Raises:
         FormulaError: The text cannot be read.
@@ -38,7 +38,7 @@ def _spelled(token: str, names: Sequence[str], called: bool) -> str:
         return "**"
     if token[0] in "0123456789.":
         return repr(float(token))
-    # A grader may be called as a function is: `min(min, 0.5)`.
+    # A grader may have the name of a function: `min(min, 0.5)`.
     return _argument(names.index(token)) if token in names and not called else token
 
 

@@ -1,6 +1,6 @@
-"""Gemini reinforcement fine-tuning: `evaluate(example, response)` as a code reward, cut to -1..1 there.
+"""Gemini reinforcement fine-tuning: `evaluate(example, response)` as a code reward, clipped there to -1..1.
 
-It runs in a sandbox without network, 100 seconds a call; what raises is an error of that reward.
+It runs in a sandbox without network, 100 seconds per call; an exception is an error of that reward.
 Judges become, on request, autoraters of the job's reward configuration: `judging/autoraters.py`.
 
 Source: google-genai 3.4.0 (types), Google's documentation of `codeExecutionRewardScorer`.
@@ -41,7 +41,7 @@ def _lines(plan: Plan) -> str:
 
 def _use(plan: Plan) -> str:
     if plan.own_judges:
-        return f"The tuning job's reward configuration, with this text in it, is the file beside this one that ends in {CONFIGURATION}."
+        return f"The tuning job's reward configuration, with this text in it, is the file in this folder that ends in {CONFIGURATION}."
     return '{"codeExecutionRewardScorer": {"pythonCodeSnippet": THE TEXT OF THIS FILE}}'
 
 
@@ -58,5 +58,5 @@ register_target(
     no_score="Gemini reports the exception as the reward's error.",
     own_judges=AUTORATERS,
     clips=(-1.0, 1.0),
-    remarks=("references are texts there: a grader that reads a number finds its text",),
+    remarks=("references are texts there: a grader that expects a number gets its text",),
 )

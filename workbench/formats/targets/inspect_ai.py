@@ -1,6 +1,6 @@
-"""inspect_ai: a scorer each, over the task's state and target; `inspect score LOG --scorer FILE@NAME` scores old logs.
+"""inspect_ai: one scorer per grader, over the task's state and target; `inspect score LOG --scorer FILE@NAME` scores old logs.
 
-A row without a score is `Score.unscored`, which inspect keeps and leaves out of every metric.
+An unscored row is `Score.unscored`, which inspect stores and excludes from every metric.
 
 Source: inspect_ai 0.3.285 (`scorer/_metric.py`), read and run.
 """
@@ -57,7 +57,7 @@ _WHOLE = '''
 
 @scorer(metrics=[mean(), stderr()])
 def combined():
-    """RULE, with each grader's own score as metadata."""
+    """RULE, with each grader's score as metadata."""
 
     async def score(state, target) -> Score:
         answers = await _wb_ask(_wb_graders, _wb_row, state, target)
@@ -85,6 +85,6 @@ register_target(
     imports=_IMPORTS,
     use=_use,
     public=("combined", "Score", "mean", "scorer", "stderr"),
-    no_score="Score.unscored, which inspect keeps and leaves out of every metric.",
+    no_score="Score.unscored, which inspect stores and excludes from every metric.",
     waits=True,
 )

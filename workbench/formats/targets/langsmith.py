@@ -1,6 +1,6 @@
-"""LangSmith and openevals: an evaluator each, over inputs, outputs and reference outputs.
+"""LangSmith and openevals: one evaluator per grader, over inputs, outputs and reference outputs.
 
-A row without a score has `score: None` and says why in its comment.
+An unscored row has `score: None` and the reason in its comment.
 
 Source: LangSmith 0.15.0 (`evaluation/evaluator.py`), openevals 0.2.2, read and run.
 """

@@ -1,7 +1,7 @@
-"""MLflow: a scorer each, which gives a `Feedback` with its value and its reason.
+"""MLflow: one scorer per grader, which returns a `Feedback` with its value and its reason.
 
-A row without a score is `Feedback(error=...)`: MLflow records it and leaves it out of the aggregates. Judges become, on
-request, judges of MLflow's own: `judging/make_judge.py`.
+An unscored row is `Feedback(error=...)`: MLflow records it and excludes it from the aggregates. Judges become, on
+request, MLflow's native judges: `judging/make_judge.py`.
 
 Source: MLflow 3.17.2 (`genai/scorers`), read and run.
 """
@@ -38,7 +38,7 @@ _WHOLE = '''
 
 @scorer(name=WHOLE)
 def combined(*, inputs=None, outputs=None, expectations=None):
-    """RULE, with each grader's own score as metadata."""
+    """RULE, with each grader's score as metadata."""
     answers = _wb_drive(_wb_ask(_wb_graders, _wb_record, inputs, outputs, expectations))
     return _wb_feedback(_wb_whole(answers), {name: answer.score for name, answer in answers.items()})
 '''
@@ -60,5 +60,5 @@ register_target(
     reads=TEXT | {"messages", "get_turns", "last_content"},
     public=("combined", "scorers", "AssessmentError", "Feedback", "scorer"),
     own_judges=MAKE_JUDGE,
-    no_score="Feedback(error=...), which MLflow records and leaves out of the aggregates.",
+    no_score="Feedback(error=...), which MLflow records and excludes from the aggregates.",
 )

@@ -1,7 +1,7 @@
-"""One Python file out of a plan: the graders' own texts between marks, and as much around them as they need.
+"""One Python file from a plan: the graders' texts between marks, and the code around them that they need.
 
-The file imports the standard library and the target's own package, changes nothing outside itself, and ends with its
-settings as a line of JSON, from which it can be made again: on the way back a file whose lines were edited is noticed.
+The file imports the standard library and the target's package, changes nothing outside itself, and ends with its
+settings as a line of JSON, from which it can be generated again: on import, edited lines are detected.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ from workbench.samples.columns import LABEL_NAMES
 __all__ = ["SETTINGS", "compose", "decompose", "functions_of", "listed", "mapped", "quoted", "whole_of"]
 
 SETTINGS = "# settings: "
-"""Begins the last line, which says what the file was made of."""
+"""Prefix of the last line, which contains the settings the file was generated from."""
 _CERTIFICATE = "# certificate: "
 _RUNTIME = (runtime, asking)
 _EDIT = ("", " Edit the grader between the marks.", " Edit the graders between the marks.")
 _TYPING = """
-# Some loaders do not enter a file in `sys.modules`, where dataclasses look for the module of quoted annotations.
+# Some loaders do not register a file in `sys.modules`, where dataclasses look for the module of string annotations.
 if __name__ not in _wb_modules:
     __name__ = "typing"
 """
@@ -87,16 +87,16 @@ def compose(target: Target, plan: Plan) -> str:
 
 
 def _imports_of(target: Target, plan: Plan) -> list[str]:
-    """What the file imports from the target's own package."""
+    """What the file imports from the target's package."""
     texts = [target.imports] if plan.parts else []
     texts += [target.own_judges.imports(plan)] if target.own_judges is not None and plan.own_judges else []
-    ends = [text.rpartition("\n\n") for text in texts]  # the standard library's stand before an empty line
+    ends = [text.rpartition("\n\n") for text in texts]  # the standard library's come before an empty line
     library = [line for own, _, _ in ends for line in own.splitlines()]
     return [*library, *([""] if library else []), *(line for *_, own in ends for line in own.splitlines())]
 
 
 def _between(at: int, own: str, alone: bool) -> str:
-    """A grader's text between its marks: as it stands, or as a string where it needs names of its own."""
+    """A grader's text between its marks: unchanged, or as a string if it needs a separate namespace."""
     block = f"{BEGIN}\n{own}\n{END}\n"
     if not alone:
         return f"{block}_wb_own_{at} = grade"
@@ -105,7 +105,7 @@ def _between(at: int, own: str, alone: bool) -> str:
 
 
 def decompose(text: str) -> tuple[Mapping[str, Any], list[str], tuple[str, ...]] | None:
-    """Settings, the graders' texts and the certificate's lines out of a file; None where it has no such lines."""
+    """A file's settings, graders' texts and certificate lines; None if it has no such lines."""
     lines = text.splitlines()
     settings = next((line for line in reversed(lines) if line.startswith(SETTINGS)), "")
     try:
@@ -115,7 +115,7 @@ def decompose(text: str) -> tuple[Mapping[str, Any], list[str], tuple[str, ...]]
     if not isinstance(found, dict):
         return None
     texts = [part.partition(f"\n{END}\n")[0] for part in text.split(f"{BEGIN}\n")[1:]]
-    # Those of the head alone: a grader's text may hold anything.
+    # Those of the header only: a grader's text may contain anything.
     head = text.partition(BEGIN)[0].splitlines()
     certificate = tuple(line.removeprefix(_CERTIFICATE) for line in head if line.startswith(_CERTIFICATE))
     return found, [unframed(own) + "\n" for own in texts], certificate
@@ -144,7 +144,7 @@ def _settings(target: Target, plan: Plan) -> dict[str, Any]:
 
 
 def _before(texts: Collection[str]) -> list[str]:
-    """What of the runtime the graders' own texts need before them."""
+    """The parts of the runtime that the graders' texts need before them."""
     if not texts:
         return []
     named = set().union(*map(outcomes_in, texts))
@@ -167,7 +167,7 @@ def _runtime_names(text: str) -> list[str]:
 
 @cache
 def _known() -> Mapping[str, str]:
-    """The names that a file can have from us, with the module of each."""
+    """The runtime names that a file can contain, with the module of each."""
     own = dict.fromkeys(("_wb_Answer", "_wb_Thread", "_wb_Grade", "_wb_Skip"), runtime.__name__)
     kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
     for module in _RUNTIME:
@@ -177,14 +177,14 @@ def _known() -> Mapping[str, str]:
 
 
 def _pieces(names: Iterable[str]) -> tuple[list[str], list[str]]:
-    # Names of the runtime that have no module of their own are given with what uses them.
+    # Runtime names without a module are listed with the code that uses them.
     return sliced(
         [(module, name) for name in dict.fromkeys(names) if (module := _known().get(name, runtime.__name__))]
     )
 
 
 def _trimmed(pieces: Iterable[str], texts: Iterable[str]) -> list[str]:
-    """The pieces, the class of threads without the methods that nothing calls."""
+    """The pieces, with unused methods removed from the thread class."""
     named = set(re.findall(r"\w+", "\n".join(texts)))
     return [
         _without_methods(piece, named) if piece.startswith("class StringThread") else piece
@@ -208,7 +208,7 @@ def _joined(futures: Iterable[str]) -> str:
 
 
 def _table(plan: Plan, texts: list[str]) -> str:
-    """The graders by name, each as a function that answers and never raises."""
+    """The graders by name, each as a function that returns a result and never raises."""
     rows = [
         f"    {quoted(part.name)}: {_answering(part, own, at)},\n"
         for at, (part, own) in enumerate(zip(plan.parts, texts, strict=True))
@@ -228,30 +228,30 @@ def _answering(part: Part, own: str, at: int) -> str:
 
 
 def _names_message_keys(text: str) -> bool:
-    """Whether a reward function reads completions as messages, as the sandbox decides it: it names their keys."""
+    """Whether a reward function reads completions as messages, decided as in the sandbox: it names their keys."""
     nodes = ast.walk(parse(text))
     return any(isinstance(node, ast.Constant) and node.value in {"content", "role"} for node in nodes)
 
 
 def _reference_names(plan: Plan) -> str:
-    """The line that names the columns of references, the one that was named before the usual ones."""
+    """The line with the names of reference columns: the given one before the usual ones."""
     return f"_WB_REFERENCE = ({', '.join(map(quoted, dict.fromkeys([*filter(None, [plan.reference]), *LABEL_NAMES])))})"
 
 
 def _combining_lines(plan: Plan) -> str:
-    """The lines that make one answer of several; for one grader, its own."""
+    """The lines that combine several results into one; for one grader, its result."""
     return f"\n\ndef _wb_whole(answers):\n    return {_combined(plan, plan.rule)}\n"
 
 
 def functions_of(plan: Plan, template: str) -> str:
-    """A target's lines for each grader: FUNCTION is its function's name, NAME its own as a text."""
+    """A target's lines for each grader: FUNCTION is its function's name, NAME its name as a literal."""
     return "".join(
         _filled(template, {"FUNCTION": part.function, "NAME": quoted(part.name)}) for part in plan.parts
     )
 
 
 def whole_of(plan: Plan, template: str) -> str:
-    """A target's lines for the suite's own score, where it has a rule: RULE is the rule's title, WHOLE the score's name."""
+    """A target's lines for the suite's score, if it has a rule: RULE is the rule's title, WHOLE the score's name."""
     if plan.rule is None or not plan.parts:
         return ""
     return _filled(
@@ -264,22 +264,22 @@ def whole_of(plan: Plan, template: str) -> str:
 
 
 def _filled(template: str, values: Mapping[str, str]) -> str:
-    # In one pass: a grader may be called as one of the words is.
+    # In one pass: a grader's name may equal one of the keywords.
     return re.sub(rf"\b({'|'.join(values)})\b", lambda match: values[match[0]], template)
 
 
 def quoted(name: str) -> str:
-    """A text as Python spells it, in double quotes."""
+    """A text as a Python literal in double quotes."""
     return json.dumps(name, ensure_ascii=False)
 
 
 def listed(names: Iterable[str]) -> str:
-    """A list of texts as Python spells it."""
+    """A list of texts as a Python literal."""
     return f"[{', '.join(map(quoted, names))}]"
 
 
 def mapped(values: Mapping[str, float]) -> str:
-    """A dict of numbers as Python spells it."""
+    """A dict of numbers as a Python literal."""
     return "{" + ", ".join(f"{quoted(name)}: {value!r}" for name, value in values.items()) + "}"
 
 

@@ -1,4 +1,4 @@
-"""Graders' modules in one file: which of them can share its names, and which need names of their own."""
+"""Graders' modules in one file: which of them can share the file's names, and which need a separate namespace."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ __all__ = ["quoted_block", "read_names", "stand_apart"]
 
 
 def stand_apart(texts: Sequence[str], taken: Iterable[str] = ()) -> list[bool]:
-    """For each module whether it needs names of its own, beside those before it.
+    """For each module whether it needs a namespace separate from the modules before it.
 
-    It does where it binds a name of Python's own, or binds or reads one that the file itself binds; where it binds a name
-    to something else than another module, or to something that could change; where it reads a name that is not its own
-    and that another binds; and where it calls itself beside others: each grader is called `grade`.
+    It does if it binds a builtin name, or binds or reads a name that the file itself binds; if it binds a name
+    to something other than another module does, or to something mutable; if it reads a name that it does not bind
+    and another module binds; and if it is recursive and not alone: each grader is called `grade`.
 
     Args:
         texts: The modules, in the order of the file.
@@ -47,10 +47,10 @@ def stand_apart(texts: Sequence[str], taken: Iterable[str] = ()) -> list[bool]:
 
 @dataclass(frozen=True)
 class _ModuleNames:
-    """What a grader's module does with names.
+    """How a grader's module uses names.
 
     Attributes:
-        bound: Names that its top binds, each with what it is bound to; `grade` left out.
+        bound: Names bound at its top level, each with what it is bound to; without `grade`.
         read: See `read_names`.
         changeable: See `_changeable_names`.
     """
@@ -60,7 +60,7 @@ class _ModuleNames:
     changeable: frozenset[str]
 
 
-# One text is written for many targets.
+# Cached because several writers check the same text.
 @lru_cache(maxsize=256)
 def _module_names(text: str) -> _ModuleNames:
     tree = parsed(text) or ast.Module([], [])
@@ -68,22 +68,22 @@ def _module_names(text: str) -> _ModuleNames:
 
 
 def quoted_block(text: str) -> tuple[str, str]:
-    """The signs that begin and end a raw string that holds a text as it is.
+    """The opening and closing quotes of a raw string that contains a text unchanged.
 
     Raises:
-        FormatError: The text holds both kinds of triple quotes.
+        FormatError: The text contains both kinds of triple quotes.
     """
     for mark in (chr(34) * 3, chr(39) * 3):
         if mark not in text:
             return f"r{mark}", mark
     raise FormatError(
-        "a grader's text holds both kinds of triple quotes", found=chr(34) * 3 + " and " + chr(39) * 3,
+        "a grader's text contains both kinds of triple quotes", found=chr(34) * 3 + " and " + chr(39) * 3,
         hint="use one kind of them in the grader",
     )  # fmt: skip
 
 
 def _bound(tree: ast.Module) -> Iterator[tuple[str, str]]:
-    """The names that the top of a module binds, each with what it is bound to; `grade` left out."""
+    """Names bound at the top level of a module, each with what it is bound to; without `grade`."""
     for node in tree.body:
         if isinstance(node, ast.Import | ast.ImportFrom):
             yield from _imported(node)
@@ -92,7 +92,7 @@ def _bound(tree: ast.Module) -> Iterator[tuple[str, str]]:
 
 
 def _imported(node: ast.Import | ast.ImportFrom) -> Iterator[tuple[str, str]]:
-    """Each name alone: `import json, re` and `import re` bind the same `re`."""
+    """Each name separately: `import json, re` and `import re` bind the same `re`."""
     module = getattr(node, "module", "") or ""
     for alias in node.names if module != "__future__" else ():
         yield alias.asname or alias.name.partition(".")[0], f"{module}:{alias.name}"
@@ -106,7 +106,7 @@ def _names_bound_by(node: ast.stmt) -> Iterable[str]:
 
 
 def read_names(text: str) -> set[str]:
-    """The names of its module, or of Python's own, that a text reads: not arguments and locals of its functions."""
+    """The module's names and builtins that a text reads: not arguments and locals of its functions."""
     try:
         table = symtable(text, "grader", "exec")
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -122,7 +122,7 @@ def _global_symbols(table: SymbolTable) -> Iterator[Symbol]:
 
 
 def _changeable_names(tree: ast.Module) -> set[str]:
-    """Names that are bound to more than an import, a definition or a constant: what two graders shared might change."""
+    """Names bound to something other than an import, a definition or a constant: two graders could change it."""
     changeable = {name for node in ast.walk(tree) if isinstance(node, ast.Global) for name in node.names}
     for node in tree.body:
         if isinstance(
@@ -136,7 +136,7 @@ def _changeable_names(tree: ast.Module) -> set[str]:
 
 
 def _is_constant(node: ast.expr) -> bool:
-    """Whether an expression is a plain value that nothing can change, or a compiled pattern."""
+    """Whether an expression is an immutable literal or a compiled pattern."""
     if isinstance(node, ast.Tuple):
         return all(map(_is_constant, node.elts))
     if isinstance(node, ast.Call):

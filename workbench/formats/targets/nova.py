@@ -1,7 +1,7 @@
 """Amazon Nova and Bedrock reinforcement fine-tuning: a Lambda function over a list of samples.
 
-SageMaker passes `reference_answer` beside the messages, Bedrock in `metadata`. Each sample gets an aggregate score and
-the graders' own as a list of metrics; what raises fails the call.
+SageMaker passes `reference_answer` in the sample, Bedrock in `metadata`. Each sample gets an aggregate score and
+the graders' scores as a list of metrics; an exception fails the call.
 
 Source: Amazon's documentation of reward functions, amzn-nova-forge 1.4.10.
 """

@@ -1,7 +1,7 @@
 """OpenRLHF: a `reward_func` over lists of one query, prompt and label; the file's path is given as the reward's URL.
 
-A query is the prompt and the answer with special tokens, so that the answer is what follows the prompt, up to the tokens
-that end it. Only the label comes with a row.
+A query is the prompt and the completion with special tokens, so the completion is the text after the prompt, up to the
+end tokens. A row has only its label.
 
 Source: OpenRLHF 0.11.2 (`utils/agent.py`), read and run.
 """
@@ -54,7 +54,7 @@ register_target(
     words=False,
     no_score="OpenRLHF logs the exception, and the run ends later.",
     remarks=(
-        "a row brings its label alone: other columns that a grader reads are not there",
+        "a row has only its label: other columns that a grader reads are missing",
         no_limits("openrlhf"),
     ),
     signature="openrlhf",

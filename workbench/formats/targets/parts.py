@@ -1,4 +1,4 @@
-"""What of a suite a target's file can hold: each grader's text and settings, or the loss that names it."""
+"""The parts of a suite that a target's file can contain: each grader's text and settings, or a loss that names it."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ from workbench.python_text import parse
 
 __all__ = ["own_judges_of", "parts_of"]
 
-_WAY_OUT = "write it as a function grader, or leave it out"
+_WAY_OUT = "write it as a function grader, or remove it"
 _ENTRY = ("weight", "severity", "negate", "pass_threshold")
 _BUILTINS = tuple(dir(builtins))
 _LIMITS = ("timeout", "memory_mb", "description")
 
 
 def parts_of(target: Target, entries: Sequence[Entry], losses: Losses) -> tuple[Part, ...]:
-    """The graders that the target's file can hold; the others are told, each by its name.
+    """The graders that the target's file can contain; the others are reported by name.
 
     Raises:
         FormatError: Losses are refused.
@@ -85,7 +85,7 @@ def judge_of(entry: Entry) -> Judge | None:
 
 
 def _judge_text(target: Target, entry: Entry, losses: Losses) -> str | None:
-    """A judge's lines; what the target or a file cannot do is told."""
+    """A judge's lines; what the target or a file does not support is reported."""
     judge = judge_of(entry)
     assert judge is not None
     if not target.waits:
@@ -100,7 +100,7 @@ def _judge_text(target: Target, entry: Entry, losses: Losses) -> str | None:
         losses.add(entry.name, error.where or "source", _told(error), way_out=error.hint or _WAY_OUT)
         return None
     if not reads_of(judge) <= set(target.reads):
-        losses.add(entry.name, "prompt", "the target does not pass the prompt to code, which the judge's question shows",
+        losses.add(entry.name, "prompt", "the target does not pass the prompt to code, and the judge's prompt shows it",
                    way_out=JUDGES_WAY)  # fmt: skip
         return None
     _note_client(judge, entry, losses)
@@ -108,7 +108,7 @@ def _judge_text(target: Target, entry: Entry, losses: Losses) -> str | None:
 
 
 def own_judges_of(target: Target, entries: Sequence[Entry], parts: Sequence[Part]) -> tuple[OwnJudge, ...]:
-    """The judges that the target asks in its own way, beside the graders that its file holds."""
+    """The judges that the target runs natively, in addition to the graders in its file."""
     if target.waits:
         return ()
     judges = [entry for entry in entries if judge_of(entry) is not None and why_not(target, entry) is None]
@@ -125,15 +125,15 @@ def own_judges_of(target: Target, entries: Sequence[Entry], parts: Sequence[Part
 
 
 def _note_client(judge: Judge, entry: Entry, losses: Losses) -> None:
-    """Tell where the file asks, which is no part of a judge."""
+    """Report which server and key the file uses, which are not part of a judge."""
     address, variable = PROVIDERS[getattr(judge, "provider", "openai")]
-    where = address or "the address in OPENAI_BASE_URL (OpenAI where it is not set)"
-    losses.note(entry.name, "model", f"the file asks {judge.model!r} at {where}, with the key in {variable}")
+    where = address or "the address in OPENAI_BASE_URL (OpenAI if it is not set)"
+    losses.note(entry.name, "model", f"the file calls {judge.model!r} at {where}, with the key in {variable}")
     if judge.client is not None:
         losses.note(
             entry.name,
             "client",
-            "the settings of its client are not written: its address, limits and key's name",
+            "its client's settings are not written: address, limits and key variable",
         )
 
 
@@ -146,7 +146,7 @@ def _sees_enough(target: Target, entry: Entry, losses: Losses) -> bool:
         return _can_be_called(target, entry, losses)
     extractor = getattr(entry.grader, "extractor", None)
     if "get_turns" not in target.reads and extractor is not None and extractor != Extractor():
-        losses.add(entry.name, "extractor", f"the target passes the last answer alone, and {extractor.name!r} may look at more",
+        losses.add(entry.name, "extractor", f"the target passes only the completion, and {extractor.name!r} may read more",
                    way_out='use the extractor "last_assistant", or a target that passes messages, such as trl')  # fmt: skip
         return False
     if "tool_calls" in target.reads or not looks_at_calls(entry.grader):
@@ -157,7 +157,7 @@ def _sees_enough(target: Target, entry: Entry, losses: Losses) -> bool:
 
 
 def _can_be_called(target: Target, entry: Entry, losses: Losses) -> bool:
-    """Whether a function of this form can be called from the target's file."""
+    """Whether a function with this signature can be called from the target's file."""
     signature = getattr(entry.grader, "signature", "thread")
     if signature not in TRAINERS:
         return check_signature(entry, losses)
@@ -175,20 +175,20 @@ def _reads_prompts(text: str) -> bool:
 
 
 def _enough_of_thread(target: Target, entry: Entry, text: str, losses: Losses) -> str | None:
-    # A rule of ours reads the last answer alone, by way of all turns; what it needs besides was asked above.
+    # A workbench rule reads only the completion, through all turns; other needs were checked above.
     is_rule = isinstance(entry.grader, RuleGrader) or is_portable(text)
     known = {*target.reads, *({"get_turns", "turn_calls"} if is_rule else ())}
     lacking = reads_beyond(text, known)
     for missing in lacking:
         losses.add(
             entry.name, f"source (thread.{missing})", "the target does not pass the whole conversation to code",
-            way_out="read the completion and the metadata only, or export to a target that passes messages",
+            way_out="read only the completion and the metadata, or export to a target that passes messages",
         )  # fmt: skip
     return None if lacking else text
 
 
 def _settings(entry: Entry) -> dict[str, Any]:
-    """What is said of a grader besides its text, defaults left out."""
+    """A grader's settings, other than its text; defaults omitted."""
     plain = Entry(entry.grader)
     changed = {name: getattr(entry, name) for name in _ENTRY if getattr(entry, name) != getattr(plain, name)}
     if entry.on_error != "fail":

@@ -1,6 +1,6 @@
-"""promptfoo: `get_assert(output, context)` for a `python` assertion, and a function each for single graders.
+"""promptfoo: `get_assert(output, context)` for a `python` assertion, and one function per grader.
 
-What raises counts as score 0 and not passed there: promptfoo has no word for "no score" in a Python assertion.
+An exception counts as score 0, not passed: promptfoo cannot represent a missing score in a Python assertion.
 
 Source: promptfoo 0.123.1 (`assertions/python`), read and run.
 """

@@ -1,4 +1,4 @@
-"""A target's file read back: the graders of a file of ours, or a trainer's own function by its signature."""
+"""Read a target's file: the graders of an exported file, or a trainer's native function by its signature."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def read(target: Target, reading: Reading) -> Suite:
     """The suite of a target's file.
 
     Raises:
-        FormatError: No grader in it, or lines of ours that somebody has changed.
+        FormatError: No grader in it, or generated lines were edited.
     """
     parse_python(reading.text, reading.where)
     text = reading.text.replace("\r\n", "\n")
@@ -63,11 +63,11 @@ def read(target: Target, reading: Reading) -> Suite:
         )  # fmt: skip
     if target.signature and (names := _functions(text, target.signature)):
         return Suite([_theirs(target, name, reading) for name in names])
-    raise no_grader(text, reading.where, f"{target.title}: a file that `wb.export` wrote is read")
+    raise no_grader(text, reading.where, f"{target.title}: only files that `wb.export` wrote are supported")
 
 
 def detects(target: Target, document: Any, text: str) -> int:
-    """How sure a text is of this target: 2 for a file of ours, and for a function only this target has."""
+    """Confidence that a text is for this target: 2 for an exported file, and for a function only this target has."""
     if document is not None or len(text) > MAX_PYTHON:
         return 0
     if f"\n{SETTINGS}" in text:
@@ -85,7 +85,7 @@ def _functions(text: str, signature: str) -> list[str]:
 
 
 def _theirs(target: Target, name: str, reading: Reading) -> FunctionGrader:
-    # A function that every such file has is named by its file, where there is one.
+    # A function that every such file has is named after its file, if there is one.
     stem = PurePath(reading.where).stem if reading.folder and name in {"compute_score", "reward_func"} else ""
     try:
         grader = FunctionGrader.from_source(
@@ -94,17 +94,15 @@ def _theirs(target: Target, name: str, reading: Reading) -> FunctionGrader:
     except ValueError as error:
         if isinstance(error, FormatError):
             raise
-        raise FormatError(
-            "the module cannot be taken", where=reading.where, found=str(error)[:300]
-        ) from error
+        raise FormatError("cannot capture the module", where=reading.where, found=str(error)[:300]) from error
     return grader.trusted() if reading.trust else grader
 
 
 def companions(target: Target, text: str, stem: str) -> Mapping[str, str]:
-    """The files that were written beside a file of ours, by name; none where somebody has changed it.
+    """The companions of an exported file, by name; none if it was edited.
 
     Args:
-        target: Whose file it is.
+        target: Its target.
         text: The file's.
         stem: Its name without the ending.
     """
@@ -123,7 +121,7 @@ _Found = tuple[Mapping[str, Any], list[str], tuple[str, ...]]
 
 
 def _planned(target: Target, found: _Found, text: str, reading: Reading) -> tuple[Node, list[Node], Plan]:
-    """The settings of a file of ours, those of its graders, and the plan that it was made of."""
+    """The settings of an exported file, those of its graders, and the plan that it was generated from."""
     settings, texts, certificate = found
     node = Node(settings, f"{reading.where}, settings").only(*_TEXT)
     if settings.get("target") != target.name:
@@ -136,9 +134,9 @@ def _planned(target: Target, found: _Found, text: str, reading: Reading) -> tupl
     own_judges = tuple(_own_judge(one.only(*_KNOWN_OF_JUDGES)) for one in node.items("judges"))
     if not (graders or own_judges) or len(graders) != len(texts):
         raise node.refuse(
-            "the settings and the graders between the marks do not fit",
+            "the settings do not match the graders between the marks",
             found=f"{len(texts)} texts", expected=f"{len(graders)}",
-            hint="export the graders again, or keep the marks as they were",
+            hint="export the graders again, or restore the marks",
         )  # fmt: skip
     rule = CombiningRule.build(settings["combine"]) if node.has("combine") else None
     plan = replace(_plan(node, graders, texts, rule, certificate), own_judges=own_judges)
@@ -163,11 +161,11 @@ def _own(target: Target, found: _Found, text: str, reading: Reading) -> Suite:
 
 
 def _claimed(claim: Certificate, lines: tuple[str, ...], reading: Reading) -> Certificate:
-    """The certificate, if the words at the top of the file are its own."""
+    """The certificate, if the lines at the top of the file match it."""
     words = [tuple(comment_lines(replace(claim, claimed=claimed))) for claimed in (True, False)]
     if lines not in words:
         raise FormatError(
-            "the certificate's words were changed by hand", where=f"{reading.where}, # certificate",
+            "the certificate's lines were edited", where=f"{reading.where}, # certificate",
             hint="export the graders again, with certificate=",
         )  # fmt: skip
     return claim
@@ -191,25 +189,25 @@ def _plan(
 
 
 def _judge(node: Node, text: str) -> Judge | None:
-    """The judge of a part that has the spec of one, whose lines have to be the judge's own."""
+    """The judge of a part with a judge's spec; its lines must be the generated ones."""
     if not node.has("spec"):
         return None
     judge = from_spec(dict(node.at("spec").mapping()))
     if not isinstance(judge, Judge):
-        raise node.at("spec").refuse("this is no judge", found=judge.kind)
+        raise node.at("spec").refuse("not a judge", found=judge.kind)
     if judge_text(judge) != text:
         raise node.refuse(
-            "the judge's lines were changed by hand", expected="what its spec in the settings says",
+            "the judge's lines were edited", expected="the lines generated from its spec in the settings",
             hint="change the judge in the workbench, and export it again",
         )  # fmt: skip
     return judge
 
 
 def _own_judge(node: Node) -> OwnJudge:
-    """A judge that the target asks in its own way."""
+    """A judge that the target runs natively."""
     judge = from_spec(dict(node.at("spec").mapping()))
     if not isinstance(judge, Judge):
-        raise node.at("spec").refuse("this is no judge", found=judge.kind)
+        raise node.at("spec").refuse("not a judge", found=judge.kind)
     settings = {key: value for key, value in node.mapping().items() if key not in {"name", "function", "at"}}
     return OwnJudge(node.text("name"), node.text("function"), judge, node.integer("at"), settings)
 
@@ -219,15 +217,15 @@ def _rest(grader: Node) -> dict[str, Any]:
 
 
 def _check_frame(target: Target, plan: Plan, text: str, reading: Reading) -> None:
-    """Made again and compared: a line that somebody changed does something, and must not be left out."""
+    """Generate the file again and compare: an edited line has an effect that must not be dropped."""
     try:
         same = compose(target, plan) == text
     except (FormatError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
         same = False
     if not same:
         raise FormatError(
-            "lines around the graders were changed by hand", where=reading.where,
-            expected="the lines as the workbench wrote them: what they do now is not read back",
+            "lines around the graders were edited", where=reading.where,
+            expected="the lines as the workbench wrote them: an edited line's effect is not imported",
             hint="move the change into a grader, between its marks, or export the graders again",
         )  # fmt: skip
 
@@ -245,7 +243,7 @@ def _entry(node: Node, text: str, reading: Reading) -> Entry:
     except (ValueError, TypeError) as error:
         if isinstance(error, FormatError):
             raise
-        raise node.refuse("the grader cannot be made", found=str(error)[:200]) from error
+        raise node.refuse("cannot create the grader", found=str(error)[:200]) from error
 
 
 def _entry_settings(node: Node) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What targets share that pass a row as `inputs`, `outputs` and what was expected: dicts of anything."""
+"""Shared by targets that pass a row as `inputs`, `outputs` and an expected value: dicts of anything."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ __all__ = ["RECORD_LINES"]
 RECORD_LINES = '''
 
 def _wb_first(record, names):
-    """The value under the first of these names that is there, else the only value, else the record as JSON."""
+    """The value under the first of these names in the record, else the only value, else the record as JSON."""
     if not isinstance(record, dict):
         return record
     found = [record[name] for name in names if name in record] or (list(record.values()) if len(record) == 1 else [])

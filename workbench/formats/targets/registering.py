@@ -1,4 +1,4 @@
-"""Making a target known: a format whose reader and writer all targets share."""
+"""Register a target: a format with a reader and a writer that all targets share."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ __all__ = ["register_target", "target_named"]
 
 
 def register_target(name: str, title: str, *, lines: Callable[[Plan], str], **settings: Any) -> Target:
-    """Make a target known, as a format with a reader and a writer that all targets share.
+    """Register a target as a format with the shared reader and writer.
 
     Args:
         name: As users type it.
-        title: One line for people.
+        title: One-line description.
         lines: See `Target.lines`.
         settings: The other attributes of `Target`.
     """
@@ -48,7 +48,7 @@ def target_named(name: str) -> Target:
     """A registered target.
 
     Raises:
-        FormatError: There is none of that name; those that exist are listed.
+        FormatError: Unknown name; the known ones are listed.
     """
     target = FORMATS.get(name)
     if not isinstance(target, Target):

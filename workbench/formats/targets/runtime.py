@@ -1,7 +1,7 @@
-"""What stands around graders in exported files: as much of it as a file needs, and the standard library only.
+"""The code around graders in exported files: only the parts a file needs, using only the standard library.
 
-Nothing here is called by the workbench. Each name begins with `_wb_`, so that a grader's own names stay free, and
-what is imported has such a name as well.
+The workbench does not call anything here. Each name begins with `_wb_`, so that graders can use all other names;
+imports are renamed likewise.
 """
 # mypy: ignore-errors
 
@@ -70,11 +70,11 @@ _wb_Thread = StringThread
 
 
 class Skip(Exception):
-    """Raised where a grader below does not apply to a row."""
+    """Raised if a grader below does not apply to a row."""
 
 
 class Grade:
-    """What a grader below may return in the place of a number."""
+    """What a grader below may return instead of a number."""
 
     def __init__(self, score=None, *, passed=None, reasoning=None, error=None, metadata=None, **rest):
         self.score, self.passed, self.reasoning, self.error = score, passed, reasoning, error
@@ -94,7 +94,7 @@ _wb_Skip = Skip
 
 
 def _wb_alone(names, text):
-    """A grader that has names of its own, because another grader of this file has the same ones for something else."""
+    """A grader in a separate namespace, because another grader of this file uses the same names differently."""
     given = ("__name__", "StringThread", "Grade", "Skip", "_wb_names")
     own = {name: names[name] for name in given if name in names}
     exec(compile(text, f"{names.get('__file__', 'a grader')}", "exec", dont_inherit=True), own)
@@ -117,7 +117,7 @@ def _wb_graded(value):
 
 
 def _wb_answering(grade):
-    """The grader as a function that never raises: what fails is this row's failure and no other's."""
+    """The grader as a function that never raises: an error fails only this row."""
 
     async def answer(thread):
         try:
@@ -143,7 +143,7 @@ def _wb_answering_in_full(grade):
 
 
 def _wb_answering_as(call, grade):
-    """A trainer's own function as one that never raises: `call` gives it one row as that trainer does."""
+    """A trainer's native function as one that never raises: `call` passes it one row as that trainer does."""
 
     async def answer(thread):
         try:
@@ -159,7 +159,7 @@ def _wb_answering_as(call, grade):
 
 
 def _wb_accepted(grade, given):
-    """What a function takes of it, by its parameters' names; a decorated one has those that it was written with."""
+    """The arguments that a function accepts, by its parameters' names; of a decorated one, those of the original."""
     while hasattr(grade, "__wrapped__"):
         grade = grade.__wrapped__
     code = grade.__code__
@@ -172,7 +172,7 @@ def _wb_last_said(thread):
 
 
 def _wb_asked(thread):
-    """The turns of the prompt, as messages, and those that answer it."""
+    """The turns of the prompt and those of the completion, as messages."""
     turns = [{"role": turn.role, "content": turn.content} for turn in thread.get_turns()]
     first = max((at + 1 for at, turn in enumerate(turns) if turn["role"] == "user"), default=0)
     return turns[:first], turns[first:]
@@ -250,9 +250,9 @@ def _wb_entry(answer, *, verdict=False, negate=False, pass_threshold=None, on_er
 
 
 def _wb_copied(value):
-    """Plain values of its own for each grader, so that none changes what another sees."""
+    """A copy of plain values for each grader, so that no grader changes what another sees."""
     value = value.tolist() if hasattr(value, "tolist") else value
-    if isinstance(value, float) and _wb_math.isnan(value):  # NaN is how tables say that there is nothing
+    if isinstance(value, float) and _wb_math.isnan(value):  # tables use NaN for a missing value
         return None
     if isinstance(value, dict):
         return {key: _wb_copied(one) for key, one in value.items()}
@@ -260,7 +260,7 @@ def _wb_copied(value):
 
 
 async def _wb_ask(graders, thread_of, *row):
-    """Every grader's answer on one row, each on a thread of its own."""
+    """Every grader's result for one row, each with its own copy of the thread."""
     try:
         threads = {name: thread_of(*row) for name in graders}
     except Exception as error:
@@ -288,7 +288,7 @@ def _wb_part_text(part):
 
 
 def _wb_as_messages(value, role):
-    """A text as one message, messages as they are."""
+    """A text as one message; messages unchanged."""
     if isinstance(value, (str, dict)):
         return [value if isinstance(value, dict) else {"role": role, "content": value}]
     if value is None:
@@ -300,17 +300,17 @@ def _wb_answer_messages(value):
     """A completion as messages.
 
     Raises:
-        ValueError: It holds no answer: no message of the assistant with a content or tool calls.
+        ValueError: It has no assistant message with content or tool calls.
     """
     messages = _wb_as_messages(value, "assistant")
     said = [one for one in messages if one["role"] == "assistant"]
     if all(one.get("content") is None and not one.get("tool_calls") for one in said):
-        raise ValueError("the completion holds no answer")
+        raise ValueError("the completion has no assistant message")
     return messages
 
 
 def _wb_thread_of(messages, metadata, tools=()):
-    """The conversation out of chat messages: dicts with role, content and perhaps tool_calls."""
+    """The conversation from chat messages: dicts with role, content and optionally tool_calls."""
     turns = [(message["role"], _wb_text(message.get("content"))) for message in messages]
     thread = _wb_thread(turns, metadata)
     thread.tools = list(tools or ())
@@ -320,7 +320,7 @@ def _wb_thread_of(messages, metadata, tools=()):
 
 
 def _wb_with_reference(metadata, reference):
-    """The row's columns, with the reference under each name that graders know it by; under the first it is the reference."""
+    """The row's columns, with the reference under each name that graders use; under the first it is the reference."""
     columns = dict(metadata or {})
     if reference is None:
         return columns
@@ -329,29 +329,29 @@ def _wb_with_reference(metadata, reference):
 
 
 def _wb_drive(coroutine):
-    """Run a grader's coroutine to its end here: it waits for nothing."""
+    """Run a grader's coroutine to completion; it must not wait for anything."""
     try:
         while coroutine.send(None) is None:  # `await asyncio.sleep(0)`
             pass
-        coroutine.throw(RuntimeError("the grader waits for something, and there is no event loop here"))
+        coroutine.throw(RuntimeError("the grader waits for an event loop, and there is none here"))
     except StopIteration as done:
         return done.value
 
 
 def _wb_missing(answers):
-    """The combined answer where a grader failed; None where none did."""
+    """The combined result if a grader failed; None if none did."""
     failed = [f"{name} failed ({answer.failure})" for name, answer in answers.items() if answer.failure]
     return _wb_Answer(failure="; ".join(failed)) if failed else None
 
 
 def _wb_combined(score):
     if not _wb_math.isfinite(score):
-        return _wb_Answer(failure=f"the combined score is {score}, which is no score")
+        return _wb_Answer(failure=f"the combined score is {score}, which is not a finite number")
     return _wb_Answer(float(score))
 
 
 def _wb_without(answers):
-    """Which graders the number is made without."""
+    """Which graders the combined score excludes."""
     skipped = [
         f"{name} skipped ({answer.reason})" for name, answer in answers.items() if answer.score is None
     ]
@@ -359,7 +359,7 @@ def _wb_without(answers):
 
 
 def _wb_mean(answers, weights, strict=False):
-    """The weighted mean, over the graders that answered."""
+    """The weighted mean over the graders with a score."""
     there = {name: answer.score for name, answer in answers.items() if answer.score is not None}
     total = sum(weights[name] for name in there)
     if missing := _wb_missing(answers):
@@ -381,7 +381,7 @@ def _wb_sum(answers, weights, strict=False):
 
 
 def _wb_all_pass(answers, blocking):
-    """1.0 where every grader of severity "error" passes, else 0.0."""
+    """1.0 if every grader of severity "error" passes, else 0.0."""
     asked = {name: answers[name] for name in blocking}
     if missing := _wb_missing(asked):
         return missing
@@ -392,7 +392,7 @@ def _wb_all_pass(answers, blocking):
 
 
 def _wb_formula(answers, names, value):
-    """The formula over the scores of the graders it names; failed where it has no number for them."""
+    """The formula over the scores of the graders it names; failed if one of them has no score."""
     asked = {name: answers[name] for name in names}
     if missing := _wb_missing(asked):
         return missing
@@ -402,7 +402,7 @@ def _wb_formula(answers, names, value):
 
 
 def _wb_divide(one, other):
-    """As in columns of floats: a division by 0 is infinite, or no number."""
+    """As in columns of floats: a division by 0 gives infinity or NaN."""
     if other:
         return one / other
     return one * _wb_math.copysign(_wb_math.inf, other) if one else _wb_math.nan
@@ -413,7 +413,7 @@ def _wb_power(base, exponent):
         return _wb_math.pow(base, exponent)
     except OverflowError:
         return -_wb_math.inf if base < 0 and exponent % 2 else _wb_math.inf
-    except ValueError:  # 0 to a negative power is infinite, a root of a negative number is none
+    except ValueError:  # 0 to a negative power is infinite, a root of a negative number is NaN
         if base:
             return _wb_math.nan
         return _wb_math.copysign(_wb_math.inf, base) if exponent % 2 == 1 else _wb_math.inf
@@ -453,7 +453,7 @@ def _wb_ceil(value):
 
 
 def _wb_number(answer, on_error):
-    """The score; where there is none, what the file was written to do: raise, or a number."""
+    """The score; if it is missing, raise or return a number, as set at export."""
     if answer.score is not None:
         return answer.score
     if on_error is None:
@@ -462,5 +462,5 @@ def _wb_number(answer, on_error):
 
 
 def _wb_why(answer):
-    """Why there is no score, in words."""
+    """Why there is no score."""
     return answer.failure or f"skipped: {answer.reason or 'the grader does not apply to this row'}"

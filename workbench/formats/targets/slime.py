@@ -47,6 +47,6 @@ register_target(
     combines=True,
     words=False,
     remarks=(no_limits("slime"),),
-    no_score="slime has no word for it: the exception ends the rollout.",
+    no_score="slime cannot represent a missing score: the exception ends the rollout.",
     waits=True,
 )

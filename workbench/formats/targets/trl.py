@@ -1,7 +1,7 @@
-"""TRL: a list of reward functions for `GRPOTrainer` and its kin; Unsloth takes the same.
+"""TRL: a list of reward functions for `GRPOTrainer` and related trainers; Unsloth takes the same.
 
-A function gets the whole batch and gives a list of floats, None for a row without a score; every column of the data set
-comes as a list. TRL adds the functions' scores by `reward_weights`, over those that answered.
+A function gets the whole batch and returns a list of floats, None for an unscored row; every column of the dataset
+is passed as a list. TRL adds the functions' scores by `reward_weights`, ignoring None.
 
 Source: TRL 1.16 (`GRPOTrainer._calculate_rewards`), read and run on a CPU.
 """
@@ -25,9 +25,10 @@ def _wb_row(prompt, completion, columns):
 
 def _wb_answers(graders, prompts, completions, columns):
     own = {key: values for key, values in columns.items() if key not in _WB_NOT_COLUMNS}
-CHECK    for key, values in own.items():
+    # CHECK
+    for key, values in own.items():
         if isinstance(values, (str, bytes, dict)) or len(values) != len(completions):
-            raise ValueError(f"{key} must be a list with one value a completion")
+            raise ValueError(f"{key} must be a list with one value per completion")
     rows = [{key: values[at] for key, values in own.items()} for at in range(len(prompts))]
     return [_wb_drive(_wb_ask(graders, _wb_row, *row)) for row in zip(prompts, completions, rows, strict=True)]
 
@@ -37,7 +38,7 @@ def _wb_scores(name, prompts, completions, columns):
     return [answers[name].score for answers in _wb_answers(graders, prompts, completions, columns)]
 """
 _CHECK = """    if REFERENCE not in own:
-        raise ValueError("there is no column " + REFERENCE + "; there are " + (", ".join(own) or "none"))
+        raise ValueError("missing column " + REFERENCE + "; there are " + (", ".join(own) or "none"))
 """
 _FUNCTION = """
 
@@ -47,7 +48,7 @@ def FUNCTION(prompts, completions, **columns):
 _WHOLE = '''
 
 def reward(prompts, completions, log_extra=None, log_metric=None, **columns):
-    """RULE; each grader's own score is a column of the log."""
+    """RULE; each grader's score is a column of the log."""
     answers = _wb_answers(_wb_graders, prompts, completions, columns)
     for name in _wb_graders if log_extra else ():
         log_extra(name, [row[name].score for row in answers])
@@ -55,8 +56,8 @@ def reward(prompts, completions, log_extra=None, log_metric=None, **columns):
 '''
 _USE = "GRPOTrainer(reward_funcs=reward_funcs, args=GRPOConfig(reward_weights=reward_weights, ...), ...)"
 _WHOLE_USE = (
-    "TRL adds the scores of the graders that answered. The suite's own rule, which leaves a row without a score where\n"
-    "a grader failed: GRPOTrainer(reward_funcs=[reward], ...)"
+    "TRL adds the scores of the graders that returned one. The suite's rule leaves a row unscored if a grader failed;\n"
+    "to use it: GRPOTrainer(reward_funcs=[reward], ...)"
 )
 
 
@@ -65,7 +66,9 @@ def _lines(plan: Plan) -> str:
     functions = functions_of(plan, _FUNCTION) if weights else ""
     whole = whole_of(plan, _WHOLE) if len(plan.parts) > 1 else ""
     names = ", ".join(part.function for part in plan.parts) if weights else "reward"
-    row = _ROW.replace("CHECK", _CHECK.replace("REFERENCE", quoted(plan.reference)) if plan.reference else "")
+    row = _ROW.replace(
+        "    # CHECK\n", _CHECK.replace("REFERENCE", quoted(plan.reference)) if plan.reference else ""
+    )
     return f"{row}{functions}{whole}\n\nreward_funcs = [{names}]\nreward_weights = {weights or [1.0]}\n"
 
 
@@ -75,7 +78,7 @@ def _use(plan: Plan) -> str:
 
 
 def _weights(plan: Plan) -> list[float]:
-    """What TRL multiplies each score with; none where the rule is no weighted sum."""
+    """The weights that TRL multiplies each score with; none if the rule is not a weighted sum."""
     weights = [part.weight for part in plan.parts]
     if isinstance(plan.rule, Mean):
         return [weight / sum(weights) for weight in weights]
@@ -86,11 +89,11 @@ register_target(
     "trl",
     "TRL reward functions (GRPO, RLOO; Unsloth)",
     lines=_lines,
-    columns="a column of the data set",
+    columns="a column of the dataset",
     use=_use,
     public=("reward", "reward_funcs", "reward_weights"),
     remarks=(no_limits("trl"),),
-    no_score="None, which TRL leaves out of the row's sum.",
+    no_score="None, which TRL excludes from the row's sum.",
     signature="trl",
     example="def reward(prompts, completions, answer, **kwargs):\n    return [float(a in c) for a, c in zip(answer, completions)]\n",
     waits=True,

@@ -1,7 +1,7 @@
 """verifiers 0.4, and prime-rl with it: async rewards that a task's config names, each with its weight.
 
-A reward gets the task's data, whose own fields are the row's columns, and the trace of the rollout. Where one raises, the
-rollout is an error, and no reward of it counts: verifiers tries it again or drops it.
+A reward gets the task's data, whose own fields are the row's columns, and the trace of the rollout. If a reward raises, the
+rollout is an error and none of its rewards counts: verifiers retries or drops it.
 
 Source: verifiers 0.4.0 (`v1/task.py`, `v1/trace.py`), read and run (`Task.score`).
 """
@@ -25,7 +25,7 @@ def _wb_message(message):
 def _wb_row(task, trace):
     branches = trace.branches
     messages = [_wb_message(one) for one in (branches[-1].messages if branches else [])]
-    # A reply of the root agent stands in no branch of its own.
+    # The root agent's reply is not in a branch.
     if getattr(trace, "root_reply", None) is not None or not messages or messages[-1]["role"] != "assistant":
         prompt = getattr(task, "prompt_text", None)
         asked = [] if prompt is None else _wb_as_messages(prompt, "user")
@@ -56,7 +56,7 @@ def _lines(plan: Plan) -> str:
 
 
 def _rewards(plan: Plan) -> dict[str, float]:
-    """Function to weight: verifiers adds up what they give."""
+    """Function to weight: verifiers adds up their scores."""
     weights = {part.function: part.weight for part in plan.parts}
     if plan.rule is None or isinstance(plan.rule, Sum):
         return weights
@@ -81,6 +81,6 @@ register_target(
     use=_use,
     public=("reward", "REWARDS"),
     remarks=(no_limits("verifiers"),),
-    no_score="an exception, which makes the rollout an error: it is tried again or dropped.",
+    no_score="an exception, which makes the rollout an error: it is retried or dropped.",
     waits=True,
 )

@@ -1,6 +1,6 @@
 """verl: one `compute_score`, named in the config under `reward.custom_reward_function`.
 
-It gets the answer's text, the reference and the row's extra columns; the prompt is not passed. The number or the dict it
+It gets the completion, the reference and the row's extra columns; the prompt is not passed. The number or the dict it
 returns is the reward; other keys become metrics, and every row has to return the same ones.
 
 Source: verl 0.9.1 (`workers/reward_manager`, `experimental/reward_loop`), read and run.

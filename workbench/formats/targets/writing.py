@@ -1,4 +1,4 @@
-"""A suite as a target's file: what cannot be said is told, then one plan becomes one text."""
+"""Write a suite as a target's file: report what is not supported, then generate one text from one plan."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def write(target: Target, suite: Suite, losses: Losses) -> Document:
     """The target's file.
 
     Raises:
-        FormatError: Losses are refused, or nothing is left to write.
+        FormatError: Losses are refused, or no grader can be written.
     """
     suite = without_unused_settings(suite, losses, keeps=_KEEPS)
     add_gate_loss(suite, losses)
@@ -38,7 +38,7 @@ def write(target: Target, suite: Suite, losses: Losses) -> Document:
     own_judges = own_judges_of(target, suite.entries, parts)
     if not parts and not own_judges:
         raise FormatError(
-            "nothing is left to write", where="the suite",
+            "no grader can be written", where="the suite",
             hint=f"{target.title} takes code graders: functions, and rules such as exact match",
         )  # fmt: skip
     rule = _rule(target, suite, parts, losses)
@@ -57,11 +57,11 @@ def write(target: Target, suite: Suite, losses: Losses) -> Document:
 def _certificate(
     suite: Suite, losses: Losses, parts: Sequence[Part], own_judges: Sequence[OwnJudge]
 ) -> tuple[tuple[str, ...], Mapping[str, Any] | None]:
-    """The certificate in words, and itself where every grader comes back as what it is: as its own text."""
+    """The certificate as text, and as data if every grader is exported as its own text and imported unchanged."""
     certificate = losses.certificate
     if certificate is None:
         return (), None
-    # A judge that the target asks in its own way is not the one that was measured.
+    # A judge that the target runs natively is not the one that was measured.
     held = [part.name for part in parts] if own_judges else None
     lines = tuple(comment_lines(certificate, held))
     whole = not losses.found and all(isinstance(grader, FunctionGrader | Judge) for grader in suite.graders)
@@ -69,29 +69,31 @@ def _certificate(
 
 
 def _rule(target: Target, suite: Suite, parts: Sequence[Part], losses: Losses) -> CombiningRule | None:
-    """The suite's rule, where it can be kept; a mean where the target needs one and there is none."""
+    """The suite's rule, if it is supported; a mean if the target needs a rule and there is none."""
     rule, names = suite.combine, {part.name for part in parts}
     if isinstance(rule, Formula) and (missing := sorted(set(Expression.read(rule.text).names) - names)):
         losses.add(
-            "", "combine", f"the formula names {missing[0]!r}, which is left out", instead="the weighted mean"
+            "", "combine", f"the formula names {missing[0]!r}, which is omitted", instead="the weighted mean"
         )
         rule = Mean()
     if rule is not None and not isinstance(rule, _RULES):
-        losses.add("", "combine", f"the rule {rule.rule!r} has no form there", instead="the weighted mean")
+        losses.add(
+            "", "combine", f"it has no equivalent of the rule {rule.rule!r}", instead="the weighted mean"
+        )
         rule = Mean()
     if rule is None and target.combines and len(parts) > 1:
         losses.add(
-            "", "combine", "it takes one number a row, and the suite has no rule that makes one of several",
+            "", "combine", "it takes one number per row, and the suite has no combining rule",
             way_out="give the suite a rule, such as combine=wb.combine.Mean()", instead="the weighted mean",
         )  # fmt: skip
         rule = Mean()
     if isinstance(rule, Mean | Sum) and parts and not any(part.weight for part in parts):
-        raise FormatError("the graders that are left have no weight", where="the suite, combine")
+        raise FormatError("the remaining graders have no weight", where="the suite, combine")
     return rule
 
 
 def _tell_range(target: Target, suite: Suite, plan: Plan, losses: Losses) -> None:
-    """Tell scores that the target would cut or refuse: nothing is cut here."""
+    """Report scores that the target would clip or refuse: the file does not clip them."""
     if target.clips is None or not plan.parts:
         return
     low, high = target.clips
@@ -99,17 +101,17 @@ def _tell_range(target: Target, suite: Suite, plan: Plan, losses: Losses) -> Non
     allowed = f"{low:g} to {high:g}"
     if known is None:
         losses.note(
-            "", "range", f"{target.name} takes scores of {allowed}; nobody knows yet what these graders give"
+            "", "range", f"{target.name} requires scores in {allowed}; the range of these graders is unknown"
         )
     elif known[0] < low or known[1] > high:
         losses.add(
-            "", "range", f"scores may be {known[0]:g} to {known[1]:g}, and {target.name} takes {allowed}",
-            way_out="choose weights so that the combined score fits", instead="the scores as they are",
+            "", "range", f"scores may be {known[0]:g} to {known[1]:g}, and {target.name} requires {allowed}",
+            way_out="choose weights so that the combined score fits", instead="unchanged scores",
         )  # fmt: skip
 
 
 def _range_of(suite: Suite, plan: Plan) -> Range | None:
-    """The lowest and highest score that the file may give; None where a function may give any."""
+    """The lowest and highest score that the file may give; None if a function may return any."""
     names = {part.name for part in plan.parts}
     ranges = {entry.name: _entry_range(entry) for entry in suite.entries if entry.name in names}
     if isinstance(plan.rule, AllPass):
@@ -144,10 +146,10 @@ def _tell_rest(target: Target, losses: Losses) -> None:
     done = (
         "the file raises there"
         if losses.on_error is None
-        else f"{losses.on_error:g} stands for it, as you chose"
+        else f"such a row gets {losses.on_error:g} (on_error)"
     )
     losses.note(
         "", "no score",
-        f"{target.name} has no word for a row without a score: {done}. {target.no_score} "
-        'on_error= chooses: "raise", or a number',
+        f"{target.name} cannot represent a missing score: {done}. {target.no_score} "
+        'Set on_error to "raise" or a number',
     )  # fmt: skip

@@ -1,1 +1,1 @@
-"""The figures of a report, each in a file of its own. Every module here is loaded and registers its figure."""
+"""The figures of a report, one per file. Every module here is loaded and registers its figure."""

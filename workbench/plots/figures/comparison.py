@@ -1,4 +1,4 @@
-"""Two graders on the same rows: a matrix of their levels, or of their bins where they have many."""
+"""Two graders on the same rows: a matrix of their distinct scores, or of their bins if they have many."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ __all__ = ["plot_comparison"]
 
 _MAX_LEVELS = 6  # distinct scores; graders with more are shown in bins
 _LEVEL_TOLERANCE = 1e-8
-"""Share of a grader's span: levels nearer than this share a cell. Ten times the tolerance of bins, which must tell cells apart."""
+"""Share of a grader's span: closer levels share a cell. Ten times the tolerance of bins, which must separate cells."""
 _HEIGHT = 380  # pixels
 
 
 @figure("comparison", "Score by score", fits=lambda report: len(report.graders) > 1, pair=True, position=4)
 def plot_comparison(report: Report, graders: Sequence[str] | None = None) -> Any:
-    """How many rows got which pair of scores: rows with equal scores lie on the diagonal.
+    """Number of rows for each pair of scores: rows with equal scores are on the diagonal.
 
-    Graders with six scores or fewer get a cell for each pair of scores, others one for each pair of bins.
+    Graders with at most six distinct scores get a cell for each pair of scores, others one for each pair of bins.
 
     Args:
         report: What to draw.
@@ -47,12 +47,12 @@ def plot_comparison(report: Report, graders: Sequence[str] | None = None) -> Any
 
     names = graders_to_draw(report, report.graders[:2] if graders is None else graders)
     if len(names) != 2:
-        raise ReportError("a comparison is of two graders", found=", ".join(map(repr, names)) or "none")
+        raise ReportError("a comparison needs two graders", found=", ".join(map(repr, names)) or "none")
     across, up = (_cells(report, name) for name in names)
     counts = _counts(report, names, (across, up))
     has_few_cells = len(across) <= _MAX_LEVELS and len(up) <= _MAX_LEVELS
     heat = go.Heatmap(
-        # A cell without a value stays blank, where a 0 would get the lowest shade.
+        # A cell without a value remains blank, while a 0 would get the lowest shade.
         z=[[count or None for count in row] for row in counts],
         customdata=[[_conditions(names, (x, y)) for x in across] for y in up],
         hovertext=[[_hover(names, (x, y), counts[j][i]) for i, x in enumerate(across)] for j, y in enumerate(up)],
@@ -77,7 +77,7 @@ class _Cell(NamedTuple):
 
 
 def _cells(report: Report, name: str) -> list[_Cell]:
-    """The cells of one grader: one for each level where there are few, else its bins. Each score lies in one of them."""
+    """The cells of one grader: one for each level if there are few, else its bins. Each score is in exactly one."""
     scores = _scores(report, name)
     levels, edges = np.unique(scores), edges_of(scores)
     if len(levels) <= _MAX_LEVELS:
@@ -98,7 +98,7 @@ def _cells_around(levels: NDArray[np.float64], edges: NDArray[np.float64]) -> li
 
 
 def _names(parts: Sequence[Sequence[float]]) -> list[str]:
-    """Each cell's level, or its lowest and highest, with as few digits as keep the names different."""
+    """Each cell's level, or its lowest and highest, with the fewest digits that keep the names distinct."""
     for digits in range(3, 18):
         names = [
             " to ".join(dict.fromkeys(f"{x:.{digits}g}" for x in (part[0], part[-1])))

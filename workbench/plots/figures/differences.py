@@ -1,4 +1,4 @@
-"""Which graders agree: the share of rows on which each two of them differ."""
+"""Which graders agree: the share of rows on which each pair of them differs."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ _MIN_DIFFERENCE = 0.5
 """Scores at least this far apart differ: in spans of a grader's histogram, which is 0 to 1 or wider."""
 _ROW_HEIGHT, _FRAME = 30, 110  # pixels
 _SHADES = shade_range(1)
-"""Pairs that never differ get the background's shade, at the lower end: without a value, plotly would not draw their text."""
+"""Pairs that never differ get the background's shade: plotly would not draw their text without a value."""
 
 
 @figure(
     "differences", "Who differs", fits=lambda report: len(report.graders) > 1, all_graders=True, position=3
 )
 def plot_differences(report: Report, graders: Sequence[str] | None = None) -> Any:
-    """A matrix of graders: the share of rows, of those both scored, on which their scores are half a scale or more apart.
+    """A matrix of graders: the share of rows, of those both scored, on which their scores differ by at least half a scale.
 
-    Each grader's scores are scaled from the ends of its histogram to 0 to 1: a length of hundreds would otherwise
+    Each grader's scores are scaled from the ends of its histogram to 0 to 1: otherwise a length of hundreds would
     differ from everything.
 
     Args:
@@ -90,5 +90,5 @@ def _difference_share(report: Report, a: str, b: str) -> tuple[float | None, str
     differing = len(matching(report, [_condition(a, b)]))
     return (
         differing / both,
-        f"{differing:,} of {both:,} rows differ by {100 * _MIN_DIFFERENCE:g} % of their scales or more",
+        f"{differing:,} of {both:,} rows differ by at least {100 * _MIN_DIFFERENCE:g} % of their scales",
     )

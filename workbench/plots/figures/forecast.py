@@ -1,4 +1,4 @@
-"""The share of live groups by group size, with its interval: what to expect of RL before any rollout is drawn."""
+"""The share of informative groups by group size, with its interval: what to expect of RL before drawing rollouts."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ __all__ = ["draw_forecast", "plot_forecast"]
 
 _HEIGHT = 320  # pixels
 _BAND = 0.15  # opacity of an interval, so that several overlap readably
-_MOST_GRADERS = len(COLOURS)  # bands of more could not be told apart, and each takes a second to forecast
+_MOST_GRADERS = len(COLOURS)  # more bands would be indistinguishable, and each takes a second to forecast
 
 
 @figure(
     "forecast",
-    "Live groups by group size",
+    "Informative groups by group size",
     fits=lambda report: any(can_forecast(report, name) for name in report.graders),
     position=7,
 )
 def plot_forecast(report: Report, graders: Sequence[str] | None = None) -> Any:
-    """The forecast share of live groups at 4 to 64 answers a prompt, with its 95 % interval, a line for each grader.
+    """The forecast share of informative groups at 4 to 64 completions per prompt, with its 95 % interval, a line per grader.
 
     Args:
         report: What to draw.
-        graders: Names, in this order; None for all. The first five that have several answers to enough prompts are drawn.
+        graders: Names, in this order; None for all. Draws the first five with several completions of enough prompts.
 
     Returns:
         A `plotly.graph_objects.Figure`; a click on a mark selects the rows of its grader that have a score.
@@ -49,7 +49,7 @@ def plot_forecast(report: Report, graders: Sequence[str] | None = None) -> Any:
 
 
 def draw_forecast(forecasts: Sequence[Forecast]) -> Any:
-    """The curves of forecasts that are made, with their bands.
+    """The curves of existing forecasts, with their bands.
 
     Returns:
         A `plotly.graph_objects.Figure`.
@@ -67,12 +67,17 @@ def draw_forecast(forecasts: Sequence[Forecast]) -> Any:
 def _layout(forecasts: Sequence[Forecast]) -> dict[str, Any]:
     sizes = sorted({int(size) for one in forecasts for size in one.table.index})
     ticks = [size for size in sizes if size in {4, 8, 16, 32, 64}]
-    across = {"type": "log", "tickvals": ticks, "title": {"text": "answers a prompt (G)"}, "showgrid": False}
+    across = {
+        "type": "log",
+        "tickvals": ticks,
+        "title": {"text": "completions per prompt (G)"},
+        "showgrid": False,
+    }
     up = {"range": [0, 1.02], "tickformat": ".0%", "gridcolor": LINE, "zeroline": False}
     return bare_layout(
         _HEIGHT,
         xaxis=across,
-        yaxis={**up, "title": {"text": "live groups"}},
+        yaxis={**up, "title": {"text": "informative groups"}},
         showlegend=len(forecasts) > 1,
         legend={"orientation": "h", "y": 1.12},
     )
@@ -98,12 +103,12 @@ def _curve(one: Forecast, colour: str) -> Any:
 
 def _hover(one: Forecast, line: Line) -> str:
     lo, hi = line.live.interval
-    share = f"{percent(line.live.value)} live ({percent(lo)} to {percent(hi)}), {line.basis}"
+    share = f"{percent(line.live.value)} informative ({percent(lo)} to {percent(hi)}), {line.basis}"
     return f"{text(one.grader)}<br>G = {line.size}: {share}<br>mean sd {line.sd_text}"
 
 
 def _band(one: Forecast, colour: str) -> Any:
-    """The interval as an area; it says nothing when pointed at, since the curve does."""
+    """The interval as an area without a tooltip, since the curve has one."""
     from plotly import graph_objects as go
 
     sizes = one.table.index.tolist()

@@ -1,4 +1,4 @@
-"""Prompts by their mean score, and whether their answers' scores lie apart: what RL has to learn from."""
+"""Prompts by their mean score and the spread of their completions' scores: the training signal for RL."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ __all__ = ["plot_group_spread"]
 _ROW_HEIGHT, _GAP, _FRAME = 130, 62, 70  # pixels
 _COLOURS = {"dead": COLOURS[4], "narrow": COLOURS[1], "wide": COLOURS[2]}
 _MEANINGS = {
-    "dead": "all answers have one score",
-    "narrow": "sd below a tenth of the scale",
-    "wide": "scores lie apart",
+    "dead": "zero variance: all completions have one score",
+    "narrow": "narrow: sd below a tenth of the scale",
+    "wide": "wide: scores differ more",
 }
 
 
@@ -34,9 +34,9 @@ _MEANINGS = {
     position=6,
 )
 def plot_group_spread(report: Report, graders: Sequence[str] | None = None) -> Any:
-    """Prompts with several answers by their mean score, stacked by how far the answers' scores lie apart.
+    """Prompts with several completions by their mean score, stacked by the spread of the completions' scores.
 
-    Dead prompts give all answers one score, and reinforcement learning nothing to learn from; where they stand says
+    Zero-variance prompts give all completions one score, and reinforcement learning no signal; their mean shows
     whether they are too hard or too easy.
 
     Args:
@@ -63,7 +63,7 @@ def plot_group_spread(report: Report, graders: Sequence[str] | None = None) -> A
 
 
 def _layout(rows: int) -> dict[str, Any]:
-    # A click on the legend would hide bars that the keyboard still goes to.
+    # A click on the legend would hide bars that keyboard navigation still reaches.
     legend = {
         "orientation": "h",
         "x": 0,
@@ -83,7 +83,7 @@ def _axis(letter: str, at: int) -> str:
 
 
 def _place_axes(chart: Any, name: str, *, at: int, of: int) -> None:
-    """Lay out one grader's axes, and its name above them."""
+    """Lay out one grader's axes, with its name above them."""
     x, y = _axis("x", at), _axis("y", at)
     height, bottom = _ROW_HEIGHT / (_ROW_HEIGHT + _GAP) / of, (of - 1 - at) / of
     across = {"anchor": y, "showgrid": False, "zeroline": False, "linecolor": LINE}
@@ -123,6 +123,6 @@ def _bars(found: PromptSpread, name: str, spread: str) -> Any:
             for (low, high), count, answers in zip(bins, counts, rows, strict=True)
         ],
         hovertemplate="%{hovertext}<extra></extra>",
-        name=f"{spread}: {_MEANINGS[spread]}",
+        name=_MEANINGS[spread],
         marker={"color": _COLOURS[spread], "line": {"width": 0}},
     )

@@ -1,4 +1,4 @@
-"""How sure the numbers are: each grader's mean and mistakes as points on bands, with the limits of the verdicts."""
+"""Uncertainty of the numbers: each grader's mean and error rates as points on bands, with the limits of the findings."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["plot_intervals"]
 _ROW_HEIGHT, _FRAME = 54, 112  # pixels
 _STEP = 0.24  # between the bands of one grader, of the distance between two graders
 _LIMITS = {"bad rows accepted": 0.05, "good rows rejected": 0.1}
-"""Limits of *too lenient* and *too strict*; few labels of one kind may raise them, see `families.agreement`."""
+"""Limits of *too lenient* and *too strict*; few labels of one class may raise them, see `families.agreement`."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class _Band:
         value: The number, 0 to 1.
         interval: Its 95 % interval.
         conditions: Which rows it counts.
-        count: How many these are; "" where that says nothing.
+        count: Number of these rows; "" if it is not useful.
     """
 
     name: str
@@ -40,7 +40,7 @@ class _Band:
     count: str = ""
 
 
-@figure("intervals", "How sure", position=3)
+@figure("intervals", "Uncertainty", position=3)
 def plot_intervals(report: Report, graders: Sequence[str] | None = None) -> Any:
     """Mean score and, with labels, the shares of wrong verdicts, each as a point on its 95 % interval.
 
@@ -49,8 +49,8 @@ def plot_intervals(report: Report, graders: Sequence[str] | None = None) -> Any:
         graders: Names, in this order; None for all.
 
     Returns:
-        A `plotly.graph_objects.Figure`, up to three bands a grader, from 0 to 1 of the scale or of the rows. Ticks across a
-        band are the limits that a verdict must pass.
+        A `plotly.graph_objects.Figure`, up to three bands per grader, from 0 to 1 of the scale or of the rows. Ticks across a
+        band are the limits of findings.
 
     Raises:
         ReportError: An unknown grader.
@@ -127,7 +127,7 @@ def _hover(name: str, band: _Band) -> str:
 
 
 def _limit(kind: str, y: float) -> dict[str, Any]:
-    """A tick across a band; a shape, since nothing is behind it to click on."""
+    """A tick across a band; a shape, because it has no rows to click on."""
     limit = _LIMITS[kind]
     return {
         "type": "line", "x0": limit, "x1": limit, "y0": y - _STEP / 2, "y1": y + _STEP / 2,

@@ -1,4 +1,4 @@
-"""Graders against labels: what each does with rows known to be good, and with rows known to be bad."""
+"""Graders against labels: their verdicts on rows labelled good and on rows labelled bad."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ _COLOURS = {"agrees with the label": COLOURS[0], "differs from the label": COLOU
 _LABEL_AND_VERDICT = ((True, True), (True, False), (False, False), (False, True))
 """Label and verdict of each bar, from the axis outwards: mistakes are outermost on both sides."""
 _TICKS = 4
-"""Most ticks on either side of 0."""
+"""Maximum number of ticks on either side of 0."""
 
 
 @figure("labels", "Against labels", fits=lambda report: report.labels is not None, position=2)
 def plot_labels(report: Report, graders: Sequence[str] | None = None) -> Any:
-    """Counts of accepted and refused rows, by label: known good to the right, known bad to the left.
+    """Counts of accepted and rejected rows, by label: known good to the right, known bad to the left.
 
     Args:
         report: What to draw; it has labels.
         graders: Names, in this order; None for all.
 
     Returns:
-        A `plotly.graph_objects.Figure`: four bars a grader, mistakes in another colour and outermost; the axis counts
+        A `plotly.graph_objects.Figure`: four bars per grader, errors in another colour and outermost; the axis counts
         rows to both sides.
 
     Raises:
@@ -54,7 +54,7 @@ def plot_labels(report: Report, graders: Sequence[str] | None = None) -> Any:
 
 
 def _layout(lines: int) -> dict[str, Any]:
-    # A click on the legend would hide bars that the keyboard still goes to.
+    # A click on the legend would hide bars that keyboard navigation still reaches.
     legend = {
         "orientation": "h",
         "x": 0,
@@ -89,7 +89,7 @@ def _ticks(counts_by_part: Mapping[tuple[bool, bool], Sequence[int]]) -> dict[st
 
 
 def _legend_entry(name: str, colour: str) -> Any:
-    """An entry of the legend for one colour. The bars cannot serve: their names distinguish four parts, the colours two."""
+    """An entry of the legend for one colour. The bars cannot provide it: their names distinguish four parts, the colours two."""
     from plotly import graph_objects as go
 
     return go.Bar(x=[None], y=[None], name=name, marker={"color": colour}, customdata=[], hovertext=[])
@@ -99,7 +99,7 @@ def _bars(names: Sequence[str], part: tuple[bool, bool], counts: Sequence[int]) 
     from plotly import graph_objects as go
 
     label, accepted = part
-    part_name = f"known {'good' if label else 'bad'}, {'accepted' if accepted else 'refused'}"
+    part_name = f"known {'good' if label else 'bad'}, {'accepted' if accepted else 'rejected'}"
     return go.Bar(
         orientation="h",
         y=list(range(len(names))),

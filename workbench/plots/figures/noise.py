@@ -1,4 +1,4 @@
-"""Noise per row: how far a row's scores lie apart when it is graded several times."""
+"""Noise per row: the range of a row's scores when it is graded several times."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ __all__ = ["plot_noise"]
 
 _BINS = 20
 _HEIGHT, _LEGEND = 320, 24  # pixels
-_SAME = 1e-6  # of the scale: rows whose scores differ by rounding only stand with those that repeat exactly
+_SAME = 1e-6  # of the scale: rows whose scores differ only by rounding count as exact repeats
 _TICKS = {"tickvals": [-0.5 / _BINS, 0.25, 0.5, 0.75, 1], "ticktext": ["same", "0.25", "0.5", "0.75", "1"]}
 
 
 @figure("noise", "Noise per row", fits=lambda report: bool(report.repeats), position=4)
 def plot_noise(report: Report, graders: Sequence[str] | None = None) -> Any:
-    """Rows by how far their scores lie apart over the repeats, from the same score every time to the whole scale.
+    """Rows by the range of their scores over the repeats, from the same score every time to the whole scale.
 
-    Rows stand from left to right in order of their noise; the first bar holds those that repeat exactly, a grader that
-    repeats itself has no other. The axis of counts is logarithmic, since a few noisy rows are what is looked for.
+    Rows are ordered by noise from left to right; the first bar contains those that repeat exactly, and is the only one of
+    a deterministic grader. The axis of counts is logarithmic, so that few noisy rows are visible.
 
     Args:
         report: What to draw; it has repeats.
@@ -51,7 +51,7 @@ def plot_noise(report: Report, graders: Sequence[str] | None = None) -> Any:
 
 
 def _layout(count: int, rows: int) -> dict[str, Any]:
-    # A click on the legend would hide bars that the keyboard still goes to.
+    # A click on the legend would hide bars that keyboard navigation still reaches.
     legend = {
         "orientation": "h",
         "x": 0,
@@ -70,7 +70,7 @@ def _layout(count: int, rows: int) -> dict[str, Any]:
         xaxis={
             **axis,
             "showgrid": False,
-            "title": {"text": "highest less lowest score of a row"},
+            "title": {"text": "highest minus lowest score of a row"},
             **_TICKS,
             "range": [-0.06, 1.01],
         },
@@ -80,14 +80,14 @@ def _layout(count: int, rows: int) -> dict[str, Any]:
             "gridcolor": LINE,
             "nticks": 4,
             "title": {"text": "rows"},
-            # From half a row on, so that a bar of one row can be seen.
+            # From half a row, so that a bar of one row is visible.
             "range": [math.log10(0.5), math.log10(max(rows, 2)) + 0.1],
         },
     )
 
 
 def _bars(report: Report, name: str, colour: str) -> Any:
-    """One bar for no difference at all, and one for each twentieth of the scale."""
+    """One bar for no difference, and one for each twentieth of the scale."""
     from plotly import graph_objects as go
 
     edges = [0.0, _SAME, *np.arange(1, _BINS + 1) / _BINS]

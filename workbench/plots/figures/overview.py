@@ -26,7 +26,7 @@ def plot_overview(report: Report, graders: Sequence[str] | None = None) -> Any:
 
     Returns:
         A `plotly.graph_objects.Figure`. Columns are the bins of each grader's own histogram, 0 to 1 unless
-        scores lie outside.
+        scores are outside.
 
     Raises:
         ReportError: An unknown grader.

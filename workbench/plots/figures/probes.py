@@ -1,4 +1,4 @@
-"""The probe chart: what fooled a grader, transformation by transformation."""
+"""The probe chart: the grader's errors by transformation."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ COLUMN = "probe"
 """The column that names the transformation a text was made by."""
 _ROW_HEIGHT, _FRAME = 18, 110  # pixels
 _COLOURS = {False: COLOURS[1], True: COLOURS[0], None: "#a0a0a0"}
-_NAMES = {False: "known bad, accepted", True: "known good, rejected", None: "without a label, accepted"}
+_NAMES = {False: "known bad, accepted", True: "known good, rejected", None: "unlabelled, accepted"}
 
 
 def _has_probes(report: Report) -> bool:
@@ -30,15 +30,15 @@ def _has_probes(report: Report) -> bool:
 
 @figure(COLUMN + "s", "Probes", fits=_has_probes, position=3)
 def plot_probes(report: Report, graders: Sequence[str] | None = None) -> Any:
-    """A bar a transformation: the share of its texts that fooled the grader, with the 95 % interval.
+    """One bar per transformation: the share of its texts with a wrong verdict, with the 95 % interval.
 
     Args:
         report: `Probe.report`, or any report over rows with a column `probe` and labels, such as regression rows.
-        graders: Names; None for all. Each has bars of its own below those of the one before.
+        graders: Names; None for all. Each has separate bars below those of the one before.
 
     Returns:
         A `plotly.graph_objects.Figure`: known-bad texts that were accepted and known-good ones that were rejected, each
-        in a colour of its own, those at the top that fooled the grader most often.
+        in a separate colour; those with the largest share of wrong verdicts at the top.
 
     Raises:
         ReportError: An unknown grader.
@@ -77,7 +77,7 @@ class _Line:
 
 
 def _lines(report: Report, grader: str) -> list[_Line]:
-    """One line a transformation, by what its texts were to be."""
+    """One line per transformation, by the label of its texts."""
     case = case_of(report, grader)
     names = report.samples.frame[COLUMN].astype(str).to_numpy()[case.rows]
     labels = case.labels[case.rows]
@@ -89,7 +89,7 @@ def _lines(report: Report, grader: str) -> list[_Line]:
         label = int(labels[own][0])
         fooled = own & (case.accepted if label != 1 else ~case.accepted)
         meant = None if label < 0 else label == 1
-        # Texts of one prompt are alike.
+        # Texts of one prompt are similar.
         rate = share(fooled[own], compact(groups[own]))
         found.append(_Line(grader, name, meant, rate, several=several))
     return found
@@ -122,7 +122,7 @@ def _bars(lines: Sequence[_Line], label: bool | None) -> Any:
 
 
 def _conditions(line: _Line) -> list[dict[str, Any]]:
-    """The rows behind a bar: texts of the transformation that fooled the grader."""
+    """The rows of a bar: texts of the transformation with a wrong verdict."""
     return [{"probe": line.probe}, {"grader": line.grader, "passed": line.label is not True}]
 
 

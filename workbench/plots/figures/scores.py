@@ -27,10 +27,10 @@ _LINE_LENGTH = 80  # characters of a finding on one line of the figure
 def plot_scores(report: Report, graders: Sequence[str] | None = None) -> Any:
     """The distribution of scores, one row for each grader, with its findings written above.
 
-    Bars are counts in 20 fixed bins over 0 to 1 (wider where scores lie outside), so that graders and
-    runs can be compared. Failed and skipped rows have no score: they are counted in words beside the name,
+    Bars are counts in 20 fixed bins over 0 to 1 (wider if scores are outside), so that graders and
+    runs can be compared. Failed and skipped rows have no score: their number is written next to the name,
     with the isolation label. The background is transparent, for light and dark pages. `customdata` of each bar
-    holds the conditions that its rows meet, for `report.row_numbers(*conditions)`.
+    contains the conditions that its rows meet, for `report.row_numbers(*conditions)`.
 
     Args:
         report: What to draw.
@@ -67,7 +67,7 @@ def _draw_bars(figure: Any, histogram: Histogram, name: str, *, at: int) -> None
 
 
 def _place_axes(figure: Any, heading: list[str], domain: tuple[float, float], *, at: int) -> None:
-    """Lay out one grader's axes, and its heading above them."""
+    """Lay out one grader's axes, with its heading above them."""
     x, y = _axis("x", at), _axis("y", at)
     shared = {} if at == 0 else {"matches": "x"}
     common = {"zeroline": False, "linecolor": LINE}

@@ -1,4 +1,4 @@
-"""What each grader of a suite is said to weigh, and what it does."""
+"""The nominal and effective weight of each grader of a suite."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ def _has_weights(report: Report) -> bool:
     return case.rule is not None and case.parts is not None and not np.isnan(case.parts.weights).any()
 
 
-@figure("weights", "Weights in effect", fits=_has_weights, all_graders=True, position=5)
+@figure("weights", "Effective weights", fits=_has_weights, all_graders=True, position=5)
 def plot_weights(report: Report, graders: Sequence[str] | None = None) -> Any:
-    """Each grader's weight beside the share of the combined score's variance that it drives, with its 95 % interval.
+    """Each grader's weight and the share of the combined score's variance that it drives, with its 95 % interval.
 
     Args:
         report: What to draw; its suite combines scores by weights.
         graders: Names, in this order; None for all. The combined score has no weight and no bar.
 
     Returns:
-        A `plotly.graph_objects.Figure`; a click on a bar selects the rows whose verdict would turn without the grader.
+        A `plotly.graph_objects.Figure`; a click on a bar selects the rows whose verdict would change without the grader.
 
     Raises:
         ReportError: An unknown grader.
@@ -45,11 +45,11 @@ def plot_weights(report: Report, graders: Sequence[str] | None = None) -> Any:
     table = report.weights if _has_weights(report) else report.weights.iloc[:0]
     names = [name for name in graders_to_draw(report, graders) if name in table.index]
     places = {grader: place for place, grader in enumerate(table.index)}
-    # By place: pandas makes a text column of a list of names, which can hold no lone surrogate.
+    # By position: pandas would make a text column of a list of names, which cannot contain a lone surrogate.
     table = table.iloc[[places[name] for name in names]]
     bars = [_bars(table, "nominal", "weight"), _bars(table, "effective", "share of the variance")]
     layout = bare_layout(_FRAME + _ROW_HEIGHT * len(names), barmode="group", bargap=0.3, showlegend=True)
-    # A click on the legend would hide bars that the keyboard still goes to.
+    # A click on the legend would hide bars that keyboard navigation still reaches.
     legend = {
         "orientation": "h",
         "x": 0,

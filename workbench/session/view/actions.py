@@ -1,4 +1,4 @@
-"""What a page may do and ask, each by its name: `do_choose` acts on `{"do": "choose", ...}`, `ask_rows` answers a question."""
+"""A page's actions and requests by name: `do_choose` handles `{"do": "choose", ...}`, `ask_rows` returns a result."""
 
 from __future__ import annotations
 
@@ -38,17 +38,17 @@ _SLOW = frozenset(
         "prove_all",
     }
 )
-"""Actions that take their time, and the lock themselves."""
+"""Actions that take long, and acquire the lock themselves."""
 
 
 def handlers_of(part: object, prefix: str) -> dict[str, Handler]:
-    """The methods of a part of the view that act on messages, or answer them, by the name in the message."""
+    """The methods of a part of the view that handle messages, by the name in the message."""
     names = [name for name in dir(type(part)) if name.startswith(prefix)]
     return {name.removeprefix(prefix): getattr(part, name) for name in names}
 
 
 class Actions:
-    """The messages of a page, for the graders, the rows and the view as a whole; modes add their own.
+    """Handlers of a page's messages for the graders, the rows and the view as a whole; modes add their own.
 
     Args:
         view: The view.
@@ -56,17 +56,17 @@ class Actions:
 
     def __init__(self, view: View) -> None:
         self._view = view
-        self._under_way = 0  # actions that take their time
+        self._under_way = 0  # long actions that are running
         self._do = handlers_of(self, "do_")
         self._ask = handlers_of(self, "ask_")
 
     def add(self, part: object) -> None:
-        """Take the messages of another part of the view."""
+        """Add the handlers of another part of the view."""
         self._do |= handlers_of(part, "do_")
         self._ask |= handlers_of(part, "ask_")
 
     def act(self, message: Mapping[str, Any]) -> None:
-        """Do what a message says; an error becomes the session's problem, and nonsense does nothing."""
+        """Handle an action; an error becomes the session's problem, and an invalid message is ignored."""
         name = str(message.get("do"))
         handler, guard = self._do.get(name), self._session.guard
         arguments = None if handler is None else _arguments(handler, message)
@@ -77,13 +77,13 @@ class Actions:
             self._under_way += 1
             background.submit(asyncio.to_thread(self._act_slowly, title, handler, arguments))
             return
-        with guard.lock:  # one hold, so that all of it is shown in one step
+        with guard.lock:  # locked once, so that the whole change is shown in one step
             with guard.locked(title, by_person=True):
                 handler(**arguments)
             self._view.mark_mode()
 
     def _act_slowly(self, title: str, handler: Handler, arguments: Mapping[str, Any]) -> None:
-        """Do what takes its time on a thread of its own: the kernel is free meanwhile."""
+        """Run a long action on a background thread, so that the kernel is not blocked."""
         try:
             with self._session.guard.unlocked(title):
                 handler(**arguments)
@@ -94,14 +94,14 @@ class Actions:
 
     @property
     def idle(self) -> bool:
-        """Whether nothing that takes its time is under way."""
+        """Whether no long action is running."""
         return not self._under_way
 
     def answer(self, message: Mapping[str, Any]) -> Any:
-        """The answer to a question.
+        """The result of a request.
 
         Raises:
-            KeyError: There is no such question, or something is missing in it.
+            KeyError: The request is unknown, or lacks an argument.
         """
         handler = self._ask[str(message["ask"])]
         arguments = _arguments(handler, message)
@@ -124,29 +124,29 @@ class Actions:
         self._view.set_mode(mode)
 
     def do_forget(self) -> None:
-        """Put away the last problem."""
+        """Dismiss the last problem."""
         self._session.guard.problem = None
 
     # ---- graders
 
     def do_choose(self, name: str) -> None:
-        """Show a grader in the middle."""
+        """Select a grader."""
         if name in self._session.graders.by_name and name != self._view.chosen:
             self._view.choose(name)
 
     def do_tick(self, name: str, on: bool) -> None:
-        """Make a grader part of the run, or not."""
+        """Add a grader to the run, or remove it."""
         graders = self._session.graders
         names = {*graders.chosen, name} if on else {*graders.chosen} - {name}
         graders.choose(names - set(graders.drafts))
 
     def do_edit(self, name: str, text: str, seq: int) -> None:
-        """Take what a person typed."""
+        """Accept what a user typed."""
         self._view.typed(name, text)
         self._session.live.edit(name, text, seq)
 
     def do_keep(self, name: str) -> None:
-        """Keep a grader as it is as a version, in the store too where there is one."""
+        """Save a grader's current definition as a version, also in the store if there is one."""
         session = self._session
         with session.guard.lock:
             session.kept.note(name, session.graders.by_name[name], report=session.report_of(name))
@@ -156,39 +156,39 @@ class Actions:
             self._view.mark("head", "rail", "chosen", "table")
 
     def do_back(self, name: str) -> None:
-        """Bring the version that was kept last back."""
+        """Restore the version that was saved last."""
         last = self._session.kept.last(name)
         if last is not None:
             self._session.live.forget(name)
             self._session.graders.add(last.grader, name=name)
 
     def do_bring_stored(self, name: str, version: int) -> None:
-        """Take a version of a grader out of the store, in place of the one that is here.
+        """Replace a grader with a version from the store.
 
         Raises:
             StoreError: There is no such version.
             FormatError: Of a kind that is not registered here.
         """
         session = self._session
-        with session.guard.lock:  # one step: what is typed stays where nothing can be taken
+        with session.guard.lock:  # one step: typed text remains if loading fails
             if name in session.graders.by_name:
                 session.stored.take(name, version)
                 session.live.forget(name)
 
     def do_validate(self, name: str) -> None:
-        """Run the checks of a grader again."""
+        """Validate a grader again."""
         if isinstance(self._session.graders.by_name[name], SandboxedGrader):
             self._session.graders.validate(name)
 
     def do_add(self, text: str, name: str) -> None:
-        """Take a new grader, and show it."""
+        """Add a new grader, and select it."""
         self._view.choose(self._session.graders.add_text(text, name=self._free(name.strip())))
 
     def do_add_files(self, files: list[Mapping[str, Any]]) -> None:
-        """Take the graders of files, and show the first; one of a name that is taken gets a number.
+        """Add the graders of files, and select the first; a number is appended to a name that is taken.
 
         Raises:
-            WorkbenchError: Something in the files cannot be read; what can be is there.
+            WorkbenchError: Something in the files cannot be read; the rest was added.
         """
         found, session = graders_from_files(files), self._session
         with session.guard.lock:
@@ -202,25 +202,25 @@ class Actions:
             raise WorkbenchError("; ".join(found.problems))
 
     def _free(self, name: str) -> str:
-        """A name that replaces nothing; "" stays, for the name in the text."""
+        """A name that replaces nothing; "" remains, for the name in the text."""
         taken = self._session.graders.by_name
         numbered = (f"{name}_{number}" for number in range(2, len(taken) + 3))
         return name if name not in taken else next(each for each in numbered if each not in taken)
 
     def do_remove(self, name: str) -> None:
-        """Remove a grader; it can be put back."""
+        """Remove a grader; it can be restored."""
         if name in self._session.graders.by_name:
             self._session.live.forget(name)
             self._session.graders.remove(name)
 
     def do_restore(self) -> None:
-        """Put back what was removed last."""
+        """Restore what was removed last."""
         self._view.choose(self._session.graders.restore())
 
     # ---- runs
 
     def do_run(self) -> None:
-        """Run what is ticked over the drawn rows, the texts that are in sight."""
+        """Run the selected graders over the drawn rows, with the texts shown on the page."""
         session, draw = self._session, self._session.rows.draw
         edited = session.live.resume() if not session.graders.judges_together else frozenset()
         if edited and not set(session.graders.chosen) - edited:
@@ -236,7 +236,7 @@ class Actions:
         )
 
     def do_stop(self) -> None:
-        """Stop the run, of which what was graded is kept, and what is graded while one types."""
+        """Stop the run, whose grades so far are shown, and grading while the user types."""
         self._session.runs.cancel()
         self._session.live.stop()
 
@@ -250,17 +250,17 @@ class Actions:
         self._session.rows.change(**settings)
 
     def do_pass_mark(self, value: float) -> None:
-        """Judge verdicts by another pass mark."""
+        """Apply another pass threshold."""
         self._session.results.set_pass_mark(float(value))
 
     def do_limit(self, kind: str, value: float) -> None:
-        """Hold findings against another limit."""
+        """Compare findings with another limit."""
         self._session.results.set_limit(
             {"lenient": "too-lenient", "strict": "too-strict"}[kind], float(value)
         )
 
     def do_use_labels(self) -> None:
-        """Diagnose the report again with the labels there are now."""
+        """Diagnose the report again with the current labels."""
         self._session.use_labels()
 
     # ---- rows
@@ -270,11 +270,11 @@ class Actions:
         self._look(where)
 
     def do_filter(self, where: list[Condition]) -> None:
-        """Show those of the rows that meet these conditions too."""
+        """Narrow the rows to those that meet these conditions too."""
         self._look([*self._view.rows.table.where, *where])
 
     def do_unfilter(self, chip: str) -> None:
-        """Take a condition away."""
+        """Remove a condition."""
         self._look([each for each in self._view.rows.table.where if chip_id(each) != chip])
 
     def _look(self, where: list[Condition]) -> None:
@@ -282,11 +282,11 @@ class Actions:
         self._view.rows.look(self._view.graded, conditions)
 
     def do_search(self, text: str) -> None:
-        """Show those of the rows that hold these words."""
+        """Narrow the rows to those that contain these words."""
         self._view.rows.find(text[:1_000])
 
     def do_sort(self, key: str, descending: bool) -> None:
-        """Sort the rows by a column; "" for their own order."""
+        """Sort the rows by a column; "" for the original order."""
         self._view.rows.table.sort = (key, descending)
         self._view.mark("table", "reader")
 
@@ -310,14 +310,14 @@ class Actions:
         self._session.label(name, value)
         self._view.labels_changed()
 
-    # ---- questions
+    # ---- requests
 
     def ask_rows(self, start: int, stop: int, revision: int) -> list[dict[str, Any]]:
-        """A window of the table; nothing for one that is no more."""
+        """A window of the table; nothing for an outdated one."""
         return self._view.rows.table.window(start, stop) if revision == self._view.rows.table.revision else []
 
     def ask_place(self, row: int) -> int:
-        """Where a row stands in the table."""
+        """The position of a row in the table."""
         return self._view.rows.table.place_of(row)
 
     def ask_values(self, field: str) -> dict[str, Any]:
@@ -329,7 +329,7 @@ class Actions:
         return self._view.rows.as_csv(self._view.graded)
 
     def ask_piece(self, row: int, part: str, start: int) -> dict[str, Any]:
-        """A piece of a long text; of the conversation that is tried where the row is -1."""
+        """A piece of a long text; of the tried conversation if the row is -1."""
         if row < 0 or self._view.mode == "try":
             return self._view.try_out.piece(part, start)
         report = self._view.graded.report
@@ -337,17 +337,17 @@ class Actions:
         return piece_of_text(sample_of(report.samples, row), grades, part, start)
 
     def ask_find(self, row: int, part: str, text: str, nth: int) -> dict[str, Any]:
-        """Where words stand in a long text."""
+        """The position of words in a long text."""
         report = self._view.graded.report
         grades = {name: each[row] for name, each in report.grades.items()}
         return find_in_text(sample_of(report.samples, row), grades, part, text, nth)
 
 
 def _arguments(handler: Handler, message: Mapping[str, Any]) -> dict[str, Any] | None:
-    """What a message says to a handler; None where something is missing or is of another type."""
+    """A message's arguments for a handler; None if something is missing or has another type."""
     arguments: dict[str, Any] = {}
     for name, parameter in inspect.signature(handler, eval_str=False).parameters.items():
-        key = name.rstrip("_")  # a word of Python's own, as in `from_`
+        key = name.rstrip("_")  # a Python keyword, as in `from_`
         if key not in message:
             if parameter.default is inspect.Parameter.empty:
                 return None
@@ -369,7 +369,7 @@ _TYPES: dict[str, tuple[type, ...]] = {
 
 
 def _fits(value: Any, annotation: str) -> bool:
-    """Whether a value is of a handler's type: pages are other people's programs."""
+    """Whether a value has a handler's type: messages come from an untrusted program."""
     options = [option.strip().partition("[")[0] for option in annotation.split("|")]
     if value is None:
         return "None" in options or "Any" in options

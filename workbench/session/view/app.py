@@ -1,4 +1,4 @@
-"""The view of a session: its state as plain JSON, and what the page may do and ask. No widget: tests drive it as a page would."""
+"""The view of a session: its state as plain JSON, and a page's actions and requests. Without widgets, so that tests can act as the page."""
 
 from __future__ import annotations
 
@@ -46,26 +46,26 @@ MODE_STATES = {
 """Mode to the part of the state that it shows."""
 
 _HIDDEN = frozenset({"chosen", "table", "reader"})
-"""Parts that no other mode shows: they are made anew when one comes back."""
+"""Parts that only one mode shows: they are computed again when the mode is opened again."""
 
 _MODES = tuple(MODE_STATES.values())
 _ALL = ("head", "progress", "rail", "chosen", "table", "reader", "mode", "code", "starters", *_MODES)
 
 
 class AppView:
-    """What the page shows of a session, and what it may do.
+    """The state that the page shows of a session, and its actions.
 
-    Whatever changes marks the parts of the state that are no longer true; when the session's lock is released they are
-    made anew and published together, so that a page never sees one part of a change without the others.
+    Every change marks the parts of the state that are out of date; when the session's lock is released, they are
+    computed again and published together, so that a page never sees one part of a change without the others.
 
     Args:
         session: The session.
         publish: Called with the parts of the state that changed, by name, with the session's lock held.
-        mode: The mode that is open at first; "grade" by default.
+        mode: The initial mode; "grade" by default.
 
     Attributes:
-        state: The state as it was last published.
-        chosen: The grader in the middle; "" for none.
+        state: The last published state.
+        chosen: The selected grader; "" for none.
         mode: The open mode.
         table: The rows.
     """
@@ -98,7 +98,7 @@ class AppView:
             session.guard.lock.on_release.append(self.flush)
             self._open_mode(self.mode)
 
-    # ---- what makes parts of the state untrue
+    # ---- what invalidates parts of the state
 
     def _observe(self) -> None:
         session = self.session
@@ -133,7 +133,7 @@ class AppView:
             self._observed.append((part, follow, names))
 
     def _report_came(self, change: Any) -> None:
-        """With the first report the line has the rows that somebody searched for before."""
+        """With the first report the code line includes the rows that the user searched for before."""
         if (
             change["old"] is None
             and self.mode == "grade"
@@ -143,20 +143,20 @@ class AppView:
 
     def _follow_in_try(self, _: Any) -> None:
         if self.mode == "try":
-            self.try_out.leave_code()  # the answers follow when the state is made
+            self.try_out.leave_code()  # the results follow when the state is computed
 
     def _marker(self, parts: tuple[str, ...]) -> Callable[[Any], None]:
         return lambda _: self.mark(*parts)
 
     def mark(self, *parts: str) -> None:
-        """Note that parts of the state are no longer true."""
+        """Mark parts of the state as out of date."""
         if not self._is_flushing:
             self._stale.update(parts)
 
-    # ---- making them anew
+    # ---- computing them again
 
     def flush(self) -> None:
-        """Make anew what is no longer true, and publish it. Called with the session's lock, when it is released."""
+        """Compute the parts that are out of date, and publish them. Called with the session's lock, when it is released."""
         stale = self._stale if self.mode == "grade" else self._stale - _HIDDEN
         if stale:
             self._stale, self._is_flushing = self._stale - stale, True
@@ -182,7 +182,7 @@ class AppView:
         parts = {name: make for name, make in makers.items() if name in stale}
         done = self._done({"session": lambda: self._read_session(stale), **parts})
         made = {name: done[name] for name in parts if name in done}
-        if "head" in stale or len(done) <= len(parts):  # the head tells what could not be done
+        if "head" in stale or len(done) <= len(parts):  # the toolbar shows which part failed
             made["head"] = head_data(self.session)
         changed = {
             name: value for name, value in made.items() if name not in self.state or self.state[name] != value
@@ -193,20 +193,20 @@ class AppView:
             self._publish({**changed, "turn": self._turn})
 
     def _done(self, steps: Mapping[str, Callable[[], Any]]) -> dict[str, Any]:
-        """What came of each step; one that fails is the session's problem, and is missing: its part stays as it was."""
+        """The result of each step; if one fails, the error is the session's problem and its part remains unchanged."""
         done: dict[str, Any] = {}
         failures: list[Exception] = []
         for name, step in steps.items():
             try:
                 done[name] = step()
-            except Exception as error:  # noqa: BLE001 (whoever released the lock did nothing wrong: it is shown)
+            except Exception as error:  # noqa: BLE001 (not the error of the action that released the lock: it is shown)
                 failures.append(error)
         if failures:  # the others may follow from the first
             self.session.guard.problem = Problem.of(failures[0], "View")
         return done
 
     def _mode_makers(self) -> dict[str, Callable[[], Any]]:
-        """How the parts of the modes are made: of a mode that is not open nothing is."""
+        """How the parts of the modes are computed: only the open mode's are."""
         makers: dict[str, Callable[[], Any]] = {
             "label": self.label.data, "try_out": self.try_out.data, "compare": self.compare.data,
             "export": self.export.data, "history": self.history.data,
@@ -215,7 +215,7 @@ class AppView:
         return {state: (lambda: None) if state in closed else make for state, make in makers.items()}
 
     def _read_session(self, stale: set[str]) -> None:
-        """Take the report, the chosen grader and the edits as they are now."""
+        """Take the current report, the selected grader and the edits."""
         session = self.session
         if "labels" in stale:
             self._graded = None
@@ -237,7 +237,7 @@ class AppView:
 
     @property
     def _without_grades(self) -> Report:
-        """The drawn rows as a report without graders, for what is shown before a run."""
+        """The drawn rows as a report without graders, shown before the first run."""
         rows = self.session.rows.rows
         if (
             self._graded is not None
@@ -248,7 +248,7 @@ class AppView:
         return Report(rows, {}, labels=self._labels(self.session.labels.for_rates, rows))
 
     def _labels(self, read: Callable[[Any], list[bool | None] | None], rows: Any) -> list[bool | None] | None:
-        """What is known of rows; where the store cannot be read, which is told, what the given column says."""
+        """The labels of rows; if the store cannot be read, which is reported, the given column's."""
         try:
             return read(rows)
         except StoreError as error:
@@ -270,7 +270,7 @@ class AppView:
             return nothing_chosen()
         text = shown_text(self.session, self.chosen)
         if text != self._page_text.get(self.chosen):
-            self._revision += 1  # a cell, an undo or a restart brought it, and the page has to take it
+            self._revision += 1  # a cell, an undo or a restart changed it, and the page has to update
             self._page_text[self.chosen] = text
         return chosen_data(
             self.session, self.graded, self.chosen,
@@ -283,7 +283,7 @@ class AppView:
             for at, each in enumerate(TEMPLATES)
         ]  # fmt: skip
         stored = [
-            {"id": f"stored {name}", "title": one_line(name, 80), "text": "", "name": name, "note": "kept in the store"}
+            {"id": f"stored {name}", "title": one_line(name, 80), "text": "", "name": name, "note": "saved in the store"}
             for name in self._stored_names()
         ]  # fmt: skip
         return templates + stored
@@ -291,13 +291,13 @@ class AppView:
     def _stored_names(self) -> list[str]:
         try:
             return self.session.stored.names()
-        except StoreError:  # the labels have told it
+        except StoreError:  # reported when the labels are read
             return []
 
-    # ---- what the page does and asks
+    # ---- the page's actions and requests
 
     def open(self) -> None:
-        """A page shows the view: grade what can be graded at once."""
+        """A page shows the view: start grading what can be graded without Run."""
         self.session.live.begin()
         if not self._isolation:
             background.then(background.submit(asyncio.to_thread(sandbox_info)), self._isolation_found)
@@ -310,21 +310,21 @@ class AppView:
             self.mark("chosen")
 
     def labels_changed(self) -> None:
-        """Note that what is known of the rows changed."""
+        """Mark the labels of the rows as changed."""
         self.mark("labels", "head", "rail", "table", "reader", "label")
 
     def typed(self, name: str, text: str) -> None:
-        """Note that a page has this text of a grader, as somebody typed it there."""
+        """Record that a page already has this text of a grader, as typed there."""
         self._page_text[name] = text
 
     def choose(self, name: str) -> None:
-        """Show a grader in the middle."""
+        """Select a grader."""
         self.chosen = name
         self.session.stored.look_again()
         self.mark("rail", "chosen", "table", "reader", *_MODES)
 
     def hear(self, message: Mapping[str, Any]) -> dict[str, Any] | None:
-        """Act on a message of a page; what is to be sent back, None for a message that makes no sense.
+        """Handle a message of a page; the reply to send, None for an invalid message.
 
         Args:
             message: An `Action` or a `Question`, with its number and the page it comes from.
@@ -341,11 +341,11 @@ class AppView:
         try:
             with self.session.guard.lock:
                 return {"reply": number, "value": self.actions.answer(message)}
-        except Exception as error:  # noqa: BLE001 (a page that asks gets an answer)
+        except Exception as error:  # noqa: BLE001 (a request always gets a reply)
             return {"reply": number, "problem": one_line(f"{type(error).__name__}: {error}", 400)}
 
     def mark_mode(self) -> None:
-        """Note that what the open mode shows may have changed."""
+        """Mark the content of the open mode as changed."""
         self.mark(*(state for mode, state in MODE_STATES.items() if mode == self.mode))
 
     def set_mode(self, mode: str) -> None:
@@ -354,12 +354,12 @@ class AppView:
             self.mode = mode
             self.session.stored.look_again()
             self._open_mode(mode)
-            if mode in {"grade", "try"}:  # the others have left theirs
+            if mode in {"grade", "try"}:  # the other modes set the line themselves
                 self.leave_code()
             self.mark("mode", *_MODES)
 
     def leave_code(self) -> None:
-        """Leave the line that has what the open mode shows, where it has one."""
+        """Set the line for the content of the open mode, if it has one."""
         lines: dict[str, Callable[[], None]] = {
             "grade": self.rows.leave_code, "try": self.try_out.leave_code, "compare": self.compare.opened,
             "export": self.export.opened, "history": self.history.opened,
@@ -378,7 +378,7 @@ class AppView:
                 part.opened()
 
     def close(self) -> None:
-        """Publish nothing more."""
+        """Stop publishing."""
         self._publish = lambda _: None
         self.try_out.close()
         self.export.close()

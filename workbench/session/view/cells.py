@@ -1,4 +1,4 @@
-"""The columns of the table: what stands in each row, and what the rows are sorted by."""
+"""The columns of the table: their cells in each row, and the keys for sorting."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ Keys = tuple[NDArray[Any], NDArray[np.bool_]]
 
 _CELL = 260  # characters: two lines of the widest column
 _FIELD = 120
-_QUESTION, _ANSWER, _REFERENCE = 1, 2, 3  # places in `row_texts`
+_QUESTION, _ANSWER, _REFERENCE = 1, 2, 3  # indices in `row_texts`
 
 
 class Column(Protocol):
@@ -48,9 +48,9 @@ class Column(Protocol):
 
     Attributes:
         key: Its name in messages.
-        title: The text in its head.
+        title: The text in its header.
         kind: How it is drawn: "text", "number", "label", "score" or "row".
-        width: Pixels at first; 0 for what is left.
+        width: Initial width in pixels; 0 for the remaining width.
     """
 
     key: str
@@ -59,17 +59,17 @@ class Column(Protocol):
     width: int
 
     def cells(self, rows: Rows) -> list[dict[str, Any]]:
-        """What stands in these rows, as `Cell`."""
+        """The cells of these rows, as `Cell`."""
         ...
 
     def keys(self, rows: Rows) -> Keys:
-        """What these rows are sorted by, (m,), and which have it, (m,)."""
+        """The sort keys of these rows, (m,), and which rows have one, (m,)."""
         ...
 
 
 @dataclass
 class TextWindow:
-    """Texts of the rows in sight, read once for all columns that show one."""
+    """Texts of the visible rows, read once for all columns that show one."""
 
     samples: Samples
     _last: tuple[bytes, list[tuple[Any, ...]]] | None = field(default=None, repr=False)
@@ -84,7 +84,7 @@ class TextWindow:
 
 @dataclass
 class IdColumn:
-    """The rows' ids; sorted by their place."""
+    """The rows' ids; sorted by row number."""
 
     samples: Samples
     key: str = "id"
@@ -93,22 +93,22 @@ class IdColumn:
     width: int = 96
 
     def cells(self, rows: Rows) -> list[dict[str, Any]]:
-        """See `Column`."""
+        """The ids of these rows."""
         ids = self.samples.ids
         return [{"t": [[one_line(ids[row], 60), ""]]} for row in rows]
 
     def keys(self, rows: Rows) -> Keys:
-        """See `Column`."""
+        """The row numbers."""
         return rows, np.ones(len(rows), bool)
 
 
 @dataclass
 class TextColumn:
-    """Prompts, answers or references, cut around the first mark.
+    """Prompts, completions or references, cut around the first mark.
 
     Attributes:
-        window: Where the texts come from.
-        place: 1 prompt, 2 answer, 3 reference.
+        window: The source of the texts.
+        place: 1 prompt, 2 completion, 3 reference.
         find: What is marked.
     """
 
@@ -121,7 +121,7 @@ class TextColumn:
     width: int = 0
 
     def cells(self, rows: Rows) -> list[dict[str, Any]]:
-        """See `Column`."""
+        """The texts of these rows, in pieces."""
         return [self._cell(texts) for texts in self.window.of(rows)]
 
     def _cell(self, texts: tuple[Any, ...]) -> dict[str, Any]:
@@ -134,10 +134,10 @@ class TextColumn:
         return {"t": pieces(part, spans), "cut": cut}
 
     def keys(self, rows: Rows) -> Keys:
-        """See `Column`."""
+        """The texts, or numbers in a column of numeric references."""
         texts = self._texts(rows)
         has_value = np.array([bool(text) for text in texts], dtype=bool)
-        if self.place == _REFERENCE:  # numbers are often written as text, and stand on the right
+        if self.place == _REFERENCE:  # numbers are often written as text, and are aligned right
             numbers = pd.to_numeric(pd.Series(texts, dtype=object), errors="coerce").to_numpy(float)
             if np.isfinite(numbers[has_value]).all():
                 return numbers, has_value
@@ -154,7 +154,7 @@ class TextColumn:
 
 @dataclass
 class LabelColumn:
-    """What is known of the rows.
+    """The labels of the rows.
 
     Attributes:
         labels: True good, False bad, None unknown, (n,).
@@ -167,11 +167,11 @@ class LabelColumn:
     width: int = 64
 
     def cells(self, rows: Rows) -> list[dict[str, Any]]:
-        """See `Column`."""
+        """The labels of these rows."""
         return [{"label": self.labels[row]} for row in rows]
 
     def keys(self, rows: Rows) -> Keys:
-        """See `Column`."""
+        """Bad before good."""
         values = np.array(
             [math.nan if self.labels[row] is None else float(self.labels[row] or 0) for row in rows]
         )
@@ -184,8 +184,8 @@ class ScoreColumn:
 
     Attributes:
         grades: Its grades, n rows.
-        parts: What each row comes to, (n,); see `counts.parts_of`.
-        before: Its grades before an edit, which stand before the new ones; None without an edit.
+        parts: The part of each row, (n,); see `counts.parts_of`.
+        before: Its grades before an edit, shown before the new ones; None without an edit.
     """
 
     grades: Grades
@@ -197,7 +197,7 @@ class ScoreColumn:
     width: int = 84
 
     def cells(self, rows: Rows) -> list[dict[str, Any]]:
-        """See `Column`."""
+        """The scores of these rows."""
         return [self._cell(int(row)) for row in rows]
 
     def _cell(self, row: int) -> dict[str, Any]:
@@ -210,14 +210,14 @@ class ScoreColumn:
         return cell
 
     def keys(self, rows: Rows) -> Keys:
-        """See `Column`."""
+        """The scores."""
         scores = self.grades.scores[rows]
         return scores, ~np.isnan(scores)
 
 
 @dataclass
 class ReasonColumn:
-    """Why a grader scored as it did, or failed."""
+    """A grader's reasoning or error message."""
 
     grades: Grades
     key: str = "why"
@@ -226,7 +226,7 @@ class ReasonColumn:
     width: int = 200
 
     def cells(self, rows: Rows) -> list[dict[str, Any]]:
-        """See `Column`."""
+        """The reasoning of these rows."""
         return [{"t": [[one_line(self._reason(int(row)), _CELL), ""]]} for row in rows]
 
     def _reason(self, row: int) -> str:
@@ -234,7 +234,7 @@ class ReasonColumn:
         return str(error) if error is not None else self.grades.reasoning.get(row) or ""
 
     def keys(self, rows: Rows) -> Keys:
-        """See `Column`."""
+        """The texts."""
         reasons = [self._reason(int(row)) for row in rows]
         return np.array(reasons, dtype=object), np.array([bool(reason) for reason in reasons], dtype=bool)
 
@@ -260,14 +260,14 @@ class FieldColumn:
             self.kind, self.width = "number", 80
 
     def cells(self, rows: Rows) -> list[dict[str, Any]]:
-        """See `Column`."""
+        """The values of these rows."""
         texts = ["" if is_missing(cell) else one_line(cell, _FIELD) for cell in self.values.iloc[rows]]
         if self.kind == "number":
             return [{"n": text} for text in texts]
         return [{"t": [[text, ""]]} for text in texts]
 
     def keys(self, rows: Rows) -> Keys:
-        """See `Column`."""
+        """The values."""
         cells = self.values.iloc[rows]
         has_value = np.array([not is_missing(cell) for cell in cells], dtype=bool)
         if self.kind == "number":
@@ -276,7 +276,7 @@ class FieldColumn:
 
 
 def score_text(grades: Grades, row: int) -> str:
-    """A row's score as a person reads it; its status where it has none, "" where the grader never came to it."""
+    """A row's score as text; its status if it has none, "" if the grader never reached it."""
     if grades.codes[row] == SCORED:
         score = float(grades.scores[row])
         return f"{score:.0f}" if score in {0.0, 1.0} else f"{score:.3g}"
@@ -285,9 +285,9 @@ def score_text(grades: Grades, row: int) -> str:
 
 
 def last_question(thread: StringThread) -> str:
-    """What the completion answers, in short: the last turn of the user that is no tool's answer, else the last turn.
+    """The prompt in short: the last user turn that is not a tool result, else the last turn.
 
-    A system prompt is the same in every row, and would leave no room for what differs.
+    A system prompt is the same in every row, and would leave no space for what differs.
     """
     turns = thread.messages()
     questions = [
@@ -301,7 +301,7 @@ def _plain(value: Any) -> str:
 
 
 def sorted_rows(rows: Rows, keys: Callable[[Rows], Keys], *, descending: bool) -> Rows:
-    """Rows in the order of a column; those without a value come last either way, equal ones stay as they were.
+    """Rows in the order of a column; those without a value come last either way, equal ones retain their order.
 
     Args:
         rows: Row numbers in their natural order, (m,).
@@ -312,7 +312,7 @@ def sorted_rows(rows: Rows, keys: Callable[[Rows], Keys], *, descending: bool) -
     with_value, without_value = rows[has_value], rows[~has_value]
     present = values[has_value]
     if present.dtype == object:
-        # Sorted by Python: numpy compares objects at a third of the speed.
+        # Sorted by Python: numpy compares objects three times slower.
         texts = present.tolist()
         order = np.array(sorted(range(len(texts)), key=texts.__getitem__, reverse=descending), dtype=np.intp)
     else:

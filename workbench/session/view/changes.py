@@ -1,4 +1,4 @@
-"""What an edit changed: rows whose verdict is another than under the last kept version."""
+"""The effect of an edit: rows whose verdict differs from that of the last saved version."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ if TYPE_CHECKING:
 __all__ = ["Change", "changed_data", "find_change"]
 
 _WORDS = {
-    "bad_refused": ("bad", "known-bad {is_are} now refused"),
+    "bad_refused": ("bad", "known-bad {is_are} now rejected"),
     "bad_accepted": ("bad", "known-bad {is_are} now accepted"),
     "good_refused": ("good", "known-good {is_are} lost"),
     "good_accepted": ("good", "known-good {is_are} won"),
-    "refused": ("note", "{is_are} now refused"),
+    "refused": ("note", "{is_are} now rejected"),
     "accepted": ("note", "{is_are} now accepted"),
     "no_score": ("failed", "{has_have} no score now"),
     "moved": ("note", "{has_have} another score"),
 }
-"""Part to its shape and what a pill says after the count."""
+"""Part to its shape and a pill's text after the count."""
 
 
 @dataclass(frozen=True)
@@ -40,11 +40,11 @@ class Change:
     """A grader before and after an edit, over the same rows.
 
     Attributes:
-        version: The kept version it is compared with.
-        grades: Grades of that version over the rows that are shown; missing where it never saw a row.
+        version: The saved version it is compared with.
+        grades: Grades of that version over the shown rows; missing for rows it did not grade.
         before: That version's case.
-        now: The case of what is shown.
-        complete: Whether the version saw all of these rows.
+        now: The case of the shown grades.
+        complete: Whether the version graded all of these rows.
     """
 
     version: KeptVersion
@@ -55,7 +55,7 @@ class Change:
 
     @cached_property
     def parts(self) -> dict[str, NDArray[np.intp]]:
-        """Rows that changed by what became of them: the keys of the pills, those without a row left out."""
+        """Changed rows by their new part: the keys of the pills, without empty ones."""
         was, now = parts_of(self.before), parts_of(self.now)
         both = was != NO_PART
         turned = both & (was != now)
@@ -78,7 +78,7 @@ def _same(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.bool_]:
 
 
 def find_change(session: Session, graded: Graded, name: str) -> Change | None:
-    """What the edits of a grader since its last kept version changed; None where it is that version, or did not run."""
+    """The effect of the edits of a grader since its last saved version; None if it is that version, or did not run."""
     kept = session.kept.last(name)
     grader = session.graders.by_name.get(name)
     if kept is None or kept.report is None or name not in graded or grader is None or kept.grader == grader:
@@ -98,7 +98,7 @@ def find_change(session: Session, graded: Graded, name: str) -> Change | None:
 
 
 def _rows_in(samples: Any, wanted: Any) -> NDArray[np.intp]:
-    """Place of each wanted row among others, -1 for those that are not there."""
+    """Index of each wanted row among others, -1 for missing ones."""
     if samples is wanted:
         return np.arange(len(wanted), dtype=np.intp)
     places = {str(name): row for row, name in enumerate(samples.ids)}
@@ -106,7 +106,7 @@ def _rows_in(samples: Any, wanted: Any) -> NDArray[np.intp]:
 
 
 def _taken(grades: Grades, rows: NDArray[np.intp]) -> Grades:
-    """Grades of these rows; missing ones where the number is below 0."""
+    """Grades of these rows; missing ones if the index is below 0."""
     if bool((rows >= 0).all()):
         return grades.take(rows)
     taken = Grades.empty(len(rows))
@@ -117,18 +117,18 @@ def _taken(grades: Grades, rows: NDArray[np.intp]) -> Grades:
 
 
 def changed_data(change: Change, where: tuple[Any, ...]) -> dict[str, Any] | None:
-    """The change as `Changed`; None where no row changed."""
+    """The change as `Changed`; None if no row changed."""
     count = len(change.rows)
     moved = len(change.parts.get("moved", ()))
     rows = (
         counted(count, "row")
         if count or not moved
-        else f"no verdict, and the scores of {counted(moved, 'row')}"
+        else f"no verdict, but the scores of {counted(moved, 'row')}"
     )
-    note = "" if change.complete else ", of those that both versions graded"
+    note = "" if change.complete else ", among those that both versions graded"
     return {
         "sentence": f"Your edit changed {rows if count or moved else 'no row'}{note}",
-        "back": f"Back to version {change.version.number}",
+        "back": f"Restore version {change.version.number}",
         "pills": [
             _pill(part, len(rows), where)
             for part, rows in change.parts.items()

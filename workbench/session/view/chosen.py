@@ -1,4 +1,4 @@
-"""The chosen grader: its text, its checks, what its edit changed, its leading finding, its scores."""
+"""The selected grader: its text, its checks, its edit's effect, its most severe finding, its scores."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _ISOLATION = {
 
 
 def nothing_chosen() -> dict[str, Any]:
-    """`Chosen` where there is no grader."""
+    """`Chosen` without a grader."""
     return {
         "name": "", "title": "", "version": 0, "kept": True, "can_keep": False, "stored": 0, "draft": False,
         "source": {"text": "", "language": "", "editable": False, "revision": 0, "error": None, "file": ""},
@@ -67,10 +67,10 @@ def chosen_data(
         session: The session.
         graded: The report that is shown.
         name: The grader.
-        change: What its edit changed; None for nothing.
+        change: The effect of its edit; None for none.
         where: The chips above the rows.
-        revision: Counts its texts that did not come from typing.
-        isolation: `level` and `label` of this machine's sandbox; empty while that is being found out.
+        revision: Counts its texts that were not typed on this page.
+        isolation: `level` and `label` of this machine's sandbox; empty while they are being determined.
     """
     grader = session.graders.by_name[name]
     edit: Edit | None = session.live.edits.get(name)
@@ -110,7 +110,7 @@ def chosen_data(
 
 
 def shown_text(session: Session, name: str) -> str:
-    """A grader's text as the editor has it: as it was typed, else as it is exported."""
+    """A grader's text for the editor: as typed, else as exported."""
     typed = session.live.text_of(name)
     return text_of(session.graders.by_name[name]).text if typed is None else typed
 
@@ -118,7 +118,7 @@ def shown_text(session: Session, name: str) -> str:
 def _source(grader: Grader, typed: str | None, edit: Edit | None, proof: Validation | None) -> dict[str, Any]:
     text = text_of(grader)
     shown = text.text if typed is None else typed
-    # What is cut or hidden here would be lost by typing.
+    # Typing would lose what is cut or hidden here.
     editable = bool(text.language) and len(shown) <= _MOST_CHARACTERS and visible(shown) == shown
     return {
         "text": shown if editable else visible(shown[:_MOST_CHARACTERS]),
@@ -130,7 +130,7 @@ def _source(grader: Grader, typed: str | None, edit: Edit | None, proof: Validat
 
 
 def _error(edit: Edit | None, proof: Validation | None) -> dict[str, Any] | None:
-    """What is wrong with the text and where; None where nothing is."""
+    """The error in the text and its line; None for none."""
     if edit is not None and edit.error:
         return {"line": _line_of(edit.error), "message": visible(edit.error[:600])}
     failed = None if proof is None else next((check for check in proof.checks if not check.passed), None)
@@ -141,7 +141,7 @@ def _error(edit: Edit | None, proof: Validation | None) -> dict[str, Any] | None
 
 
 def _line_of(*messages: str) -> int:
-    """The line that a message is about; that of the function where it names none."""
+    """The line that a message refers to; the function's if it names none."""
     return next((int(match[1]) for message in messages if (match := _LINE.search(message))), 1)
 
 
@@ -170,7 +170,7 @@ def _isolation(grader: Grader, isolation: Mapping[str, str]) -> dict[str, str]:
     return {"word": _ISOLATION.get(isolation["level"], isolation["level"]), "tip": isolation["label"]}
 
 
-# ---- what its grades say
+# ---- its findings
 
 
 def _graded(graded: Graded, name: str) -> dict[str, Any]:
@@ -187,7 +187,7 @@ def _graded(graded: Graded, name: str) -> dict[str, Any]:
 
 
 def _origin(graded: Graded, name: str, lead: Finding | None) -> dict[str, Any] | None:
-    """Where the rows behind the leading finding come from."""
+    """Where the evidence rows of the most severe finding come from."""
     if lead is None or not lead.is_verdict or not len(lead.rows):
         return None
     case = graded.case(name)
@@ -203,14 +203,14 @@ def _origin(graded: Graded, name: str, lead: Finding | None) -> dict[str, Any] |
 
 
 def _say(session: Session, name: str, proof: Validation | None) -> str:
-    """What to do where there are no grades."""
+    """What to do if there are no grades."""
     if name in session.live.edits and session.live.edits[name].error:
-        return "Not run: no grader can be made of this text yet."
+        return "Not run: this text is not a valid grader yet."
     if proof is not None and not proof.ok:
         number, check = failed_check(proof)
-        return f"Not run: check {number} of {len(_CHECKS)} fails, {check}. As soon as all pass, it is graded on the drawn rows."
+        return f"Not run: check {number} of {len(_CHECKS)} fails, {check}. Once all pass, the drawn rows are graded."
     if why := waits_for(session.graders.by_name[name]):
         return f"Not run yet: it {why}. Press Run."
     if name not in session.graders.chosen:
-        return "Not part of the run: tick it on the left."
-    return "It is being graded." if session.live.active else "Not run yet. Press Run."
+        return "Not part of the run: select it on the left."
+    return "Grading." if session.live.active else "Not run yet. Press Run."

@@ -1,4 +1,4 @@
-"""The mode Compare: two graders, or two versions of one, in words, as a 2x2, and the rows on which they differ."""
+"""The Compare mode: two graders, or two versions of one, as a sentence, as a 2x2 table, and the rows on which they differ."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ __all__ = ["CompareMode"]
 Rows = NDArray[np.intp]
 
 _SAID = {
-    "both": "both accept", "a": "A accepts, B refuses", "b": "B accepts, A refuses", "neither": "both refuse",
+    "both": "both accept", "a": "A accepts, B rejects", "b": "B accepts, A rejects", "neither": "both reject",
 }  # fmt: skip
 _LABELS = {"good": 1, "bad": 0}
 _LABEL_OF = {1: True, 0: False, -1: None}
 _ONE = "Run a second grader, or run one again after a change, to compare two."
-_MOST_PAIRS = 200  # in one answer
+_MOST_PAIRS = 200  # in one reply
 _SEARCHED = 200  # characters of a search
 _PROMPT = 300  # characters of a prompt
 
@@ -45,32 +45,32 @@ class CompareMode:
 
     def __init__(self, session: Session) -> None:
         self._session = session
-        self._names = ("", "")  # as they were chosen
+        self._names = ("", "")  # as selected
         self._key, self._only, self._search = "a", "", ""
         self._revision = 0
-        self._listed: tuple[Any, ...] = ()  # what the list was made of: compared by identity and by choice
+        self._listed: tuple[Any, ...] = ()  # the input of the list: compared by identity and by choice
         self._rows: Rows = np.empty(0, np.intp)
         self._compared: Compared | None = None
-        self._base: Report | None = None  # the report that `_compared` was made of
+        self._base: Report | None = None  # the report used for `_compared`
 
-    # ---- what the page asks for
+    # ---- the page's requests
 
     def opened(self) -> None:
-        """Leave the line that makes the comparison which is seen first."""
+        """Set the line for the initial comparison."""
         first, second = self._pair(self._graders())
         if first != second:
             self._session.note_comparison(first, second)
 
     def do_compare(self, a: str, b: str) -> None:
-        """Choose the two graders; whoever chooses one of them twice swaps them.
+        """Select the two graders; selecting the other one's grader swaps them.
 
         Raises:
-            WorkbenchError: No such grader.
+            WorkbenchError: Unknown grader.
         """
         names = self._graders()
         chosen = [find_name(name, names) for name in (a, b)]
         if None in chosen:
-            raise WorkbenchError("there is no such grader to compare", found=one_line(f"{a!r}, {b!r}"))
+            raise WorkbenchError("unknown grader to compare", found=one_line(f"{a!r}, {b!r}"))
         first, second = map(str, chosen)
         if first == second:
             before = self._pair(names)
@@ -80,15 +80,15 @@ class CompareMode:
             self._session.note_comparison(first, second)
 
     def choice(self) -> dict[str, str]:
-        """What is compared, and which rows are listed, as `choose` takes it."""
+        """The current comparison and listed rows, as `choose` takes them."""
         a, b = self._pair(self._graders())
         return {"a": a, "b": b, "key": self._key, "only": self._only, "search": self._search}
 
     def choose(self, choice: Mapping[str, str]) -> None:
-        """Compare what `choice` gave.
+        """Compare as in a saved `choice`.
 
         Raises:
-            WorkbenchError: No such grader, or no such rows.
+            WorkbenchError: Unknown grader or rows.
         """
         before = self._names, self._key, self._only, self._search
         try:
@@ -99,22 +99,22 @@ class CompareMode:
             raise
 
     def do_quadrant(self, key: str, only: str = "", search: str = "") -> None:
-        """Choose which rows are listed.
+        """Select which rows are listed.
 
         Args:
             key: "both", "a", "b" or "neither".
             only: "good" or "bad" for rows with that label; "" for all.
-            search: Words that stand in the row.
+            search: Words that the row contains.
 
         Raises:
-            WorkbenchError: Another key or label.
+            WorkbenchError: Unknown key or label.
         """
         if key not in QUADRANTS or only not in {"", *_LABELS}:
-            raise WorkbenchError("there are no such rows to list", found=one_line(f"{key!r}, {only!r}"))
+            raise WorkbenchError("unknown rows to list", found=one_line(f"{key!r}, {only!r}"))
         self._key, self._only, self._search = key, only, str(search)[:_SEARCHED]
 
     def ask_pairs(self, start: int, stop: int, revision: int) -> list[dict[str, Any]]:
-        """A window of the list as `Pair`s; none of a list that is no longer shown."""
+        """A window of the list as `Pair`s; empty for an outdated list."""
         compared = self._current()
         if compared is None or not self._list(compared) or revision != self._revision:
             return []
@@ -138,7 +138,7 @@ class CompareMode:
         if compared is None:
             return shown | {"why_not": self._session.runs.why_no_version or _ONE}
         if not compared.n:
-            return shown | {"why_not": "The two have no scored row in common: run both on the same rows."}
+            return shown | {"why_not": "The two share no scored row: run both on the same rows."}
         return shown | self._compared_data(compared)
 
     def _compared_data(self, compared: Compared) -> dict[str, Any]:
@@ -181,7 +181,7 @@ class CompareMode:
         return [] if versions is None else versions.graders
 
     def _pair(self, names: list[str]) -> tuple[str, str]:
-        """The two that are compared: the chosen ones, else a changed grader with itself, else the first two."""
+        """The two that are compared: the selected ones, else a changed grader with itself, else the first two."""
         if set(self._names) <= set(names):
             return self._names
         report = self._session.results.report
@@ -192,7 +192,7 @@ class CompareMode:
         return a, b
 
     def _current(self) -> Compared | None:
-        """The comparison that is shown; None where there are no two graders."""
+        """The comparison that is shown; None if there are not two graders."""
         a, b = self._pair(self._graders())
         base = self._session.results.report
         if not (a and b) or a == b or base is None:
@@ -205,7 +205,7 @@ class CompareMode:
         return self._compared
 
     def _list(self, compared: Compared) -> tuple[int, int]:
-        """Make the list anew where it is another one; its good and bad rows, whatever label is asked for."""
+        """Rebuild the list if its input changed; with its good and bad rows, before the label filter."""
         rows = compared.quadrants[self._key]
         if self._search.strip():
             found = compared.report.row_numbers({"text": self._search.strip()})
@@ -228,14 +228,14 @@ def _cell(compared: Compared, key: str) -> dict[str, Any]:
 
 
 def _by_label(compared: Compared, key: str) -> str:
-    """The rows of a quadrant by label, in words."""
+    """The rows of a quadrant by label, as text."""
     labels = compared.labels[compared.quadrants[key]]
     if not len(labels):
         return "no row"
     good, bad, unknown = (int((labels == label).sum()) for label in (1, 0, -1))
     if not good + bad:
         return "no labels"
-    return f"{good:,} good, {bad:,} bad" + (f", {unknown:,} without label" if unknown else "")
+    return f"{good:,} good, {bad:,} bad" + (f", {unknown:,} unlabelled" if unknown else "")
 
 
 def _side(compared: Compared, row: int, key: str, text: Pieces) -> dict[str, Any]:

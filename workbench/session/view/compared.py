@@ -1,4 +1,4 @@
-"""Two graders on the rows that both scored: who accepts what, and which agreed answer a disagreement is most like."""
+"""Two graders on the rows that both scored: their quadrants, and the agreed completion most similar to a disagreement."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ Rows = NDArray[np.intp]
 QUADRANTS = {"both": (True, True), "a": (True, False), "b": (False, True), "neither": (False, False)}
 """Key of a quadrant to whether the first and the second grader accept its rows."""
 
-_RANKED = 200  # disagreements that are ordered by likeness, the others stand behind them
-_CANDIDATES = 12  # agreed answers to one prompt that a disagreement is held against
+_RANKED = 200  # disagreements that are ordered by similarity; the others follow them
+_CANDIDATES = 12  # agreed completions of one prompt that a disagreement is compared with
 
 
 class Compared:
-    """What two graders of one report say of the same rows; each answer is computed once.
+    """Two graders of one report on the same rows; each result is computed once.
 
     Args:
-        report: The report that holds both.
+        report: The report with both.
         a: Name of one grader.
         b: Name of the other.
     """
@@ -57,7 +57,7 @@ class Compared:
         }
 
     def _by_verdict(self, *, passed: bool) -> list[Rows]:
-        """Rows that each of the two accepts, or refuses."""
+        """Rows that each of the two accepts, or rejects."""
         return [case.rows[case.accepted == passed] for case in self.cases]
 
     @property
@@ -71,14 +71,14 @@ class Compared:
         return self.cases[0].labels
 
     def counts(self, key: str) -> Counts:
-        """Rows of a quadrant by label: accepted where either of the two accepts them."""
+        """Rows of a quadrant by label: accepted if either of the two accepts them."""
         case = self.cases[1 if key == "b" else 0]
         return counts_of(parts_of(case), self.quadrants[key])
 
     # ---- the rows of a quadrant in the order to read them
 
     def ordered(self, key: str, rows: Rows) -> Rows:
-        """Rows of a quadrant; disagreements that are most like an agreed answer first.
+        """Rows of a quadrant; disagreements that are most similar to an agreed completion first.
 
         Args:
             key: The quadrant.
@@ -93,7 +93,7 @@ class Compared:
         return np.concatenate([ranked[np.argsort(-likeness, kind="stable")], others])
 
     def match(self, row: int) -> tuple[int, float] | None:
-        """The most similar answer to the same prompt that both accept, and how similar; None without any."""
+        """The most similar completion of the same prompt that both accept, and its similarity; None if there is none."""
         if row not in self._matches:
             answer = self.answer(row)
             likeness = [
@@ -104,7 +104,7 @@ class Compared:
         return self._matches[row]
 
     def _candidates(self, row: int) -> Rows:
-        """Rows of the same prompt that both accept, the first few."""
+        """The first rows of the same prompt that both accept."""
         order, starts = self._agreed
         prompt = self._prompts[row]
         return order[starts[prompt] : min(starts[prompt + 1], starts[prompt] + _CANDIDATES)]
@@ -115,7 +115,7 @@ class Compared:
 
     @cached_property
     def _agreed(self) -> tuple[Rows, Rows]:
-        """Rows that both accept, by prompt, and where each prompt's begin."""
+        """Rows that both accept, by prompt, and each prompt's start index."""
         both = self.quadrants["both"]
         prompts = self._prompts[both]
         order = np.argsort(prompts, kind="stable")
@@ -125,7 +125,7 @@ class Compared:
     # ---- texts
 
     def _read(self, rows: Rows) -> None:
-        """Read the texts of these rows in one go."""
+        """Read the texts of these rows together."""
         missing = np.unique([row for row in rows if int(row) not in self._texts]).astype(np.intp)
         if len(missing):
             texts = row_texts(self.report.samples, missing, last_question)
@@ -142,7 +142,7 @@ class Compared:
         return self._text(row, 0)
 
     def prompt(self, row: int) -> str:
-        """What a row's answer was asked for: the user's last turn."""
+        """The prompt of a row: the user's last turn."""
         return self._text(row, 1)
 
     def answer(self, row: int) -> str:
@@ -150,7 +150,7 @@ class Compared:
         return self._text(row, 2)
 
     def prepare(self, rows: Rows) -> None:
-        """Read what showing these rows and what they are like takes, in one go; what is not needed is let go."""
+        """Read all texts needed to show these rows together, and drop the others."""
         if len(self._texts) > 2 * _RANKED * _CANDIDATES:
             self._texts.clear()
         self._read(np.concatenate([rows, *(self._candidates(int(row)) for row in rows)]))

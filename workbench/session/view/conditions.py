@@ -1,4 +1,4 @@
-"""Conditions on rows in the words of the view: chips, and the title that they make together."""
+"""Conditions on rows as text: chips, and the title of their combination."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ __all__ = ["CHANGED", "Condition", "chip_id", "chip_text", "title_of"]
 Condition = Mapping[str, Any]
 
 CHANGED = {
-    "bad_refused": "known bad, refused since the edit", "bad_accepted": "known bad, accepted since the edit",
+    "bad_refused": "known bad, rejected since the edit", "bad_accepted": "known bad, accepted since the edit",
     "good_refused": "known good, lost by the edit", "good_accepted": "known good, won by the edit",
-    "refused": "refused since the edit", "accepted": "accepted since the edit", "no_score": "without a score since the edit",
+    "refused": "rejected since the edit", "accepted": "accepted since the edit", "no_score": "without a score since the edit",
     "moved": "another score, same verdict", "": "changed by the edit",
 }  # fmt: skip
-"""What became of rows that an edit changed, in words. `{"changed": part}` is a condition of the view alone: which rows
-it holds for changes with every keystroke."""
+"""Parts of rows that an edit changed, as text. `{"changed": part}` is a condition of the view only, because its rows
+change with every keystroke."""
 
-_LABELS = {True: "known good", False: "known bad", None: "not labelled"}
+_LABELS = {True: "known good", False: "known bad", None: "unlabelled"}
 
 
 def chip_text(condition: Condition, chosen: str = "") -> str:
-    """A condition as a chip says it; the grader's name is left out where it is the chosen one."""
+    """The text of a condition's chip; without the grader's name if it is the selected one."""
     return one_line(_words(condition, chosen), 60)
 
 
@@ -41,7 +41,7 @@ def _words(condition: Condition, chosen: str) -> str:
 
 _WORDS: dict[str, Callable[[Condition], str]] = {
     "label": lambda condition: _LABELS[condition["label"]],
-    "passed": lambda condition: "accepted" if condition["passed"] else "refused",
+    "passed": lambda condition: "accepted" if condition["passed"] else "rejected",
     "status": lambda condition: str(condition["status"]),
     "score": lambda condition: _range("score", condition["score"]),
     "finding": lambda condition: two_words(str(condition["finding"][1])),
@@ -61,7 +61,7 @@ def _range(name: str, ends: Sequence[float]) -> str:
 
 
 def chip_id(condition: Condition) -> str:
-    """What tells one chip from another in messages."""
+    """The id of a chip in messages."""
     return f"{hash(repr(dict(condition))) & 0xFFFFFFFF:x}"
 
 
@@ -71,7 +71,7 @@ def title_of(conditions: Sequence[Condition], chosen: str, everything: str) -> s
     Args:
         conditions: The conditions.
         chosen: The chosen grader.
-        everything: The title where there are none.
+        everything: The title if there are none.
     """
     words = [chip_text(condition, chosen) for condition in conditions]
     title = ", ".join(words)

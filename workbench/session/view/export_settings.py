@@ -15,14 +15,14 @@ from workbench.session.export_preview import chooses_on_error, chooses_reference
 __all__ = ["ON_ERROR", "ON_LOSS", "ExportSettings"]
 
 ON_LOSS = ("refuse", "report")
-"""What to do about what a platform cannot say; see `export`."""
+"""How to treat unsupported settings; see `export`."""
 ON_ERROR = {"raise": "raise", "0.0": 0.0, "-1.0": -1.0}
-"""What a row without a score becomes, as the page says it, to what `export` takes."""
+"""The page's value for an unscored row, to the value for `export`."""
 
 
 @dataclass(frozen=True)
 class ExportSettings:
-    """What a person chose.
+    """A user's settings.
 
     Attributes:
         platform: Name of a format.
@@ -30,7 +30,7 @@ class ExportSettings:
         on_loss: See `ON_LOSS`.
         on_error: A key of `ON_ERROR`.
         reference: The column with the references; "" for the usual names.
-        allow_unvalidated: Whether graders without a proof are exported.
+        allow_unvalidated: Whether graders that are not validated are exported.
     """
 
     platform: str = "native"
@@ -41,10 +41,10 @@ class ExportSettings:
     allow_unvalidated: bool = False
 
     def for_platform(self, name: str) -> ExportSettings:
-        """The same for another platform: a file's ending that is the old one's makes way.
+        """The same for another platform: the old platform's file ending is removed.
 
         Raises:
-            FormatError: No such platform.
+            FormatError: Unknown platform.
         """
         get_format(name)
         path = Path(self.file)
@@ -56,18 +56,16 @@ class ExportSettings:
         """With these settings, as the page sends them.
 
         Raises:
-            WorkbenchError: An unknown setting, or a value that it cannot have.
+            WorkbenchError: Unknown setting, or a value that it does not support.
         """
         for name, value in settings.items():
             if not _fits(name, value):
-                raise WorkbenchError(
-                    "this setting of an export cannot be read", found=one_line(f"{name}={value!r}")
-                )
+                raise WorkbenchError("invalid export setting", found=one_line(f"{name}={value!r}"))
         return replace(self, **settings)
 
     @property
     def arguments(self) -> dict[str, Any]:
-        """The settings as `export` takes them; those that this platform does not have are left out."""
+        """The settings as `export` takes them; those that this platform does not have are omitted."""
         on_error = ON_ERROR[self.on_error] if chooses_on_error(self.platform) else "raise"
         reference = self.reference.strip() if chooses_reference(self.platform) else ""
         chosen = {"on_loss": self.on_loss, "on_error": on_error, "allow_unvalidated": self.allow_unvalidated}

@@ -1,4 +1,4 @@
-"""What an export comes to, in sentences."""
+"""The outcome of an export, in sentences."""
 
 from __future__ import annotations
 
@@ -16,30 +16,30 @@ from workbench.session.view.names import shown_name
 
 __all__ = ["problem_lines", "sentence"]
 
-_NAMED = 3  # graders that a sentence names
+_NAMED = 3  # number of graders from which a sentence gives the count instead of names
 _IN_CODE = (
-    (r"call \S+\.validate\(\)( first)?", "prove it above"),
-    (r"pass allow_unvalidated=True", "tick “write without proof”"),
+    (r"call \S+\.validate\(\)( first)?", "validate it above"),
+    (r"pass allow_unvalidated=True", "tick “export without validation”"),
 )
-"""Ways out in code, as patterns, and what the page calls them."""
-_ON_REQUEST = re.compile(r'on_loss="report" (drops it|writes (?P<instead>.*) instead) and says so')
+"""Hints in code, as patterns, and the page's wording."""
+_ON_REQUEST = re.compile(r'on_loss="report" (drops it|writes (?P<instead>.*) instead) and reports the loss')
 
 
 def sentence(entries: Mapping[str, Entry], fits: Mapping[str, Fit | None], preview: Preview) -> str:
-    """How many graders there are, in which form they go, and what is lost.
+    """How many graders there are, how they are exported, and what is lost.
 
     Args:
         entries: The graders that are exported, by name.
-        fits: How the platform can take each by itself; None where that is not known yet.
-        preview: What would be written of all of them.
+        fits: How the platform supports each one alone; None if not known yet.
+        preview: What would be written for all of them.
     """
     if not entries:
-        return "No grader is ticked: tick those to export in the list."
+        return "No grader is selected: tick those to export in the list."
     return " ".join(filter(None, [_forms(entries, fits), _outcome(fits, preview)]))
 
 
 def _forms(entries: Mapping[str, Entry], fits: Mapping[str, Fit | None]) -> str:
-    """The graders by the form in which the platform takes them."""
+    """The graders grouped by how the platform supports them."""
     count = counted(len(entries), "grader")
     known = {name: fit.fit for name, fit in fits.items() if fit is not None and name in entries}
     if len(known) < len(entries):
@@ -56,18 +56,18 @@ def _forms(entries: Mapping[str, Entry], fits: Mapping[str, Fit | None]) -> str:
 
 def _told(form: str, names: Sequence[str], entries: Mapping[str, Entry]) -> str:
     if form != "code":
-        return {"yes": "in the platform's own form", "loss": "with a loss", "no": "not taken there"}[form]
+        return {"yes": "exported natively", "loss": "with a loss", "no": "not supported"}[form]
     own = [name for name in names if isinstance(entries[name].grader, SandboxedGrader)]
     if len(own) == len(names):
         return "as code with the same text"
     made = [name for name in names if name not in own]
     if not own:
-        return "as code that does the same"
-    return f"as code: {_who(own)} with the same text, {_who(made)} as a program that does the same"
+        return "as equivalent code"
+    return f"as code: {_who(own)} with the same text, {_who(made)} as an equivalent program"
 
 
 def _who(names: Sequence[str]) -> str:
-    """A few names, or how many there are."""
+    """One or two names, or the count."""
     return ", ".join(map(shown_name, names)) if len(names) < _NAMED else f"{len(names):,}"
 
 
@@ -75,31 +75,31 @@ def _outcome(fits: Mapping[str, Fit | None], preview: Preview) -> str:
     if preview.problem:
         return _problem(fits)
     if preview.losses:
-        return f"{counted(len(preview.losses), 'thing')} {'is' if len(preview.losses) == 1 else 'are'} lost, see below."
+        return f"{counted(len(preview.losses), 'setting')} {'is' if len(preview.losses) == 1 else 'are'} lost, see below."
     return "Nothing is lost."
 
 
 def _problem(fits: Mapping[str, Fit | None]) -> str:
-    """Who stands in the way of a file, where that is known."""
+    """Which graders prevent the export, if known."""
     refused = [name for name, fit in fits.items() if fit is not None and fit.fit in {"no", "loss"}]
     if refused:
         who = _who(refused) if len(refused) < _NAMED else f"{len(refused):,} of them"
         return one_line(f"Nothing would be written because of {who}.", 600)
     if len(fits) > 1 and None not in fits.values():
-        return "Each by itself could be written, but not all of them together."
+        return "Each one alone could be written, but not all of them together."
     return "Nothing would be written."
 
 
 def problem_lines(problem: WorkbenchError | None, platform: Format) -> list[str]:
-    """Why nothing would be written, as sentences: what is wrong and what it is about, what was found, each way out.
+    """Why nothing would be written, as sentences: the error and its subject, what was found, each hint.
 
     Args:
-        problem: Why; None for nothing.
+        problem: The error; None for none.
         platform: The format of the file.
     """
     if problem is None:
         return []
-    own = f"{platform.name} cannot say this: "
+    own = f"{platform.name} does not support this: "
     what = (
         f"{platform.label}: {problem.what.removeprefix(own)}"
         if problem.what.startswith(own)
@@ -117,15 +117,15 @@ def problem_lines(problem: WorkbenchError | None, platform: Format) -> list[str]
 
 
 def _ways_out(hint: str) -> list[str]:
-    """The next steps of an error as the page has them."""
+    """The hints of an error in the page's wording."""
     for pattern, words in _IN_CODE:
         hint = re.sub(pattern, words, hint)
     match = _ON_REQUEST.search(hint)
     if match is None:
         return [hint] if hint else []
-    effect = f"{match['instead']} is written then" if match["instead"] else "it is left out then"
+    effect = f"{match['instead']} is written then" if match["instead"] else "it is omitted then"
     first = hint[: match.start()].removesuffix("; ")
-    return [*filter(None, [first]), f"or choose “go on, and list it” at “on a loss”: {effect}"]
+    return [*filter(None, [first]), f"or choose “drop and list” under “unsupported”: {effect}"]
 
 
 def _ended(sentence: str) -> str:

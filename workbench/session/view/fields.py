@@ -14,9 +14,9 @@ from workbench.samples.search import written_column
 __all__ = ["field_values"]
 
 _MOST = 60
-"""Values that are listed, the most frequent first; the others are found by search."""
+"""Number of listed values, the most frequent first; the others are found by search."""
 
-_FEW = 12  # distinct numbers up to which each is a choice, rather than a range
+_FEW = 12  # maximum distinct numbers to list as choices rather than as a range
 
 
 def field_values(samples: Any, field: str) -> dict[str, Any]:
@@ -24,13 +24,13 @@ def field_values(samples: Any, field: str) -> dict[str, Any]:
 
     Args:
         samples: The `Samples`.
-        field: The column, as the table calls it.
+        field: The column, by its name in the table.
 
     Raises:
-        SamplesError: There is no such column.
+        SamplesError: Unknown column.
     """
     frame = samples.frame
-    by_name = {one_line(name, 80): name for name in frame.columns}  # as the table calls them
+    by_name = {one_line(name, 80): name for name in frame.columns}  # by their names in the table
     if field not in by_name:
         raise SamplesError(f"the rows have no column {field!r}", expected=", ".join(map(repr, by_name))[:300])
     cells, field = frame[by_name[field]], str(by_name[field])

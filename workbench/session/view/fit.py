@@ -1,4 +1,4 @@
-"""The mode Export: what each platform can take, what would be written, and the file."""
+"""The Export mode: what each platform supports, what would be written, and the file."""
 
 from __future__ import annotations
 
@@ -36,18 +36,18 @@ if TYPE_CHECKING:
 __all__ = ["ExportMode"]
 
 _LANGUAGES = {".json": "json", ".py": "python", ".yaml": "yaml", ".js": "javascript", ".af": "json"}
-_MOST_TEXT = 200_000  # characters of a file that are shown
+_MOST_TEXT = 200_000  # maximum characters of a file to show
 _MOST_LOSSES = 100
-_WORDS = 1_000  # characters of a loss or a problem
-_DRAFT = "a draft: exported when its five checks pass"
+_WORDS = 1_000  # maximum characters of a loss or a problem
+_DRAFT = "a draft: exported once its five checks pass"
 
 
 class ExportMode:
-    """Export as the page shows it. Its methods are called with the session's lock, or without: those that take time take it.
+    """Export as the page shows it. Its methods are called with the session's lock; those that take long acquire it.
 
     Args:
         session: Whose graders are exported.
-        on_change: Called with the lock, on a thread of the workbench, when `data` would say more than before.
+        on_change: Called with the lock, on a background thread, when `data` has changed.
     """
 
     def __init__(self, session: Session, on_change: Callable[[], object] = lambda: None) -> None:
@@ -56,39 +56,39 @@ class ExportMode:
         self._table = FitTable(self._step)
         self._files = WrittenFiles()
         self._previewed: tuple[tuple[Any, ...], Preview] = ((), Preview())
-        self._written: tuple[tuple[Any, ...], str] = ((), "")  # what was written of, and in words
-        self._seen: tuple[str, ...] = ()  # the files in the way that the page has shown
+        self._written: tuple[tuple[Any, ...], str] = ((), "")  # input of the last export, and its message
+        self._seen: tuple[str, ...] = ()  # the existing files that the page has shown
 
     def close(self) -> None:
-        """Stop finding out what platforms can take."""
+        """Stop computing what platforms support."""
         self._table.close()
 
     def wait(self, timeout: float | None = None) -> bool:
-        """Wait, without the lock, until the fit table is whole; whether it is in time."""
+        """Wait, without the lock, until the table is complete; whether this happened in time."""
         return self._table.wait(timeout)
 
     def _step(self) -> None:
         with self._session.guard.locked("Export"):
             self._on_change()
 
-    # ---- what the page asks for
+    # ---- the page's requests
 
     def opened(self) -> None:
-        """Leave the line that would write the file which is seen."""
+        """Set the line that would write the previewed file."""
         settings = self._settings
         if not self._session.graders.chosen:
             return
-        with suppress(WorkbenchError):  # a name that is none is told below the table
+        with suppress(WorkbenchError):  # an invalid name is reported below the table
             self._session.code.text = export_code(
                 self._session.graders.suite_code(), file_name(settings.file, settings.platform), settings.platform,
                 **settings.arguments,
             )  # fmt: skip
 
     def do_export(self, platform: str) -> None:
-        """Choose a platform.
+        """Select a platform.
 
         Raises:
-            FormatError: There is none of that name.
+            FormatError: Unknown name.
         """
         self._settings = self._settings.for_platform(platform)
         self.opened()
@@ -97,16 +97,16 @@ class ExportMode:
         """Change settings: those of `ExportData["settings"]`, and `file`.
 
         Raises:
-            WorkbenchError: An unknown setting, or a value that it cannot have.
+            WorkbenchError: Unknown setting, or a value that it does not support.
         """
         self._settings = self._settings.changed(settings)
         self.opened()
 
     def do_write(self) -> None:
-        """Write the file that is shown, and leave the line that would. What is in the way and was shown is replaced.
+        """Write the previewed file, and set the line that would. Existing files that were shown are replaced.
 
         Raises:
-            WorkbenchError: The graders are refused, or a file is in the way that the page has not shown.
+            WorkbenchError: The graders are refused, or a file exists that the page has not shown.
         """
         with self._session.guard.lock:
             self._write()
@@ -118,8 +118,8 @@ class ExportMode:
         if new := [one for one in in_the_way if one not in self._seen]:
             self._seen = tuple(in_the_way)
             raise WorkbenchError(
-                "a file is in the way", where=target, found="; ".join(new),
-                hint="write once more to replace it, or write to another name",
+                "the file to write exists", where=target, found="; ".join(new),
+                hint="press Write again to replace it, or write to another name",
             )  # fmt: skip
         exported = export(suite, target, settings.platform, **settings.arguments)
         self._files.note(exported.paths, settings.platform)
@@ -128,20 +128,20 @@ class ExportMode:
         self.opened()
 
     def ask_export_file(self, name: str) -> str:
-        """The whole text of a file that would be written, to be saved where the page is.
+        """The whole text of a previewed file, to be saved on the page's machine.
 
         Raises:
-            WorkbenchError: There is no such file among those that would be.
+            WorkbenchError: Unknown file.
         """
         by_name = {one_line(each): text for each, text in self._preview().files.items()}
         if name not in by_name:
             raise WorkbenchError(
-                "there is no such file", found=one_line(name, 120), expected=one_line(", ".join(by_name), 300)
+                "unknown file", found=one_line(name, 120), expected=one_line(", ".join(by_name), 300)
             )
         return by_name[name]
 
     def do_prove_all(self) -> None:
-        """Validate what is ticked and not proved. Called without the lock: it takes its time."""
+        """Validate the selected graders that are not validated. Called without the lock: it takes long."""
         with self._session.guard.lock:
             graders = {name: self._session.graders.by_name[name] for name in self._session.graders.chosen}
         lines: list[str] = []  # what was done so far
@@ -188,7 +188,7 @@ class ExportMode:
         }  # fmt: skip
 
     def _change(self, name: str) -> str:
-        """What the last run does not know of a grader; "" for nothing, or before a run."""
+        """Why the last run's grades do not apply to a grader; "" if they do, or before a run."""
         report = self._session.results.report
         if report is None or name not in self._session.graders.unrun:
             return ""
@@ -225,17 +225,17 @@ class ExportMode:
     # ---- what would be written
 
     def _made_of(self) -> tuple[Any, ...]:
-        """All that decides what would be written."""
+        """All inputs of the export."""
         graders = self._session.graders
         suite = graders.chosen_suite() if graders.chosen else None
         return self._settings, suite, () if suite is None else tuple(proof_states(suite))
 
     def _preview(self) -> Preview:
-        """What would be written of the ticked graders."""
+        """What would be written for the selected graders."""
         settings, suite, proofs = made_of = self._made_of()
         if made_of != self._previewed[0]:
             made = Preview(
-                problem=WorkbenchError("no grader is ticked", hint="tick those to export in the list")
+                problem=WorkbenchError("no grader is selected", hint="tick those to export in the list")
             )
             if suite is not None:
                 made = preview(suite, settings.file, settings.platform, **settings.arguments)
@@ -247,7 +247,7 @@ class ExportMode:
 
 
 def _fails(grader: Grader) -> bool:
-    """Whether the checks of a grader, or of a part of it, have failed."""
+    """Whether the validation of a grader, or of a part of it, has failed."""
     checked = [part.validation for part in parts(grader) if isinstance(part, SandboxedGrader)]
     return any(proof is not None and not proof.ok for proof in checked)
 

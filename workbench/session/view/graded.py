@@ -1,4 +1,4 @@
-"""What the parts of the view ask of one report: each answer is computed once."""
+"""Statistics of one report for the view: each is computed once."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Graded:
 
     Args:
         report: The report; one without graders before a run.
-        labels: What is known of each row for show, (n,); None where nothing is.
+        labels: Label of each row for display, (n,); None if there are none.
     """
 
     def __init__(self, report: Report, labels: list[bool | None] | None) -> None:
@@ -36,11 +36,11 @@ class Graded:
         return name in self.report.grades
 
     def case(self, name: str) -> Case:
-        """One grader's grades with the labels that rates rest on."""
+        """One grader's grades with the labels that rates use."""
         return case_of(self.report, name)
 
     def parts(self, name: str) -> NDArray[np.int8]:
-        """What each row comes to, (n,); see `counts.parts_of`."""
+        """The part of each row, (n,); see `counts.parts_of`."""
         if name not in self._parts:
             self._parts[name] = parts_of(self.case(name))
         return self._parts[name]
@@ -66,19 +66,19 @@ class Graded:
         return by_name
 
     def once(self, part: str, name: str, make: Callable[[], Any]) -> Any:
-        """A part of the state that rests on the report alone, made once for each grader."""
+        """A part of the state that depends only on the report, computed once per grader."""
         if (part, name) not in self._made:
             self._made[part, name] = make()
         return self._made[part, name]
 
     @cached_property
     def has_labels(self) -> bool:
-        """Whether any row is known to be good or bad, as far as rates may rest on it."""
+        """Whether rates have any row that is labelled good or bad."""
         labels: Any = self.report.labels
         return labels is not None and any(label is not None for label in labels)
 
     def repeats_labels(self, cells: NDArray[Any]) -> bool:
-        """Whether a column says the same as the labels, (n,): it would tell nothing about rows of one label."""
+        """Whether a column equals the labels, (n,): it would be constant among rows of one label."""
         codes, labels = pd.factorize(cells)[0], self._label_codes
         known = labels >= 0
         pairs = np.unique(codes[known] * 2 + labels[known])

@@ -1,4 +1,4 @@
-"""The versions of a grader: kept in this session, kept in the store, and as it is now."""
+"""The versions of a grader: saved in this session, saved in the store, and the current one."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 __all__ = ["MOST", "GraderHistory", "Version", "changed_lines", "findings_of", "first_new_line"]
 
 MOST = 50
-"""Versions of a grader in the store, and runs, that are read."""
+"""Maximum number of versions and runs to read from the store."""
 
-_COMPARED = 2_000  # lines of a text that are compared
-_CONTEXT = 400  # lines up to which a difference shows the whole text
+_COMPARED = 2_000  # maximum lines of a text to compare
+_CONTEXT = 400  # maximum lines for which a difference shows the whole text
 _AROUND = 3  # lines around a change in a longer one
 
 
@@ -36,13 +36,13 @@ class Version:
     """One version of a grader.
 
     Attributes:
-        id: What the page calls it by.
-        title: What it is called, such as "v3".
+        id: Its id on the page.
+        title: Its title, such as "v3".
         grader: The grader.
         text: Its text; see `grader_text.text_of`.
-        at: When it was kept, in UTC; None for the grader as it is now.
-        report: A report with its grades; None where this session has none.
-        run: The last run of this very source in the store; None for none.
+        at: When it was saved, in UTC; None for the current grader.
+        report: A report with its grades; None if this session has none.
+        run: The last run of exactly this source in the store; None for none.
         stored: Its version in the store; 0 for none.
     """
 
@@ -57,7 +57,7 @@ class Version:
 
 
 class GraderHistory:
-    """What is known of the versions of a session's graders. What the store said is read once.
+    """The known versions of a session's graders. The store is read once.
 
     Args:
         session: Whose graders.
@@ -90,7 +90,7 @@ class GraderHistory:
         ]
 
     def _as_labelled_now(self, report: Report | None) -> Report | None:
-        """A version's report with the labels of the one that is shown: rates beside each other rest on the same."""
+        """A version's report with the labels of the shown report, so that rates of versions are comparable."""
         shown: Report | None = self._session.results.report
         if (
             report is None
@@ -106,7 +106,7 @@ class GraderHistory:
         return known[1]
 
     def _as_it_is(self, name: str, versions: Sequence[Version]) -> list[Version]:
-        """The grader in the list, where it is none of the versions."""
+        """The grader in the list, if it is not one of the versions."""
         grader = self._session.graders.by_name.get(name)
         if grader is None:
             return []
@@ -131,7 +131,7 @@ class GraderHistory:
         return versions
 
     def _events(self, name: str) -> list[GraderEvent]:
-        """What was kept under this name, the oldest first; nothing where the store knows no such name."""
+        """The versions saved under this name, the oldest first; empty if the store does not have the name."""
         storage = self._session.storage
         if storage.in_memory:
             return []
@@ -142,7 +142,7 @@ class GraderHistory:
         return [event for event in events if event.action in {"create", "edit"}][-MOST:]
 
     def _grader(self, name: str, version: int) -> Grader | None:
-        """A version out of the store, read once; None for one that cannot be read here."""
+        """A version from the store, read once; None for one that cannot be read here."""
         store = self._session.storage.store
         key = (id(store), name, version)
         if key not in self._stored:
@@ -154,14 +154,14 @@ class GraderHistory:
 
 
 def _kept_version(kept: KeptVersion, same: Version | None, report: Report | None) -> Version:
-    """A version of this session; `same` is the one of the store that has its text."""
+    """A version of this session; `same` is the store's version with its text."""
     run, stored = (None, 0) if same is None else (same.run, same.stored)
     number = f"v{kept.number}"
     return Version(number, number, kept.grader, kept.text, kept.at, report, run, stored)
 
 
 def _run_of(grader: Grader, name: str, runs: Sequence[Run]) -> Run | None:
-    """The last run of this very source under this name."""
+    """The last run of exactly this source under this name."""
     if not isinstance(grader, SandboxedGrader):
         return None
     digest = Source(grader.source.text).sha256
@@ -169,7 +169,7 @@ def _run_of(grader: Grader, name: str, runs: Sequence[Run]) -> Run | None:
 
 
 def findings_of(version: Version, name: str) -> list[Finding]:
-    """What was found about a version, most severe first; nothing where it has not run."""
+    """The findings about a version, most severe first; empty if it has not run."""
     source = version.report or version.run
     return [finding for finding in source.findings if finding.grader == name] if source is not None else []
 
@@ -178,15 +178,15 @@ def findings_of(version: Version, name: str) -> list[Finding]:
 
 
 def first_new_line(before: str, text: str) -> str:
-    """The first line of a text that an earlier one does not have; "" for none."""
+    """The first line that an earlier text does not have; "" for none."""
     lines = changed_lines(before, text)
     return next((line.strip() for kind, line in lines if kind == "+" and line.strip()), "")
 
 
 def changed_lines(before: str, text: str) -> list[tuple[str, str]]:
-    """Two texts line by line: "-" for what is gone, "+" for what is new, "" for what stayed.
+    """Two texts line by line: "-" for removed lines, "+" for added ones, "" for unchanged ones.
 
-    Of long texts only what is around the changes.
+    For long texts only the lines around the changes.
     """
     old, new = (each.splitlines()[:_COMPARED] for each in (before, text))
     matcher = difflib.SequenceMatcher(None, old, new, autojunk=len(old) + len(new) > _COMPARED)

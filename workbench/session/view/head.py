@@ -1,4 +1,4 @@
-"""The line above everything: the dataset and the draw, what is going on, what Run would do."""
+"""The toolbar above everything: the dataset and the draw, what is running, what Run would do."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ MODES = {
 
 
 def head_data(session: Session) -> dict[str, Any]:
-    """The head as `Head`.
+    """The toolbar as `Head`.
 
     Args:
         session: The session.
@@ -55,7 +55,7 @@ def head_data(session: Session) -> dict[str, Any]:
 
 
 def shown_column(name: str) -> str:
-    """The name of a column as a page shows it, and calls it in messages."""
+    """The name of a column on a page, and in its messages."""
     return one_line(name, 120)
 
 
@@ -69,7 +69,7 @@ def _state(session: Session) -> dict[str, str]:
 
 
 def _activity(session: Session) -> tuple[str, str] | None:
-    """What is going on; None for nothing."""
+    """What is running; None for nothing."""
     if session.runs.running:
         return "busy", "grading"
     if session.live.working:
@@ -78,7 +78,7 @@ def _activity(session: Session) -> tuple[str, str] | None:
 
 
 def _standing(session: Session) -> tuple[str, str]:
-    """How what is shown stands to the graders as they are."""
+    """Whether the shown grades belong to the current graders."""
     graders = session.graders
     unrun = [name for name in graders.chosen if name in graders.unrun]
     if not graders.by_name:
@@ -105,7 +105,7 @@ def _refused(session: Session) -> str:
 
 
 def _plan(session: Session) -> str:
-    """What Run would do, in sentences: rows, graders, questions to models and about what they cost."""
+    """What Run would do, in sentences: rows, graders, requests to models and their estimated cost."""
     graders, draw = session.graders, session.rows.draw
     n_rows, total, n_graders = len(session.rows.rows), len(session.samples), len(graders.chosen)
     n_repeated = sum(not is_deterministic(graders.by_name[name]) for name in graders.chosen)
@@ -123,13 +123,13 @@ def _plan(session: Session) -> str:
 
 
 def _questions(session: Session, asked: int) -> list[str]:
-    """What a run asks of models and services, and about what that costs by the last run."""
+    """A run's requests to models and services, and their estimated cost from the last run."""
     chosen = {name: session.graders.by_name[name] for name in session.graders.chosen}
     judges = [name for name, grader in chosen.items() if asks_models(grader)]
     sentences = []
     if judges:
         sentences.append(
-            f"At least {asked * len(judges):,} questions to a model, fewer where the store has answers"
+            f"At least {asked * len(judges):,} requests to a model, fewer if the store has the replies"
         )
     report: Report | None = session.results.report
     spent = {} if report is None else report.summary["cost"].to_dict()
@@ -139,18 +139,18 @@ def _questions(session: Session, asked: int) -> list[str]:
         if report is not None and spent.get(name, 0) > 0
     ]
     if costs and len(costs) == len(judges):
-        sentences.append(f"About ${sum(costs):.4f} by the last run")
+        sentences.append(f"About ${sum(costs):.4f}, estimated from the last run")
     others = [name for name, grader in chosen.items() if waits_for(grader) and name not in judges]
     return sentences + [f"{one_line(name, 60)} {waits_for(chosen[name])}, for every row" for name in others]
 
 
 def _n_asked(report: Report, name: str) -> int:
-    """Rows that a grader graded, each as often as it did."""
+    """Rows that a grader graded, counting repeats."""
     return max(1, len(report) * max(1, len(report.grades[name].repeats)))
 
 
 def progress_data(session: Session) -> dict[str, Any]:
-    """How far a run is, as `Progress`."""
+    """The progress of a run, as `Progress`."""
     running = session.runs.running or session.live.progress is not None
     moment: Progress | None = session.runs.progress if session.runs.running else session.live.progress
     if moment is None:
@@ -166,7 +166,7 @@ def _line(moment: Progress, left: TimeLeft) -> str:
     parts = [f"{moment.done:,} of {moment.total:,}"]
     parts += [f"{moment.failed:,} failed"] if moment.failed else []
     parts += [f"${moment.money:.4f}"] if moment.money else []
-    parts += [f"{moment.kept:,} answers from the store"] if moment.kept else []
+    parts += [f"{moment.kept:,} replies from the store"] if moment.kept else []
     parts += [f"{moment.waiting:,} waiting for the server"] if moment.waiting else []
     if left.seconds is not None and moment.done < moment.total:
         then = f", then {counted(left.unknown, 'grader')}" if left.unknown else ""

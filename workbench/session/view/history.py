@@ -1,4 +1,4 @@
-"""The mode History: versions of a grader with what each errs on, what an edit changed, and runs over this dataset."""
+"""The History mode: versions of a grader with their error rates, the effect of an edit, and runs over this dataset."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ if TYPE_CHECKING:
 __all__ = ["HistoryMode"]
 
 _ABOUT_LABELS = {"too-lenient", "too-strict"}
-_LINE = 400  # characters of a line of source
+_LINE = 400  # maximum characters of a line of source
 _MOST_LINES = 3_000
-_MOST_GRADERS = 20  # of a run that are listed
+_MOST_GRADERS = 20  # maximum graders of a run to list
 _WORDS = 1_000
 
 
@@ -52,9 +52,9 @@ class HistoryMode:
         self._session = session
         self._history = GraderHistory(session, session.kept if versions is None else versions)
         self._name, self._from, self._to = "", "", ""
-        self._runs: tuple[Report | None, Sequence[Run]] | None = None  # as they were under this report
+        self._runs: tuple[Report | None, Sequence[Run]] | None = None  # as read under this report
 
-    # ---- what the page asks for
+    # ---- the page's requests
 
     def choose(self, name: str) -> None:
         """Show another grader's versions."""
@@ -62,11 +62,11 @@ class HistoryMode:
             self._name, self._from, self._to = name, "", ""
 
     def refresh(self) -> None:
-        """Read the store's runs anew: another notebook may have run meanwhile."""
+        """Read the store's runs again: another notebook may have run meanwhile."""
         self._runs = None
 
     def opened(self) -> None:
-        """Read the store anew, and leave the line that lists what it holds of this grader."""
+        """Read the store again, and set the line that lists this grader's versions in it."""
         self.refresh()
         self._leave_line()
 
@@ -75,10 +75,10 @@ class HistoryMode:
             self._session.code.text = history_code(self._session.storage, self._chosen)
 
     def do_version(self, from_: str, to: str) -> None:
-        """Choose the two versions that are compared.
+        """Select the two versions to compare.
 
         Raises:
-            WorkbenchError: No such version.
+            WorkbenchError: Unknown version.
         """
         for version in (from_, to):
             self._version_of(version)
@@ -86,22 +86,22 @@ class HistoryMode:
         self._leave_line()
 
     def do_bring(self, version: str) -> None:
-        """Take a version in place of the grader as it is, which `restore` brings back.
+        """Replace the current grader with a version; `restore` undoes it.
 
         Raises:
-            WorkbenchError: No such version.
+            WorkbenchError: Unknown version.
         """
         brought, name = self._version_of(version), self._chosen
-        self._session.live.forget(name)  # what was typed is for the grader as it was
+        self._session.live.forget(name)  # the typed text belongs to the grader before
         self._session.graders.exchange(
             name, with_client_of(self._session.graders.by_name.get(name), brought.grader)
         )
         self._session.code.text = self._code_of(brought, name)
 
-    def _version_of(self, id: str) -> Version:  # noqa: A002 (the page's word)
+    def _version_of(self, id: str) -> Version:  # noqa: A002 (the page's name)
         version = next((one for one in self._versions() if one.id == id), None)
         if version is None:
-            raise WorkbenchError("there is no such version", found=one_line(repr(id), 80))
+            raise WorkbenchError("unknown version", found=one_line(repr(id), 80))
         return version
 
     def _code_of(self, version: Version, name: str) -> str:
@@ -136,7 +136,7 @@ class HistoryMode:
 
     @property
     def _chosen(self) -> str:
-        """The grader whose versions are shown; the first one where none was chosen that is there."""
+        """The grader whose versions are shown; the first one if none that exists was selected."""
         names = list(self._session.graders.by_name)
         return find_name(self._name, names) or (names[0] if names else "")
 
@@ -145,7 +145,7 @@ class HistoryMode:
         return self._history.versions(name, self._dataset_runs()) if name else []
 
     def _pair(self, versions: Sequence[Version]) -> tuple[Version | None, Version | None]:
-        """The two that are compared: the chosen ones, else the last and the one before it."""
+        """The two that are compared: the selected ones, else the last and the one before it."""
         by_id = {version.id: version for version in versions}
         now = by_id.get(self._to) or (versions[-1] if versions else None)
         before = by_id.get(self._from) or (versions[-2] if len(versions) > 1 else None)
@@ -155,11 +155,11 @@ class HistoryMode:
         self, versions: Sequence[Version], before: Version | None, now: Version | None
     ) -> tuple[str, str]:
         if not versions:
-            return "There is no grader yet.", " Write one, and each version that you keep is listed here."
+            return "There is no grader yet.", " Write one: each version that you save is listed here."
         if before is None or now is None:
-            return "One version so far.", " Change the text and keep it: what that changed is said here."
+            return "One version so far.", " Change the text and save it to see the effect here."
         if before is now:
-            return "This is one version.", " Choose two to see what changed."
+            return "This is one version.", " Select two to see what changed."
         return change_words(self._chosen, before, now)
 
     def _version(self, versions: Sequence[Version], at: int) -> dict[str, Any]:
@@ -178,7 +178,7 @@ class HistoryMode:
     # ---- runs
 
     def _dataset_runs(self) -> Sequence[Run]:
-        """This dataset's last runs in the store, the newest first; read anew when another report is shown."""
+        """This dataset's last runs in the store, the newest first; read again when another report is shown."""
         report, storage = self._session.results.report, self._session.storage
         if self._runs is None or self._runs[0] is not report:
             self._runs = (report, self._read_runs() if storage.url else ())
@@ -188,7 +188,7 @@ class HistoryMode:
         try:
             return self._session.storage.store.runs.list(dataset=self._session.labels.dataset, limit=MOST)
         except WorkbenchError:
-            return ()  # the head of the view says what is wrong with the store
+            return ()  # the toolbar shows the error of the store
 
 
 def _note(versions: Sequence[Version]) -> str:
@@ -214,10 +214,10 @@ def _has_shares(versions: Sequence[Version], name: str, label: int) -> bool:
 
 
 def _spark(versions: Sequence[Version], name: str, label: int) -> dict[str, Any]:
-    """How often each version errs on rows of one label, against the limit."""
+    """The error rate of each version on rows of one label, against the limit."""
     shares = [(version.title, error_share(version, name, label)) for version in versions]
     points = [_point(title, share) for title, share in shares if share is not None]
-    title = ("known bad, accepted", "known good, refused")[label]
+    title = ("known bad, accepted", "known good, rejected")[label]
     return {"title": title, "limit": LIMITS[label], "good": label == 1, "points": points}
 
 
@@ -227,7 +227,7 @@ def _point(title: str, share: ErrorShare) -> dict[str, Any]:
 
 
 def _verdict(version: Version, name: str) -> dict[str, Any] | None:
-    """A version's verdict; None where it has not run."""
+    """A version's verdict; None if it has not run."""
     if version.report is None and version.run is None:
         return None
     return _verdict_of(findings_of(version, name))
@@ -240,7 +240,7 @@ def _verdict_of(findings: Sequence[Any]) -> dict[str, Any]:
 
 
 def _mean(source: Report | Run | None, name: str) -> str:
-    """The mean of a grader's scores; "" where there is none."""
+    """The mean of a grader's scores; "" if there is none."""
     if source is None or name not in source.summary.index:
         return ""
     mean = float(source.summary.loc[name, "mean"])  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""Answers that a person keeps while trying: they are graded again whenever a grader changes."""
+"""Completions that a user saved in Try mode: they are graded again whenever a grader changes."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ if TYPE_CHECKING:
 
 __all__ = ["KeptAnswer", "KeptAnswers", "is_same"]
 
-_CHARACTERS = 200  # of an answer in the list
+_CHARACTERS = 200  # of a completion in the list
 
 
 @dataclass(frozen=True)
 class KeptAnswer:
-    """An answer as it was kept.
+    """A saved completion.
 
     Attributes:
-        sample: The conversation with that answer.
-        good: Whether a person calls it good; None where nobody said.
-        original: The conversation as it was before it was changed.
-        text: The answer as it was typed; None for the conversation's own.
-        expected: The reference as it was typed; None for the conversation's own.
+        sample: The conversation with that completion.
+        good: Whether a user labelled it good; None if not labelled.
+        original: The conversation before it was changed.
+        text: The completion as typed; None for the conversation's.
+        expected: The reference as typed; None for the conversation's.
         row: The drawn row it is; None for a pasted conversation.
         code: The expression that gives the conversation.
     """
@@ -49,7 +49,7 @@ class KeptAnswer:
 
 @dataclass(eq=False)
 class _Graded:
-    """A kept answer, the graders at work on it, and what each said with the very grader that said it."""
+    """A saved completion, its running graders, and each grade with the grader that gave it."""
 
     number: int
     answer: KeptAnswer
@@ -58,13 +58,13 @@ class _Graded:
 
 
 class KeptAnswers:
-    """The kept answers of a session, oldest first. Its methods are called with the session's lock.
+    """The saved completions of a session, oldest first. Its methods are called with the session's lock.
 
-    Rules and sandboxed code grade them at once and after every edit; what asks a model or a service does not.
+    Rules and sandboxed code grade them immediately and after every edit; graders that call a model or a service do not.
 
     Args:
         session: The session.
-        changed: Called with the lock held when a grade has come.
+        changed: Called with the lock held when a grade has arrived.
     """
 
     def __init__(self, session: Session, changed: Callable[[], object]) -> None:
@@ -76,7 +76,7 @@ class KeptAnswers:
         return len(self._answers)
 
     def keep(self, answer: KeptAnswer) -> None:
-        """Keep one more; one that is kept already takes its new label."""
+        """Save one more; if it is saved already, update its label."""
         for kept in self._answers.values():
             if _is_same_conversation(kept.answer.sample, answer.sample):
                 kept.answer = answer
@@ -87,12 +87,12 @@ class KeptAnswers:
         self.refresh()
 
     def drop(self, number: int) -> None:
-        """Keep one no more."""
+        """Remove one."""
         if (kept := self._answers.pop(number, None)) is not None:
             kept.trial.stop()
 
     def get(self, number: int) -> KeptAnswer | None:
-        """One of them; None for one that is kept no more."""
+        """One of them; None for one that was removed."""
         kept = self._answers.get(number)
         return None if kept is None else kept.answer
 
@@ -120,24 +120,24 @@ class KeptAnswers:
         """Each as `KeptData`, the newest first.
 
         Args:
-            mark: The pass mark.
+            mark: The pass threshold.
         """
         order = list(self._session.graders.by_name)
         return [_data(kept, mark, order) for kept in reversed(self._answers.values())]
 
     def close(self) -> None:
-        """Give up what is under way."""
+        """Cancel the work in progress."""
         for kept in self._answers.values():
             kept.trial.stop()
 
 
 def is_same(a: Entry, b: Entry | None) -> bool:
-    """Whether these are the very same grader in the same part: an equal judge may ask another client."""
+    """Whether these are the same grader with the same settings in the suite: an equal judge may use another client."""
     return b is not None and a == b and a.grader is b.grader
 
 
 def _is_same_conversation(a: Sample, b: Sample) -> bool:
-    """Whether two samples are graded alike; threads themselves do not compare by what is in them."""
+    """Whether two samples are graded alike; threads do not compare by content."""
     return (a.id, a.reference, a.thread.to_wire()) == (b.id, b.reference, b.thread.to_wire())
 
 
@@ -163,12 +163,12 @@ def _data(kept: _Graded, mark: float, order: Sequence[str]) -> dict[str, Any]:
 
 
 def _note(verdicts: Mapping[str, bool | None], wrong: list[str], *, good: bool | None) -> str:
-    """What graders say of it in a few words."""
+    """A short summary of its grades."""
     if not verdicts:
         return "not graded"
     if wrong:
-        verb = ("refuse" if good else "accept") + ("s" if len(wrong) == 1 else "")
+        verb = ("reject" if good else "accept") + ("s" if len(wrong) == 1 else "")
         return f"{', '.join(one_line(name, 40) for name in wrong[:3])}{', …' if len(wrong) > 3 else ''} {verb} it"
     if good is not None:
-        return "nobody errs"
+        return "no errors"
     return f"{sum(map(bool, verdicts.values()))} of {len(verdicts)} accept it"

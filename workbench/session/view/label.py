@@ -1,4 +1,4 @@
-"""The Label mode: cards, keys, and how the labels agree with a grader as they come."""
+"""The Label mode: cards, keys, and the agreement of the labels with a grader, updated with every label."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ __all__ = ["KEYS", "LabelMode"]
 KEYS = {"good": "1", "bad": "0", "skip": "s", "undo": "u", "note": "n"}
 
 _TIPS = {
-    "random": "Rows drawn at random: only of these do labels make findings.",
-    "class-balanced": "As many accepted rows as refused ones: mistakes are found with fewer labels; rates allow for it.",
-    "disagreement first": "Rows on which graders are furthest apart: they teach what is wrong, and make no rate.",
-    "as shown": "The rows of the table, as they are filtered: they make no rate.",
+    "random": "Rows drawn at random: only labels of these are used in findings.",
+    "class-balanced": "As many accepted as rejected rows: finds errors with fewer labels; rates are weighted accordingly.",
+    "disagreement first": "Rows with the largest disagreement: good for finding errors, not for estimating rates.",
+    "as shown": "The rows of the table, as filtered: not for estimating rates.",
 }
 _PAST = 60
 
@@ -78,23 +78,23 @@ class LabelMode:
         return self.deck.grader if self.deck.grader in names else next(iter(names), "")
 
     def _message(self, *, any_card: bool) -> str:
-        """What whoever labels must know: an end, and labels that do not count for what."""
+        """What the labeller should know: the end of the queue, and which labels do not count."""
         labels, report = self._session.labels, self._session.results.report
         sentences = [] if any_card else ["Every row of this queue is decided."]
         if n_chosen := 0 if report is None else labels.weighted(report.samples).n_chosen:
             sentences.append(
-                f"{counted(n_chosen, 'label')} of rows chosen for what graders say: not in these rates."
+                f"{counted(n_chosen, 'label')} of rows selected by their grades: not used in these rates."
             )
         if n_mismatched := labels.n_mismatched:
             sentences.append(
-                f"{counted(n_mismatched, 'row')} with labels of other texts under the same ids: these do not count."
+                f"{counted(n_mismatched, 'row')} with labels of other texts under the same ids: these labels do not count."
             )
         if n_left_out := labels.n_left_out:
             sentences.append(
-                f"{counted(n_left_out, 'label')} of rows not drawn at random: not in the findings."
+                f"{counted(n_left_out, 'label')} of rows not drawn at random: not used in the findings."
             )
         if labels.storage.in_memory:
-            sentences.append("Labels are kept in memory only: pass store= to keep them.")
+            sentences.append("Labels are stored only in memory: pass store= to save them.")
         return " ".join(sentences)
 
     # ---- agreement
@@ -105,7 +105,7 @@ class LabelMode:
         people = [
             _estimate(
                 f"kappa with {one_line(pair.other, 40)}",
-                "Agreement of two people beyond chance.",
+                "Agreement of two labellers beyond chance.",
                 pair.kappa,
                 pair.n,
             )
@@ -115,9 +115,9 @@ class LabelMode:
             return people
         return [
             _share("same verdict", "Rows on which your label and the grader's verdict agree.", agreement.observed),
-            _share("bad ones it refuses", "Of the rows you call bad, those that the grader refuses.", agreement.specificity),
-            _share("good ones it accepts", "Of the rows you call good, those that the grader accepts.", agreement.sensitivity),
-            _estimate("kappa", "Agreement beyond chance: 0 is what chance alone gives, 1 is always.", agreement.kappa, agreement.n),
+            _share("bad ones it rejects", "Of the rows you labelled bad, those that the grader rejects.", agreement.specificity),
+            _share("good ones it accepts", "Of the rows you labelled good, those that the grader accepts.", agreement.sensitivity),
+            _estimate("kappa", "Agreement beyond chance: 0 is chance level, 1 is perfect agreement.", agreement.kappa, agreement.n),
             *people,
         ]  # fmt: skip
 
@@ -128,7 +128,7 @@ class LabelMode:
         )
 
     def _past(self) -> list[dict[str, Any]]:
-        """What was decided here, the last one first, and whether the grader says the same."""
+        """What was decided here, most recent first, and whether the grader agrees."""
         rows = self._session.labels.row_numbers(self.deck.samples)
         accepted = self._accepted()
         lines = []
@@ -158,10 +158,10 @@ class LabelMode:
                 verdicts[int(row)] = passed
         return verdicts
 
-    # ---- what a page does
+    # ---- the page's actions
 
     def do_label(self, action: str, seq: int, note: str, page: str, turn: int) -> None:
-        """Decide a card, take the last decision back, or keep a note."""
+        """Label a card, undo the last label, or store a note."""
         try:
             if action == "undo":
                 self.deck.undo()
@@ -183,7 +183,7 @@ class LabelMode:
         self.deck.grader = name
 
     def do_labeller(self, name: str) -> None:
-        """Somebody else labels from now on."""
+        """Change the labeller."""
         check_name("a labeller", name.strip(), empty=True)
         self._session.labels.set_labeller(name.strip())
         self._session.drafts.notes.clear()
@@ -200,7 +200,7 @@ def _share(name: str, tip: str, share: Share) -> dict[str, Any]:
     return {
         "name": name, "tip": tip, "of": f"{share.k:,} of {share.n:,}",
         "strip": strip_of_share(share.value, lo, hi) if known else None,
-        "why_none": "" if known else "no such row is labelled yet" if not share.n else "no interval holds for so few rows",
+        "why_none": "" if known else "no such row is labelled yet" if not share.n else "too few rows for an interval",
     }  # fmt: skip
 
 
@@ -213,5 +213,5 @@ def _estimate(name: str, tip: str, estimate: Estimate, n: int) -> dict[str, Any]
         "value": value, "lo": lo, "hi": hi, "min": min(0.0, lo), "max": 1.0, "limit": None, "limit_text": "",
         "value_text": text, "interval_text": f"{lo:.2f} to {hi:.2f}",
     }  # fmt: skip
-    why = "" if known else estimate.reason or f"no interval holds for {counted(n, 'label')}"
+    why = "" if known else estimate.reason or f"{counted(n, 'label')}: too few for an interval"
     return {"name": name, "tip": tip, "of": text, "strip": strip if known else None, "why_none": why}

@@ -1,4 +1,4 @@
-"""The cards of the Label mode: which rows come next, several ahead, and what a decision on one of them does."""
+"""The cards of the Label mode: which rows come next, prefetched, and how a decision is recorded."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["AHEAD", "LabelDeck"]
 
 AHEAD = 24
-"""Cards that a page has before it needs them: at 20 ms a key there is always a next one."""
+"""Cards that a page gets in advance: at 20 ms per key there is always a next one."""
 
 _LINE = 90
 
@@ -32,15 +32,15 @@ _VALUES = {"good": True, "bad": False, "skip": None}
 class LabelDeck:
     """Rows to label, one card each, in the order of a queue.
 
-    No number is given twice, so that a decision always finds the row of the card that was in sight, whatever queue is
-    there when it arrives.
+    Card numbers are never reused, so that a decision always applies to the row of the card that was shown, even if
+    another queue is current when it arrives.
 
     Args:
         session: The session.
 
     Attributes:
         order: Out of `label_queue.ORDERS`.
-        grader: Whose verdicts balance the classes, and whom labels are compared with; "" for the first.
+        grader: Whose verdicts balance the classes, and whose verdicts labels are compared with; "" for the first.
         past: What was decided here, the last one last: number of the card, sample, value.
     """
 
@@ -52,12 +52,12 @@ class LabelDeck:
         self._source: tuple[Any, ...] = ()
         self._rows: Mapping[str, int] = {}
         self._ids: Any = ()
-        self._threads: dict[str, dict[str, Any]] = {}  # what cards show: a row is read once
+        self._threads: dict[str, dict[str, Any]] = {}  # the content of cards: a row is read once
         self._numbers: dict[str, int] = {}  # sample to the number of its card in this queue
-        self._names: dict[int, str] = {}  # number of a card to its sample, of earlier queues too
+        self._names: dict[int, str] = {}  # card number to its sample, also of earlier queues
         self._count = 0
-        self._reopened: list[str] = []  # samples that are decided anew, after an undo; the next one last
-        self._note_times: set[datetime] = set()  # of labels that were put for their note alone
+        self._reopened: list[str] = []  # samples to decide again after an undo; the next one last
+        self._note_times: set[datetime] = set()  # of labels that were saved only for their note
 
     # ---- the queue
 
@@ -69,7 +69,7 @@ class LabelDeck:
 
     @property
     def queue(self) -> LabelQueue:
-        """The rows in order; made anew where the run, the order or what is shown has changed."""
+        """The rows in order; rebuilt if the run, the order or the shown rows have changed."""
         report: Report | None = self._session.results.report
         where = self._session.results.where if self.order == ORDERS[-1] else ()
         source = (
@@ -94,10 +94,10 @@ class LabelDeck:
         return self._queue
 
     def restart(self, *, keep: bool) -> None:
-        """Begin with another queue.
+        """Start another queue.
 
         Args:
-            keep: Whether decisions on cards of this one still count: not where somebody else labels from now on.
+            keep: Whether decisions on this queue's cards still count: not after a change of labeller.
         """
         self._queue, self._reopened, self._numbers, self.past = None, [], {}, []
         if not keep:
@@ -131,7 +131,7 @@ class LabelDeck:
         return {part: thread[part] for part in ("turns", "documents", "expected")}
 
     def answer_of(self, name: str) -> str:
-        """The answer of a row that has or had a card, as one line."""
+        """The completion of a card's row, as one line."""
         turns = self._threads[name]["turns"]
         text = (
             "".join(piece for piece, _ in turns[-1]["text"])
@@ -141,7 +141,7 @@ class LabelDeck:
         return one_line(text.strip() or "(empty)", _LINE)
 
     def sample(self, row: int) -> Sample:
-        """A row without its label in the given column, which would lead whoever labels."""
+        """A row without its label in the given column, which would bias the labeller."""
         sample, column = sample_of(self.samples, row), self._session.labels.column
         turns, metadata, *rest = sample.thread.to_wire()
         if not isinstance(metadata, dict) or column not in metadata:
@@ -156,10 +156,10 @@ class LabelDeck:
     # ---- decisions
 
     def decide(self, action: str, seq: int, note: str) -> None:
-        """Label the row of a card: "good", "bad" or "skip". One that is decided stays as it is.
+        """Label the row of a card: "good", "bad" or "skip". A decided one is unchanged.
 
         Raises:
-            StoreError: It could not be kept; the card stays.
+            StoreError: The label could not be saved; the card remains.
         """
         name = self._names.get(seq)
         if name is None or (name in self._session.labels.own_labels and name not in self._reopened):
@@ -171,10 +171,10 @@ class LabelDeck:
         self.past = [*(each for each in self.past if each[0] != seq), (seq, name, value)]
 
     def undo(self) -> None:
-        """Bring the last row back, with its note.
+        """Reopen the last row, with its note.
 
         Raises:
-            WorkbenchError: There is no label to undo, or somebody labelled the row since.
+            WorkbenchError: There is no label to undo, or the row was labelled again since.
         """
         labels = self._session.labels
         name = labels.last_labelled
@@ -188,7 +188,7 @@ class LabelDeck:
             self.past = [each for each in self.past if each[1] != name]
 
     def note(self, seq: int, note: str) -> None:
-        """Keep what is written until the row has a label; with the label where it has one."""
+        """Store a note until the row has a label; with the label if it has one."""
         name, labels = self._names.get(seq), self._session.labels
         if name is None:
             return
@@ -201,9 +201,9 @@ class LabelDeck:
 
     @property
     def _drafts(self) -> dict[str, str]:
-        """Text to the note that waits for its label."""
+        """Text to the note that is saved with its label."""
         return self._session.drafts.notes
 
     def _draft_key(self, name: str) -> str:
-        """What a note is about: other texts under the same id are not meant."""
+        """What a note refers to: not other texts with the same id."""
         return f"{name} {self._session.labels.digest_of(name)}"

@@ -9,16 +9,16 @@ from workbench.display_text import one_line
 
 __all__ = ["find_name", "shown_name", "with_real_names"]
 
-_LONGEST = 200  # what a store takes as a name
+_LONGEST = 200  # the longest name a store accepts
 
 
 def shown_name(name: str) -> str:
-    """A grader's name as the page shows it, and calls it in messages: on one line, hidden characters as code points."""
+    """A grader's name on the page and in its messages: on one line, hidden characters as code points."""
     return one_line(name, _LONGEST)
 
 
 def find_name(shown: str, names: Iterable[str]) -> str | None:
-    """The name that the page shows so; None for none of these."""
+    """The name with this text on the page; None if there is none."""
     known = list(names)
     if shown in known:
         return shown
@@ -26,13 +26,13 @@ def find_name(shown: str, names: Iterable[str]) -> str | None:
 
 
 def with_real_names(message: Mapping[str, Any], graders: Iterable[str]) -> Mapping[str, Any]:
-    """A message whose graders are called as they are, where a page was told a name without its hidden characters."""
+    """A message with graders' real names, if the page has a name without its hidden characters."""
     names = {shown_name(name): name for name in graders if shown_name(name) != name}
     return _renamed(message, names) if names else message
 
 
 def _renamed(value: Any, names: Mapping[str, str]) -> Any:
-    """A message with other names in it, wherever they stand by themselves."""
+    """A message with names replaced wherever they are complete values."""
     if isinstance(value, str):
         return names.get(value, value)
     if isinstance(value, Mapping):

@@ -1,4 +1,4 @@
-"""Where the rows behind a finding come from: the column that tells them best from the others."""
+"""Where the evidence rows of a finding come from: the column that separates them best from the others."""
 
 from __future__ import annotations
 
@@ -17,9 +17,7 @@ __all__ = ["origin_data"]
 
 _MOST_VALUES = 20
 _SHOWN = 3
-_CERTAIN = (
-    0.01  # chance of such a difference by chance alone, shared among the columns that are tried (Bonferroni)
-)
+_CERTAIN = 0.01  # significance level, divided by the number of columns tried (Bonferroni)
 
 Rows = NDArray[np.intp]
 
@@ -31,13 +29,13 @@ def origin_data(
     parts: NDArray[np.int8],
     where: list[dict[str, Any]],
 ) -> dict[str, Any] | None:
-    """The values of one column among the rows behind a finding, as `From`; None where no column tells them apart.
+    """The values of one column among the evidence rows, as `From`; None if no column separates them.
 
     Args:
         columns: Name to the cells of columns with few values as text, (n,) each, "" for empty.
-        hits: Rows behind the finding.
-        base: Rows that could have been: all known-bad rows, say, of which some are accepted.
-        parts: What each row comes to, (n,).
+        hits: Evidence rows of the finding.
+        base: Rows that could have been evidence, for example all known-bad rows, some of which are accepted.
+        parts: The part of each row, (n,).
         where: The conditions that `hits` meet.
     """
     name = _telling(columns, hits, base)
@@ -78,7 +76,7 @@ def _line(
 
 
 def _telling(columns: Mapping[str, NDArray[Any]], hits: Rows, base: Rows) -> str | None:
-    """The column whose values differ most between hits and the rest, where that is no chance; writers first."""
+    """The column whose values differ most, and significantly, between hits and other rows; writers first."""
     is_hit = np.isin(base, hits)
     if is_hit.all() or not is_hit.any():
         return None
@@ -89,10 +87,10 @@ def _telling(columns: Mapping[str, NDArray[Any]], hits: Rows, base: Rows) -> str
 
 
 def _p_value(values: NDArray[Any], is_hit: NDArray[np.bool_]) -> float:
-    """Of Pearson's chi-squared test on value by hit; 1.0 where there is nothing to test.
+    """The p-value of Pearson's chi-squared test on value by hit; 1.0 if there is nothing to test.
 
-    As `scipy.stats.chi2_contingency` has it, with Yates' correction for two values; that module takes a third of a second
-    to load, which whoever opens an app would wait for.
+    As `scipy.stats.chi2_contingency`, with Yates' correction for two values; importing that module takes a third of a
+    second, which would delay opening an app.
     """
     codes = pd.factorize(values)[0]
     table = np.zeros((2, int(codes.max(initial=0)) + 1))

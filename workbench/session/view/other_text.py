@@ -1,4 +1,4 @@
-"""That there is another text of a grader than the one in the editor: the last that was graded, or one in the store."""
+"""A notice about another text of a grader than the one in the editor: the last graded one, or one in the store."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ __all__ = ["is_refused", "notice_data"]
 
 
 def is_refused(session: Session, name: str) -> bool:
-    """Whether what was typed for a grader is none, or fails its checks: what is shown is of the text before it."""
+    """Whether the text typed for a grader is invalid or fails validation: the shown grades belong to the text before it."""
     edit = session.live.edits.get(name)
     return edit is not None and not edit.is_open
 
 
 def notice_data(session: Session, name: str, *, has_grades: bool) -> dict[str, Any] | None:
-    """What a person must know of the other text, and what leads to it, as `Notice`; None where there is none.
+    """A notice about the other text, and the action that opens it, as `Notice`; None if there is none.
 
     Args:
         session: The session.
@@ -30,7 +30,7 @@ def notice_data(session: Session, name: str, *, has_grades: bool) -> dict[str, A
     if is_refused(session, name):
         return _refused(session, name) if has_grades else None
     if name in session.live.edits or name in session.edited_names:
-        return None  # somebody is at work on another one
+        return None  # another grader is being edited
     return _stored(session, name)
 
 
@@ -40,9 +40,9 @@ def _refused(session: Session, name: str) -> dict[str, Any]:
     which = (
         f"version {kept.number}" if kept is not None and is_kept else "the last text that passed its checks"
     )
-    back = f"Back to version {kept.number}" if kept is not None else ""
+    back = f"Restore version {kept.number}" if kept is not None else ""
     return {
-        "text": f"This text is not graded: what stands here is of {which}.", "link": back, "act": {"do": "back", "name": shown_name(name)},
+        "text": f"This text is not graded: the results shown are of {which}.", "link": back, "act": {"do": "back", "name": shown_name(name)},
     }  # fmt: skip
 
 
@@ -52,5 +52,5 @@ def _stored(session: Session, name: str) -> dict[str, Any] | None:
         return None
     act = {"do": "bring_stored", "name": shown_name(name), "version": newest.version}
     return {
-        "text": f"The store keeps version {newest.version} of it, with another text.", "link": "Take that one", "act": act,
+        "text": f"The store has version {newest.version} of it, with another text.", "link": "Use that version", "act": act,
     }  # fmt: skip

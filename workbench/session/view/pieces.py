@@ -1,4 +1,4 @@
-"""A text in pieces, the found ones marked: what the page draws without reading a text as markup."""
+"""A text in pieces, with matches marked, so that the page does not interpret text as markup."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ __all__ = ["Finder", "around", "finder_of", "pieces", "words_finder"]
 Pieces = list[list[str]]
 Span = tuple[int, int]
 Finder = Callable[[str, str], Sequence[Span]]
-"""From a text and its row's reference to the places that are marked, in order, none over another."""
+"""From a text and its row's reference to the marked ranges, in order, without overlap."""
 
-_MOST = 200  # marks in one text: more would say nothing
-_SECONDS = 0.05  # for a pattern on one cell: the table waits for it
-_SLOW_CELLS = 2  # that a pattern may not finish in a row; after them it marks nothing more
-_SEARCHED = 20_000  # characters of a text in which a pattern is looked for
+_MOST = 200  # maximum marks in one text
+_SECONDS = 0.05  # per cell for a pattern, because the table waits for it
+_SLOW_CELLS = 2  # consecutive timeouts after which a pattern is not tried again
+_SEARCHED = 20_000  # maximum characters of a text in which a pattern is searched
 
 
 def pieces(text: str, spans: Iterable[Span], mark: str = "found") -> Pieces:
-    """A text cut at the places that are marked: [text, mark] each, "" for no mark.
+    """A text cut at the marked ranges: [text, mark] each, "" for no mark.
 
     Hidden characters are written as their code points.
     """
@@ -43,16 +43,16 @@ def pieces(text: str, spans: Iterable[Span], mark: str = "found") -> Pieces:
 
 
 def around(text: str, spans: Sequence[Span], limit: int, before: int = 60) -> tuple[str, list[Span], bool]:
-    """As much of a text as a cell shows, cut around its first mark and never before it.
+    """The part of a text that a cell shows, cut around its first mark and never before it.
 
     Args:
         text: The text.
         spans: Its marks.
         limit: Characters to show.
-        before: Characters that stand before the first mark where it lies further behind.
+        before: Characters before the first mark, if the part does not start with the text.
 
     Returns:
-        The part, its marks, and whether anything is left out.
+        The part, its marks, and whether anything is omitted.
     """
     first = spans[0][0] if spans else 0
     start = 0
@@ -71,8 +71,8 @@ def around(text: str, spans: Sequence[Span], limit: int, before: int = 60) -> tu
 
 
 def words_finder(words: str) -> Finder:
-    """Marks these words wherever they stand, in any case."""
-    needle = words.lower()  # not case-folded: that would change the text's length, and with it the places
+    """Marks these words wherever they occur, ignoring case."""
+    needle = words.lower()  # not case-folded: that would change the text's length, and with it the positions
 
     def find(text: str, _: str) -> Sequence[Span]:
         return _occurrences(text.lower(), needle) if len(text.lower()) == len(text) else ()
@@ -81,7 +81,7 @@ def words_finder(words: str) -> Finder:
 
 
 def finder_of(grader: Grader | Entry | None) -> Finder:
-    """Marks what a rule matched; for other graders the expected answer, wherever it stands."""
+    """Marks what a rule matched; for other graders the reference, wherever it occurs."""
     rule = grader.grader if isinstance(grader, Entry) else grader
     if isinstance(rule, Contains) and rule.expected is not None:
         return words_finder(rule.expected) if rule.ignore_case else _exact_finder(rule.expected)

@@ -1,4 +1,4 @@
-"""The graders, one line each: name, proof, bar, verdict, mean."""
+"""The grader list, one line each: name, validation, bar, verdict, mean."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ _CHECKS = ("syntax", "structure", "signature", "execution", "test_run")
 
 
 def kind_words(grader: Grader) -> str:
-    """What kind of grader this is, in words."""
+    """The title of a grader's kind."""
     return _KINDS.get(grader.kind, grader.kind.replace("-", " "))
 
 
 def check_name(name: str) -> str:
-    """A check's name in words."""
+    """A check's title."""
     return name.replace("_", " ")
 
 
@@ -41,7 +41,7 @@ def rail_data(session: Session, graded: Graded, chosen: str, changes: dict[str, 
         session: The session.
         graded: The report that is shown.
         chosen: The grader in the middle.
-        changes: What an edit changed, by grader.
+        changes: The effect of its edit, by grader.
     """
     graders = session.graders
     drafts = set(graders.drafts)
@@ -89,7 +89,7 @@ def _proof(grader: Grader, proof: Validation | None) -> str:
 
 
 def _say(session: Session, name: str) -> str:
-    """What stands in place of a verdict."""
+    """The text shown instead of a verdict."""
     grader, proof = session.graders.by_name[name], session.graders.proofs.get(name)
     if proof is not None and not proof.ok:
         number, check = failed_check(proof)

@@ -1,4 +1,4 @@
-"""One row to read: its turns, what was expected, what each grader said and why. Long texts come in pieces."""
+"""One row to read: its turns, its reference, each grader's score and reasoning. Long texts are sent in pieces."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from workbench.session.view.pieces import Finder, pieces, words_finder
 __all__ = ["PIECE", "find_in_text", "piece_of_text", "reader_data", "thread_data"]
 
 PIECE = 8_000
-"""Characters of a text that are sent and drawn at once: a page with one node of a million of them stands still."""
+"""Characters of a text that are sent and drawn at a time: a page with one node of a million characters freezes."""
 
 FIRST = 4_000
-"""Characters of a text that are there without being asked for."""
+"""Characters of a text that are sent without a request."""
 
 Rows = NDArray[np.intp]
 
@@ -44,11 +44,11 @@ def reader_data(
     Args:
         report: Grades of the rows.
         row: Its number.
-        rows: The rows of the table, in order, for its place among them.
-        find: What is marked in the answer.
-        labels: What is known of each row; None where nothing is.
-        parts: What each row comes to by grader.
-        labelled_by: Who gave the label.
+        rows: The rows of the table, in order, for its position among them.
+        find: What is marked in the completion.
+        labels: Label of each row; None if there are none.
+        parts: The part of each row by grader.
+        labelled_by: Who added the label.
     """
     sample = sample_of(report.samples, row)
     grades = {name: each[row] for name, each in report.grades.items()}
@@ -67,12 +67,12 @@ def reader_data(
 
 
 def thread_data(sample: Sample, texts: Mapping[str, str], find: Finder) -> dict[str, Any]:
-    """A conversation with what belongs to it: turns, documents, expected answer, metadata.
+    """A conversation with its parts: turns, documents, reference, metadata.
 
     Args:
         sample: The row.
         texts: Its texts by the names of their parts, see `row_texts.texts_of`.
-        find: What is marked in the last answer.
+        find: What is marked in the completion.
     """
     expected = texts["reference"]
     turns = [_turn(sample, at, texts) for at in range(len(sample.thread.get_turns()))]
@@ -125,13 +125,13 @@ def _rest(part: str, texts: Mapping[str, str]) -> dict[str, Any]:
 def _expected_note(texts: Mapping[str, str], turns: Sequence[Mapping[str, Any]], expected: str) -> str:
     if not turns or turns[-1]["role"] != "answer":
         return ""
-    return "" if expected in texts[turns[-1]["part"]] else "not in the answer"
+    return "" if expected in texts[turns[-1]["part"]] else "not in the completion"
 
 
 def _said(
     report: Report, name: str, row: int, at: int, texts: Mapping[str, str], parts: NDArray[np.int8]
 ) -> dict[str, Any]:
-    """What one grader said of the row."""
+    """One grader's grade of the row."""
     part = f"error-{at}" if texts[f"error-{at}"] else f"reasoning-{at}"
     cut = len(texts[part]) - FIRST
     return {
@@ -148,7 +148,7 @@ def _said(
 
 
 def piece_of_text(sample: Sample, grades: Mapping[str, Grade], part: str, start: int) -> dict[str, Any]:
-    """A piece of a long text as `PieceOfText`; empty where there is no such part.
+    """A piece of a long text as `PieceOfText`; empty if there is no such part.
 
     Args:
         sample: The row.
@@ -163,7 +163,7 @@ def piece_of_text(sample: Sample, grades: Mapping[str, Grade], part: str, start:
 def find_in_text(
     sample: Sample, grades: Mapping[str, Grade], part: str, words: str, nth: int
 ) -> dict[str, Any]:
-    """The piece of a long text in which words stand for the nth time, as `FoundInText`; `nth` goes round."""
+    """The piece of a long text with the nth occurrence of words, as `FoundInText`; `nth` wraps around."""
     text = texts_of(sample, grades).get(part, "")
     lower, needle = text.lower(), words.lower()
     folded = len(lower) == len(text)

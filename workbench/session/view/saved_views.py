@@ -1,4 +1,4 @@
-"""Views that are saved under a name, and what is open in a view as plain JSON: it can be kept, copied and opened again."""
+"""Saved views: what is open in a view as plain JSON, which can be saved under a name, copied and opened again."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["SavedViews"]
 
 _KNOWN = frozenset({"mode", "grader", "where", "search", "sort", "columns", "row", "compare"})
 _MOST_LISTED = 200
-_WHAT = "app.view_state, or the name of a view that was saved"
+_WHAT = "app.view_state, or the name of a saved view"
 
 
 _COMPARISON = frozenset({"a", "b", "key", "only", "search"})
@@ -42,26 +42,26 @@ _SHAPES: dict[str, Callable[[Any], bool]] = {
         and all(isinstance(each, str) for each in value.values())
     ),
 }
-"""Whether a part of a state can be opened: somebody may have written it by hand."""
+"""Whether a part of a state is valid: the state may be handwritten."""
 
 
 class SavedViews:
-    """What is open in a view, kept in the session's store by dataset and name.
+    """The state of a view, saved in the session's store by dataset and name.
 
-    A state names graders by name, rows by id and other rows by what is asked of them, so that it can be opened over
-    another run: it then shows the rows which meet the same conditions there.
+    A state names graders by name, rows by id and other rows by their conditions, so that it can be opened over
+    another run: it then shows the rows that meet the same conditions there.
 
     Args:
-        view: Whose state is kept and opened.
+        view: Whose state is saved and opened.
     """
 
     def __init__(self, view: View) -> None:
         self._view = view
 
-    # ---- what is open
+    # ---- the state
 
     def state(self) -> dict[str, Any]:
-        """What is open: mode, grader, conditions, search, order, columns, row, comparison; what is as at first is left out."""
+        """The state: mode, grader, conditions, search, order, columns, row, comparison; default values are omitted."""
         view, table = self._view, self._view.rows.table
         key, descending = table.sort
         state = {
@@ -77,7 +77,7 @@ class SavedViews:
         return {name: value for name, value in state.items() if value}
 
     def _lasting(self, condition: Condition) -> dict[str, Any]:
-        """A condition that holds for the same rows in another run: rows are named by their ids."""
+        """A condition for the same rows in another run: rows are named by their ids."""
         rows = self._view.rows.resolved(condition).get("rows")
         if rows is None:
             return dict(condition)
@@ -89,11 +89,11 @@ class SavedViews:
         return "" if row is None or row >= len(samples) else str(samples.ids[row])
 
     def open(self, state: Mapping[str, Any]) -> None:
-        """Show what a state says, and nothing of what was open before. Called with the session's lock.
+        """Show a state, and nothing of what was open before. Called with the session's lock.
 
         Raises:
-            WorkbenchError: This is no state, or it shows a grader that is not here.
-            ReportError: A condition that these rows cannot answer. Nothing is changed then.
+            WorkbenchError: It is not a state, or its grader is not in the session.
+            ReportError: A condition that these rows do not support. Nothing is changed then.
         """
         view, graders = self._view, self._view.session.graders.by_name
         grader = _checked(state, graders)
@@ -114,13 +114,13 @@ class SavedViews:
         view.leave_code()
         view.mark("chosen", "table", "reader", "compare")
 
-    # ---- what a page does
+    # ---- the page's actions
 
     def do_save_view(self, name: str) -> None:
-        """Keep what is open under a name; a view of the same name is replaced.
+        """Save the state under a name; a view of the same name is replaced.
 
         Raises:
-            StoreError: It cannot be kept under this name.
+            StoreError: It cannot be saved under this name.
         """
         self._views.save(name, self.state(), dataset=self._dataset)
         self._view.session.code.text = f"app.open_view({name!r})"
@@ -155,7 +155,7 @@ class SavedViews:
         return [saved.name for saved in self._views.list(dataset=self._dataset)[:_MOST_LISTED]]
 
     def ask_view_code(self) -> str:
-        """The line that opens what is open now, in this notebook or another over the same rows; it stands at the foot too."""
+        """Set the line that opens the current state, in this notebook or another over the same rows; the page shows it at the bottom."""
         self._view.session.code.text = f"app.open_view({self.state()!r})"
         return str(self._view.session.code.text)
 
@@ -172,24 +172,24 @@ def _checked(state: Any, graders: Iterable[str]) -> str:
     """The grader of a state; "" for any.
 
     Raises:
-        WorkbenchError: It is no state, or its grader is not here.
+        WorkbenchError: It is not a state, or its grader is not in the session.
     """
     if not isinstance(state, Mapping) or not set(state) <= _KNOWN:
         found = sorted(map(str, set(state) - _KNOWN)) if isinstance(state, Mapping) else state
-        raise WorkbenchError("this is no view", found=one_line(repr(found), 120), expected=_WHAT)
+        raise WorkbenchError("not a view state", found=one_line(repr(found), 120), expected=_WHAT)
     if state.get("mode", "grade") not in MODES:
         raise WorkbenchError(
-            "there is no such mode", found=one_line(repr(state["mode"]), 60), expected=", ".join(MODES)
+            "unknown mode", found=one_line(repr(state["mode"]), 60), expected=", ".join(MODES)
         )
     for name, has_shape in _SHAPES.items():
         if name in state and not has_shape(state[name]):
             raise WorkbenchError(
-                f"{name} of this view cannot be read", found=one_line(repr(state[name]), 120), expected=_WHAT
+                f"cannot read {name} of this view", found=one_line(repr(state[name]), 120), expected=_WHAT
             )
     grader = str(state.get("grader", ""))
     if grader and grader not in graders:
         raise WorkbenchError(
-            "the view shows a grader that is not here",
+            "the view shows a grader that is not in the session",
             found=one_line(grader, 120),
             hint="add the grader under this name, then open the view again",
         )
@@ -197,7 +197,7 @@ def _checked(state: Any, graders: Iterable[str]) -> str:
 
 
 def _among(condition: Mapping[str, Any], rows: Mapping[str, int]) -> dict[str, Any]:
-    """A condition over these rows: those that a state names by id, as far as they are among them."""
+    """A condition over these rows: those that a state names by id, if they are among them."""
     if "ids" not in condition:
         return dict(condition)
     return {"rows": [rows[name] for name in map(str, condition["ids"]) if name in rows]}

@@ -1,4 +1,4 @@
-"""The distribution of a grader's scores: good and bad told apart, what has no score beside it."""
+"""The distribution of a grader's scores: good and bad rows separately, with counts of unscored rows."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from workbench.report.counts import PARTS, counts_of
 __all__ = ["scores_data"]
 
 MOST_VALUES = 5
-"""Distinct scores up to which each has a bar of its own."""
+"""Maximum number of distinct scores with a separate bar each."""
 
 LOG_FROM = 50
-"""From so many times the smallest bin on, the largest one would flatten the others: the axis is logarithmic."""
+"""Ratio of the largest to the smallest bin from which the axis is logarithmic."""
 
 
 def scores_data(case: Case, parts: NDArray[np.int8], n_prompts: int) -> dict[str, Any]:
     """A grader's scores as `Scores`.
 
     Args:
-        case: Its grades with labels and pass mark.
-        parts: What each row comes to, as `counts.parts_of` gives it, (n,).
-        n_prompts: Prompts that the rows answer.
+        case: Its grades with labels and pass threshold.
+        parts: The part of each row, as `counts.parts_of` gives it, (n,).
+        n_prompts: Number of distinct prompts of the rows.
     """
     scores = case.grades.scores[case.rows]
     values = np.unique(scores)
@@ -58,10 +58,10 @@ def _value(case: Case, parts: NDArray[np.int8], value: float) -> dict[str, Any]:
 
 
 def _bins(case: Case, parts: NDArray[np.int8]) -> list[dict[str, Any]]:
-    """Twenty equal bins over 0 to 1, widened where scores lie outside: those of every other figure of the report."""
+    """Twenty equal bins over 0 to 1, wider if scores are outside: as in every other figure of the report."""
     scores = case.grades.scores[case.rows]
     edges = edges_of(scores)
-    # As `bins.within` has it: a bar counts the very rows that a click on it shows.
+    # As in `bins.within`: a bar counts exactly the rows that a click on it shows.
     slack = 1e-9 * (edges[-1] / 2 - edges[0] / 2)
     places = np.clip(np.searchsorted(edges[1:-1] / 2 - slack, scores / 2, side="right"), 0, len(edges) - 2)
     return [

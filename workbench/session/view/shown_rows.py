@@ -1,4 +1,4 @@
-"""Which rows are looked at: the table, the row in the reader, and the words of large datasets read in the background."""
+"""The shown rows: the table, the row in the reader, and the search index of large datasets, built in the background."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class ShownRows:
 
     Args:
         session: The session.
-        mark: Called with names of parts of the state that are no longer true.
+        mark: Called with names of parts of the state that are out of date.
 
     Attributes:
         table: The rows that meet the chips and the search, in order.
@@ -40,7 +40,7 @@ class ShownRows:
     def __init__(self, session: Session, mark: Callable[..., object]) -> None:
         self._session, self._mark = session, mark
         self.table = RowsTable(self.resolved)
-        self._looked: tuple[Condition, ...] = ()  # the chips as the report takes them
+        self._looked: tuple[Condition, ...] = ()  # the chips in the report's form
         self._indexed: Any = None
         self._change: Change | None = None
 
@@ -50,7 +50,7 @@ class ShownRows:
         Args:
             graded: The report that is shown.
             chosen: The chosen grader.
-            change: What its edit changed; None for nothing.
+            change: The effect of its edit; None for none.
         """
         self._change = change
         has_grades = bool(graded.report.grades)
@@ -65,7 +65,9 @@ class ShownRows:
         )  # fmt: skip
         self._looked = tuple(map(self.resolved, self.table.where))
         if has_grades:
-            self._session.results.where = self._looked  # which rows an edit changed is another thing now
+            self._session.results.where = (
+                self._looked
+            )  # the set of rows that an edit changed is different now
         return self.table.data("All rows" if has_grades else "Your rows", "" if has_grades else _note(graded))
 
     def reader_data(self, graded: Graded, chosen: str) -> dict[str, Any] | None:
@@ -86,7 +88,7 @@ class ShownRows:
         """Show the rows that meet all of these conditions.
 
         Raises:
-            ReportError: A condition that cannot be answered.
+            ReportError: A condition that is not supported.
         """
         resolved = tuple(map(self.resolved, conditions))
         if graded.report.grades:
@@ -98,40 +100,40 @@ class ShownRows:
         self._mark("chosen", "table", "reader")
 
     def find(self, words: str) -> None:
-        """Show those of the rows that hold these words; "" for all."""
+        """Narrow the rows to those that contain these words; "" for all."""
         self.table.search = words
         self.leave_code()
         self._mark("table", "reader")
 
     def leave_code(self) -> None:
-        """Leave the line that has the rows which are shown, once there are grades."""
+        """Set the line for the shown rows, once there are grades."""
         if self._session.results.report is None:
             return
         self._follow_results()
         if any("changed" in condition for condition in self.table.where):
             self._session.code.text = (
-                "app.selected"  # which rows an edit changed, no condition of a report says
+                "app.selected"  # no condition of a report expresses which rows an edit changed
             )
         else:
             self._session.code.text = rows_code(self.conditions)
 
     def _follow_results(self) -> None:
-        """Take the conditions of whoever else looked, as a cell."""
+        """Take over conditions that were set elsewhere, for example by a cell."""
         if self._session.results.report is not None and self._session.results.where != self._looked:
             self.table.where = self._looked = self._session.results.where
 
     @property
     def conditions(self) -> tuple[Condition, ...]:
-        """What the rows that are shown meet, the words searched for among it, as the report takes it."""
+        """The conditions of the shown rows, including the search, in the report's form."""
         return (*map(self.resolved, self.table.where), *self.words)
 
     @property
     def words(self) -> tuple[Condition, ...]:
-        """The words searched for as a condition; none where nobody searches."""
+        """The search as a condition; none without a search."""
         return ({"text": self.table.search},) if self.table.search else ()
 
     def as_csv(self, graded: Graded) -> str:
-        """The rows that are shown, with every grader's score, what is known of them, and the columns of the data, as CSV."""
+        """The shown rows, with every grader's score, the labels, and the columns of the data, as CSV."""
         report = graded.report
         frame = report.rows(where=self.table.rows)
         numbers = frame.index.to_numpy()
@@ -146,7 +148,7 @@ class ShownRows:
         return str(frame.to_csv())
 
     def _finder(self, chosen: str) -> Finder:
-        """What is marked in answers where nobody searches."""
+        """What is marked in completions without a search."""
         return finder_of(self._session.graders.by_name.get(chosen))
 
     def _labelled_by(self, graded: Graded, row: int) -> str:
@@ -154,7 +156,7 @@ class ShownRows:
         return "" if label is None else one_line(label.labeller, 60)
 
     def resolved(self, condition: Condition) -> Condition:
-        """A condition of the view as the report takes it."""
+        """A condition of the view in the report's form."""
         if "changed" not in condition:
             return condition
         change, part, nothing = self._change, str(condition["changed"]), np.empty(0, np.intp)
@@ -162,10 +164,10 @@ class ShownRows:
         return {"rows": rows.tolist()}
 
     def read_words(self, graded: Graded) -> None:
-        """Read the words of the rows in the background, and show the table again once they are there.
+        """Build the search index in the background, and show the table again when it is complete.
 
-        Reading takes the interpreter from everything else: it waits until the rows are there and what can be graded at
-        once is, unless the table waits for the words.
+        Reading blocks the interpreter: it waits until the rows are loaded and the first grading is
+        complete, unless the table waits for the index.
 
         Args:
             graded: The report that is shown.
@@ -179,7 +181,7 @@ class ShownRows:
 
     def _read(self, samples: Any) -> None:
         row_words(samples)
-        _ = self._session.labels.dataset  # a name of the rows' own, too, reads them all
+        _ = self._session.labels.dataset  # deriving the dataset's name may read all rows, too
 
     def _words_read(self, future: Future[Any]) -> None:
         with self._session.guard.locked("Rows"):
@@ -189,7 +191,7 @@ class ShownRows:
 
 
 def _note(graded: Graded) -> str:
-    """The rows of the dataset in a sentence, where nothing has run."""
+    """A sentence about the dataset's rows, before the first run."""
     labels = [label for label in graded.labels or () if label is not None]
-    note = f"{len(graded.report):,} answers to {graded.report.columns.n_prompts:,} prompts"
+    note = f"{len(graded.report):,} completions of {graded.report.columns.n_prompts:,} prompts"
     return f"{note}; labels: {sum(labels):,} good, {len(labels) - sum(labels):,} bad" if labels else note

@@ -34,26 +34,26 @@ __all__ = ["RowsTable", "TableSource"]
 Rows = NDArray[np.intp]
 
 FIRST = 60
-"""Rows that come with every state, so that a table is never blank: more than any screen shows."""
+"""Rows sent with every state, so that a table is never blank: more than any screen shows."""
 
 MOST = 400
-"""Rows of one window."""
+"""Maximum rows of one window."""
 
 _SHOWN = ("answer", "expected", "label")
-_SMALL = 5_000  # rows up to which their words are read at once rather than in the background
+_SMALL = 5_000  # maximum rows that are indexed immediately rather than in the background
 
 
 @dataclass(frozen=True)
 class TableSource:
-    """What a table shows.
+    """The content of a table.
 
     Attributes:
         report: Grades of the rows; one without graders before a run.
-        chosen: The chosen grader; "" for none.
-        labels: What is known of each row, (n,); None where nothing is.
-        parts: What each row comes to by grader; see `counts.parts_of`.
-        before: Grades of the chosen grader before an edit; None without one.
-        find: What is marked in the answers where nobody searches.
+        chosen: The selected grader; "" for none.
+        labels: Label of each row, (n,); None if there are none.
+        parts: The part of each row by grader; see `counts.parts_of`.
+        before: Grades of the selected grader before an edit; None without one.
+        find: What is marked in the completions without a search.
     """
 
     report: Report
@@ -66,15 +66,15 @@ class TableSource:
 
 @dataclass
 class RowsTable:
-    """The rows of a report that meet the chips above them and the words searched for.
+    """The rows of a report that meet the chips above them and the search.
 
     Attributes:
         resolve: Function from a condition of the view to one of the report.
-        where: The chips: conditions all of which hold.
-        search: Words that the rows hold.
-        sort: Key of the column they are sorted by, "" for their own order, and whether the largest come first.
-        revision: Counts the states of the table: answers about an older one are of other rows.
-        waits: Whether its search or order waits for words that are still being read.
+        where: The chips: conditions that all apply.
+        search: Words that the rows contain.
+        sort: Key of the column they are sorted by, "" for the original order, and whether the largest come first.
+        revision: Counts the states of the table: replies for an older one are dropped.
+        waits: Whether its search or order waits for the search index.
     """
 
     resolve: Callable[[Condition], Condition]
@@ -86,18 +86,18 @@ class RowsTable:
     rows: Rows = field(default_factory=lambda: np.empty(0, np.intp))
     _source: TableSource | None = None
     _columns: dict[str, Column] = field(default_factory=dict)
-    _layout: dict[str, tuple[bool, int]] = field(default_factory=dict)  # what a person chose: shown, width
+    _layout: dict[str, tuple[bool, int]] = field(default_factory=dict)  # the user's choice: shown, width
 
     # ---- what is shown
 
     def show(self, source: TableSource) -> None:
-        """Take another source; chips it cannot answer are dropped."""
+        """Use another source; chips it does not support are dropped."""
         self._source = source
         self.where = tuple(condition for condition in self.where if self._answers(condition))
         self.update()
 
     def update(self) -> None:
-        """Find the rows anew, after chips, words or order have changed."""
+        """Find the rows again, after chips, search or order have changed."""
         source = self._required
         self._columns = {column.key: column for column in self._make_columns(source)}
         rows = source.report.row_numbers(*map(self.resolve, self.where))
@@ -115,7 +115,7 @@ class RowsTable:
 
     @property
     def _words_are_missing(self) -> bool:
-        """Whether words have to be read in the background: until then nothing is searched or sorted by text."""
+        """Whether the search index is still being built: until then nothing is searched or sorted by text."""
         samples = self._required.report.samples
         return len(samples) > _SMALL and known_words(samples) is None
 
@@ -132,7 +132,7 @@ class RowsTable:
         return True
 
     def place_of(self, row: int) -> int:
-        """Where a row stands in the table; -1 for nowhere."""
+        """The position of a row in the table; -1 if it is not shown."""
         places = np.flatnonzero(self.rows == row)
         return int(places[0]) if len(places) else -1
 
@@ -142,7 +142,7 @@ class RowsTable:
         samples: Any = source.report.samples
         window = TextWindow(samples)
         find = words_finder(self.search) if self.search else source.find
-        nothing: Finder = lambda _text, _expected: ()  # noqa: E731 (a function without a finding)
+        nothing: Finder = lambda _text, _expected: ()  # noqa: E731 (a function that finds nothing)
         yield IdColumn(samples)
         yield TextColumn(
             window, 1, words_finder(self.search) if self.search else nothing, "prompt", "prompt", width=200
@@ -177,11 +177,11 @@ class RowsTable:
                 yield ScoreColumn(grades[name], source.parts[name], f"score {title}", title)
 
     def chosen_columns(self) -> dict[str, list[Any]]:
-        """Columns that a person showed, hid or sized, by key: whether shown, and the width in pixels (0 for what is left)."""
+        """Columns that a user showed, hid or sized, by key: whether shown, and the width in pixels (0 for the remaining width)."""
         return {key: [shown, width] for key, (shown, width) in self._layout.items()}
 
     def choose_columns(self, columns: Mapping[str, Any]) -> None:
-        """Show columns as `chosen_columns` had them, and all others as at first."""
+        """Show columns as in `chosen_columns`, and all others by default."""
         self._layout = {}
         self.layout({"key": key, "shown": shown, "width": width} for key, (shown, width) in columns.items())
 
@@ -189,7 +189,7 @@ class RowsTable:
         return self._layout.get(column.key, (column.key in _SHOWN or column.key == "score", 0))[0]
 
     def layout(self, columns: Iterable[Mapping[str, Any]]) -> None:
-        """Show and size columns as a person chose; the answer cannot be hidden where nothing else is shown.
+        """Show and size columns as a user chose; the completion cannot be hidden if no other column is shown.
 
         Args:
             columns: `key`, `shown` and `width` of each.
@@ -206,7 +206,7 @@ class RowsTable:
     # ---- messages
 
     def window(self, start: int, stop: int) -> list[dict[str, Any]]:
-        """Rows from one place to another in the current order, as `Row`."""
+        """Rows from one position to another in the current order, as `Row`."""
         rows = self.rows[max(start, 0) : min(stop, start + MOST)]
         ids = self._required.report.samples.ids
         columns = [column.cells(rows) for column in self._shown]
@@ -221,7 +221,7 @@ class RowsTable:
 
         Args:
             everything: Its title without chips.
-            note: What stands beside the title; "50 of 500 rows" by default.
+            note: Text next to the title; "50 of 500 rows" by default.
         """
         source = self._required
         total = len(source.report)

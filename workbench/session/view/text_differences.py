@@ -1,4 +1,4 @@
-"""What two texts differ in, marked: what is gone in the first, what is new in the second."""
+"""The differences of two texts, marked: what is removed in the first, what is added in the second."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from workbench.display_text import visible
 __all__ = ["Pieces", "cut", "marked", "similarity"]
 
 Pieces = list[list[str]]
-"""Pieces of a text: what stands there, and "" or a mark."""
+"""Pieces of a text: the text, and "" or a mark."""
 
-_SHOWN = 300  # characters of a text that are shown
+_SHOWN = 300  # maximum characters of a text to show
 _BEFORE = 60  # of these, before the first difference
-_COMPARED = 1_000  # characters that a similarity rests on: one of whole books would take seconds
-_SHORT = 30  # below this many characters texts are compared by character
+_COMPARED = 1_000  # maximum characters for a similarity: whole books would take seconds
+_SHORT = 30  # texts below this length are compared by character
 _WORD = re.compile(r"\d+(?:\.\d+)?|[^\W\d]+|\s+|[^\w\s]|_")
 
 
 def similarity(a: str, b: str) -> float:
-    """How much of their beginnings two texts share, 0 to 1."""
+    """The share of their beginnings that two texts have in common, 0 to 1."""
     return fuzz.ratio(a[:_COMPARED], b[:_COMPARED]) / 100
 
 
@@ -37,20 +37,20 @@ def cut(text: str) -> Pieces:
 def marked(a: str, b: str) -> tuple[Pieces, Pieces]:
     """Two texts cut around their first difference, with marks "gone" in the first and "new" in the second.
 
-    There are no marks where the two share half of their text or less: everything would be marked.
+    There are no marks if the two share at most half of their text: everything would be marked.
     """
     shared = _n_shared(a, b)
     start = max(shared - _BEFORE, 0) if max(len(a), len(b)) > _SHOWN else 0
     parts = (a[start : start + _SHOWN], b[start : start + _SHOWN])
     gone, new, n_same = _differences(*parts)
-    # What stands before the cut is the same in both.
+    # The text before the cut is the same in both.
     if 2 * (n_same + start) <= 0.5 * (len(parts[0]) + len(parts[1]) + 2 * start):
         gone, new = [[parts[0], ""]], [[parts[1], ""]]
     return _ends(gone, a, start), _ends(new, b, start)
 
 
 def _n_shared(a: str, b: str) -> int:
-    """How many characters two texts have in common before they differ."""
+    """Length of the common prefix of two texts."""
     lengths = range(1, min(len(a), len(b)) + 1)
     return bisect_left(lengths, 1, key=lambda length: int(a[:length] != b[:length]))
 
@@ -73,7 +73,7 @@ def _differences(a: str, b: str) -> tuple[Pieces, Pieces, int]:
 
 
 def _add(pieces: Pieces, text: str, mark: str) -> None:
-    """Put a piece behind the others; blanks are never marked."""
+    """Append a piece; blanks are never marked."""
     if text:
         pieces.append([text, mark if text.strip() else ""])
 
@@ -94,7 +94,7 @@ def _joined(pieces: Pieces) -> Pieces:
 
 
 def _ends(pieces: Pieces, text: str, start: int) -> Pieces:
-    """The pieces as they are shown, with dots where the text goes on."""
+    """The pieces as shown, with dots if the text continues."""
     shown = [[visible(part), mark] for part, mark in pieces] or [["", ""]]
     return _dotted(shown, before=start > 0, behind=len(text) > start + _SHOWN)
 

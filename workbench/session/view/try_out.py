@@ -1,4 +1,4 @@
-"""The Try mode: change a row's answer, or paste a conversation, and see which graders notice."""
+"""The Try mode: edit a row's completion, or paste a conversation, and see which grades change."""
 
 from __future__ import annotations
 
@@ -38,31 +38,31 @@ if TYPE_CHECKING:
 
 __all__ = ["TryMode"]
 
-_MOST_CHARACTERS = 200_000  # of an answer in a text field; longer ones are read in the rows
+_MOST_CHARACTERS = 200_000  # of a completion in a text field; longer ones are read in the rows
 
 
 class TryMode:
-    """One conversation and what the chosen graders say of it, before and after a change of its answer.
+    """One conversation and its grades by the selected graders, before and after a change of its completion.
 
-    Rules and sandboxed code answer at every change; what asks a model or a service waits to be asked.
+    Rules and sandboxed code grade every change; graders that call a model or a service wait for a request.
 
     Args:
         session: The session.
-        changed: Called with the session's lock held when a grade has come.
+        changed: Called with the session's lock held when a grade has arrived.
     """
 
     def __init__(self, session: Session, changed: Callable[[], object]) -> None:
         self._session, self._changed = session, changed
         self._row: int | None = None
         self._pasted: Sample | None = None
-        self._text: str | None = None  # the answer as edited; None for as it is
+        self._text: str | None = None  # the edited completion; None if unchanged
         self._expected: str | None = None
         self._good: bool | None = None
         self._matches: list[int] = []
         self._query = ""
         self._revision = 0
         self._code = ""
-        self._drawn: Any = None  # the rows that the row is one of
+        self._drawn: Any = None  # the rows that contain the row
         self._before: dict[str, tuple[Entry, Grade]] = {}
         self._after: dict[str, tuple[Entry, Grade]] = {}
         self._first = Trial(self._take_before, session.guard.lock)
@@ -72,10 +72,10 @@ class TryMode:
     # ---- the conversation
 
     def open(self, row: int | None) -> None:
-        """Begin with a row, unless somebody is at work on another conversation.
+        """Start with a row, unless another conversation is being edited.
 
         Args:
-            row: A row of the drawn rows, as the one that is being read; None for the first.
+            row: A row of the drawn rows, for example the one in the reader; None for the first.
         """
         self.refresh()
         busy = self._pasted is not None or self._text is not None or (self._row is not None and row is None)
@@ -92,7 +92,7 @@ class TryMode:
 
     @property
     def sample(self) -> Sample:
-        """The conversation with the answer and the reference as edited."""
+        """The conversation with the completion and the reference as edited."""
         sample = self._original
         if self._text is not None and self._text != (sample.thread.completion() or ""):
             sample = with_completion(sample, self._text)
@@ -111,7 +111,7 @@ class TryMode:
         self._begin("")
 
     def _begin(self, code: str) -> None:
-        """Grade another conversation; `code` has it where it is no row that is drawn."""
+        """Grade another conversation; `code` gives it in code if it is not a drawn row."""
         self._text, self._expected, self._good, self._code = None, None, None, code
         self._before, self._after = {}, {}
         self._revision += 1
@@ -121,14 +121,14 @@ class TryMode:
         self.leave_code()
 
     def leave_code(self) -> None:
-        """Leave the lines that ask the graders about this conversation, where there is one."""
+        """Set the lines that grade this conversation, if there is one."""
         if self._row is not None or self._pasted is not None:
             self._session.code.text = self._repeating_code()
 
     # ---- grades
 
     def refresh(self) -> None:
-        """Ask graders that changed since, or are new; others that are at work go on."""
+        """Start graders that are new or have changed; others at work continue."""
         self._follow_draw()
         entries = self._session.graders.chosen_entries()
         for answers in (self._before, self._after):
@@ -152,7 +152,7 @@ class TryMode:
         }
 
     def _ask_before(self) -> None:
-        """Grades of the conversation as it is: those of the run where it has them."""
+        """Grades of the unchanged conversation: those of the run if it has them."""
         report: Report | None = self._session.results.report
         unrun = self._session.graders.unrun
         if report is not None and self._row is not None and report.samples is self._samples:
@@ -181,13 +181,13 @@ class TryMode:
 
     def _take(self, answers: dict[str, tuple[Entry, Grade]], name: str, entry: Entry, grade: Grade) -> None:
         with self._session.guard.locked("Try"):
-            answers[name] = (entry, grade)  # of a grader that is another one by now `refresh` takes it away
+            answers[name] = (entry, grade)  # `refresh` removes it if the grader has changed meanwhile
             self._changed()
 
-    # ---- what a page does
+    # ---- the page's actions
 
     def do_try(self, text: str | None = None, expected: str | None = None, label: bool | None = None) -> None:
-        """Take the answer, the expected answer or the label as a person has it now."""
+        """Accept the completion, the reference or the label as edited."""
         self._text = self._text if text is None else text
         self._expected = self._expected if expected is None else expected
         self._good = label if label is not None or text is None else self._good
@@ -196,7 +196,7 @@ class TryMode:
         self._ask_after()
         self.leave_code()
 
-    def do_try_row(self, query: str, next: bool = False) -> None:  # noqa: A002 (the message's words)
+    def do_try_row(self, query: str, next: bool = False) -> None:  # noqa: A002 (the message's key)
         """Try the row with this id or these words, or the next of them.
 
         Raises:
@@ -213,22 +213,22 @@ class TryMode:
         return piece_of_text(self._original, {}, part, start)
 
     def do_try_random(self) -> None:
-        """Try any row."""
+        """Try a random row."""
         self._matches = []
         self._take_row(random_row(self._samples))
 
     def do_try_paste(self, text: str) -> None:
-        """Try a conversation out of pasted JSON.
+        """Try a conversation from pasted JSON.
 
         Raises:
-            SamplesError: It is no such JSON.
+            SamplesError: It is not such JSON.
         """
         self._pasted = paste(text)
         self._row, self._matches = None, []
         self._begin(f"wb.session.trial.paste({text!r})")
 
     def do_try_ask(self, grader: str) -> None:
-        """Ask a grader that waits to be asked, as one that asks a model."""
+        """Run a grader that waits for a request, such as one that calls a model."""
         entries = self._session.graders.chosen_entries()
         if grader not in entries:
             return
@@ -237,7 +237,7 @@ class TryMode:
         trial.ask(self.sample, entry, self._judge_run(entry[grader]))
 
     def do_try_keep(self) -> None:
-        """Keep the answer: it is graded again after every edit."""
+        """Save the completion: it is graded again after every edit."""
         good = self._good if self._good is not None or self._is_edited else self._label()
         answer = KeptAnswer(
             self.sample,
@@ -251,14 +251,14 @@ class TryMode:
         self.kept.keep(answer)
 
     def do_try_kept(self, number: int) -> None:
-        """Try an answer that was kept."""
+        """Try a saved completion."""
         answer = self.kept.get(number)
         if answer is None:
             return
         ids, row = self._samples.ids, answer.row
         if row is not None and row < len(ids) and ids[row] == answer.original.id:
             self._take_row(row)
-        else:  # other rows are drawn now
+        else:  # the draw has changed
             self._pasted, self._row = answer.original, None
             self._begin(answer.code)
         self._text, self._expected, self._good = answer.text, answer.expected, answer.good
@@ -266,18 +266,18 @@ class TryMode:
         self.leave_code()
 
     def do_try_drop(self, number: int) -> None:
-        """Keep an answer no more."""
+        """Remove a saved completion."""
         self.kept.drop(number)
 
     def _judge_run(self, entry: Entry) -> JudgeRun | None:
-        """How judges ask: an answer that the store has is not paid for again."""
+        """How judges send requests: a reply in the store is not paid for again."""
         storage = self._session.storage
         if not storage.url or not asks_models(entry.grader):
             return None
         return JudgeRun(Spending(None), storage.store.replies)
 
     def _follow_draw(self) -> None:
-        """Stay with the conversation where other rows are drawn now: it may have another number there, or none."""
+        """Keep the conversation after a new draw: it may have another number there, or none."""
         drawn, samples = self._drawn, self._samples
         if self._row is None or drawn is samples:
             return
@@ -312,7 +312,7 @@ class TryMode:
     # ---- what is shown
 
     def data(self) -> dict[str, Any] | None:
-        """The mode as `TryData`; None where there is no row."""
+        """The mode as `TryData`; None if there is no row."""
         if self._row is None and self._pasted is None:
             return None
         original, sample = self._original, self.sample
@@ -361,7 +361,7 @@ class TryMode:
 
     @property
     def _mark(self) -> float:
-        """The pass mark."""
+        """The pass threshold."""
         report: Report | None = self._session.results.report
         return 0.5 if report is None else pass_mark(report.pass_threshold, report.scale)
 
@@ -371,7 +371,7 @@ class TryMode:
         return verdict_of_answer(verdicts, self._good if self._is_edited else self._label())
 
     def close(self) -> None:
-        """Give up what is under way."""
+        """Cancel the work in progress."""
         self._first.stop()
         self._trial.stop()
         self.kept.close()

@@ -1,4 +1,4 @@
-"""What changed on the rows from one version of a grader to another, in words, and how often each version errs."""
+"""The changes on the rows from one version of a grader to another, as text, and the error rate of each version."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ from workbench.statistics import compact, share
 __all__ = ["LIMITS", "ErrorShare", "change_words", "error_share"]
 
 _KINDS = {0: "too-lenient", 1: "too-strict"}
-"""A label to the kind of finding about verdicts on such rows that are wrong."""
+"""A label to the kind of finding about wrong verdicts on such rows."""
 
 LIMITS = {0: FALSE_ACCEPTS, 1: FALSE_REJECTS}
-"""A label to the largest share of such rows that may be judged wrongly."""
+"""A label to the limit for the share of wrong verdicts on such rows."""
 
-_ERRORS = {0: "known-bad rows it accepts", 1: "known-good rows it refuses"}
+_ERRORS = {0: "known-bad rows it accepts", 1: "known-good rows it rejects"}
 
 
 class ErrorShare(NamedTuple):
-    """How many rows of one label a version judged wrongly.
+    """The number of wrong verdicts of a version on rows of one label.
 
     Attributes:
-        k: Known-bad rows that it accepts, or known-good ones that it refuses.
+        k: Known-bad rows that it accepts, or known-good ones that it rejects.
         n: Rows of that label that it scored.
         value: k of n.
         lo: Lower end of the 95 % interval.
@@ -58,12 +58,12 @@ class ErrorShare(NamedTuple):
 
 
 def error_share(version: Version, name: str, label: int) -> ErrorShare | None:
-    """How often a version errs on rows of one label; None where it has not run on any.
+    """The error rate of a version on rows of one label; None if it has not run on any.
 
     Args:
         version: The version.
         name: The grader.
-        label: 0 for known-bad rows that it accepts, 1 for known-good ones that it refuses.
+        label: 0 for known-bad rows that it accepts, 1 for known-good ones that it rejects.
     """
     if version.report is not None:
         return _counted(version.report, name, label)
@@ -92,7 +92,7 @@ def _counted(report: Report, name: str, label: int) -> ErrorShare | None:
 
 
 def change_words(name: str, before: Version, now: Version) -> tuple[str, str]:
-    """What changed on the rows that both versions ran on: the words that lead, and the rest.
+    """The changes on the rows that both versions ran on: the lead, and the rest.
 
     Args:
         name: The grader.
@@ -101,12 +101,12 @@ def change_words(name: str, before: Version, now: Version) -> tuple[str, str]:
     """
     for version in (before, now):
         if version.report is None or name not in version.report.grades:
-            return f"The rows of {_title(version)} are not known here.", " Run it to see which rows changed."
+            return f"The rows of {_title(version)} are not available.", " Run it to see which rows changed."
     assert before.report is not None
     assert now.report is not None
     turned, n = _turned(before.report, now.report, name)
     if not n:
-        return "The two versions have no row in common.", " Run both on the same rows to see which changed."
+        return "The two versions share no row.", " Run both on the same rows to see which changed."
     count = sum(turned.values())
     rows = counted(count, "row") if count else "no row"
     lead = f"From {_title(before)} to {_title(now)}, {rows} changed" + (":" if count else ".")
@@ -119,7 +119,7 @@ def _title(version: Version) -> str:
 
 
 def _turned(before: Report, now: Report, name: str) -> tuple[dict[str, int], int]:
-    """How many rows turned to each part, by the later report's labels, and how many rows both have."""
+    """How many rows changed to each part, by the later report's labels, and how many rows both have."""
     rows_before, rows_now = shared_rows([before, now])
     was, is_now = (
         parts_of(case_of(report, name))[rows] for report, rows in ((before, rows_before), (now, rows_now))
@@ -137,7 +137,7 @@ def _turned(before: Report, now: Report, name: str) -> tuple[dict[str, int], int
 
 
 def _verdicts(parts: NDArray[np.int8]) -> NDArray[np.int8]:
-    """0 accepted, 1 refused, 2 without a score, for each row."""
+    """0 accepted, 1 rejected, 2 without a score, for each row."""
     codes = np.array(
         [2 if part in {"failed", "skipped"} else int("refused" in part) for part in PARTS], np.int8
     )
@@ -146,14 +146,14 @@ def _verdicts(parts: NDArray[np.int8]) -> NDArray[np.int8]:
 
 
 def _words(turned: dict[str, int]) -> list[str]:
-    """What became of the rows that changed; a loss that there is none of is told as well, where there is a gain."""
+    """What changed, in phrases; with a gain, zero losses are reported as well."""
     said = {
-        "known-bad refused": "{n} known-bad {are} now refused",
+        "known-bad refused": "{n} known-bad {are} now rejected",
         "known-bad accepted": "{n} known-bad {are} now accepted",
         "known-good refused": "{n} known-good {are} lost",
         "known-good accepted": "{n} known-good {are} won",
-        "unlabelled refused": "{n} without label {are} now refused",
-        "unlabelled accepted": "{n} without label {are} now accepted",
+        "unlabelled refused": "{n} unlabelled {are} now rejected",
+        "unlabelled accepted": "{n} unlabelled {are} now accepted",
     }
     words = [
         text.format(n=f"{turned[key]:,}", are="is" if turned[key] == 1 else "are")
@@ -161,13 +161,13 @@ def _words(turned: dict[str, int]) -> list[str]:
         if turned[key]
     ]
     if turned["known-bad refused"] and not turned["known-good refused"]:
-        words.append("no known-good is lost")
+        words.append("no known-good row is lost")
     n_lost = sum(count for key, count in turned.items() if key.endswith("without a score"))
     return [*words, *([f"{n_lost:,} {'has' if n_lost == 1 else 'have'} no score now"] if n_lost else [])]
 
 
 def _not_settled(version: Version, name: str) -> list[str]:
-    """What the rows do not settle about a version: the shares whose limit lies inside their interval."""
+    """Inconclusive error rates of a version: those whose interval contains the limit."""
     found = {finding.kind: finding for finding in findings_of(version, name)}
     sentences = []
     for label, limit in LIMITS.items():
@@ -176,7 +176,7 @@ def _not_settled(version: Version, name: str) -> list[str]:
             continue
         more = f" {finding.outlook[:1].upper()}{finding.outlook[1:]}." if finding and finding.needed else ""
         sentences.append(
-            f"Not settled by these rows: the share of {_ERRORS[label]} lies between {errors.interval.replace(' to ', ' and ')}, "
-            f"and the limit of {percent(limit)} lies inside.{more}"
+            f"Inconclusive: the share of {_ERRORS[label]} is between {errors.interval.replace(' to ', ' and ')}, "
+            f"which includes the limit of {percent(limit)}.{more}"
         )
     return sentences

@@ -1,4 +1,4 @@
-"""What a page's actions change, as a type: `app.AppView` is one."""
+"""The interface of a view for the page's actions: `app.AppView` implements it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["View"]
 
 
 class View(Protocol):
-    """What actions change: see `app.AppView`."""
+    """The state that actions change: see `app.AppView`."""
 
     session: Session
     chosen: str
@@ -30,11 +30,11 @@ class View(Protocol):
         ...
 
     def mark(self, *parts: str) -> None:
-        """Note that parts of the state are no longer true."""
+        """Mark parts of the state as out of date."""
         ...
 
     def mark_mode(self) -> None:
-        """Note that what the open mode shows may have changed."""
+        """Mark the content of the open mode as changed."""
         ...
 
     def open(self) -> None:
@@ -46,17 +46,17 @@ class View(Protocol):
         ...
 
     def leave_code(self) -> None:
-        """Leave the line that has what the open mode shows."""
+        """Set the line for the content of the open mode."""
         ...
 
     def choose(self, name: str) -> None:
-        """Show a grader in the middle."""
+        """Select a grader."""
         ...
 
     def typed(self, name: str, text: str) -> None:
-        """Note that a page has this text of a grader."""
+        """Record that a page already has this text of a grader."""
         ...
 
     def labels_changed(self) -> None:
-        """Note that what is known of the rows changed."""
+        """Mark the labels of the rows as changed."""
         ...

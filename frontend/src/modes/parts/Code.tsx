@@ -1,9 +1,9 @@
-/** Source text with line numbers or the signs of a difference, in quiet colours; to read, not to edit. */
+/** Source text with line numbers or diff signs, in muted colours; read-only. */
 
 import { useMemo } from "preact/hooks";
 import { cutText, highlight, highlightLine, LINES, type Token } from "./highlight.ts";
 
-/** Lines of one block: a browser lays out the blocks in sight alone. */
+/** Lines of one block: a browser lays out only visible blocks. */
 const BLOCK = 100;
 
 export function Coloured({ tokens }: { tokens: Token[] }) {
@@ -23,7 +23,7 @@ export function Code({ text, language }: { text: string; language: string }) {
   return (
     <div class="source">
       {blocks.map((start) => <Block key={start} start={start} lines={lines.slice(start, start + BLOCK)} />)}
-      {cut && <p class="small faint cut-note">the first {LINES.toLocaleString("en")} of {all.toLocaleString("en")} lines; the file has them all</p>}
+      {cut && <p class="small faint cut-note">the first {LINES.toLocaleString("en")} of {all.toLocaleString("en")} lines; the file contains all</p>}
     </div>
   );
 }
@@ -44,7 +44,7 @@ function Block({ start, lines }: { start: number; lines: Token[][] }) {
 const SIGNS = { "": "", "+": "+", "-": "–" } as const;
 const SAID = { "": "", "+": "added", "-": "removed" } as const;
 
-/** Lines of a difference: what is gone and what is new differ by sign and colour. */
+/** Lines of a diff: removed and added ones differ by sign and colour. */
 export function Diff({ lines, language }: { lines: { kind: "" | "+" | "-"; text: string }[]; language: string }) {
   return (
     <div class="source diff">

@@ -1,4 +1,4 @@
-/** How and where to: the chosen platform, its settings, what is lost, Write. */
+/** The export settings: the selected platform, its settings, losses, Write. */
 
 import { useRef, useState } from "preact/hooks";
 import { useLink } from "../../context.ts";
@@ -30,7 +30,7 @@ export function ExportPanel({ data, file }: { data: ExportData; file: ExportData
           <input type="text" class="mono" ref={field} value={data.file} spellcheck={false} onChange={(event) => set({ file: event.currentTarget.value.trim() })} />
         </label>
         <SettingFields data={data} set={set} />
-        <List title="Left out; no score depends on it" shape="note" items={data.notes} />
+        <List title="Omitted without effect on scores" shape="note" items={data.notes} />
       </div>
       <Outcome data={data} />
       <div class="export-buttons">
@@ -43,12 +43,12 @@ export function ExportPanel({ data, file }: { data: ExportData; file: ExportData
 }
 
 const TIPS = {
-  on_loss: "What to do where a platform cannot take all of a grader.",
-  on_error: "What the platform makes of a row without a score.",
-  reference: "The field of the platform's rows that holds the expected answer.",
+  on_loss: "What to do if the platform does not support a setting of a grader.",
+  on_error: "What an unscored row becomes on the platform.",
+  reference: "The field of the platform's rows with the reference.",
 };
 
-const WORDS: Record<string, string> = { report: "go on, and list it", raise: "an error" };
+const WORDS: Record<string, string> = { report: "drop and list", raise: "an error" };
 
 function inWords({ value, text }: Choice): Choice {
   return { value, text: WORDS[value] ?? text };
@@ -63,7 +63,7 @@ function SettingFields({ data, set }: { data: ExportData; set: (settings: Settin
   );
   return (
     <>
-      {select("on_loss", "on a loss")}
+      {select("on_loss", "unsupported")}
       {select("on_error", "no score")}
       {choices.has_reference && (
         <div class="setting"><span class="small mute"><Term tip={TIPS.reference}>reference</Term></span>
@@ -80,21 +80,21 @@ function Unproved({ data, set }: { data: ExportData; set: (settings: Settings) =
   if (!unproved.length) return null;
   return (
     <div class="unproved">
-      <p class="small"><b>{counted(unproved.length, "grader")} not proved:</b> <span class="mono">{unproved.join(", ")}</span></p>
-      <button type="button" class="btn" onClick={() => link.tell({ do: "prove_all" })}>Prove {unproved.length === 1 ? "it" : "them"}</button>
-      <label class="line small"><input type="checkbox" checked={data.settings.allow_unvalidated} onChange={(event) => set({ allow_unvalidated: event.currentTarget.checked })} />write without proof</label>
+      <p class="small"><b>{counted(unproved.length, "grader")} not validated:</b> <span class="mono">{unproved.join(", ")}</span></p>
+      <button type="button" class="btn" onClick={() => link.tell({ do: "prove_all" })}>Validate {unproved.length === 1 ? "it" : "them"}</button>
+      <label class="line small"><input type="checkbox" checked={data.settings.allow_unvalidated} onChange={(event) => set({ allow_unvalidated: event.currentTarget.checked })} />export without validation</label>
     </div>
   );
 }
 
-/** Why nothing can be written, what was, or what would be replaced: by the button, so that it is seen without scrolling. */
+/** Why nothing can be written, what was written, or what would be replaced: next to the button, so that it is visible without scrolling. */
 function Outcome({ data }: { data: ExportData }) {
   const { problem, written, in_the_way: replaced } = data;
   const [what, ...steps] = problem;
   if (!what && !written && !replaced.length) return null;
   const shape = what ? "bad" : written ? "good" : "unsettled";
   return (
-    <div class="outcome" tabIndex={0} role="group" aria-label="What writing does">
+    <div class="outcome" tabIndex={0} role="group" aria-label="Result of writing">
       <Notice shape={shape}><p class="words">{what ? <b>{what}</b> : written || replaced.join("\n")}</p>
         {steps.map((step, at) => <p class="words mute" key={at}>{step}</p>)}
       </Notice>
@@ -112,13 +112,13 @@ function List({ title, shape, items }: { title: string; shape: Shape; items: str
   );
 }
 
-/** The file as it would be written, saved by the browser: the kernel may be on another machine. */
+/** The file as it would be written, saved by the browser: the kernel may run on another machine. */
 function Download({ name }: { name: string }) {
   const link = useLink();
   const [said, setSaid] = useState("");
   const save = () => link.ask<string>({ ask: "export_file", name }).then(
     (text) => saveText(text, name.split("/").at(-1) ?? name, "text/plain"),
-    () => setSaid("Not saved"), // another file would be written by now
+    () => setSaid("Not saved"), // the previewed files have changed
   );
   return (
     <>

@@ -1,4 +1,4 @@
-/** What each platform can take of each grader: one shape and word a cell, its note where one points. */
+/** How each platform supports each grader: one shape and word per cell, its note on hover. */
 
 import { useRef, useState } from "preact/hooks";
 import { useLink } from "../../context.ts";
@@ -11,17 +11,17 @@ type Line = ExportData["graders"][number];
 type CellFit = Line["fits"][number];
 
 const FITS: Record<Fit | "busy", { icon: IconName; word: string; class: string; tip: string }> = {
-  yes: { icon: "yes", word: "yes", class: "c-good", tip: "yes: the platform has this grader" },
+  yes: { icon: "yes", word: "yes", class: "c-good", tip: "yes: exported natively" },
   code: { icon: "code", word: "code", class: "", tip: "code: the same rule as a program" },
   loss: { icon: "loss", word: "with loss", class: "", tip: "with loss" },
   no: { icon: "dash", word: "no", class: "faint", tip: "no" },
-  busy: { icon: "wait", word: "…", class: "faint", tip: "being looked at" },
+  busy: { icon: "wait", word: "…", class: "faint", tip: "being checked" },
 };
-/** Pixels of the first column, and what a platform's has at least. */
+/** Width of the first column in pixels, and the minimum width of a platform's. */
 const NAME = 186;
-const COLUMN = 76; // part of the next column is in sight where there are more
+const COLUMN = 76; // shows a part of the next column if there are more
 const GROUPS = { platform: "platforms", trainer: "trainers and evaluators" } as const;
-const STAR = "* something that no score depends on has no place there, such as a name or a description; point at a cell to read it.";
+const STAR = "* something without effect on scores is not exported, such as a name or a description; hover over a cell to read it.";
 
 export function FitLegend() {
   return (
@@ -45,7 +45,7 @@ export function FitTable({ data }: { data: ExportData }) {
     <>
       <div class="fit-scroll scroll" ref={box} onScroll={(event) => setLeft(event.currentTarget.scrollLeft)}>
         <table class="fit" style={{ minWidth: `${NAME + COLUMN * data.platforms.length}px` }}>
-          <caption class="unseen">What each platform can take of each grader</caption>
+          <caption class="unseen">How each platform supports each grader</caption>
           <colgroup><col style={{ width: `${NAME}px` }} />{data.platforms.map(({ name }) => <col key={name} />)}</colgroup>
           <Head data={data} />
           <tbody ref={body} onKeyDown={(event) => walk(event, body.current)} onPointerOver={(event) => point(event.target as Element)} onPointerLeave={() => setNote("")} onFocusIn={(event) => point(event.target as Element)} onFocusOut={() => setNote("")}>
@@ -55,14 +55,14 @@ export function FitTable({ data }: { data: ExportData }) {
         </table>
       </div>
       <div class="fit-foot">
-        <p class="small faint fit-note" aria-live="polite">{note || (starred ? STAR : "Point at a cell to read more; choose a platform by its head.")}</p>
-        {beyond > 0 && <button type="button" class="link small more-right" onClick={() => box.current?.scrollBy({ left: box.current.clientWidth - NAME })}>{beyond} more at the right</button>}
+        <p class="small faint fit-note" aria-live="polite">{note || (starred ? STAR : "Hover over a cell to read more; select a platform in the header.")}</p>
+        {beyond > 0 && <button type="button" class="link small more-right" onClick={() => box.current?.scrollBy({ left: box.current.clientWidth - NAME })}>{beyond} more on the right</button>}
       </div>
     </>
   );
 }
 
-/** How many platforms stand beyond the right edge of the table's box. */
+/** How many platforms are beyond the right edge of the table's box. */
 export function beyondEdge(platforms: number, width: number, left: number): number {
   return width ? Math.max(0, Math.round((NAME + COLUMN * platforms - width - left) / COLUMN)) : 0;
 }
@@ -114,7 +114,7 @@ function GraderRow({ line, data, first }: { line: Line; data: ExportData; first:
   );
 }
 
-/** Its note is read by pointing at it, or by the arrow keys: the table is one stop of Tab. */
+/** Its note is shown on hover, or with the arrow keys: the table is one tab stop. */
 function FitCell({ fit, grader, platform, stop }: { fit: CellFit | undefined; grader: string; platform: string; stop: boolean }) {
   if (!fit) return null;
   const { icon, word, class: colour } = FITS[fit.fit];
@@ -134,14 +134,14 @@ function DraftRow({ line, span }: { line: Line; span: number }) {
   return (
     <tr class="off draft">
       <th scope="row"><span class="line"><i class="dashed" aria-hidden="true" /><span class="cut">{line.name}</span></span></th>
-      <td colSpan={span}>{line.say || "a draft: exported when its five checks pass"}</td>
+      <td colSpan={span}>{line.say || "a draft: exported once its five checks pass"}</td>
     </tr>
   );
 }
 
 const STEPS: Record<string, [number, number]> = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] };
 
-/** Arrow keys go from cell to cell; the cell they reach is the table's stop of Tab from then on. */
+/** Arrow keys move between cells; the cell they reach becomes the table's tab stop. */
 function walk(event: KeyboardEvent, body: HTMLElement | null): void {
   const step = STEPS[event.key];
   const cell = (event.target as Element).closest<HTMLElement>(".fit-cell");

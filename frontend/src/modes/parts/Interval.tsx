@@ -1,9 +1,9 @@
-/** A number with its 95 % interval, drawn on an axis, with the limit that it is held against. */
+/** A number with its 95 % interval, drawn on an axis, with its limit. */
 
 import type { StripData } from "../../protocol.ts";
 import { Term } from "./words.tsx";
 
-export const INTERVAL = "The range that holds the true value in 95 of 100 such samples; rows of one prompt count together.";
+export const INTERVAL = "Contains the true value in 95 of 100 such samples; rows of one prompt are one cluster.";
 
 export function Interval({ strip }: { strip: StripData }) {
   const { value, lo, hi, limit } = strip;

@@ -1,4 +1,4 @@
-/** Answers that were kept: graded again after every edit, so that one sees at once which of them a grader now gets wrong. */
+/** Saved completions: graded again after every edit, which shows which of them a grader now gets wrong. */
 
 import { useLink } from "../../context.ts";
 import { Square } from "../../Bar.tsx";
@@ -9,10 +9,10 @@ import { truthShape } from "./words.tsx";
 export function KeptAnswers({ kept }: { kept: KeptData[] }) {
   const wrong = kept.filter(({ errs }) => errs).length;
   return (
-    <section class="kept" aria-label="Kept answers">
+    <section class="kept" aria-label="Saved completions">
       <div class="head">
-        <h2 class="grow">Kept answers</h2>
-        <span class="small mute" role="status">{wrong ? `a grader errs on ${wrong} of ${kept.length}` : `${kept.length} kept`}</span>
+        <h2 class="grow">Saved completions</h2>
+        <span class="small mute" role="status">{wrong ? `a grader errs on ${wrong} of ${kept.length}` : `${kept.length} saved`}</span>
       </div>
       <ul>{kept.map((answer) => <Kept key={answer.number} answer={answer} />)}</ul>
     </section>
@@ -22,18 +22,18 @@ export function KeptAnswers({ kept }: { kept: KeptData[] }) {
 function Kept({ answer }: { answer: KeptData }) {
   const link = useLink();
   const { number, text, label, note, errs, grades } = answer;
-  const truth = label === null ? "no label" : label ? "good" : "bad";
+  const truth = label === null ? "unlabelled" : label ? "good" : "bad";
   return (
     <li>
       <Meaning shape={truthShape(label)} small />
-      <button type="button" class="kept-text" title="Try it again" aria-label={`Try again (${truth}): ${text || "an empty answer"}`} onClick={() => link.tell({ do: "try_kept", number })}>
+      <button type="button" class="kept-text" title="Try it again" aria-label={`Try again (${truth}): ${text || "an empty completion"}`} onClick={() => link.tell({ do: "try_kept", number })}>
         <span class="cut">{text || <span class="faint">(empty)</span>}</span>
         <span class={`small cut ${errs ? "c-bad" : "mute"}`}>{note}</span>
       </button>
       <span class="squares">
         {grades.map(({ grader, said }) => said?.part && <span key={grader} title={`${grader}: ${said.score}`}><Square part={said.part} /></span>)}
       </span>
-      <button type="button" class="btn icon plain" aria-label={`Keep no more: ${text || "an empty answer"}`} title="Keep it no more" onClick={() => link.tell({ do: "try_drop", number })}><Icon name="cross" small /></button>
+      <button type="button" class="btn icon plain" aria-label={`Remove: ${text || "an empty completion"}`} title="Remove" onClick={() => link.tell({ do: "try_drop", number })}><Icon name="cross" small /></button>
     </li>
   );
 }

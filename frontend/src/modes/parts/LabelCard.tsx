@@ -1,4 +1,4 @@
-/** The card to decide: its texts, the keys, the note. It stays one element from card to card, so that it keeps the focus. */
+/** The card to decide: its texts, the keys, the note. All cards use one element, so that it retains the focus. */
 
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
@@ -14,7 +14,7 @@ interface Props {
   label: LabelData | null;
   card: Card | undefined;
   queue: LabelQueue;
-  children?: ComponentChildren; // in place of the texts
+  children?: ComponentChildren; // instead of the texts
 }
 
 const SCROLLS: Record<string, number> = { ArrowDown: 60, ArrowUp: -60, PageDown: 300, PageUp: -300, " ": 300 };
@@ -63,7 +63,7 @@ function CardTexts({ card, texts }: { card: Card; texts: { current: HTMLDivEleme
 
 function Keys({ label, queue, ready }: { label: LabelData | null; queue: LabelQueue; ready: boolean }) {
   const keys = label?.keys ?? NO_KEYS;
-  // Not `disabled`: a button that has the focus would take the keys with it.
+  // Not `disabled`: a focused button would then lose the keys.
   const button = (action: LabelAction, text: string, content: ComponentChildren) => (
     <button type="button" class={`key ${action}`} aria-keyshortcuts={keys[action]} aria-disabled={!ready && action !== "undo"} onClick={() => actOn(queue, action)}>
       {content}{text} <kbd aria-hidden="true">{keys[action]}</kbd>
@@ -119,12 +119,12 @@ function Note({ queue, text }: { queue: LabelQueue; text: string }) {
   return (
     <span class="line note">
       <input type="text" ref={field} aria-label="Note to this row" maxLength={10_000} value={text} onInput={(event) => { queue.draft.value = event.currentTarget.value; }} onKeyDown={onKeyDown} />
-      <span class="hint">Enter keeps it</span>
+      <span class="hint">Enter saves it</span>
     </span>
   );
 }
 
-/** Which card is here, what a key could not do, and what the kernel has to say. */
+/** The card's id, why a key had no effect, and the kernel's message. */
 function Said({ label, card, queue }: { label: LabelData | null; card: Card | undefined; queue: LabelQueue }) {
   const { text, count } = queue.refusal.value;
   return (
@@ -136,7 +136,7 @@ function Said({ label, card, queue }: { label: LabelData | null; card: Card | un
   );
 }
 
-/** The card that comes next, as far as it looks out under the others. */
+/** The visible part of the next card under the current one. */
 export function CardAhead({ card }: { card: Card }) {
   const answer = card.turns.at(-1);
   return <p class="ahead cut" aria-hidden="true">{oneLine(answer ? plain(answer.text) : "") || "(empty)"}</p>;

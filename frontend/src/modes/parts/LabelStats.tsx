@@ -1,4 +1,4 @@
-/** How the labels and a grader agree, and the decisions just before. */
+/** The agreement of the labels with a grader, and the last decisions. */
 
 import { useLink } from "../../context.ts";
 import { Meaning } from "../../Icon.tsx";
@@ -20,7 +20,7 @@ export function LabelStats({ label, queue }: { label: LabelData; queue: LabelQue
       <div class="scroll" tabIndex={0} role="group" aria-label="Agreement and decisions">
         {label.stats.length ? label.stats.map((stat) => <StatLine key={stat.name} stat={stat} />) : <NoStats grader={label.grader} />}
         <div class="head past-head">
-          <h3>Just before</h3>
+          <h3>Last decisions</h3>
           <span class="grow" />
           {label.past.length > 0 && <span class="tiny faint">{differ} {differ === 1 ? "differs" : "differ"}</span>}
         </div>
@@ -35,9 +35,9 @@ function StatsHead({ label }: { label: LabelData }) {
   const graders = link.state.rail.value.lines.map(({ name }) => name);
   return (
     <div class="head">
-      <h2>You and</h2>
+      <h2>Agreement with</h2>
       {graders.length > 0 || label.grader ? (
-        <Select class="code" name="Grader to agree with" value={label.grader} choices={named(graders)} choose={(name) => link.tell({ do: "label_grader", name })} />
+        <Select class="code" name="Grader to compare with" value={label.grader} choices={named(graders)} choose={(name) => link.tell({ do: "label_grader", name })} />
       ) : <span class="faint">no grader yet</span>}
     </div>
   );
@@ -46,20 +46,20 @@ function StatsHead({ label }: { label: LabelData }) {
 function UseLabels() {
   const link = useLink();
   const use = (button: HTMLElement) => {
-    // The button goes with the answer: the keys go on at the card.
+    // The button disappears with the reply: the card gets the keys.
     button.closest(".mode")?.querySelector<HTMLElement>(".label-card")?.focus({ preventScroll: true });
     link.tell({ do: "use_labels" });
   };
   return (
     <div class="use-labels line">
-      <span class="small grow">The findings do not know of the new labels yet.</span>
+      <span class="small grow">The findings do not use the new labels yet.</span>
       <button type="button" class="btn" onClick={(event) => use(event.currentTarget)}>Use the labels</button>
     </div>
   );
 }
 
 function NoStats({ grader }: { grader: string }) {
-  const step = grader ? "How far you agree is shown after the first labels." : "Tick a grader and press Run: how far you agree is shown here.";
+  const step = grader ? "The agreement is shown after the first labels." : "Select a grader and press Run to see the agreement here.";
   return <p class="small mute no-stats">{step}</p>;
 }
 
@@ -76,7 +76,7 @@ function StatLine({ stat }: { stat: Stat }) {
   );
 }
 
-/** A number that is no share, such as kappa: one line without an axis. */
+/** A number that is not a share, such as kappa: one line without an axis. */
 function NumberLine({ stat, strip }: { stat: Stat; strip: StripData }) {
   return (
     <p class="stat line">
@@ -87,7 +87,7 @@ function NumberLine({ stat, strip }: { stat: Stat; strip: StripData }) {
   );
 }
 
-/** The newest first; those that wait to be stored stand before the kernel's. */
+/** The newest first; those that are not stored yet come before the kernel's. */
 function PastList({ past, sent }: { past: Past[]; sent: Sent[] }) {
   const waiting = here(sent);
   const gone = new Set(sent.filter(({ action }) => action === "undo").map(({ card }) => card?.seq));
@@ -116,11 +116,11 @@ function PastLine({ past, note }: { past: Past; note?: string }) {
 
 function Same({ past }: { past: Past }) {
   if (past.value === null) return <span class="faint">skipped</span>;
-  if (past.same === null) return <span class="faint" title="The grader gave no score">no score</span>;
+  if (past.same === null) return <span class="faint" title="The grader returned no score">no score</span>;
   return past.same ? <span class="faint">same</span> : <b>differs</b>;
 }
 
-/** Decisions of this page that the kernel has not heard and that were not undone since, newest first. */
+/** Decisions of this page that the kernel has not confirmed and that were not undone since, newest first. */
 function here(sent: Sent[]): Past[] {
   const decided = sent.reduce<Sent[]>((open, each) => {
     if (each.action === "note") return open;

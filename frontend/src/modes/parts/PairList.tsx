@@ -1,4 +1,4 @@
-/** The rows on which two graders differ, each beside an answer on which they agree: a list that is read as it is scrolled. */
+/** The rows on which two graders differ, each next to a completion on which they agree: a list that is loaded as it is scrolled. */
 
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { useLink } from "../../context.ts";
@@ -8,7 +8,7 @@ import { Passage } from "./Passage.tsx";
 import { layout, PairPages, WINDOW } from "./pairPages.ts";
 import { Empty, Loading, Truth } from "./words.tsx";
 
-/** Pixels of a pair before it is measured, and of a list where nothing can be measured. */
+/** Height in pixels of a pair before it is measured, and of a list if nothing can be measured. */
 const PAIR = 92;
 const HEIGHT = 560;
 
@@ -32,7 +32,7 @@ export function PairList({ revision, count, empty }: { revision: number; count: 
   if (!count) return <div class="pairs"><Empty title="No row here" step={empty} /></div>;
   const known = [...windows.keys()].filter((at) => old || (at >= first && at <= last)).sort((a, b) => a - b);
   return (
-    <div class={`pairs scroll ${old ? "old" : ""}`} ref={scroller} tabIndex={0} role="group" aria-label="Pairs of answers" aria-busy={old} onScroll={(event) => setTop(event.currentTarget.scrollTop)}>
+    <div class={`pairs scroll ${old ? "old" : ""}`} ref={scroller} tabIndex={0} role="group" aria-label="Pairs of completions" aria-busy={old} onScroll={(event) => setTop(event.currentTarget.scrollTop)}>
       {!known.length && !failed && <Loading what="reading the rows" />}
       {failed && <Failed retry={() => pages.retry()} />}
       <div style={{ height: `${old ? 0 : above}px` }} />
@@ -45,7 +45,7 @@ export function PairList({ revision, count, empty }: { revision: number; count: 
 }
 
 function Failed({ retry }: { retry: () => void }) {
-  return <p class="line small pairs-failed" role="status">These rows could not be read. <button type="button" class="link" onClick={retry}>Try again</button></p>;
+  return <p class="line small pairs-failed" role="status">Could not read these rows. <button type="button" class="link" onClick={retry}>Try again</button></p>;
 }
 
 interface WindowProps {
@@ -55,7 +55,7 @@ interface WindowProps {
   measure: (height: number) => void;
 }
 
-/** A window that is not here yet takes the room that it will need. */
+/** A window that is not loaded yet takes its estimated height. */
 function Window({ at, pairs, count, measure }: WindowProps) {
   const element = useRef<HTMLDivElement>(null);
   useLayoutEffect(() => {

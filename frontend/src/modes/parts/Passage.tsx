@@ -1,9 +1,9 @@
-/** A text from outside, as it is: marked pieces, never markup, and never more than 8,000 characters in one node. */
+/** An untrusted text, unchanged: marked pieces, never markup, and at most 8,000 characters in one node. */
 
 import { useState } from "preact/hooks";
 import type { Piece, PieceOfText, Pieces } from "../../protocol.ts";
 
-/** Characters of one text node: browsers lay out a longer one slowly. */
+/** Maximum characters of one text node: browsers lay out a longer one slowly. */
 export const NODE = 8_000;
 
 const CLASSES = { gone: "d-del", new: "d-add" } as const;
@@ -22,7 +22,7 @@ function parts(text: string): string[] {
   return Array.from({ length: Math.ceil(text.length / NODE) }, (_, at) => text.slice(at * NODE, (at + 1) * NODE));
 }
 
-/** Characters as the kernel counts them: a pair of surrogates is one. */
+/** Characters as the kernel counts them: a surrogate pair is one. */
 export function lengthOf(pieces: Pieces): number {
   return pieces.reduce((length, [text]) => length + [...text].length, 0);
 }
@@ -31,7 +31,7 @@ export function plain(pieces: Pieces): string {
   return pieces.map(([text]) => text).join("");
 }
 
-/** The start of a text as one line: what a deck or a list shows of it. */
+/** The start of a text as one line, for a card or a list. */
 export function oneLine(text: string): string {
   return text.slice(0, 300).trim().replace(/\s*\n\s*/g, "  ");
 }
@@ -42,7 +42,7 @@ interface Long {
   read: (start: number) => Promise<PieceOfText>;
 }
 
-/** A text whose rest comes piece by piece. */
+/** A text whose rest is loaded piece by piece. */
 export function LongPassage({ pieces, more, read }: Long) {
   const [later, setLater] = useState<PieceOfText[]>([]);
   const [problem, setProblem] = useState("");
@@ -51,7 +51,7 @@ export function LongPassage({ pieces, more, read }: Long) {
   const next = () =>
     read(last ? last.stop : lengthOf(pieces)).then(
       (piece) => (setProblem(""), setLater([...later, piece])),
-      () => setProblem("the rest could not be read"),
+      () => setProblem("could not read the rest"),
     );
   return (
     <>
@@ -71,7 +71,7 @@ function More({ rest, problem, next }: { rest: number; problem: string; next: ()
   );
 }
 
-/** A long text that is here already, shown piece by piece. */
+/** A long text that is loaded already, shown piece by piece. */
 export function HereText({ text }: { text: string }) {
   const read = (start: number) => Promise.resolve(pieceAt(text, start));
   const first = pieceAt(text, 0);

@@ -1,4 +1,4 @@
-/** Runs of this dataset from the store: what each said of each grader, the newest first. */
+/** Runs of this dataset from the store: each run's verdict on each grader, the newest first. */
 
 import type { HistoryData } from "../../protocol.ts";
 import { VerdictWords } from "./Versions.tsx";
@@ -10,7 +10,7 @@ export function Runs({ runs }: { runs: Run[] }) {
   return (
     <div class="runs">
       <div class="head"><h3>Runs of this dataset</h3><span class="small faint">{runs.length ? "verdicts over time, the newest first" : ""}</span></div>
-      {!runs.length ? <p class="mute none">No run is stored yet: press Run, with a store given to the app, and it is listed here.</p> : (
+      {!runs.length ? <p class="mute none">No run is stored yet: runs are listed here if the app has a store.</p> : (
         <div class="runs-scroll" tabIndex={0} role="group" aria-label="Runs of this dataset">
           <table>
             <thead><tr><th scope="col">run</th><th scope="col" class="num">rows</th>{names.map((name) => <th key={name} scope="col" class="mono">{name}</th>)}</tr></thead>

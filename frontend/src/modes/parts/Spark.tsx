@@ -7,10 +7,10 @@ type SparkData = HistoryData["sparks"][number];
 const WIDTH = 200;
 const HEIGHT = 64;
 const LEFT = 12; // of the first point
-const RIGHT = 62; // beside the last point: the limit's name stands there
+const RIGHT = 62; // after the last point, for the limit's name
 const FOOT = 16; // below the axis: the versions' names
 const TOP = 6;
-/** More names than these would cover each other. */
+/** Maximum number of names, which would otherwise overlap. */
 const NAMES = 4;
 
 export function Spark({ spark }: { spark: SparkData }) {

@@ -1,4 +1,4 @@
-/** One conversation to change: where it comes from, its turns, the answer as it is and as one types it. */
+/** One conversation to change: its source, its turns, the original completion and the edited one. */
 
 import { useEffect, useState } from "preact/hooks";
 import { useLink } from "../../context.ts";
@@ -13,26 +13,26 @@ export function TryForm({ data }: { data: TryData | null }) {
   const revision = data?.revision ?? -1;
   const answer = useTyped(data?.yours ?? "", revision, (text) => link.tell({ do: "try", seq: nextSeq(link), text }));
   const expected = useTyped(data?.expected ?? "", revision, (text) => link.tell({ do: "try", seq: nextSeq(link), expected: text }));
-  // What was typed belongs to the row that is left, and goes out before it is.
+  // Typed text belongs to the previous row, so it is sent before the row changes.
   const flush = () => {
     answer.flush();
     expected.flush();
   };
   return (
     <>
-      <div class="head"><h2 class="grow cut">Change the answer, see who notices</h2><Find leave={flush} /></div>
+      <div class="head"><h2 class="grow cut">Edit the completion, compare grades</h2><Find leave={flush} /></div>
       <Sources data={data} leave={flush} />
-      {data ? <Conversation data={data} answer={answer} expected={expected} flush={flush} /> : <Empty title="No row yet" step="Take any row, find one by its id or words, or paste a conversation." />}
+      {data ? <Conversation data={data} answer={answer} expected={expected} flush={flush} /> : <Empty title="No row yet" step="Take any row, find one by its id or text, or paste a conversation." />}
     </>
   );
 }
 
-/** Which conversation: another row, one with some words, a pasted one. */
+/** Which conversation: another row, one that contains some words, a pasted one. */
 function Sources({ data, leave }: { data: TryData | null; leave: () => void }) {
   const link = useLink();
   const [pasting, setPasting] = useState(false);
   const revision = data?.revision ?? -1;
-  // A text that is no conversation stays in its box, below the problem that says why.
+  // An invalid conversation stays in its box, below the error.
   useEffect(() => setPasting(false), [revision]);
   const paste = (text: string) => {
     leave();
@@ -55,7 +55,7 @@ function Sources({ data, leave }: { data: TryData | null; leave: () => void }) {
   );
 }
 
-/** Enter finds, and again goes to the next one. */
+/** Enter finds the first match, and again the next one. */
 function Find({ leave }: { leave: () => void }) {
   const link = useLink();
   const [text, setText] = useState("");
@@ -70,7 +70,7 @@ function Find({ leave }: { leave: () => void }) {
   };
   return (
     <form class="search" role="search" onSubmit={find}>
-      <input type="search" aria-label="Find a row by its id or words" placeholder="Find id or words" value={text} onInput={(event) => setText(event.currentTarget.value)} />
+      <input type="search" aria-label="Find a row by its id or text" placeholder="Find id or text" value={text} onInput={(event) => setText(event.currentTarget.value)} />
       {text.trim() && <button type="submit" class="link small">{text.trim() === found ? "next" : "find"}</button>}
     </form>
   );
@@ -107,14 +107,14 @@ function Conversation({ data, answer, expected, flush }: ConversationProps) {
       <div class="turns" key={data.id || data.revision}><Turns turns={data.turns} read={read} /></div>
       {!data.pasted && (
         <>
-          <p class="role">answer, as in the row {truth && <span class="tiny">· {truth}</span>}</p>
+          <p class="role">completion of the row {truth && <span class="tiny">· {truth}</span>}</p>
           <p class="box words row-answer">{data.answer ? <HereText text={data.answer} /> : <span class="faint">(empty)</span>}</p>
         </>
       )}
-      <label class="field"><span class="role">your answer</span>
+      <label class="field"><span class="role">your completion</span>
         <textarea class="box yours" rows={4} value={answer.text} onInput={(event) => answer.type(event.currentTarget.value)} />
       </label>
-      <label class="field"><span class="role">expected</span>
+      <label class="field"><span class="role">reference</span>
         <textarea class="box expected" rows={1} value={expected.text} onInput={(event) => expected.type(event.currentTarget.value)} />
       </label>
       <YourLabel data={data} flush={flush} />
@@ -131,11 +131,11 @@ function YourLabel({ data, flush }: { data: TryData; flush: () => void }) {
   };
   return (
     <div class="line your-label">
-      <span class="small mute">Your answer is</span>
+      <span class="small mute">Your completion is</span>
       <Toggle class="btn good" on={data.yours_label === true} shape="good" text="good" press={() => call(true)} />
       <Toggle class="btn bad" on={data.yours_label === false} shape="bad" text="bad" press={() => call(false)} />
       <span class="grow" />
-      <button type="button" class="btn" title="It is graded again after every edit, and listed under what the graders say" onClick={keep}>Keep this answer</button>
+      <button type="button" class="btn" title="It is graded again after every edit, and listed under the grades" onClick={keep}>Save completion</button>
     </div>
   );
 }

@@ -1,4 +1,4 @@
-/** What every grader says of the row and of the answer that is typed. */
+/** Every grader's grade of the row and of the edited completion. */
 
 import { useLink } from "../../context.ts";
 import { Square } from "../../Bar.tsx";
@@ -11,9 +11,9 @@ type Said = Line["before"];
 
 export function TrySays({ data }: { data: TryData }) {
   return (
-    <div class="scroll" tabIndex={0} role="group" aria-label="What the graders say">
+    <div class="scroll" tabIndex={0} role="group" aria-label="Grades">
       <table class="says-table">
-        <thead><tr><th scope="col">grader</th><th scope="col" class="num">{data.pasted ? "as pasted" : "the row"}</th><td /><th scope="col">your answer</th></tr></thead>
+        <thead><tr><th scope="col">grader</th><th scope="col" class="num">{data.pasted ? "as pasted" : "the row"}</th><td /><th scope="col">your completion</th></tr></thead>
         <tbody>{data.lines.map((line) => <SaysLine key={line.grader} line={line} />)}</tbody>
       </table>
       {data.verdict && (
@@ -50,7 +50,7 @@ function SaysLine({ line }: { line: Line }) {
 
 function Ask({ line }: { line: Line }) {
   const link = useLink();
-  return <button type="button" class="btn" title={line.waits} aria-label={`Ask ${line.grader}`} onClick={() => link.tell({ do: "try_ask", grader: line.grader })}>Ask</button>;
+  return <button type="button" class="btn" title={line.waits} aria-label={`Run ${line.grader}`} onClick={() => link.tell({ do: "try_ask", grader: line.grader })}>Run</button>;
 }
 
 function ScoreOf({ said, class: name }: { said: Said; class: string }) {
@@ -58,7 +58,7 @@ function ScoreOf({ said, class: name }: { said: Said; class: string }) {
   return <span class={`score-of ${name}`}><span>{said.score}</span>{said.part && <Square part={said.part} />}</span>;
 }
 
-/** A move is good where the grader now does what the label says. */
+/** A change is good if the grader now agrees with the label. */
 function moveColour(part: Part | null): string {
   if (part === "good_accepted" || part === "bad_refused") return "c-good";
   if (part === "bad_accepted" || part === "good_refused") return "c-bad";

@@ -5,7 +5,7 @@ import { LongPassage } from "./Passage.tsx";
 
 export type ReadPart = (part: string, start: number) => Promise<PieceOfText>;
 
-/** `lead` marks the text that is judged: it stands in the strongest ink. */
+/** `lead` marks the text that is judged: it is shown in the strongest colour. */
 export function TurnView({ turn, lead = false, read }: { turn: Turn; lead?: boolean; read: ReadPart }) {
   const empty = !turn.text.length && !turn.calls.length && !turn.more;
   return (

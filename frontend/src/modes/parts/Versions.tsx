@@ -1,4 +1,4 @@
-/** The versions of a grader as a table; the row that is chosen is the newer side of the difference below. */
+/** The versions of a grader as a table; the selected row is the newer side of the diff below. */
 
 import { useLink } from "../../context.ts";
 import { Meaning } from "../../Icon.tsx";
@@ -15,9 +15,9 @@ export function Versions({ history }: { history: HistoryData }) {
     <div class="versions" role="table" aria-label={`Versions of ${history.name}`}>
       <div role="row" class="names">
         <span role="columnheader"><span class="unseen">version</span></span>
-        <span role="columnheader">first line that is new</span>
+        <span role="columnheader">first new line</span>
         <span role="columnheader">known bad, accepted</span>
-        <span role="columnheader">known good, refused</span>
+        <span role="columnheader">known good, rejected</span>
         <span role="columnheader">verdict</span>
       </div>
       {versions.map((version) => (
@@ -27,7 +27,7 @@ export function Versions({ history }: { history: HistoryData }) {
   );
 }
 
-/** Of the chosen grader, whose history this is; a kernel may not have said it yet. */
+/** Whether this is the history of the selected grader; the kernel may not have sent it yet. */
 export function languageOf(link: Link): string {
   const chosen: State["chosen"] | null = link.state.chosen.value;
   return chosen?.source.language ?? "";
@@ -63,7 +63,7 @@ export function VerdictWords({ verdict }: { verdict: Verdict }) {
   return <span class="line small verdict" title={verdict.tip}><Meaning shape={verdict.shape} small />{verdict.words}</span>;
 }
 
-/** The older side for a version that was chosen: what stands there while it is older, else the version before. */
+/** The older side for a selected version: the current one while it is older, else the version before. */
 export function before(versions: Version[], to: string, from: string): string {
   const at = versions.findIndex(({ id }) => id === to);
   const known = versions.findIndex(({ id }) => id === from);

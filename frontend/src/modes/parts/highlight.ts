@@ -1,9 +1,9 @@
-/** Quiet colours for source text: a small tokenizer whose tokens are shown as text nodes. */
+/** Muted colours for source text: a small tokenizer whose tokens are shown as text nodes. */
 
 export type Kind = "" | "com" | "str" | "kw" | "nr" | "fn";
 export type Token = [text: string, kind: Kind];
 
-/** Characters of one line that are shown, and lines of one text. */
+/** Maximum characters of a line and lines of a text that are shown. */
 export const WIDTH = 1_000;
 export const LINES = 2_000;
 
@@ -31,7 +31,7 @@ const RULES: Record<string, RegExp> = {
   toml: rule("#[^\\n]*", QUOTED, "true|false", String.raw`^[\w.-]+(?=\s*=)`),
 };
 
-/** The lines of a text as tokens; a language that is not known has one token a line. */
+/** The lines of a text as tokens; one token per line for an unknown language. */
 export function highlight(text: string, language: string): Token[][] {
   const name = language in RULES ? language : "";
   return toLines(name ? tokens(text, name) : [[text, ""]]);
@@ -75,7 +75,7 @@ function toLines(found: Token[]): Token[][] {
   return lines;
 }
 
-/** The first lines of a text, and each no longer than `WIDTH`: how much is left out is said beside it. */
+/** The first lines of a text, each cut to `WIDTH`: the number of omitted lines is shown below. */
 export function cutText(text: string): { text: string; lines: number; cut: boolean } {
   const lines = text.replace(/\n$/, "").split("\n");
   const shown = lines.slice(0, LINES).map((line) => (line.length > WIDTH ? `${line.slice(0, WIDTH)} …` : line));

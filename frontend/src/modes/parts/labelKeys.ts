@@ -5,15 +5,15 @@ import type { LabelQueue } from "./labelQueue.ts";
 
 export type LabelAction = keyof LabelData["keys"];
 
-/** Until the kernel has said which keys there are. */
+/** Defaults until the kernel has sent the keys. */
 export const NO_KEYS: LabelData["keys"] = { good: "1", bad: "0", skip: "s", undo: "u", note: "n" };
 
 const ACTIONS: readonly LabelAction[] = ["good", "bad", "skip", "undo", "note"];
 const FIELDS = "input, textarea, select, [contenteditable='true']";
 
-let prefix = false; // the key before was g, which leads to another mode
+let prefix = false; // the previous key was g, which selects another mode
 
-/** What a key means here; undefined for keys of fields, of the browser and of the view. */
+/** The action of a key; undefined for keys of fields, of the browser and of the view. */
 export function keyAction(event: KeyboardEvent, keys: LabelData["keys"]): LabelAction | undefined {
   if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return undefined;
   if (event.target instanceof Element && event.target.matches(FIELDS)) return undefined;

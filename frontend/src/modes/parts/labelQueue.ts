@@ -1,9 +1,9 @@
 /**
- * Cards to decide, answered in the page at once.
+ * Cards to decide, handled by the page immediately.
  *
- * The kernel's word is the base: its cards, its counts, and the last action it has dealt with (`heard`). What this page
- * has sent since is played over it again whenever the kernel speaks, so that no decision is shown twice or lost, and
- * the card that is being read stays where it is.
+ * The kernel's state is the base: its cards, its counts, and the last action it has confirmed (`heard`). Later actions of
+ * this page are applied to it again whenever it changes, so that no decision is shown twice or lost, and the card that is
+ * being read remains.
  */
 
 import { effect, signal } from "@preact/signals";
@@ -12,7 +12,7 @@ import type { Card, LabelData } from "../../protocol.ts";
 
 export type Decision = "good" | "bad" | "skip";
 
-/** An action that the kernel may not have dealt with. */
+/** An action that the kernel may not have confirmed. */
 export interface Sent {
   turn: number;
   action: Decision | "undo" | "note";
@@ -23,15 +23,15 @@ export interface Sent {
 export class LabelQueue {
   /** Cards to decide, the one in sight first. */
   readonly cards = signal<Card[]>([]);
-  /** Actions not yet heard by the kernel, oldest first. */
+  /** Actions not yet confirmed by the kernel, oldest first. */
   readonly sent = signal<Sent[]>([]);
-  /** What is being typed as a note, null while nobody does. */
+  /** The note being typed, null for none. */
   readonly draft = signal<string | null>(null);
-  /** What became of the last key where it could not act. */
+  /** Why the last key had no effect. */
   readonly refusal = signal({ text: "", count: 0 });
 
   private turn = 0;
-  private decided: { card: Card; action: Decision }[] = []; // what `undo` can bring back by itself, newest last
+  private decided: { card: Card; action: Decision }[] = []; // what `undo` can restore without the kernel, newest last
   private name = ""; // which queue this is
   private past = 0;
 
@@ -39,10 +39,10 @@ export class LabelQueue {
     effect(() => this.hear(link.state.label.value));
   }
 
-  /** The decision goes out and the next card is there. False where there is no card to decide. */
+  /** Send the decision and show the next card. False if there is no card to decide. */
   decide(action: Decision): boolean {
     const [card, ...rest] = this.current() ? this.cards.peek() : [];
-    if (!card) return this.refuse("no card yet: this key was not used");
+    if (!card) return this.refuse("no card yet: key ignored");
     const note = this.draft.peek() ?? card.note;
     this.draft.value = null;
     this.refusal.value = { text: "", count: 0 };
@@ -52,9 +52,9 @@ export class LabelQueue {
     return true;
   }
 
-  /** Back to the card before. One that was decided before this page opened comes from the kernel. */
+  /** Return to the previous card. One that was decided before this page opened comes from the kernel. */
   undo(): boolean {
-    if (this.waitsForUndo()) return this.refuse("reading the row before: this key was not used");
+    if (this.waitsForUndo()) return this.refuse("reading the previous row: key ignored");
     const last = this.decided.pop();
     if (!last && !this.past) return this.refuse("nothing to undo");
     this.draft.value = null;
@@ -63,7 +63,7 @@ export class LabelQueue {
     return true;
   }
 
-  /** Keep a note of the card in sight; its decision takes it along. */
+  /** Store a note for the current card; it is sent with the decision. */
   keepNote(note: string): void {
     const [card, ...rest] = this.cards.peek();
     this.draft.value = null;
@@ -73,15 +73,15 @@ export class LabelQueue {
     this.cards.value = [noted, ...rest];
   }
 
-  /** Begin to write a note. */
+  /** Start typing a note. */
   startNote(): boolean {
     const card = this.current();
-    if (!card) return this.refuse("no card yet: this key was not used");
+    if (!card) return this.refuse("no card yet: key ignored");
     this.draft.value ??= card.note;
     return true;
   }
 
-  /** The card in sight; none while the queue has run out or an earlier row is being brought back. */
+  /** The current card; none if the queue has run out or an earlier row is being restored. */
   current(): Card | undefined {
     return this.waitsForUndo() ? undefined : this.cards.value[0];
   }
@@ -102,7 +102,7 @@ export class LabelQueue {
     this.link.tell({ do: "label", action: what.action, seq: what.card?.seq ?? -1, note, page, turn: this.turn });
   }
 
-  /** Take the kernel's cards over, and play what it has not heard over them. */
+  /** Take over the kernel's cards, and apply unconfirmed actions to them. */
   private hear(label: LabelData | null): void {
     if (!label) return;
     const awaited = this.sent.peek().some(({ action, card }) => action === "undo" && !card);
@@ -122,7 +122,7 @@ export class LabelQueue {
     this.sent.value = sent;
   }
 
-  /** A card that the kernel still has was not decided there, so that there is nothing of it to undo. */
+  /** A card that the kernel still has was not decided there, so there is nothing to undo. */
   private forgetOpen(cards: Card[], sent: Sent[]): void {
     const open = new Set(cards.map(({ row }) => row));
     const under = new Set(sent.map(({ card }) => card?.row));
@@ -130,7 +130,7 @@ export class LabelQueue {
   }
 }
 
-/** Cards after some actions that the kernel has not heard. */
+/** Cards after some unconfirmed actions. */
 export function replay(cards: Card[], sent: Sent[]): Card[] {
   return sent.reduce((open, { action, card }) => {
     if (!card) return open;
@@ -149,7 +149,7 @@ export type Tally = Pick<LabelData, "done" | "good" | "bad" | "skipped">;
 
 const COUNTED = { good: "good", bad: "bad", skip: "skipped" } as const;
 
-/** The kernel's counts and what is still to be stored. */
+/** The kernel's counts and those still to be stored. */
 export function tally(label: LabelData, sent: Sent[]): Tally {
   const { done, good, bad, skipped } = label;
   const counts = { done, good, bad, skipped };
@@ -165,7 +165,7 @@ export function tally(label: LabelData, sent: Sent[]): Tally {
 
 const queues = new WeakMap<Link, LabelQueue>();
 
-/** The queue of a page: it outlives the mode, so that what is not yet stored is not forgotten with it. */
+/** The queue of a page: it outlives the mode, so that decisions which are not stored yet are not lost. */
 export function queueOf(link: Link): LabelQueue {
   const queue = queues.get(link) ?? new LabelQueue(link);
   queues.set(link, queue);

@@ -1,10 +1,10 @@
-/** Pages of a list that is read in windows from the kernel, kept for one revision. */
+/** Pages of a list that is loaded in windows from the kernel, cached for one revision. */
 
 import { signal } from "@preact/signals";
 import type { Link } from "../../link.ts";
 import type { Pair } from "../../protocol.ts";
 
-/** Pairs of one question. */
+/** Pairs of one request. */
 export const WINDOW = 30;
 
 export interface Pages {
@@ -14,14 +14,14 @@ export interface Pages {
 }
 
 export class PairPages {
-  /** What is shown: of an older revision until the first window of the new one is here. */
+  /** The shown windows: of an older revision until the first window of the new one has arrived. */
   readonly shown = signal<Pages>({ revision: -1, windows: new Map(), failed: false });
   private asked = new Set<string>();
   private wanted = -1;
 
   constructor(private readonly link: Link) {}
 
-  /** Read some windows of a revision that are not here. */
+  /** Load missing windows of a revision. */
   want(revision: number, windows: number[]): void {
     if (revision !== this.wanted) {
       this.wanted = revision;
@@ -47,7 +47,7 @@ export class PairPages {
     }
   }
 
-  /** Answers of a revision that nobody wants any more are dropped. */
+  /** Replies for an outdated revision are dropped. */
   private take(revision: number, at: number, pairs: Pair[]): void {
     if (revision !== this.wanted) return;
     const { shown } = this;
@@ -56,7 +56,7 @@ export class PairPages {
   }
 }
 
-/** Where the windows of a list stand, by their measured heights. */
+/** The positions of a list's windows, by their measured heights. */
 export interface Layout {
   first: number;
   last: number; // of the windows to draw
@@ -64,7 +64,7 @@ export interface Layout {
   below: number; // pixels of the windows that are not drawn
 }
 
-/** The windows that reach into sight, and one on each side. */
+/** The visible windows, and one on each side. */
 export function layout(count: number, heights: ReadonlyMap<number, number>, guess: number, top: number, height: number): Layout {
   const windows = Math.ceil(count / WINDOW);
   const of = (at: number) => heights.get(at) ?? guess * Math.min(WINDOW, count - at * WINDOW);

@@ -1,20 +1,20 @@
-/** Text that a person types and the kernel may set: what is typed goes out after a pause, what the kernel sets comes in. */
+/** Text that a user types and the kernel may set: typed text is sent after a pause, the kernel's text replaces it. */
 
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Link } from "../../link.ts";
 
-/** After so many milliseconds without a key a text is sent. */
+/** Milliseconds without a key after which a text is sent. */
 export const PAUSE = 300;
 
 export interface Typed {
   text: string;
   type: (text: string) => void;
-  flush: () => void; // send now what waits
+  flush: () => void; // send a pending text now
 }
 
 /**
  * @param value the kernel's text
- * @param revision counts the kernel's texts: only where it rises does `value` replace what stands here
+ * @param revision counts the kernel's texts: only an increase replaces the content with `value`
  * @param send called with the text, a pause after the last key, or when the field goes
  */
 export function useTyped(value: string, revision: number | string, send: (text: string) => void, pause = PAUSE): Typed {
@@ -37,7 +37,7 @@ export function useTyped(value: string, revision: number | string, send: (text: 
     setText(typed);
     waiting.current = { text: typed, timer: setTimeout(flush, pause) };
   };
-  useLayoutEffect(() => flush, []); // not a passive effect: those end after the mode has gone
+  useLayoutEffect(() => flush, []); // not a passive effect: those end after the mode has been removed
   if (known.current !== revision) {
     known.current = revision;
     forget();
@@ -47,7 +47,7 @@ export function useTyped(value: string, revision: number | string, send: (text: 
   return { text, type, flush };
 }
 
-/** A text whose every change comes back from the kernel: what was sent from here does not replace what was typed since. */
+/** A text whose every change is returned by the kernel: a returned text does not replace what was typed since. */
 export function useSearch(value: string, send: (text: string) => void): Typed {
   const seen = useRef({ value, sent: value, revision: 0 });
   if (seen.current.value !== value) {
@@ -64,7 +64,7 @@ export function useSearch(value: string, send: (text: string) => void): Typed {
 
 const counts = new WeakMap<Link, number>();
 
-/** A number that rises with every call, of one page. */
+/** A number that increases with every call, of one page. */
 export function nextSeq(link: Link): number {
   const seq = (counts.get(link) ?? 0) + 1;
   counts.set(link, seq);

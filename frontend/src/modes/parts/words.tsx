@@ -1,4 +1,4 @@
-/** Small words that stand in several modes: terms with a tip, a row's label, what to do where there is nothing yet. */
+/** Small texts shared by several modes: terms with a tip, a row's label, what to do if there is nothing yet. */
 
 import type { ComponentChildren } from "preact";
 import { Icon, Meaning } from "../../Icon.tsx";
@@ -14,12 +14,12 @@ export function truthShape(label: boolean | null): Shape {
   return label === null ? "none" : label ? "good" : "bad";
 }
 
-/** What a row is, in shape and word. */
+/** A row's label, as shape and word. */
 export function Truth({ label }: { label: boolean | null }) {
   return (
     <span class="truth">
       <Meaning shape={truthShape(label)} small />
-      {label === null ? "no label" : label ? "good" : "bad"}
+      {label === null ? "unlabelled" : label ? "good" : "bad"}
     </span>
   );
 }
@@ -47,7 +47,7 @@ export interface Choice {
 }
 
 interface SelectProps {
-  name: string; // what is chosen, for those who do not see it
+  name: string; // accessible name of the choice
   value: string;
   choices: Choice[];
   class?: string;
@@ -56,7 +56,7 @@ interface SelectProps {
   choose: (value: string) => void;
 }
 
-/** A choice that looks like the word it stands for. Its arrow is drawn here: hosts colour their own for one theme only. */
+/** A select that looks like its text. Its arrow is drawn here: hosts style the native arrow for one theme only. */
 export function Select({ name, value, choices, class: kind = "", tip, disabled = false, choose }: SelectProps) {
   const known = choices.some((choice) => choice.value === value);
   return (
@@ -70,12 +70,12 @@ export function Select({ name, value, choices, class: kind = "", tip, disabled =
   );
 }
 
-/** Choices whose value is what one reads. */
+/** Choices whose value is their text. */
 export function named(values: string[]): Choice[] {
   return values.map((value) => ({ value, text: value }));
 }
 
-/** A button that stays chosen. */
+/** A toggle button. */
 export function Toggle(props: { on: boolean; shape: Shape; text: string; class?: string; name?: string; title?: string; press: () => void }) {
   return (
     <button type="button" class={props.class ?? "btn"} aria-pressed={props.on} aria-label={props.name} title={props.title} onClick={props.press}>

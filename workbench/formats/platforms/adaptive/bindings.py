@@ -1,4 +1,4 @@
-"""What a name in a Python file stands for at one of its lines, read from the text: the binding before that line."""
+"""The binding of a name at one line of a Python file, read from the text: the last one before that line."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ _Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 
 class NotWrittenOutError(ValueError):
-    """A name whose value cannot be told from the text."""
+    """A name whose value the text does not determine."""
 
 
 def place_of(tree: ast.Module, line: int) -> int:
-    """How many top-level statements have run when this line does: all of them, for a line inside a function."""
+    """How many top-level statements have run before this line does: all of them, for a line inside a function."""
     for at, statement in enumerate(tree.body):
         if _first(statement) <= line <= (statement.end_lineno or line):
             return len(tree.body) if isinstance(statement, _Definition) else at
@@ -33,10 +33,10 @@ def functions_in(tree: ast.Module) -> list[str]:
 
 
 def constant_at(tree: ast.Module, name: str, line: int) -> Any:
-    """The literal that a name stands for at a line.
+    """The literal that a name is bound to at a line.
 
     Raises:
-        NotWrittenOutError: It is bound to something else, bound where the line itself stands, or changed in place.
+        NotWrittenOutError: It is bound to something else, bound in the statement of that line, or modified in place.
     """
     place = place_of(tree, line)
     enclosing = [
@@ -64,7 +64,7 @@ def _is_single(node: ast.Assign) -> bool:
 
 
 def _inside(statement: ast.stmt) -> set[str]:
-    """Every name a compound statement binds, arguments and locals with it."""
+    """Every name a compound statement binds, including arguments and locals."""
     nodes = list(ast.walk(statement))
     arguments = {node.arg for node in nodes if isinstance(node, ast.arg)}
     return arguments | {
@@ -73,12 +73,12 @@ def _inside(statement: ast.stmt) -> set[str]:
 
 
 def _is_changed(tree: ast.Module, name: str, mutable: bool) -> bool:
-    """Whether some code may change the value otherwise: `global`, or a list or dict that is written into."""
+    """Whether some code may change the value otherwise: `global`, or assignment to an item of a list or dict."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Global) and name in node.names:
             return True
         owner = node.value if isinstance(node, ast.Attribute | ast.Subscript) else None
-        # An attribute may be `.append` or `.update`: only a subscript that is read counts as harmless.
+        # An attribute may be `.append` or `.update`: only reading an item counts as harmless.
         read_only = isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load)
         if mutable and isinstance(owner, ast.Name) and owner.id == name and not read_only:
             return True
@@ -86,10 +86,10 @@ def _is_changed(tree: ast.Module, name: str, mutable: bool) -> bool:
 
 
 def module_of(text: str, tree: ast.Module, name: str, line: int) -> str:
-    """What of a file one function needs: its definition, and the imports, helpers and constants it reads.
+    """The part of a file that one function needs: its definition, and the imports, helpers and constants it reads.
 
-    Of two definitions of a name the one counts that stands before the line, as it would for Python; what is
-    defined only after it is taken as it is. The rest of the file is the script around: clients, calls, other
+    If a name is defined twice, the last definition before the line counts, as in Python; names defined only after
+    the line are taken from there. The rest of the file is the surrounding script: clients, calls, other
     graders.
     """
     bound = [(at, statement, _bound(statement)) for at, statement in enumerate(tree.body)]
@@ -104,7 +104,7 @@ def module_of(text: str, tree: ast.Module, name: str, line: int) -> str:
             places.add(at)
             if not isinstance(statement, ast.Import | ast.ImportFrom):
                 missing |= {node.id for node in ast.walk(statement) if isinstance(node, ast.Name)} - taken
-    # Nothing reads the name `annotations`, yet this import changes what the definitions mean.
+    # The name `annotations` is never read, yet this import changes what the definitions mean.
     places |= {at for at, _, names in bound if names == {"annotations"}}
     lines = text.split("\n")
     parts = [lines[_first(tree.body[at]) - 1 : tree.body[at].end_lineno] for at in sorted(places)]
@@ -112,7 +112,7 @@ def module_of(text: str, tree: ast.Module, name: str, line: int) -> str:
 
 
 def _binding(name: str, candidates: list[tuple[int, ast.stmt]], place: int) -> list[tuple[int, ast.stmt]]:
-    """The statements that make a name what it is at a place: the last that binds it anew, and what adds to it."""
+    """The statements that give a name its value at a line: the last one that rebinds it, and those that extend it."""
     before = [pair for pair in candidates if pair[0] < place] or candidates
     fresh = [at for at, (_, statement) in enumerate(before) if _binds_anew(statement, name)]
     return before[fresh[-1] :] if fresh else before
@@ -120,7 +120,7 @@ def _binding(name: str, candidates: list[tuple[int, ast.stmt]], place: int) -> l
 
 def _binds_anew(statement: ast.stmt, name: str) -> bool:
     if isinstance(statement, _Definition):
-        # A decorator may take up what the name was before.
+        # A decorator may use the previous value of the name.
         return all(name not in _reads(decorator) for decorator in statement.decorator_list)
     if isinstance(statement, ast.Import | ast.ImportFrom):
         return True

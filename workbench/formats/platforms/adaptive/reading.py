@@ -51,7 +51,7 @@ _SHARED = ("key", "name", "description", "project")
 
 
 def read(reading: Reading) -> Suite:
-    """A suite out of SDK calls or JSON.
+    """A suite from SDK calls or JSON.
 
     Raises:
         FormatError: With the line, or the path inside the document.
@@ -78,7 +78,7 @@ def read(reading: Reading) -> Suite:
     except ValueError as error:
         if isinstance(error, FormatError):
             raise
-        raise FormatError("the graders do not fit together", where=reading.where, found=str(error)) from error
+        raise FormatError("the graders do not form a suite", where=reading.where, found=str(error)) from error
 
 
 def _json_call(node: Node) -> Node:
@@ -104,7 +104,7 @@ def _sdk_calls(reading: Reading) -> Iterator[tuple[str, Node]]:
 
 
 def creates(text: str) -> list[tuple[int, str]]:
-    """The lines of a text that call `....graders.create.<kind>`, each with the call; none where it is no Python."""
+    """The lines of a text that call `....graders.create.<kind>`, each with the call; none if it is not Python."""
     tree = parsed(text)
     calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)] if tree is not None else []
     lines = [(call.lineno, _source_of(call.func)) for call in calls if _create(call) is not None]
@@ -112,7 +112,7 @@ def creates(text: str) -> list[tuple[int, str]]:
 
 
 def _create(call: ast.Call) -> str | None:
-    """The last word of `....graders.create.<word>(...)`."""
+    """The called method's name: `function` in `....graders.create.function(...)`."""
     target = call.func
     create = target.value if isinstance(target, ast.Attribute) else None
     if isinstance(target, ast.Attribute) and isinstance(create, ast.Attribute) and create.attr == "create":
@@ -134,7 +134,7 @@ def _value(word: ast.keyword, tree: ast.Module, line: int, where: str) -> Any:
     try:
         return constant_at(tree, node.id, line) if isinstance(node, ast.Name) else ast.literal_eval(node)
     except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
-        # The line is kept with the name: a later definition of that name is not the one this call sees.
+        # The line is stored with the name: a later definition of that name is not the one this call uses.
         if isinstance(node, ast.Name) and word.arg == "fn":
             return _Name(node.id, tree, line)
         raise FormatError(
@@ -143,7 +143,7 @@ def _value(word: ast.keyword, tree: ast.Module, line: int, where: str) -> Any:
         ) from None  # fmt: skip
 
 
-class _Name(str):  # noqa: SLOT000 (it carries two things more)
+class _Name(str):  # noqa: SLOT000 (it has two more attributes)
     """A name in the file, not a text, with the line that reads it."""
 
     tree: ast.Module
@@ -179,7 +179,7 @@ def _module(fn: _Name, node: Node, reading: Reading) -> str:
         raise node.refuse(
             f"fn={fn}: the file has no function of that name at its top level",
             found=", ".join(names) or "no function at all",
-            hint=f"was fn={near[0]} meant?" if near else "define it in this file",
+            hint=f"did you mean fn={near[0]}?" if near else "define it in this file",
         )
     return module_of(reading.text, fn.tree, str(fn), fn.line)
 
@@ -206,7 +206,7 @@ def _remote(node: Node, reading: Reading) -> Grader:
 
 def _custom(node: Node, _: Reading) -> Grader:
     raise node.refuse(
-        "a custom grader has no code in these calls: it lives in a recipe",
+        "a custom grader has no code in these calls: its code is in a recipe",
         found=f"key {node.value.get('key')!r}",
         hint="wrap the recipe's function: CustomGrader(target='module:function'), or remove the call",
     )
@@ -222,7 +222,7 @@ _READERS: dict[str, Callable[[Node, Reading], Grader]] = {
 
 
 def _titles(node: Node) -> dict[str, str]:
-    """Key and description; the key is what the platform and our reports call a grader."""
+    """Key and description; the platform and our reports use the key as the grader's name."""
     return {
         "name": node.text("key"),
         "description": node.text("description", "") or node.text("name", "") or "",
@@ -230,16 +230,16 @@ def _titles(node: Node) -> dict[str, str]:
 
 
 def _note_unkept(node: Node, reading: Reading) -> None:
-    """Tell of arguments that say where and how the platform shows a grader."""
+    """Note arguments that control where and how the platform shows a grader."""
     keys = ["project", *(["name"] if node.has("description") else [])]
     for key in keys:
         if node.has(key):
             node.text(key)
-            reading.note(node.at(key).path, "says where or how the platform shows the grader")
+            reading.note(node.at(key).path, "only controls where or how the platform shows the grader")
 
 
 def _detect(document: Any, text: str) -> int:
-    # Only in a text that is no JSON or YAML: sources inside another platform's document may hold these words.
+    # Only in a text that is not JSON or YAML: sources inside another platform's document may contain these words.
     if "graders.create." in text and document is None:
         return 2
     items = document.get("graders", document) if isinstance(document, dict) else document

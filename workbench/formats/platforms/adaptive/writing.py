@@ -56,7 +56,7 @@ Record = dict[str, Any]
 
 
 def write_calls(suite: Suite, losses: Losses) -> Document:
-    """A Python file with one `adaptive.graders.create` call a grader."""
+    """A Python file with one `adaptive.graders.create` call per grader."""
     return Document(_HEAD + "".join(f"\n{_call(record)}" for record in _records(suite, losses)))
 
 
@@ -70,7 +70,7 @@ def _records(suite: Suite, losses: Losses) -> list[Record]:
     keys = [entry.name for entry in suite.entries]
     records = [record for entry in suite.entries if (record := _record(entry, losses, keys)) is not None]
     if not records:
-        raise FormatError("nothing is left to write", hint=_WAY_OUT)
+        raise FormatError("no grader can be written", hint=_WAY_OUT)
     if suite.combine is not None:
         losses.add("", "combine", "graders are combined in recipes there, not where they are created",
                    way_out="export the graders without it, and set the weights in the recipe")  # fmt: skip
@@ -91,12 +91,12 @@ def _record(entry: Entry, losses: Losses, keys: list[str]) -> Record | None:
     description = entry.grader.description
     description_there = {"description": description} if description and record["type"] == "FUNCTION" else {}
     if description and not description_there:
-        losses.note(entry.name, "description", f"{description!r} has no place there"[:200])
+        losses.note(entry.name, "description", f"{description!r} is not exported"[:200])
     return {"type": record.pop("type"), **_named(entry.name, losses, keys), **record, **description_there}
 
 
 def _named(name: str, losses: Losses, keys: list[str]) -> Record:
-    """The key, and the name for people where it cannot be the key: keys are words in addresses and file names."""
+    """The key, and a display name if the name cannot be the key: keys are used in URLs and file names."""
     key = name
     if not _KEY.fullmatch(name):
         plain = re.sub(r"[^A-Za-z0-9_.]+", "-", name).strip("-.").lower() or "grader"
@@ -104,7 +104,7 @@ def _named(name: str, losses: Losses, keys: list[str]) -> Record:
         while key in keys:
             number += 1
             key = f"{plain}-{number}"
-        losses.note(name, "name", f"it is the name for people there; the key is {key!r}")
+        losses.note(name, "name", f"it is the display name there; the key is {key!r}")
         keys.append(key)
     return {"key": key} if key == name else {"key": key, "name": name}
 
@@ -158,8 +158,8 @@ def _prebuilt(entry: Entry, losses: Losses) -> Record | None:
     if not names_model(grader.model, losses, entry.name, _NEEDS_MODEL):
         return None
     if not isinstance(grader, ContextRelevancyJudge) and grader.platform != "adaptive":
-        problem = "sentences are judged there, and this grader judges claims: its scores would be others"
-        losses.add(entry.name, "platform", problem, way_out='give the grader platform="adaptive"')
+        problem = "it judges sentences, and this grader judges claims: the scores would differ"
+        losses.add(entry.name, "platform", problem, way_out='set platform="adaptive" on the grader')
     names: dict[type[Any], str] = {
         FaithfulnessJudge: "FAITHFULNESS",
         ContextRelevancyJudge: "CONTEXT_RELEVANCY",
@@ -189,8 +189,8 @@ _WRITERS: dict[type[Any], Callable[[Entry, Losses], Record | None]] = {
 def rename_imports(text: str) -> str:
     """The module with imports of the workbench's thread turned into Adaptive's.
 
-    `from workbench import StringThread`, `import workbench` and `import workbench as wb` are all a grader may
-    import of ours.
+    A grader may import only `from workbench import StringThread`, `import workbench` and `import workbench as wb`
+    from the workbench.
     """
     lines = text.split("\n")
     imports = [
@@ -198,13 +198,13 @@ def rename_imports(text: str) -> str:
         for statement in ast.walk(parsed(text) or ast.Module([], []))
         if isinstance(statement, ast.Import | ast.ImportFrom)
     ]
-    # From the end, so that the places of the imports above still hold.
+    # From the end, so that the positions of earlier imports remain valid.
     for node in sorted(imports, key=lambda statement: (statement.lineno, statement.col_offset), reverse=True):
         new = _renamed(node)
         if new is None:
             continue
         end = node.end_lineno or node.lineno
-        # `ast` counts columns in bytes of UTF-8, not in characters.
+        # `ast` counts columns in UTF-8 bytes, not in characters.
         before = lines[node.lineno - 1].encode()[: node.col_offset].decode()
         after = lines[end - 1].encode()[node.end_col_offset or 0 :].decode()
         lines[node.lineno - 1 : end] = [before + new + after]
@@ -212,7 +212,7 @@ def rename_imports(text: str) -> str:
 
 
 def _with_thread(text: str) -> str:
-    """The module with an import of the thread where only the annotation names it, as Adaptive's own examples have it."""
+    """The module with an import of the thread if only the annotation names it, as in Adaptive's own examples."""
     tree = parsed(text)
     functions = (
         [node for node in tree.body if getattr(node, "name", "") == "grade"] if tree is not None else []
@@ -258,7 +258,7 @@ def _call(record: Record) -> str:
 
 
 def _literal(value: Any) -> str:
-    """Python text of a value; source text as a block, plain or raw, where that reads back the same."""
+    """Python literal of a value; source text as a triple-quoted string, plain or raw, if that reads back the same."""
     if isinstance(value, str) and "\n" in value:
         blocks = (f"'''\\\n{value}'''", f"r'''{value}'''")
         return next((block for block in blocks if _reads_back(block, value)), repr(value))

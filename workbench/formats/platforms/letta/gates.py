@@ -1,9 +1,9 @@
-"""Letta's gates: what `gate:` says of a run, read and written.
+"""Letta's gates: the `gate:` of a suite file, read and written.
 
-Two releases. The single gate (0.4 to 0.6) has no `kind` and calls its aggregate `metric`. From 0.7 to 0.20 a
+Two forms. The single gate (0.4 to 0.6) has no `kind` and calls its aggregate `metric`. From 0.7 to 0.20 a
 gate has a `kind`: simple, weighted_average or logical. The conditions of a logical gate are `metric_key`,
-`aggregation`, `op`, `value` and perhaps `pass_threshold`, without a `kind`; only a logical gate among them has one.
-Gates of the other kinds and single gates inside a logical one are read as well, though Letta has no such files.
+`aggregation`, `op`, `value` and optionally `pass_threshold`, without a `kind`; only a nested logical gate has one.
+Gates of the other kinds and single gates inside a logical one are also read, though Letta has no such files.
 
 Source: letta-evals 0.6.1 and 0.7 to 0.20 (`models.py`: GateSpec, SimpleCondition, LogicalGateSpec).
 """
@@ -33,16 +33,16 @@ def read_gate(node: Node, metrics: Sequence[str]) -> Gate:
     """The gate of a suite.
 
     Args:
-        node: What stands under `gate`.
-        metrics: The names of the suite's graders; the first is meant where a gate names none.
+        node: The value of `gate`.
+        metrics: The names of the suite's graders; the first is the default of a gate without a metric.
 
     Raises:
-        FormatError: With the path inside the document; also for a metric that is not there.
+        FormatError: With the path inside the document; also for an unknown metric.
     """
     gate = _gate(node, metrics)
     if missing := [name for name in gate.metrics if name not in metrics]:
         raise node.refuse(
-            "the gate reads a metric that is not there", found=repr(missing[0]), expected=", ".join(metrics)
+            "the gate reads an unknown metric", found=repr(missing[0]), expected=", ".join(metrics)
         )
     return gate
 
@@ -61,7 +61,7 @@ def _gate(node: Node, metrics: Sequence[str]) -> Gate:
 
 
 def _kind(node: Node) -> str:
-    """A gate's kind; where it is left out, by the key that only one kind has; "" for a single gate or condition."""
+    """A gate's kind; if omitted, by the key that only one kind has; "" for a single gate or condition."""
     if node.has("kind"):
         return str(node.choice("kind", _KINDS))
     return "logical" if node.has("conditions") else "weighted_average" if node.has("weights") else ""
@@ -82,7 +82,7 @@ def _of_kind(node: Node, kind: str) -> Gate:
     try:
         return SimpleGate(**values) if kind == "simple" else WeightedGate(**values)
     except (TypeError, ValueError) as error:
-        raise node.refuse("the gate cannot be read", found=str(error)) from error
+        raise node.refuse("cannot read the gate", found=str(error)) from error
 
 
 def _logical(node: Node, metrics: Sequence[str]) -> LogicalGate:
@@ -90,12 +90,12 @@ def _logical(node: Node, metrics: Sequence[str]) -> LogicalGate:
     operator = node.choice("operator", ("and", "or"))
     conditions = tuple(_inner(condition, metrics) for condition in node.items("conditions"))
     if not conditions:
-        raise node.refuse("the gate cannot be read", found="no conditions", expected="one condition or more")
+        raise node.refuse("cannot read the gate", found="no conditions", expected="one condition or more")
     return LogicalGate(operator=operator, conditions=conditions)
 
 
 def _inner(node: Node, metrics: Sequence[str]) -> Gate:
-    """One condition: Letta's own form, or a gate as it would stand alone."""
+    """One condition: in Letta's form, or as a complete gate."""
     new = not _kind(node) and (node.has("aggregation") or node.has("pass_threshold"))
     gate = _condition(node) if new else _gate(node, metrics)
     return _inside(gate, metrics[0]) if isinstance(gate, SimpleGate) else gate
@@ -109,13 +109,13 @@ def _condition(node: Node) -> SimpleGate:
 
 
 def _inside(gate: SimpleGate, first_entry: str) -> SimpleGate:
-    """A gate that gives the same verdict inside a logical one, as a condition says it where it can.
+    """A gate that gives the same verdict inside a logical one, as a condition if possible.
 
-    There is no rule for single samples inside a logical gate, but for what counts as passed in an accuracy.
+    A logical gate has no rule for single samples except the pass threshold of an accuracy.
     """
     op, mark = gate.sample_rule
     counted = gate.aggregation == "accuracy" and gate.pass_value is not None
-    # A condition has one mark, met at or above it: another operator stays, for the writer to refuse.
+    # A condition has one threshold, passed at or above it: other operators remain, for the writer to refuse.
     if counted and gate.pass_threshold is None and op != "gte":
         return replace(gate, metric_key=gate.metric_key or first_entry)
     limit = mark if counted else gate.pass_threshold
@@ -125,12 +125,12 @@ def _inside(gate: SimpleGate, first_entry: str) -> SimpleGate:
 
 
 def written_gate(suite: Suite, graders: Collection[str], losses: Losses) -> Spec:
-    """`{"gate": ...}` of a suite that has one, {} where it cannot be said, which is told.
+    """`{"gate": ...}` of a suite that has one; {} if it is not supported, which is reported as a loss.
 
     Args:
-        suite: What is written.
-        graders: Names of those of its graders that are.
-        losses: Who is told.
+        suite: The suite to write.
+        graders: Names of its graders that are written.
+        losses: Collects the report.
     """
     gate, first_entry = suite.gate, suite.entries[0].name
     assert gate is not None
@@ -154,25 +154,25 @@ def _read_by(gate: Gate) -> Iterator[str]:
 
 
 def _can_be_said(gate: LogicalGate, first_entry: str, losses: Losses) -> bool:
-    """Whether all conditions mean the same there; an average among them is noted, as Letta reads none."""
+    """Whether all conditions mean the same there; a weighted average is noted, because Letta reads none there."""
     for condition in gate.conditions:
         if isinstance(condition, LogicalGate) and not _can_be_said(condition, first_entry, losses):
             return False
         if isinstance(condition, WeightedGate):
             losses.note(
                 "", "gate", "Letta's releases read plain conditions and logical gates inside a logical gate, and refuse a "
-                "weighted average there: this one comes back here only",
+                "weighted average there: only the workbench reads this one",
             )  # fmt: skip
         if isinstance(condition, SimpleGate) and _inside(condition, first_entry).pass_value is not None:
             op, mark = condition.sample_rule
-            losses.add("", "gate", f"a condition counts the samples at or above a mark, and this one those with {op} {mark:g}",
+            losses.add("", "gate", f"a condition counts the samples at or above a threshold, and this one those with {op} {mark:g}",
                        way_out='use pass_op="gte"')  # fmt: skip
             return False
     return True
 
 
 def _spec(gate: Gate, first_entry: str) -> Spec:
-    """The seed's single gate where it can say it, else the later release's."""
+    """The seed's single gate if it can express the suite's gate, else the later release's."""
     if isinstance(gate, SimpleGate):
         return _simple(gate)
     if isinstance(gate, WeightedGate):

@@ -1,4 +1,4 @@
-"""Letta's own grader functions: `file.py:function`, a module beside the suite."""
+"""Letta's grader functions: `file.py:function`, a module in the suite's folder."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from workbench.graders import FunctionGrader
 
 __all__ = ["function_grader"]
 
-# The built-in rules as Letta functions, for a suite that gives them an extractor of its own: what holds, and how the
-# rationale begins.
+# The built-in rules as Letta functions, for a suite that gives them a custom extractor: the condition, and the start
+# of the rationale.
 _BUILTIN = {
     "exact_match": ("submission.strip() == sample.ground_truth.strip()", "Exact match"),
     "contains": ("sample.ground_truth.lower() in submission.lower()", "Contains ground_truth"),
@@ -26,51 +26,51 @@ _WITH_TRUTH = """
     if not sample.ground_truth:
         return GradeResult(score=0.0, rationale="No ground_truth {missing} provided")
     try:
-        holds = {rule}
+        met = {rule}
     except re.error as error:
         return GradeResult(score=0.0, rationale=f"Invalid regex pattern: {{error}}")
-    return GradeResult(score=float(holds), rationale=f"{words}: {{holds}}")
+    return GradeResult(score=float(met), rationale=f"{words}: {{met}}")
 """
 _ASCII = """
     bad = sorted({one for one in submission if not " " <= one <= "~" and one not in "\\r\\n"})
     more = f" (+{len(bad) - 5} more)" if len(bad) > 5 else ""
     shown = ", ".join(map(repr, bad[:5])) + more
-    told = f"Found non-printable ASCII characters: {shown}"
+    problem = f"Found non-printable ASCII characters: {shown}"
     return GradeResult(
-        score=float(not bad), rationale=told if bad else "All characters printable ASCII (ignoring newlines)"
+        score=float(not bad), rationale=problem if bad else "All characters printable ASCII (ignoring newlines)"
     )
 """
 _NAMES = (*_BUILTIN, "ascii_printable_only")
 
 
 def function_grader(node: Node, reading: Reading, titles: Any) -> FunctionGrader:
-    """The function grader behind a spec's `function`, with its extractor where that is a function too.
+    """The function grader for a spec's `function`, with its extractor if that is a function too.
 
     Raises:
-        FormatError: A name that is no built-in and no `file.py:function`, a file that cannot be read, or a
+        FormatError: A name that is neither a built-in nor `file.py:function`, a file that cannot be read, or a
             module without that function.
     """
     function, chosen = node.text("function"), node.text("extractor", "last_assistant")
-    # Grader and extractor become one captured module, and two files may define the same names.
+    # Grader and extractor become one captured module, and two files could define the same names.
     files = [reference.partition(":")[0] for reference in (function, chosen) if ":" in reference]
     if len(set(files)) > 1:
         raise node.refuse(
-            "the grader and its extractor live in two files",
+            "the grader and its extractor are in two files",
             found=", ".join(files),
             hint="put both functions into one file",
         )
     if not files:
         raise node.at("function").refuse(
-            "there is no such grader function",
+            "unknown grader function",
             found=repr(function),
             expected=", ".join((*_NAMES, "file.py:function")),
         )
     text = reading.companion(files[0], node.at("function").path)
     name = function.partition(":")[2] if ":" in function else function
-    # A module of ours comes back as the function it was; with an extractor of its own it stays Letta's.
+    # A module that the workbench wrote is restored as its function; with a custom extractor it stays Letta's.
     if ":" not in chosen and (own := unwrap(text, "letta", name=name)) is not None:
         return _taken(node, own, reading, titles)
-    # A built-in rule beside an extractor in a file: it is written out as code, since one module holds both.
+    # A built-in rule with an extractor in a file is written out as code, since one module contains both.
     if ":" not in function:
         text += _with_builtin(node, function)
     extraction: dict[str, Any] = {}
@@ -87,7 +87,7 @@ def function_grader(node: Node, reading: Reading, titles: Any) -> FunctionGrader
 def _with_builtin(node: Node, function: str) -> str:
     if function not in _NAMES:
         raise node.at("function").refuse(
-            "there is no such grader function", found=repr(function), expected=", ".join(_NAMES)
+            "unknown grader function", found=repr(function), expected=", ".join(_NAMES)
         )
     rule, words = _BUILTIN.get(function, ("", ""))
     missing = "regex pattern" if function == "regex_match" else "answer"
@@ -109,7 +109,7 @@ def _taken(
         if isinstance(error, FormatError):
             raise
         raise node.at("function").refuse(
-            "the function cannot be taken", found=str(error).splitlines()[0]
+            "cannot capture the function", found=str(error).splitlines()[0]
         ) from error
     return grader.trusted() if reading.trust else grader
 

@@ -1,14 +1,14 @@
-"""Letta Evals suites: YAML with `graders:` and `gate:`, rubric files and grader modules beside it.
+"""Letta Evals suites: YAML with `graders:` and `gate:`, rubric files and grader modules in the same folder.
 
 Both releases' names are read: kinds `tool` and `rubric` (0.4.x), `model_judge` and `letta_judge` (from
 0.5), the single gate (0.4.x) and the gates with a `kind` (0.7 to 0.20). The rules are those of 0.4.x unless
-`release` or the document itself says later: from 0.8 an empty submission scores 0.0, from 0.9 a list of inputs is
+`release` or the document requires a later one: from 0.8 an empty submission scores 0.0, from 0.9 a list of inputs is
 graded turn by turn, from 0.17 rubrics are templates.
 
 A tool grader that fails leaves its sample out of the averages; a rubric grader that fails counts as 0.0.
 
-`target`, `dataset` and the other keys that say what is run and how often are read past: a suite here is graders
-and gates. `convert` says which of them it left out.
+`target`, `dataset` and the other keys that control what is run and how often are ignored: a suite here consists of
+graders and gates. `convert` reports the ignored keys.
 
 Source: letta-evals at ae4878e (0.4.1) and its later releases.
 """
@@ -63,7 +63,7 @@ class _Release:
 
 
 def read(reading: Reading) -> Suite:
-    """A suite out of a suite file; a document with `graders:` alone is enough.
+    """A suite from a suite file; a document with only `graders:` is enough.
 
     Raises:
         FormatError: With the path inside the document.
@@ -72,7 +72,7 @@ def read(reading: Reading) -> Suite:
     release = _release(root, reading)
     for key in _RUNNING:
         if root.has(key):
-            reading.note(key, "says what is run, not how it is graded")
+            reading.note(key, "controls what is run, not how it is graded")
     entries = (
         [_entry(name, node, reading, release) for name, node in root.at("graders").members()]
         if root.has("graders")
@@ -90,7 +90,7 @@ def read(reading: Reading) -> Suite:
     except ValueError as error:
         if isinstance(error, FormatError):
             raise
-        raise root.refuse("the suite does not fit together", found=str(error)) from error
+        raise root.refuse("the graders do not form a suite", found=str(error)) from error
 
 
 def _parsed(reading: Reading) -> Any:
@@ -99,14 +99,16 @@ def _parsed(reading: Reading) -> Any:
 
 
 def _release(root: Node, reading: Reading) -> _Release:
-    """The release asked for, else the earliest that has what the document uses."""
+    """The requested release, else the earliest that has what the document uses."""
     if reading.release:
         if not re.fullmatch(r"[<>=~ ]*\d+(\.\d+)*(\.x)?", reading.release):
             raise root.refuse(
-                "the release is a release number", found=reading.release, expected="such as 0.4, 0.8 or 0.17"
+                "the release must be a release number",
+                found=reading.release,
+                expected="such as 0.4, 0.8 or 0.17",
             )
         return _Release(reading.release)
-    # In the head of the file only, where we write it: further down such a line may be part of a prompt.
+    # Only in the header, where the writer puts it: further down such a line may be part of a prompt.
     if match := re.search(rf"^{letta_write.RELEASE_LINE} (\d+\.\d+)$", reading.text[:1000], re.MULTILINE):
         return _Release(match[1])
     return _Release("0.21") if root.has("reward") else _Release()
@@ -116,13 +118,13 @@ def _entry(name: str, node: Node, reading: Reading, release: _Release) -> Entry:
     kind = node.only(*_KEYS).choice("kind", _KINDS)
     tool = kind == "tool"
     grader = (_tool if tool else _judge)(name, node, reading, release)
-    # A tool grader that raises makes the sample errored: no number. A judge that fails is a 0.0.
+    # A tool grader that raises makes the sample errored: no number. A failed judge counts as 0.0.
     return Entry(grader, name, extractor=_entry_extractor(grader, node), on_error="fail" if tool else "zero")
 
 
 def _entry_extractor(grader: Grader, node: Node) -> Extractor | None:
-    """For graders that have no extractor of their own."""
-    # Graders with an extractor apply it themselves; given to the entry as well, it would run twice.
+    """The default extractor, for graders that have none."""
+    # Graders with an extractor apply it themselves; set on the entry as well, it would run twice.
     own = isinstance(getattr(grader, "extractor", None), Extractor) or isinstance(grader, PerTurn)
     if own or ":" in node.text("extractor", ""):
         return None
@@ -180,7 +182,7 @@ def _judge(name: str, node: Node, reading: Reading, release: _Release) -> Grader
         if node.has("prompt")
         else reading.companion(node.text("prompt_path"), node.at("prompt_path").path)
     )
-    # Prompts have two sets of rules only: up to 0.16 the values follow the rubric, from 0.17 they fill it.
+    # Prompts have only two sets of rules: up to 0.16 the values are appended to the rubric, from 0.17 they fill it.
     shared = {
         "name": name, "description": node.text("display_name", "") or "", "prompt": prompt,
         "rubric_vars": node.texts("rubric_vars"), "extractor": _extractor(node), "platform": "letta",
@@ -188,7 +190,7 @@ def _judge(name: str, node: Node, reading: Reading, release: _Release) -> Grader
     }  # fmt: skip
     if node.has("agent_file") or node.text("kind") == "letta_judge":
         return _agent(node, reading, shared)
-    # The defaults are Letta's (`models.py`) and not ours: a file that leaves them out means these.
+    # The defaults are Letta's (`models.py`), not the workbench's: a file that omits them means these.
     return node.made(RubricJudge, **shared, model=node.text("model", letta_write.MODEL), temperature=float(node.number("temperature", 0.0)),
         provider=node.text("provider", "openai"), max_retries=node.integer("max_retries", 5),
         timeout=float(node.number("timeout", 120.0)),
@@ -198,10 +200,10 @@ def _judge(name: str, node: Node, reading: Reading, release: _Release) -> Grader
 def _agent(node: Node, reading: Reading, shared: Mapping[str, Any]) -> Grader:
     for key in ("model", "temperature", "provider"):
         if node.has(key):
-            raise node.at(key).refuse(f"an agent judge brings its own {key}", hint=f"remove {key}")
+            raise node.at(key).refuse(f"an agent judge has its own {key}", hint=f"remove {key}")
     path = node.text("agent_file")
     if not path.endswith(".af"):
-        raise node.at("agent_file").refuse("an agent file ends in .af", found=path)
+        raise node.at("agent_file").refuse("an agent file must end in .af", found=path)
     where = node.at("agent_file").path
     agent = parse_json(reading.companion(path, where), f"{where}, {path}")
     judge: AgentJudge = node.made(
@@ -222,14 +224,14 @@ def _reward(root: Node, entries: list[Entry]) -> Formula | None:
     key = node.text("metric_key", entries[0].name)
     names = [entry.name for entry in entries]
     if key not in names:
-        raise node.at("metric_key").refuse(
-            "there is no such metric", found=repr(key), expected=", ".join(names)
-        )
+        raise node.at("metric_key").refuse("unknown metric", found=repr(key), expected=", ".join(names))
     try:
         return Formula(key)
     except FormatError as error:
         raise node.at("metric_key").refuse(
-            "the metric's name cannot stand in a formula", found=repr(key), hint="give it a name of one word"
+            "the metric's name cannot be used in a formula",
+            found=repr(key),
+            hint="use letters, digits and underscores",
         ) from error
 
 
@@ -238,7 +240,7 @@ def _detect(document: Any, text: str) -> int:  # noqa: ARG001
     if not isinstance(graders, dict) or not graders:
         return 0
     kinds = [grader.get("kind") for grader in graders.values() if isinstance(grader, dict)]
-    # Many documents have a map called `graders`: without one of Letta's kinds this is no more than a guess.
+    # Many documents have a map called `graders`: without one of Letta's kinds the match is only a guess.
     return 2 if any(kind in _KINDS for kind in kinds) else 1
 
 

@@ -1,4 +1,4 @@
-"""Letta's trajectories as threads: what an agent did, turn by turn, as typed messages."""
+"""Letta's trajectories as threads: an agent's actions, turn by turn, as typed messages."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ def letta_thread(
     agent_state: Mapping[str, Any] | None = None,
     metadata: Mapping[str, Any] | None = None,
 ) -> StringThread:
-    """A thread out of a trajectory, such as one of a results file.
+    """A thread from a trajectory, such as one of a results file.
 
     Args:
         trajectory: Turns, each a list of messages with a `type` or `message_type`: `assistant_message`
             (`content`; parts are joined by a space), `tool_call_message` (`tool_call` or `tool_calls`),
-            `tool_return_message` (`tool_call_id`, `tool_return`). Others are left out.
-        input: What the user said: one text, or one a turn; "" where a turn has none.
+            `tool_return_message` (`tool_call_id`, `tool_return`). Others are ignored.
+        input: The user's messages: one text, or one per turn; "" for a turn without one.
         agent_state: For the `memory_block` extractor.
         metadata: The row's other values.
 
     Raises:
-        SamplesError: A turn or message of another shape.
+        SamplesError: A turn or message of another type.
 
     Example:
         >>> said = {"type": "assistant_message", "content": "4"}
@@ -40,8 +40,10 @@ def letta_thread(
     messages: list[dict[str, Any]] = []
     for at, turn in enumerate(trajectory):
         if isinstance(turn, Mapping | str) or not isinstance(turn, Sequence):
-            raise SamplesError("a turn is a list of messages", where=f"turn {at}", found=type(turn).__name__)
-        # A turn begins with the user, said or not: that is how the turns are told apart later.
+            raise SamplesError(
+                "a turn must be a list of messages", where=f"turn {at}", found=type(turn).__name__
+            )
+        # A turn begins with a user message, even an empty one: that is how turns are separated later.
         messages.append({"role": "user", "content": user_texts[at] if at < len(user_texts) else ""})
         messages += [
             chat_message
@@ -57,7 +59,7 @@ def letta_thread(
 
 def _read(message: Any, where: str) -> list[dict[str, Any]]:
     if not isinstance(message, Mapping):
-        raise SamplesError("a message is an object", where=where, found=type(message).__name__)
+        raise SamplesError("a message must be an object", where=where, found=type(message).__name__)
     kind = message.get("message_type", message.get("type"))
     if kind == "assistant_message":
         return [{"role": "assistant", "content": _text(message.get("content"))}]

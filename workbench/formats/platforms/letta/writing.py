@@ -40,9 +40,9 @@ _WAY_OUT = (
     "Letta has exact_match, contains, regex_match, ascii_printable_only, your own functions and rubric judges"
 )
 MODEL = "gpt-4o-mini"
-"""The model of a rubric that names none, by Letta's own documents."""
+"""The model of a rubric that names none, according to Letta's documents."""
 RELEASE_LINE = "# Rules of Letta Evals"
-"""Starts the line that says which release's rules a written suite follows; none for 0.4."""
+"""Prefix of the line with the release whose rules a written suite follows; omitted for 0.4."""
 _HEAD = "# Written by grader workbench. Add `dataset:` and `target:` to run it with Letta Evals.\n"
 _RELEASES = ("0.4", "0.8", "0.9", "0.17", "0.21")
 
@@ -51,7 +51,7 @@ Spec = dict[str, Any]
 
 @dataclass
 class _Files:
-    """What is written beside the suite, named after it, and the release whose rules it all follows."""
+    """The companions written with the suite, named after it, and the release whose rules they follow."""
 
     release: str
     prefix: str = ""
@@ -69,7 +69,7 @@ class _Files:
 
 
 def write(suite: Suite, losses: Losses) -> Document:
-    """A suite file with graders and gate; code and agents go into files beside it."""
+    """A suite file with graders and gate; code and agents are written to companion files."""
     suite = without_unused_settings(suite, losses, keeps=("name", "description"))
     reward = _reward(suite)
     files = _Files(_release(suite, reward), losses.stem)
@@ -77,13 +77,13 @@ def write(suite: Suite, losses: Losses) -> Document:
         entry.name: spec for entry in suite.entries if (spec := _spec(entry, losses, files)) is not None
     }
     if not graders:
-        raise FormatError("nothing is left to write", hint=_WAY_OUT)
+        raise FormatError("no grader can be written", hint=_WAY_OUT)
     if suite.combine is not None and not reward:
-        losses.add("", "combine", "there is no score of a sample made of several graders, only gates over a run",
+        losses.add("", "combine", "it has no score of a sample from several graders, only gates over a run",
                    way_out="use gate=WeightedGate(...), or export as umbraco, vllora or openai")  # fmt: skip
     elif reward and reward["reward"]["metric_key"] not in graders:
         losses.add("", "combine", f"it is the score of {suite.combine.text.strip()!r}, which is not written",  # type: ignore[union-attr]
-                   way_out="use another grader's")  # fmt: skip
+                   way_out="use the score of a grader that is written")  # fmt: skip
         reward = {}
     titles = {"name": suite.name, "description": suite.description}
     document = {key: value for key, value in titles.items() if value} | {"graders": graders} | reward
@@ -94,7 +94,7 @@ def write(suite: Suite, losses: Losses) -> Document:
 
 
 def _reward(suite: Suite) -> Spec:
-    """The later release's reward: one metric's score; any other rule has no place."""
+    """The later release's reward: one metric's score; other rules are not supported."""
     rule = suite.combine
     if rule is None:
         return {}
@@ -104,9 +104,9 @@ def _reward(suite: Suite) -> Spec:
 
 
 def _release(suite: Suite, reward: Spec) -> str:
-    """The earliest release that has what the suite uses, the seed's where it can be."""
+    """The earliest release that has what the suite uses, preferably the seed's."""
     graders = [entry.grader for entry in suite.entries]
-    # The newest need decides, so it is looked for first.
+    # The newest requirement decides, so it is checked first.
     if reward:
         return "0.21"
     if any(isinstance(grader, RubricJudge | AgentJudge) and grader.release == "0.17" for grader in graders):
@@ -114,7 +114,7 @@ def _release(suite: Suite, reward: Spec) -> str:
     if any(isinstance(grader, PerTurn) for grader in graders):
         return "0.9"
     built_in = [grader for grader in graders if isinstance(grader, TextGrader) and _built_in(grader)]
-    # One release for the suite: where some built-ins grade empty texts, the seed's rules hold, and those that
+    # One release for the suite: if some built-ins grade empty texts, the seed's rules apply, and those that
     # score them 0.0 are written as code.
     return "0.8" if built_in and all(grader.on_empty == "zero" for grader in built_in) else "0.4"
 
@@ -156,21 +156,21 @@ def _finished(entry: Entry, grader: Grader, spec: Spec, losses: Losses) -> Spec:
 def _extraction(entry: Entry, grader: Grader, losses: Losses) -> Spec:
     own = getattr(grader, "extractor", None)
     if isinstance(own, str) and own:
-        return {}  # a function of the grader's module, told already
+        return {}  # a function of the grader's module, already reported
     inner = own if isinstance(own, Extractor) else Extractor()
     chosen = entry.extractor or inner
     if entry.extractor and inner != Extractor():
-        losses.add(entry.name, "extractor", "a grader has one extractor there, this one has two",
-                   way_out="leave the entry's out")  # fmt: skip
+        losses.add(entry.name, "extractor", "it supports one extractor per grader, and this one has two",
+                   way_out="remove the entry's extractor")  # fmt: skip
     if chosen.name not in LETTA:
-        losses.add(entry.name, "extractor", f"{chosen.name!r} is an extractor of your own",
+        losses.add(entry.name, "extractor", f"{chosen.name!r} is a custom extractor",
                    way_out="put its code into the grade function")  # fmt: skip
         return {}
     return {"extractor": chosen.name, **({"extractor_config": dict(chosen.config)} if chosen.config else {})}
 
 
 def _built_in(grader: Grader) -> str:
-    """Letta's own function that does the same, "" where none does."""
+    """Letta's built-in function with the same result, "" if there is none."""
     if isinstance(grader, AsciiPrintable):
         return "ascii_printable_only"
     if isinstance(grader, ExactMatch):
@@ -181,12 +181,12 @@ def _built_in(grader: Grader) -> str:
         name=grader.name, description=grader.description, extractor=grader.extractor, on_empty=grader.on_empty,
         on_bad_pattern=grader.on_bad_pattern, on_no_reference=grader.on_no_reference, timeout=grader.timeout, wording=grader.wording,
     )  # fmt: skip
-    # A bad pattern scores 0.0 there: no loss of a failed row, but one of a skipped row.
+    # A bad pattern scores 0.0 there: not a loss of a failed row, but one of a skipped row.
     return "regex_match" if plain and getattr(grader, "on_bad_pattern", "") != "skip" else ""
 
 
 def _text(entry: Entry, losses: Losses, files: _Files) -> Spec | None:
-    """A code grader as the built-in that does the same in this release, else as a function in a file."""
+    """A code grader as the built-in with the same result in this release, else as a function in a file."""
     grader: Any = entry.grader
     name = _built_in(grader)
     empty_there = "zero" if files.since("0.8") else "grade"
@@ -199,7 +199,7 @@ def _text(entry: Entry, losses: Losses, files: _Files) -> Spec | None:
 
 
 def _tell_reference(grader: Grader, name: str, losses: Losses) -> None:
-    """Tell what Letta's own functions make of a missing reference: no loss of a failed row, but one of a skipped row."""
+    """Report how Letta's functions score a missing reference: not a loss of a failed row, but one of a skipped row."""
     setting = getattr(grader, "on_no_reference", "zero")
     remark = "a row without a reference, or with an empty one, scores 0.0 there"
     if setting == "skip":
@@ -211,7 +211,7 @@ def _tell_reference(grader: Grader, name: str, losses: Losses) -> None:
 
 
 def _portable(entry: Entry, losses: Losses, files: _Files) -> Spec | None:
-    """A code grader without a built-in there, as a function in a file; the extraction stays in the YAML."""
+    """A code grader without a built-in there, as a function in a file; the extractor stays in the YAML."""
     grader: Any = entry.grader
     try:
         bare = replace(grader, extractor=Extractor()) if hasattr(grader, "extractor") else grader
@@ -221,7 +221,7 @@ def _portable(entry: Entry, losses: Losses, files: _Files) -> Spec | None:
         return None
     if not check_calls(bare, "letta", losses, entry.name):
         return None
-    # The thread is made of the submission alone, which is all that such a rule looks at.
+    # The thread consists only of the submission, which is all that such a rule reads.
     if not check_reads(text, "letta", losses, entry.name, allowed=("get_turns",)):
         return None
     return _wrapped(entry, text, files, losses)
@@ -254,7 +254,7 @@ def _file(entry: Entry, text: str, files: _Files) -> Spec:
 
 
 def _wrapped(entry: Entry, text: str, files: _Files, losses: Losses) -> Spec | None:
-    # The name is taken before the module is made, since the function in it is called after its file.
+    # The name is reserved before the module is made, since the function in it is named after its file.
     stem = files.add(entry.name, ".py", text)
     name = f"{stem}_score"
     module = wrapped(text, "letta", entry.name, losses, name=name)
@@ -279,7 +279,7 @@ def _rubric(entry: Entry, losses: Losses, files: _Files) -> Spec | None:
         "provider": None if grader.provider == "openai" else grader.provider,
     }
     limits = {"max_retries": grader.max_retries, "timeout": grader.timeout}
-    named = names_model(grader.model, losses, entry.name, f"without one Letta asks {MODEL}")
+    named = names_model(grader.model, losses, entry.name, f"without one Letta uses {MODEL}")
     return {
         "kind": "model_judge" if files.since("0.17") else "rubric",
         "prompt": grader.prompt,
@@ -293,8 +293,8 @@ def _rubric(entry: Entry, losses: Losses, files: _Files) -> Spec | None:
 def _check_release(grader: RubricJudge | AgentJudge, losses: Losses, entry: Entry, files: _Files) -> None:
     if (grader.release == "0.17") != files.since("0.17"):
         losses.add(
-            entry.name, "release", f"a suite follows the rules of one release, here {files.release}, and this judge's are "
-            f"those of {grader.release}", way_out="export the two kinds of judges to files of their own",
+            entry.name, "release", f"a suite follows the rules of one release, here {files.release}, and this judge follows "
+            f"those of {grader.release}", way_out="export the two kinds of judges to separate files",
         )  # fmt: skip
 
 
@@ -309,7 +309,7 @@ def _agent(entry: Entry, losses: Losses, files: _Files) -> Spec | None:
     plain = replace(grader, model="")
     for name in ("model", "temperature"):
         if getattr(grader, name) != getattr(plain, name) or (name == "temperature" and grader.temperature):
-            losses.add(entry.name, name, "an agent brings its own", way_out="set it in the agent file")
+            losses.add(entry.name, name, "an agent has its own", way_out="set it in the agent file")
     stem = files.add(entry.name, ".af", to_json(dict(grader.agent)))
     vars_ = {"rubric_vars": list(grader.rubric_vars)} if grader.rubric_vars else {}
     return {

@@ -1,13 +1,13 @@
-"""Our own file format: JSON with a published schema, stable key order and an exact round trip.
+"""The workbench's file format: JSON with a published schema, stable key order and an exact round trip.
 
 ```
 {"format": "grader-workbench", "version": 1,
  "graders": [{"kind": "function", "name": ..., "source": {"text": ..., "sha256": ...}, "validation": {...}}]}
 ```
 
-Reading executes nothing. The schema is `native.schema.json` beside this file; the hash of every source
-is checked, and a validation record counts only for the very text it was made for. A `certificate` says in digests what
-it was made for; what of it no longer holds is told, and it is no proof either.
+Reading executes nothing. The schema is `native.schema.json` in this folder; the hash of every source
+is checked, and a validation record counts only for the exact text it was made for. A `certificate` names by digests
+what it was made for; parts that are no longer valid are reported. It is not a validation record.
 """
 
 from __future__ import annotations
@@ -46,11 +46,11 @@ def write(
     allow_unvalidated: bool = False,
     certificate: Certificate | None = None,
 ) -> str:
-    """The graders as text of the format, the same text for the same graders.
+    """The graders in the format, deterministic.
 
     Raises:
         NotValidatedError: A grader is not validated and `allow_unvalidated` is not set.
-        FormatError: No graders, two of one name, a value JSON cannot hold, or a certificate that does not hold.
+        FormatError: No graders, duplicate names, a value JSON cannot represent, or an invalid certificate.
     """
     suite = as_suite(graders)
     if not allow_unvalidated:
@@ -69,10 +69,10 @@ def _text(suite: Suite, certificate: Certificate | None) -> str:
 
 
 def certificate_for(suite: Suite, certificate: Certificate | None) -> Certificate | None:
-    """The certificate to write with a suite: the one given, or the one it came with as long as all of that holds.
+    """The certificate to write with a suite: the given one, or the suite's as long as all of it is valid.
 
     Raises:
-        FormatError: The one given does not hold for these graders.
+        FormatError: The given one is not valid for these graders.
     """
     if certificate is None:
         came = suite.certificate
@@ -80,25 +80,25 @@ def certificate_for(suite: Suite, certificate: Certificate | None) -> Certificat
     if broken := certificate.check(suite):
         more = f" and {len(broken) - 3} more" if len(broken) > 3 else ""
         raise FormatError(
-            "the certificate does not hold for these graders", where=repr(certificate),
-            found="; ".join(broken[:3]) + more, hint="make it anew: wb.certificate(graders, report)",
+            "the certificate is not valid for these graders", where=repr(certificate),
+            found="; ".join(broken[:3]) + more, hint="make a new one: wb.certificate(graders, report)",
         )  # fmt: skip
     return certificate
 
 
 def as_suite(graders: Grader | Entry | Iterable[Grader | Entry] | Suite) -> Suite:
-    """What is to be written, as a suite.
+    """The given graders as a suite.
 
     Raises:
-        TypeError: Something that is no grader.
-        FormatError: No graders, or two of one name.
+        TypeError: Something that is not a grader.
+        FormatError: No graders, or duplicate names.
     """
     if isinstance(graders, Suite):
         return graders
     given: Any = graders
     if not isinstance(given, Grader | Entry | Iterable):
         found = "a function without @wb.grader above it" if callable(given) else type(given).__name__
-        raise TypeError(f"graders are a grader, an entry, a list of them or a Suite, not {found}")
+        raise TypeError(f"expected a grader, an entry, a list of them or a Suite, not {found}")
     items = [graders] if isinstance(graders, Grader | Entry) else list(graders)
     for item in items:
         if not isinstance(item, Grader | Entry):
@@ -112,9 +112,9 @@ def as_suite(graders: Grader | Entry | Iterable[Grader | Entry] | Suite) -> Suit
 
 
 def _suite_record(suite: Suite) -> dict[str, Any]:
-    """The suite with its graders by their place in the list above."""
+    """The suite with its graders as indices of the list above."""
     spec = suite.spec()
-    # By place and not written out again: a source, its hash and its proof stand in the file once.
+    # By index, so that a source, its hash and its validation record are in the file only once.
     spec["entries"] = [{**entry, "grader": at} for at, entry in enumerate(spec["entries"])]
     return spec
 
@@ -128,12 +128,12 @@ def read(text: str, *, where: str = "text", trust: bool = False) -> Suite:
     document = parse_json(text, where)
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise FormatError(
-            "this is no grader workbench file", where=where, found=_found_format(document),
+            "not a grader workbench file", where=where, found=_found_format(document),
             expected=f'a JSON object with "format": "{FORMAT}"',
         )  # fmt: skip
     if document.get("version") != VERSION:
         raise FormatError(
-            "the file is of another version of the format", where=where, found=repr(document.get("version"))[:40],
+            "the file has another version of the format", where=where, found=repr(document.get("version"))[:40],
             expected=str(VERSION), hint="upgrade the workbench, or save the graders again with this one",
         )  # fmt: skip
     _check_schema(document, where)
@@ -150,7 +150,7 @@ T = TypeVar("T")
 
 
 def _made(make: Callable[[], T], where: str) -> T:
-    """What `make` makes, with whatever it refuses told with its place."""
+    """The result of `make`; its errors are re-raised with their path."""
     try:
         return make()
     except FormatError as error:
@@ -159,7 +159,7 @@ def _made(make: Callable[[], T], where: str) -> T:
             error.what, where=place, found=error.found, expected=error.expected, hint=error.hint
         ) from None
     except (ValueError, TypeError, ArithmeticError) as error:
-        raise FormatError("this part cannot be made", where=where, found=str(error)[:300]) from None
+        raise FormatError("cannot create this part", where=where, found=str(error)[:300]) from None
 
 
 def _suite(
@@ -167,9 +167,7 @@ def _suite(
 ) -> Suite:
     for at, entry in enumerate(record["entries"]):
         if entry["grader"] >= len(graders):
-            raise FormatError(
-                "an entry names a grader that is not there", where=f"{where}, suite.entries[{at}]"
-            )
+            raise FormatError("an entry names an unknown grader", where=f"{where}, suite.entries[{at}]")
     entries = [{**entry, "grader": graders[entry["grader"]]} for entry in record["entries"]]
     rule, gate = record.get("combine"), record.get("gate")
     return Suite(
@@ -201,7 +199,9 @@ def _check_schema(document: Any, where: str) -> None:
     error = best_match(Draft202012Validator(schema()).iter_errors(document))
     if error is not None:
         raise FormatError(
-            "the file does not fit the format", where=f"{where}, {error.json_path}", found=error.message[:300]
+            "the file does not match the format's schema",
+            where=f"{where}, {error.json_path}",
+            found=error.message[:300],
         )
 
 
@@ -210,11 +210,11 @@ def _grader(record: dict[str, Any], where: str, *, trust: bool) -> Grader:
 
 
 def _note_models(suite: Suite, losses: Losses) -> None:
-    """Tell of judges that name no model: whoever reads the file has to say which is asked."""
+    """Note judges without a model: a user of the file has to set which one is called."""
     for entry in suite.entries:
         for part in parts(entry.grader):
             if isinstance(part, Judge) and not part.model:
-                losses.note(entry.name, "model", "the judge names none: WORKBENCH_MODEL says which is asked")
+                losses.note(entry.name, "model", "the judge has none: set WORKBENCH_MODEL to choose it")
 
 
 def _write(suite: Suite, losses: Losses) -> Document:

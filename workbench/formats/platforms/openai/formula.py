@@ -1,4 +1,4 @@
-"""The formula of OpenAI's multi grader, out of a combining rule."""
+"""The formula of OpenAI's multi grader, from a combining rule."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def formula_of(
         entries: Those that are written.
         rule: The suite's.
         names: Entry's name to its key in the map of graders.
-        losses: Where it is told what no formula can say.
+        losses: Collects what no formula can express.
     """
     terms = {entry.name: _term(entry, names) for entry in entries}
     if isinstance(rule, Formula):
@@ -33,15 +33,15 @@ def formula_of(
     if isinstance(rule, Mean | Sum):
         total = sum(entry.weight for entry in entries) if isinstance(rule, Mean) else 1.0
         if not total:
-            raise FormatError("nothing is left to write: the graders left have no weight", hint=WAY_OUT)
+            raise FormatError("no grader can be written: the remaining graders have no weight", hint=WAY_OUT)
         return " + ".join(f"{_decimal(entry.weight / total)} * {terms[entry.name]}" for entry in entries)
-    # The smallest of verdicts that are 0 or 1 says whether all pass; of graded scores it would not.
+    # The minimum of verdicts that are 0 or 1 shows whether all pass; that of graded scores does not.
     if isinstance(rule, AllPass) and all(binary(entry.grader) for entry in entries):
         blocking = [terms[entry.name] for entry in entries if entry.severity == "error"]
-        # `min` takes two arguments or more there; with no entry of severity "error" every row passes.
+        # `min` takes at least two arguments there; with no entry of severity "error" every row passes.
         return f"min({', '.join(blocking)})" if len(blocking) > 1 else (blocking or ["1"])[0]
     if len(entries) > 1 or isinstance(rule, AllPass):
-        problem = "several graders need a formula" if rule is None else f"there is no rule {rule.rule!r}"
+        problem = "several graders need a formula" if rule is None else f"it has no rule {rule.rule!r}"
         text = f"min({', '.join(terms.values())})" if len(terms) > 1 else next(iter(terms.values()))
         losses.add(
             "", "combine", problem, way_out='use combine=Formula("min(a, b)") or Mean()', instead=text[:300]
@@ -63,7 +63,7 @@ _WORD = re.compile(r"(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|[^\W\d]\w*")
 
 
 def _renamed(text: str, terms: Mapping[str, str]) -> str:
-    """The formula with every entry's name as it stands in the map.
+    """The formula with every entry's name replaced by its key in the map.
 
     Raises:
         FormatError: It needs a grader that was dropped.
@@ -71,13 +71,13 @@ def _renamed(text: str, terms: Mapping[str, str]) -> str:
     missing = [name for name in Expression.read(text).names if name not in terms]
     if missing:
         raise FormatError(
-            "nothing is left to write: the formula needs a grader that cannot be written", where=f"the formula {text!r}"[:200],
+            "the formula needs a grader that cannot be written", where=f"the formula {text!r}"[:200],
             found=missing[0], hint=WAY_OUT,
         )  # fmt: skip
     return _WORD.sub(lambda match: _word(match, text, terms), text)
 
 
 def _word(match: re.Match[str], text: str, terms: Mapping[str, str]) -> str:
-    # A word before a bracket is a function, also where an entry has the same name.
+    # A name before a bracket is a function, even if an entry has the same name.
     called = text[match.end() :].lstrip().startswith("(")
     return match[0] if called else terms.get(match[0], match[0])

@@ -1,7 +1,7 @@
 """OpenAI's graders: string_check, text_similarity, score_model, label_model, python, multi, endpoint.
 
 A document is one grader. A *multi* becomes a suite with a formula; every other type a suite of one. OpenAI
-gives 0 and an error flag where a grader fails, so entries that are read count failures as zero, and
+gives 0 and an error flag if a grader fails, so imported entries count failures as zero, and
 `error_flag` names the flag.
 
 Source: the graders guide and the types of the `openai` package (3.x), which also check what is written.
@@ -50,11 +50,11 @@ _FLAGS = {
 
 
 def error_flag(grade: Grade, *, python: bool = False) -> str | None:
-    """OpenAI's flag for why a grade has no score; None where it has one.
+    """OpenAI's flag for why a grade has no score; None if it has one.
 
     Args:
         grade: The grade.
-        python: Whether code gave it: then what went wrong while it ran is a `python_grader_runtime_error`.
+        python: Whether code returned it: then a runtime error is a `python_grader_runtime_error`.
     """
     if grade.error is None:
         return None
@@ -62,7 +62,7 @@ def error_flag(grade: Grade, *, python: bool = False) -> str | None:
 
 
 def read(reading: Reading) -> Suite:
-    """A suite out of one grader's JSON, or out of `{"grader": {...}}` as the validate call takes it.
+    """A suite from one grader's JSON, or from `{"grader": {...}}` as the validate call takes it.
 
     Raises:
         FormatError: With the path inside the document.
@@ -85,7 +85,7 @@ def _multi(node: Node, reading: Reading) -> Suite:
         graders = Node({str(graders.value.get("name") or "grader"): graders.value}, graders.path)
     entries = [_part(key, member, reading) for key, member in graders.members()]
     if not entries:
-        raise graders.refuse("a multi needs one grader or more", expected="a map of name to grader")
+        raise graders.refuse("a multi needs at least one grader", expected="a map of name to grader")
     text = node.text("calculate_output")
     try:
         return Suite(entries, combine=Formula(text), name=_suite_name(node, entries))
@@ -115,7 +115,7 @@ def _entry(node: Node, reading: Reading) -> Entry:
 
 def _string_check(node: Node, _: Reading) -> Grader:
     node.only("type", "name", "input", "reference", "operation")
-    # OpenAI's guide writes "neq" and the type in its package "ne": both are met in files.
+    # OpenAI's guide writes "neq" and its package's type "ne": files contain both.
     operation = node.choice("operation", ("eq", "ne", "neq", "like", "ilike"))
     return node.made(StringCheck, **_titles(node), operation="ne" if operation == "neq" else operation,
                  input=node.text("input"), reference=node.text("reference"))  # fmt: skip
@@ -137,9 +137,9 @@ def _score_judge(node: Node, _: Reading) -> Grader:
     node.only("type", "name", "input", "model", "range", "sampling_params", "pass_threshold")
     ends = [float(end.finite()) for end in node.items("range")] or [0.0, 1.0]
     if len(ends) != 2 or ends[0] >= ends[1]:
-        raise node.at("range").refuse("a range is two numbers, the lower first", found=repr(ends))
+        raise node.at("range").refuse("a range must be two numbers, the lower first", found=repr(ends))
     parameters = Node(node.at("sampling_params").value or {}, node.at("sampling_params").path)
-    # An explicit 0 stays among the parameters: in the field it would look like none at all.
+    # An explicit 0 stays among the parameters: in the field it would mean unset.
     warm = parameters.number("temperature", None)
     settings = {"temperature": float(warm)} if warm else {}
     params = {
@@ -154,7 +154,7 @@ def _label_judge(node: Node, _: Reading) -> Grader:
     labels, passing = node.texts("labels"), node.texts("passing_labels")
     if wrong := sorted(set(passing) - set(labels)):
         raise node.at("passing_labels").refuse(
-            "a passing label is none of the labels", found=wrong[0], expected=", ".join(labels)
+            "a passing label must be one of the labels", found=wrong[0], expected=", ".join(labels)
         )
     return node.made(LabelJudge, **_titles(node), input=_messages(node), model=node.text("model"), labels=labels,
                  passing_labels=passing, platform="openai")  # fmt: skip
@@ -177,7 +177,7 @@ def _content(node: Node) -> str:
         return "".join(_content(part) for part in node.items())
     if node.choice("type", ("input_text", "output_text")):
         return str(node.text("text"))
-    raise node.refuse("only text is read here")
+    raise node.refuse("only text input is supported")
 
 
 def _python(node: Node, reading: Reading) -> Grader:
@@ -214,14 +214,14 @@ def _titles(node: Node) -> dict[str, str]:
 def _header(name: str, node: Node) -> str:
     """A header's value; a credential is refused without being shown."""
     if not isinstance(node.value, str):
-        raise node.refuse("a header is text", expected="text")
+        raise node.refuse("a header must be text", expected="text")
     try:
         if not node.value.startswith("$"):
             refuse_credentials(f"header {name}", node.value)
             refuse_credentials(name.replace("-", "_"), node.value)
     except CaptureError:
         raise node.refuse(
-            "this header looks like a credential, which no file may hold", expected="$NAME of an environment variable",
+            "this header looks like a credential, which files must not contain", expected="$NAME of an environment variable",
             hint=f'write "{name}": "$NAME" and set NAME where it runs',
         ) from None  # fmt: skip
     return node.value
@@ -241,7 +241,7 @@ def _detect(document: Any, text: str) -> int:  # noqa: ARG001
     grader = document.get("grader", document) if isinstance(document, dict) else None
     if not isinstance(grader, dict):
         return 0
-    # An unknown type beside a name may be a newer grader's: refused here it is told by that type.
+    # An unknown type with a name may be a newer grader's: the reader then reports that type.
     return (
         2 if grader.get("type") in _TYPES else int(isinstance(grader.get("type"), str) and "name" in grader)
     )

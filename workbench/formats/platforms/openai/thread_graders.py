@@ -1,4 +1,4 @@
-"""OpenAI's `grade(sample, item)` as `async def grade(thread)`, so that it can leave for platforms with threads."""
+"""OpenAI's `grade(sample, item)` as `async def grade(thread)`, for export to platforms that use threads."""
 
 from __future__ import annotations
 
@@ -60,11 +60,11 @@ async def grade(thread):
 
 
 def with_threads(suite: Suite, losses: Losses | None = None) -> Suite:
-    """The suite with every OpenAI-style function as one of a thread; all else is as it was.
+    """The suite with every OpenAI-style function as one of a thread; all else is unchanged.
 
     Args:
-        suite: What is to be written.
-        losses: Told of functions that look at tool calls, where the platform does not pass these to code.
+        suite: The suite to write.
+        losses: Collects functions that read tool calls, if the platform does not pass these to code.
     """
     entries = [_with_thread(entry) for entry in suite.entries]
     for old, new in zip(suite.entries, entries, strict=True):
@@ -79,7 +79,7 @@ def with_threads(suite: Suite, losses: Losses | None = None) -> Suite:
 
 def _check_tool_calls(entry: Entry, losses: Losses) -> None:
     assert isinstance(entry.grader, FunctionGrader)
-    # By words of the text: a false alarm names a way out, a miss would give a grader that sees no calls.
+    # By names in the text: a false alarm names a way out, a miss would give a grader that sees no calls.
     looks = any(word in entry.grader.source.text for word in ("output_tools", "choices"))
     if looks and losses.platform in _BLIND:
         losses.add(

@@ -38,7 +38,7 @@ __all__ = ["write"]
 
 IMAGE = "2025-05-08"
 MAX_SOURCE = 256_000
-"""Bytes of Python source a grader may have there."""
+"""Maximum bytes of a grader's Python source there."""
 _OUTPUT, _REFERENCE = "{{sample.output_text}}", "{{item.reference}}"
 
 Record = dict[str, Any]
@@ -47,22 +47,22 @@ Record = dict[str, Any]
 def write(suite: Suite, losses: Losses) -> Document:
     """One grader's JSON: the only entry, or a multi with a formula.
 
-    The document is checked by the `openai` package's own types before it is given out.
+    The document is checked by the `openai` package's types before it is returned.
     """
     suite = without_unused_settings(suite, losses, keeps=("name",))
     entries, rule, name = suite.entries, suite.combine, suite.name
     only = entries[0].grader if len(entries) == 1 else None
     if isinstance(only, Combined) and rule is None:
         if not check_entry(entries[0], losses):
-            raise FormatError("nothing is left to write", hint=WAY_OUT)
+            raise FormatError("no grader can be written", hint=WAY_OUT)
         entries, rule, name = only.entries, only.combine, entries[0].name
-    # Negation can be said in a formula only, so that even a single negated grader becomes a multi.
+    # Only a formula can express negation, so that even a single negated grader becomes a multi.
     if rule is None and len(entries) == 1 and not entries[0].negate:
         record = _record(entries[0], losses, entries[0].name, rule)
     else:
         record = _multi(entries, rule, losses, name or "combined")
     if record is None:
-        raise FormatError("nothing is left to write", hint=WAY_OUT)
+        raise FormatError("no grader can be written", hint=WAY_OUT)
     add_gate_loss(suite, losses)
     _check(record)
     return Document(to_json(record))
@@ -81,7 +81,7 @@ def _multi(
         if record is not None:
             names[entry.name], graders[key] = key, record
             if key != entry.name:
-                losses.note(entry.name, "name", f"it is called {key!r} there, as formulas need it")
+                losses.note(entry.name, "name", f"it is called {key!r} there, as formulas require")
             written.append(entry)
     if not graders:
         return None
@@ -95,13 +95,13 @@ def _record(entry: Entry, losses: Losses, name: str, rule: CombiningRule | None)
     if writer is None:
         add_kind_loss(entry, losses, way_out=WAY_OUT)
         return None
-    # The threshold there is one of the raw score; of a negated grader it would be one of 1 - score.
+    # The threshold there applies to the raw score; that of a negated grader applies to 1 - score.
     limited = isinstance(grader, TextSimilarity | ScoreJudge) and not entry.negate
     threshold = ("pass_threshold",) if limited else settings_without_effect(entry)
     severity = ("severity",) if isinstance(rule, AllPass) else ()
     check_entry(entry, losses, knows=("weight", "negate", *threshold, *severity))
     if grader.description:
-        losses.note(entry.name, "description", f"{grader.description!r} has no place there"[:200])
+        losses.note(entry.name, "description", f"{grader.description!r} is not exported"[:200])
     record = writer(entry, losses)
     if record is None:
         return None
@@ -126,7 +126,7 @@ def _string_check(entry: Entry, losses: Losses) -> Record | None:
 def _exact(entry: Entry, losses: Losses) -> Record | None:
     grader = entry.grader
     assert isinstance(grader, ExactMatch)
-    # `eq` compares texts as they are: it neither trims nor ignores case.
+    # `eq` compares texts exactly: it neither trims nor ignores case.
     if grader.trim or grader.ignore_case or not _sayable(grader.expected) or _not_plain(grader):
         return _portable(entry, losses)
     return _compared(entry, "eq", losses)
@@ -150,7 +150,7 @@ def _compared(entry: Entry, operation: str, losses: Losses) -> Record:
 
 
 def _not_plain(grader: Any) -> bool:
-    """Whether another text than the completion, or a missing one, is looked at as only code can say."""
+    """Whether the rule reads a text other than the completion, or treats a missing one in a way that only code can."""
     handled = grader.expected is None and grader.on_no_reference != "fail"
     return bool(handled or grader.extractor.spec() != "last_assistant" or grader.on_empty != "grade")
 
@@ -222,13 +222,13 @@ def _python(entry: Entry, losses: Losses) -> Record | None:
 
 
 def _portable(entry: Entry, losses: Losses) -> Record | None:
-    """A code grader without a type of its own there, as Python."""
+    """A code grader without an equivalent type, as Python."""
     try:
         text = portable(entry.grader)
     except FormatError as error:
         losses.add(entry.name, error.where or "kind", error.what, way_out=error.hint or WAY_OUT)
         return None
-    # A rule that wants the turns reads only what was said last, which is what is given.
+    # A rule that needs turns reads only the last completion, which is what the platform passes.
     allowed = ("get_turns", "turn_calls", "turn_answers") if _looks_at_the_end(entry.grader) else ()
     if not check_reads(text, "openai", losses, entry.name, allowed=allowed):
         return None
@@ -260,7 +260,7 @@ def _endpoint(entry: Entry, losses: Losses) -> Record | None:
     for header, value in grader.headers.items():
         if value.startswith("$"):
             losses.note(
-                entry.name, f"headers.{header}", f"its value is not written; put that of {value} there"
+                entry.name, f"headers.{header}", f"its value is not written; insert that of {value} there"
             )
     return {
         "type": "endpoint",
@@ -283,7 +283,7 @@ _WRITERS: dict[type[Any], Callable[[Entry, Losses], Record | None]] = {
 
 
 def _check(record: Record) -> None:
-    """Let the `openai` package's own types read what is written; a multi part by part."""
+    """Check what is written with the `openai` package's types; a multi part by part."""
     from openai.types import graders as types
 
     classes: dict[str, Any] = {
@@ -293,11 +293,11 @@ def _check(record: Record) -> None:
         "label_model": types.LabelModelGrader,
         "python": types.PythonGrader,
     }
-    # The package's type of a multi shows one grader where every document has a map, so that it is not asked.
+    # The package's type of a multi expects one grader where every document has a map, so it is not used.
     for part in record["graders"].values() if record["type"] == "multi" else [record]:
         model = classes.get(part["type"])
         if model is None:
-            continue  # endpoints are in a preview that the package does not know
+            continue  # endpoints are in a preview that the package lacks
         try:
             model.model_validate(part)
         except ValueError as error:

@@ -1,8 +1,7 @@
 """Osmosis rollout modules: a Python file with a `Grader` subclass, or with a decorated reward function.
 
-The file is the grader: it is read as text and nothing is run. What the workbench writes for a grade function
-is such a module around the function's own text, which comes back unchanged.
-
+The file is the grader: it is read as text and nothing is run. A grade function is exported as such a module
+around the function's text, which is restored unchanged on import.
 Source: osmosis-ai 0.2.27 (`rollout`), and 0.2.17 for `@osmosis_reward`.
 """
 
@@ -36,7 +35,7 @@ from workbench.suite import Suite
 
 __all__ = ["read", "write"]
 
-_WAY_OUT = "an Osmosis module holds one Grader class; write it as RolloutGrader or async def grade(thread)"
+_WAY_OUT = "an Osmosis module contains one Grader class; write it as RolloutGrader or async def grade(thread)"
 _ROLLOUT = re.compile(
     r"^[ \t]*(from\s+osmosis_ai(\.rollout\S*)?\s+import\b.*\bGrader\b|import\s+osmosis_ai\b)", re.MULTILINE
 )
@@ -45,7 +44,7 @@ _LEGACY = re.compile(r"^@\s*(osmosis_ai\.)?(utils\.)?osmosis_(reward|rubric)\b",
 
 
 def read(reading: Reading) -> Suite:
-    """A suite of the module's one grader.
+    """A suite with the module's one grader.
 
     Raises:
         FormatError: No grader class and no reward function in it.
@@ -54,10 +53,10 @@ def read(reading: Reading) -> Suite:
     tree = parse_python(text, reading.where)
     if not (_LEGACY.search(text) or any(isinstance(node, ast.ClassDef) for node in tree.body)):
         raise FormatError(
-            "the module has no grader", where=reading.where,
+            "the module contains no grader", where=reading.where,
             expected="a subclass of osmosis_ai.rollout.Grader, or a function under @osmosis_reward",
         )  # fmt: skip
-    # Nothing in a module names the grader; its file does, where there is one.
+    # Nothing in a module names the grader, so it is named after its file, if there is one.
     name = PurePath(reading.where).stem if reading.folder else ""
     grader: FunctionGrader | RolloutGrader
     try:
@@ -70,9 +69,7 @@ def read(reading: Reading) -> Suite:
     except ValueError as error:
         if isinstance(error, FormatError):
             raise
-        raise FormatError(
-            "the module cannot be taken", where=reading.where, found=str(error)[:300]
-        ) from error
+        raise FormatError("cannot capture the module", where=reading.where, found=str(error)[:300]) from error
     return Suite(grader.trusted() if reading.trust else grader)
 
 
@@ -81,15 +78,15 @@ def write(suite: Suite, losses: Losses) -> Document:
     suite = without_unused_settings(suite, losses)
     if len(suite) > 1:
         names = ", ".join(entry.name for entry in suite.entries)
-        losses.add("", "entries", f"a module has one grader; here are {names}",
-                   way_out="export each to a file of its own")  # fmt: skip
+        losses.add("", "entries", f"a module has one grader, and the suite has {names}",
+                   way_out="export each to a separate file")  # fmt: skip
     for at, entry in enumerate(suite.entries):
         text = _module(entry, losses)
         if text is not None:
             _check_combination(suite, losses)
             _note_graders_left_out(suite, at, losses)
             return Document(text)
-    raise FormatError("nothing is left to write", hint=_WAY_OUT)
+    raise FormatError("no grader can be written", hint=_WAY_OUT)
 
 
 def _check_combination(suite: Suite, losses: Losses) -> None:
@@ -101,14 +98,16 @@ def _check_combination(suite: Suite, losses: Losses) -> None:
 
 def _note_graders_left_out(suite: Suite, chosen: int, losses: Losses) -> None:
     for entry in suite.entries[chosen + 1 :]:
-        losses.add(entry.name, "grader", f"left out: the module holds {suite.entries[chosen].name}")
+        losses.add(entry.name, "grader", f"omitted: the module contains {suite.entries[chosen].name}")
     name = suite.entries[chosen].name
     if losses.stem and losses.stem != name:
         losses.note(
-            name, "name", f"read back it is called {losses.stem!r}, as the file is: a module keeps no name"
+            name,
+            "name",
+            f"a module does not store a name: imported again, it is named {losses.stem!r} after the file",
         )
     if description := suite.entries[chosen].grader.description:
-        losses.note(name, "description", f"{description!r} has no place there"[:200])
+        losses.note(name, "description", f"{description!r} is not exported"[:200])
 
 
 def _module(entry: Entry, losses: Losses) -> str | None:

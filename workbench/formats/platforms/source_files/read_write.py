@@ -1,8 +1,8 @@
 """Plain source files: a Python module with grade functions, or a JavaScript file with one.
 
-Such a file is what people write by hand. It is read as text and nothing is run: every function under
-`@wb.grader`, else the module's one grade function, of any form that `FunctionGrader` takes. A file without one is
-refused with what it holds instead.
+Such a file is handwritten. It is read as text and nothing is run: every function under
+`@wb.grader`, else the module's one grade function, with any signature that `FunctionGrader` takes. A file without one
+is refused with a list of what it contains.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def _read_python(reading: Reading) -> Suite:
         )
     try:
         functions = decorated(reading.text) or {"": {}}
-        # With `@wb.grader` the author says what a grader is; else it may be a trainer's function.
+        # With `@wb.grader` the author marks graders; else the function may be a trainer's.
         if "" in functions:
             check_grader(reading.text, reading.where)
         return Suite([_function(reading, name, settings) for name, settings in functions.items()])
@@ -63,13 +63,11 @@ def _read_python(reading: Reading) -> Suite:
     except (ValueError, TypeError) as error:
         if isinstance(error, FormatError):
             raise
-        raise FormatError(
-            "the module cannot be taken", where=reading.where, found=str(error)[:300]
-        ) from error
+        raise FormatError("cannot capture the module", where=reading.where, found=str(error)[:300]) from error
 
 
 def _function(reading: Reading, name: str, settings: dict[str, Any]) -> Grader:
-    # What comes from a file is a stranger's until the reader says otherwise.
+    # A grader from a file is untrusted unless the caller sets `trust`.
     source = replace(capture(reading.text, name=name or None), imported=True)
     grader = FunctionGrader(source=source, signature=signature_of(source.text), **settings)
     return grader.trusted() if reading.trust else grader
@@ -79,9 +77,7 @@ def _read_script(reading: Reading) -> Suite:
     try:
         grader = ScriptGrader.from_source(reading.text, imported=True)
     except ValueError as error:
-        raise FormatError(
-            "the script cannot be taken", where=reading.where, found=str(error)[:300]
-        ) from error
+        raise FormatError("cannot capture the script", where=reading.where, found=str(error)[:300]) from error
     return Suite(grader.trusted() if reading.trust else grader)
 
 
@@ -96,12 +92,12 @@ def _write_script(suite: Suite, losses: Losses) -> Document:
 def _only(
     suite: Suite, losses: Losses, own: type[Any], write: Callable[[Entry, Losses], str | None]
 ) -> Document:
-    """The file of the first grader that can be written; the others, rule and gate are told."""
+    """The file of the first grader that can be written; the others, rule and gate are reported as losses."""
     suite, written = without_unused_settings(suite, losses), None
     for entry in suite.entries:
         if written is not None:
             losses.add(
-                entry.name, "grader", "a file holds one grader", way_out="export each to a file of its own"
+                entry.name, "grader", "a file contains one grader", way_out="export each to a separate file"
             )
         elif not isinstance(entry.grader, own | RuleGrader):
             add_kind_loss(entry, losses, way_out="export as native")
@@ -110,21 +106,23 @@ def _only(
             written = write(entry, losses)
             _note_name(entry, written, own, losses)
     if written is None:
-        raise FormatError("nothing is left to write", hint="export as native")
+        raise FormatError("no grader can be written", hint="export as native")
     for field, value in (("combine", suite.combine), ("gate", suite.gate)):
         if value is not None:
-            losses.add("", field, "a file holds one grader and nothing besides", way_out="export as native")
+            losses.add("", field, "a file contains one grader and nothing else", way_out="export as native")
     return Document(written)
 
 
 def _note_name(entry: Entry, text: str | None, own: type[Any], losses: Losses) -> None:
-    """A file keeps no name beside the function's own."""
+    """A file stores no name other than the function's."""
     if text is None:
         return
     name = own.from_source(text).name
     if name != entry.name:
         losses.note(
-            entry.name, "name", f"read back it is called {name!r}, as its function is: a file keeps no name"
+            entry.name,
+            "name",
+            f"a file does not store a name: imported again, it is named {name!r} after its function",
         )
 
 
@@ -133,9 +131,7 @@ def _python_of(entry: Entry, losses: Losses) -> str | None:
     if not isinstance(grader, FunctionGrader):
         return _portable(portable, entry, losses)
     if grader.extractor or grader.extractor_config:
-        losses.add(
-            entry.name, "extractor", "a module does not say what it is given", way_out="export as letta"
-        )
+        losses.add(entry.name, "extractor", "a module does not store it", way_out="export as letta")
     return grader.source.text
 
 
@@ -157,9 +153,9 @@ def _detect_python(document: Any, text: str) -> int:
     if document is not None or len(text) > MAX_PYTHON or not _PYTHON_FUNCTION.search(text):
         return 0
     tree = parsed(text)
-    if tree is None:  # broken Python is shown as such by its checks
+    if tree is None:  # a syntax error is reported by the checks
         return 1
-    # Never sure: a platform that knows its own functions in this module comes first.
+    # Never certain: a platform that recognises its own functions in this module takes precedence.
     return int(any(isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) for node in tree.body))
 
 

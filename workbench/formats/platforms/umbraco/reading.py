@@ -1,8 +1,8 @@
 """Umbraco.AI's test graders: `{"graders": [{"graderTypeId": ..., "name": ..., "config": {...}}]}`.
 
-Keys are read without regard to case, as upstream reads them. A suite that is read keeps Umbraco's rules:
+Keys are read without regard to case, as upstream reads them. An imported suite follows Umbraco's rules:
 every entry of severity Error must pass, a grader that fails counts as 0.0, and negation turns such a
-failure into a pass. Weights are kept; Umbraco stores them and uses them in no calculation.
+failure into a pass. Weights are imported; Umbraco stores them and uses them in no calculation.
 
 Source: Umbraco.AI at 237c63d, `Umbraco.AI.Core/Tests`.
 """
@@ -37,7 +37,7 @@ _SEVERITIES = ("Error", "Warning", "Info")
 
 
 def read(reading: Reading) -> Suite:
-    """A suite out of a test's graders, a list of them, or one grader.
+    """A suite from a test's graders, a list of them, or one grader.
 
     Raises:
         FormatError: With the path inside the document.
@@ -111,7 +111,7 @@ def _read_tools(config: Node, names: Any) -> Grader:
     config.only("expectedTools", "validationMode", "validateOrder")
     mode = config.text("validationMode", "Any")
     expected = _words(config.text("expectedTools", ""))
-    # A mode that Umbraco does not know (names are case-sensitive) never passes there, and so here: the report says so.
+    # A mode that Umbraco does not know (names are case-sensitive) never passes there, and so here: the report shows it.
     return ToolCallMatch(
         expected=expected, mode=MODES.get(mode, ""), order=config.boolean("validateOrder", False),
         ignore_case=True, **names,

@@ -31,20 +31,20 @@ from workbench.suite import Suite
 __all__ = ["MODES", "write"]
 
 MODES = {"Any": "any", "All": "all", "Exact": "exact", "None": "none"}
-"""Umbraco's modes of a tool-call grader to ours."""
+"""Umbraco's modes of a tool-call grader and the workbench's."""
 _KEEPS = ("name", "description", "weight", "severity")
 _WAY_OUT = "Umbraco has exact-match, contains, regex, json-schema (keys), tool-call, guardrail and llm-judge"
 
 
 def write(suite: Suite, losses: Losses) -> Document:
-    """A test's graders. Per-row references, code and other combining rules have no place there."""
+    """A test's graders. It supports neither per-row references, nor code, nor other combining rules."""
     suite = _judged_there(without_unused_settings(suite, losses, keeps=_KEEPS), suite.combine, losses)
     records = [record for entry in suite.entries if (record := _record(entry, losses)) is not None]
     if not records:
-        raise FormatError("nothing is left to write", hint=_WAY_OUT)
-    # No rule loses nothing either: there a run passes by severity in any case.
+        raise FormatError("no grader can be written", hint=_WAY_OUT)
+    # A missing rule is not a loss: there a run passes by severity in any case.
     if suite.combine not in {None, AllPass()}:
-        losses.add("", "combine", "a run passes when every Error-severity grader passes, nothing else",
+        losses.add("", "combine", "a run passes if every Error-severity grader passes",
                    way_out="use combine=AllPass()", instead="that every Error-severity grader must pass")  # fmt: skip
     add_gate_loss(suite, losses)
     titles = {"name": suite.name, "description": suite.description}
@@ -52,7 +52,7 @@ def write(suite: Suite, losses: Losses) -> Document:
 
 
 def _judged_there(suite: Suite, rule: CombiningRule | None, losses: Losses) -> Suite:
-    """The suite where a rule over its one entry was left out: there an Error that passes or not is the whole."""
+    """The suite if a rule over its one entry was omitted: there an Error that passes or not is the whole result."""
     if suite.combine is not None or rule is None:
         return suite
     entry = suite.entries[0]
@@ -62,7 +62,7 @@ def _judged_there(suite: Suite, rule: CombiningRule | None, losses: Losses) -> S
         losses.note(
             entry.name,
             "severity",
-            f"it is the whole of the score, and {entry.severity!r} would never block there",
+            f"it is the whole score, and {entry.severity!r} would never block there",
         )
     return Suite(
         replace(entry, severity="error"), gate=suite.gate, name=suite.name, description=suite.description
@@ -70,7 +70,7 @@ def _judged_there(suite: Suite, rule: CombiningRule | None, losses: Losses) -> S
 
 
 def _record(entry: Entry, losses: Losses) -> dict[str, Any] | None:
-    # By the very class, unlike other writers: Umbraco takes no code to write a base class as.
+    # By the exact class, unlike other writers: Umbraco takes no code that could replace a subclass.
     writer = _WRITERS.get(type(entry.grader))
     if writer is None:
         add_kind_loss(entry, losses, way_out=_WAY_OUT)
@@ -121,7 +121,7 @@ def _write_contains(entry: Entry, losses: Losses) -> _Config:
 
 
 def _write_check(entry: Entry, losses: Losses) -> _Config:
-    """A string check of the output against a constant, where Umbraco compares the same way."""
+    """A string check of the output against a constant, if Umbraco compares the same way."""
     grader = entry.grader
     assert isinstance(grader, StringCheck)
     check_fields(grader, losses, entry.name, knows=("operation", "input", "reference"))
@@ -130,7 +130,7 @@ def _write_check(entry: Entry, losses: Losses) -> _Config:
                    way_out="give the check a constant reference, or export as openai")  # fmt: skip
         return None
     if grader.operation not in {"like", "ilike"}:
-        losses.add(entry.name, "operation", f"there is no {grader.operation!r}: exact-match trims both sides",
+        losses.add(entry.name, "operation", f"it has no {grader.operation!r}: exact-match trims both sides",
                    way_out="use ExactMatch(trim=True), negated for ne")  # fmt: skip
         return None
     return "contains", {"searchPattern": grader.reference, "ignoreCase": grader.operation == "ilike"}
@@ -171,7 +171,7 @@ def _write_tools(entry: Entry, losses: Losses) -> _Config:
         losses.add(
             entry.name,
             "mode",
-            f"there is no mode {grader.mode!r}",
+            f"it has no mode {grader.mode!r}",
             way_out="use mode='exact' (equal count, every name present)",
         )
         return None
@@ -203,7 +203,7 @@ def _write_guardrail_judge(entry: Entry, losses: Losses) -> _Config:
         losses,
         entry.name,
         knows=("criteria", "safety_threshold", "platform", "model"),
-        way_out="the model is chosen by an AI profile there",
+        way_out="choose the model in an AI profile there",
     )
     _note_model(grader.model, entry.name, losses)
     inner = {"evaluationCriteria": grader.criteria, "threshold": grader.safety_threshold}
@@ -224,7 +224,7 @@ def _write_judge(entry: Entry, losses: Losses) -> _Config:
 
 def _note_model(model: str, name: str, losses: Losses) -> None:
     if model:
-        losses.note(name, "model", f"{model!r}: an AI profile of the site says which model is asked")
+        losses.note(name, "model", f"{model!r} is not exported: an AI profile of the site selects the model")
 
 
 _WRITERS: dict[type[Grader], Callable[[Entry, Losses], _Config]] = {
@@ -250,7 +250,5 @@ def _constant(entry: Entry, losses: Losses, field: str, value: str | None) -> st
 def _joined(entry: Entry, losses: Losses, field: str, names: tuple[str, ...]) -> str:
     for name in names:
         if "," in name or name != name.strip() or not name:
-            losses.add(
-                entry.name, field, f"names are separated by commas there, and {name!r} would not survive that"
-            )
+            losses.add(entry.name, field, f"names are separated by commas there, and {name!r} contains one")
     return ",".join(names)

@@ -50,7 +50,7 @@ _RULE = Sum(strict=True, weights_sum_to_one=True)
 
 
 def read(reading: Reading) -> Suite:
-    """A suite out of a GraderConfig, a MultiGraderConfig, or a list of GraderConfigs with weights.
+    """A suite from a GraderConfig, a MultiGraderConfig, or a list of GraderConfigs with weights.
 
     Raises:
         FormatError: With the path inside the document; weights that do not sum to 1.
@@ -78,27 +78,27 @@ def read(reading: Reading) -> Suite:
     try:
         return Suite(entries, combine=_RULE, name=suite_name("", [entry.name for entry in entries]))
     except ValueError as error:
-        raise root.refuse("the weights do not fit", found=str(error)) from error
+        raise root.refuse("invalid weights", found=str(error)) from error
 
 
 def _nodes_and_weights(root: Node, reading: Reading) -> tuple[list[Node], list[float] | None]:
     root.only("graders", "weights", "name", "description")
     for key in ("name", "description"):
         if root.text(key, ""):
-            reading.note(key, "a suite's title is not kept here")
+            reading.note(key, "a suite's title is not imported")
     nodes, weights = root.items("graders"), root.items("weights")
     if not root.has("weights"):
         return nodes, None
     if len(nodes) != len(weights):
         raise root.at("weights").refuse(
-            "there must be one weight a grader", found=f"{len(weights)} weights", expected=str(len(nodes))
+            "there must be one weight per grader", found=f"{len(weights)} weights", expected=str(len(nodes))
         )
     return nodes, [_weight(weight_node) for weight_node in weights]
 
 
 def _weight(node: Node) -> float:
     if isinstance(node.value, bool) or not isinstance(node.value, int | float) or not 0 <= node.value <= 1:
-        raise node.refuse("a weight is a number from 0 to 1", found=repr(node.value))
+        raise node.refuse("a weight must be a number from 0 to 1", found=repr(node.value))
     return float(node.value)
 
 
@@ -114,7 +114,7 @@ def _grader(node: Node, name: str, reading: Reading) -> Grader:
     properties = schema.mapping().get("properties")
     if isinstance(properties, Mapping) and "score" not in properties:
         raise schema.refuse(
-            "the output schema has no score, so that no answer could be one", found=", ".join(map(str, properties)),
+            "the output schema has no score, so no reply could contain one", found=", ".join(map(str, properties)),
             expected="properties: {score: {type: number, ...}, ...}",
         )  # fmt: skip
     try:
@@ -124,18 +124,18 @@ def _grader(node: Node, name: str, reading: Reading) -> Grader:
         )  # fmt: skip
     except (TypeError, ValueError) as error:
         place = schema if "output_schema" in str(error) else node
-        raise place.refuse("this judge cannot be made", found=" ".join(str(error).split())) from error
+        raise place.refuse("cannot create this judge", found=" ".join(str(error).split())) from error
 
 
 def _script(node: Node, titles: Any, reading: Reading) -> Grader:
     for key in ("prompt", "outputSchema"):
         if node.has(key):
-            raise node.at(key).refuse("a script has no such key", expected="script")
+            raise node.at(key).refuse("a script does not have this key", expected="script")
     try:
         grader = ScriptGrader.from_source(node.text("script"), imported=True, **titles)
     except ValueError as error:
         raise node.at("script").refuse(
-            "the script cannot be taken", found=str(error).splitlines()[0]
+            "cannot capture the script", found=str(error).splitlines()[0]
         ) from error
     return grader.trusted() if reading.trust else grader
 
@@ -146,11 +146,11 @@ def write(suite: Suite, losses: Losses) -> Document:
     entries, rule = suite.entries, suite.combine
     if len(entries) == 1 and isinstance(only := entries[0].grader, Combined) and rule is None:
         if not check_entry(entries[0], losses):
-            raise FormatError("nothing is left to write", hint=_WAY_OUT)
+            raise FormatError("no grader can be written", hint=_WAY_OUT)
         entries, rule = only.entries, only.combine
     records = [(entry, record) for entry in entries if (record := _record(entry, losses)) is not None]
     if not records:
-        raise FormatError("nothing is left to write", hint=_WAY_OUT)
+        raise FormatError("no grader can be written", hint=_WAY_OUT)
     add_gate_loss(suite, losses)
     if len(records) == 1 and rule is None:
         return Document(to_json(records[0][1]))
@@ -161,19 +161,19 @@ def write(suite: Suite, losses: Losses) -> Document:
 def _weights(entries: list[Entry], rule: CombiningRule | None, losses: Losses) -> list[float]:
     """Weights that sum to 1; a mean's are normalised."""
     total = sum(entry.weight for entry in entries)
-    # Twelve digits print plainly and still sum to 1 within the 1e-6 that is asked for.
+    # Twelve digits print plainly and still sum to 1 within the required 1e-6.
     weights = [round(entry.weight / total, 12) if total else 1 / len(entries) for entry in entries]
     terms = " + ".join(f"{weight:.3g} * {e.name}" for weight, e in zip(weights, entries, strict=True))
     instead = f"the weighted sum {terms}"[:300]
     if not isinstance(rule, Mean | Sum):
         problem = (
-            "several graders there are one weighted sum"
+            "it combines several graders only as a weighted sum"
             if rule is None
-            else f"there is no rule {rule.rule!r}"
+            else f"it has no rule {rule.rule!r}"
         )
         losses.add("", "combine", problem, way_out="use combine=Mean()", instead=instead)
     elif isinstance(rule, Sum) and abs(total - 1) > 1e-6:
-        problem = f"the weights must sum to 1; these sum to {total:g}"
+        problem = f"the weights must sum to 1, and these sum to {total:g}"
         losses.add("", "weight", problem, way_out="use combine=Mean()", instead=instead)
     return weights
 
@@ -204,10 +204,10 @@ def _judge(entry: Entry, grader: SchemaJudge, losses: Losses) -> dict[str, Any]:
     known = ("prompt", "output_schema", "model", "temperature", "max_tokens", "platform")
     check_fields(grader, losses, entry.name, knows=known)
     if grader.max_tokens is None:
-        losses.add(entry.name, "max_tokens", "an answer there has a limit of tokens, 256 by default",
+        losses.add(entry.name, "max_tokens", "a reply there has a token limit, 256 by default",
                    way_out="set max_tokens")  # fmt: skip
     if not grader.model:
-        losses.note(entry.name, "model", "the judge names none, so that vLLora says which is asked")
+        losses.note(entry.name, "model", "the judge has none, so vLLora chooses the model")
     return {
         "type": "llm-judge",
         "prompt": grader.prompt,

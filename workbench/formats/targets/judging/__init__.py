@@ -1,1 +1,1 @@
-"""Judges in exported files: their question, who is asked and how, and what an answer means."""
+"""Judges in exported files: their prompt, the request to the model, and how a reply is read."""

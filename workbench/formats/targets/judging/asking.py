@@ -1,7 +1,7 @@
-"""How an exported file asks a judge's model: any server that speaks OpenAI's chat protocol, by the standard library.
+"""How an exported file calls a judge's model: any server with OpenAI's chat protocol, using only the standard library.
 
-Nothing here is called by the workbench but `_wb_messages`, with which the prompts are checked. The functions it gets
-as `rules` are slices of our own: see `judging/texts.py`.
+The workbench calls only `_wb_messages`, to check the prompts. The functions passed as `rules` are copied from
+workbench modules: see `judging/texts.py`.
 """
 # mypy: ignore-errors
 
@@ -24,9 +24,9 @@ from types import SimpleNamespace as _wb_Record
 
 from workbench.formats.targets.runtime import _WB_MORE_REFERENCES, _WB_REFERENCE, _wb_Grade
 
-_WB_AT_ONCE = 16  # requests under way at once, on one event loop
-_WB_MOST_BYTES = 4 * 2**20  # of an answer
-_WB_PATIENCE = 300.0  # seconds to wait in all for a server that has no room
+_WB_AT_ONCE = 16  # requests in flight on one event loop
+_WB_MOST_BYTES = 4 * 2**20  # of a reply
+_WB_PATIENCE = 300.0  # seconds to wait in total for an overloaded server
 _WB_LOCAL = ("localhost", "127.0.0.1", "::1")
 _wb_pool = _wb_Pool(2 * _WB_AT_ONCE, "judge")
 _wb_turns_by_loop = _wb_weakref.WeakKeyDictionary()
@@ -34,7 +34,7 @@ _wb_reached = set()
 
 
 class _wb_ErrorKind:
-    """The words for why there is no score."""
+    """The reasons for a missing score."""
 
     JUDGE_PARSE, JUDGE_CUT, JUDGE_REFUSAL = "judge_parse", "judge_cut", "judge_refusal"
     JUDGE_TOO_LONG = "judge_too_long"
@@ -42,11 +42,11 @@ class _wb_ErrorKind:
 
 
 class _wb_TooLarge(ValueError):
-    """An answer has more bytes than are read."""
+    """A reply has more bytes than are read."""
 
 
 class _wb_NoAnswer(Exception):
-    """The model could not be asked, or did not answer."""
+    """The request could not be sent, or got no reply."""
 
     def __init__(self, kind, message):
         super().__init__(message)
@@ -54,7 +54,7 @@ class _wb_NoAnswer(Exception):
 
 
 async def _wb_judged(rules, thread, **judge):
-    """A judge's grade of one row: the question, the answer, and one more question where it cannot be read."""
+    """A judge's grade of one row: sends the prompt, reads the reply, and repeats the request once if it is malformed."""
     judge = _wb_Record(**judge)
     sample = _wb_Record(
         thread=thread, reference=rules.reading.reference_of(thread, (*_WB_REFERENCE, *_WB_MORE_REFERENCES))
@@ -69,7 +69,7 @@ async def _wb_judged(rules, thread, **judge):
 
 
 def _wb_clean(asking, judge, grade):
-    """The grade without the key: a server may repeat it in an escaped form, which reading the answer decodes."""
+    """The grade without the key: a server may echo it in an escaped form, which parsing the reply decodes."""
     keys = [_wb_os.environ.get(judge.key_variable, "").strip()]
     hidden = {name: asking.hide_secrets_in_data(value, keys) for name, value in vars(grade).items()}
     return grade if hidden == vars(grade) else _wb_Grade(**hidden)
@@ -94,7 +94,7 @@ def _wb_read(reading, judge, sample, messages, reply):
 
 
 def _wb_messages(reading, judge, sample):
-    """The question about a row: each place in it is filled once."""
+    """The prompt for a row: each placeholder is filled once."""
     name, config = judge.extractor
     if judge.kind == "binary_judge":
         own = _wb_Record(extractor=_wb_Record(name=name))
@@ -113,10 +113,10 @@ def _wb_filled(text, values):
 
 
 async def _wb_reply(asking, judge, messages):
-    """The model's answer; tried again where that may help, in a simpler format where it must be.
+    """The model's reply; the request is retried if that may help, in a simpler reply format if necessary.
 
     Raises:
-        _wb_NoAnswer: There is none, and why.
+        _wb_NoAnswer: There is no reply, with the reason.
     """
     server = _wb_server(judge)
     wanted = {"messages": asking._sendable(messages), **judge.request}
@@ -138,23 +138,25 @@ async def _wb_reply(asking, judge, messages):
 
 
 def _wb_server(judge):
-    """Who is asked, and with which key: both are read from the environment for every question."""
+    """The server's address and key: both are read from the environment for every request."""
     own = _wb_os.environ.get("OPENAI_BASE_URL", "").strip() if judge.address_variable else ""
     address = (own or judge.address).rstrip("/")
     key = _wb_os.environ.get(judge.key_variable, "").strip()
     parts = _wb_url_parts.urlsplit(address)
     if parts.scheme not in ("http", "https") or parts.username or parts.password or parts.query:
-        raise _wb_NoAnswer("judge_unreachable", "OPENAI_BASE_URL must be an http or https address, no more")
+        raise _wb_NoAnswer("judge_unreachable", "OPENAI_BASE_URL must be a plain http or https address")
     if not key and parts.hostname not in _WB_LOCAL:
         message = f"a judge needs a key for its model: set the environment variable {judge.key_variable}"
         raise _wb_NoAnswer("judge_key", message)
     if not (key.isascii() and key.isprintable()):
-        raise _wb_NoAnswer("judge_key", f"the key in {judge.key_variable} holds signs that no key has")
+        raise _wb_NoAnswer(
+            "judge_key", f"the key in {judge.key_variable} contains characters that no key has"
+        )
     return _wb_Record(address=address, key=key, key_variable=judge.key_variable)
 
 
 def _wb_turn():
-    """The place of a request among those under way on this event loop."""
+    """The semaphore for requests in flight on this event loop."""
     loop = _wb_asyncio.get_running_loop()
     if loop not in _wb_turns_by_loop:
         _wb_turns_by_loop[loop] = _wb_asyncio.Semaphore(_WB_AT_ONCE)
@@ -162,7 +164,7 @@ def _wb_turn():
 
 
 async def _wb_sent(asking, server, body, timeout):
-    """One request: a reply and None, or None and what went wrong."""
+    """One request: a reply and None, or None and the fault."""
     loop = _wb_asyncio.get_running_loop()
     data = _wb_json.dumps(body).encode()
     try:
@@ -177,14 +179,14 @@ async def _wb_sent(asking, server, body, timeout):
 
 
 class _wb_NoRedirects(_wb_url.HTTPRedirectHandler):
-    """They would take the key and the rows to an address that nobody gave."""
+    """A redirect would send the key and the rows to an address that the user did not configure."""
 
     def redirect_request(self, *_):
         return None
 
 
 def _wb_post(server, data, timeout):
-    """The status, headers and body of an answer, on a thread of its own."""
+    """The status, headers and body of a response; runs in a worker thread."""
     ends = _wb_time.monotonic() + timeout
     headers = {"Content-Type": "application/json", "Accept": "application/json"}
     headers = {**headers, **({"Authorization": f"Bearer {server.key}"} if server.key else {})}
@@ -208,7 +210,7 @@ def _wb_body(response, ends):
             raise TimeoutError
     length = response.headers.get("Content-Length", "")
     if length.isdecimal() and size < int(length):
-        raise ConnectionError("the answer broke off")
+        raise ConnectionError("the reply was truncated")
     return b"".join(parts)
 
 
@@ -218,23 +220,25 @@ def _wb_fault(kind, message, **more):
 
 
 def _wb_connection_fault(asking, server, error):
-    """What it means that a request got no answer."""
+    """The fault for a request that got no response."""
     error = error.reason if isinstance(getattr(error, "reason", None), Exception) else error
     found = asking.hide_secrets(f"{type(error).__name__}: {error}", [server.key])[:500]
     if isinstance(error, _wb_TooLarge):
-        return _wb_fault("judge_too_long", f"the judge's answer is too large: {error}")
+        return _wb_fault("judge_too_long", f"the judge's reply is too large: {error}")
     if isinstance(error, (TimeoutError, _wb_asyncio.TimeoutError)):
         return _wb_fault("timeout", "the judge's request timed out", retry=True)
     if isinstance(error, (_wb_socket.gaierror, _wb_ssl.SSLCertVerificationError)):
         return _wb_fault("judge_unreachable", f"the judge's server cannot be reached: {found}")
     if isinstance(error, ConnectionRefusedError):
-        return _wb_fault("judge_unreachable", f"nothing answers at the judge's address: {found}", retry=True)
+        return _wb_fault(
+            "judge_unreachable", f"no server listens at the judge's address: {found}", retry=True
+        )
     retry = not isinstance(error, ValueError)
-    return _wb_fault("judge_server", f"the judge's server sent no whole answer: {found}", retry=retry)
+    return _wb_fault("judge_server", f"the judge's server sent no complete reply: {found}", retry=retry)
 
 
 def _wb_status_fault(asking, server, status, headers, answer):
-    """What an answer with an error status means."""
+    """The fault for a response with an error status."""
     body = _wb_parsed(answer)
     error = body.get("error") if isinstance(body, dict) else None
     error = error if isinstance(error, dict) else body if isinstance(body, dict) else {}
@@ -255,7 +259,7 @@ def _wb_refusal(asking, server, status, code, said, headers):
     overloaded = status in asking._OVERLOADED
     retry = overloaded or status in asking._TRANSIENT
     return _wb_fault(
-        "judge_limit" if overloaded else "judge_server", f"the judge's server did not answer: {found}", retry=retry,
+        "judge_limit" if overloaded else "judge_server", f"the judge's server sent no reply: {found}", retry=retry,
         overloaded=overloaded, retry_after=asking.retry_after(headers) if retry else None, status=status, said=said,
     )  # fmt: skip
 
@@ -268,7 +272,7 @@ def _wb_parsed(answer):
 
 
 def _wb_completion(asking, server, headers, answer):
-    """The first choice of a chat completion: a reply and None, or None and what went wrong."""
+    """The first choice of a chat completion: a reply and None, or None and the fault."""
     body = _wb_parsed(answer)
     choices = body.get("choices") if isinstance(body, dict) else None
     choice = choices[0] if isinstance(choices, list) and choices else None
@@ -278,7 +282,7 @@ def _wb_completion(asking, server, headers, answer):
     fields = {name: value for name, value in message.items() if value is not None}
     fields = asking.hide_secrets_in_reply(fields, [server.key])
     ended = str(choice.get("finish_reason") or "")
-    filtered = "the content filter stopped the answer" if ended == "content_filter" else ""
+    filtered = "the content filter stopped the reply" if ended == "content_filter" else ""
     refusal = str(fields.get("refusal") or asking._joined_parts(fields.get("content"), "refusal") or filtered)
     calls = fields.get("tool_calls")
     calls = [call for call in calls if isinstance(call, dict)] if isinstance(calls, list) else []
@@ -294,11 +298,11 @@ def _wb_no_completion(asking, server, headers, body):
         return _wb_refusal(asking, server, error["code"], "", said, {})
     is_json = isinstance(body, dict) or "json" in headers.get("Content-Type", "")
     kind = "judge_server" if is_json else "judge_unreachable"
-    return _wb_fault(kind, f"the judge's server answered with something that is no completion {said}".strip())
+    return _wb_fault(kind, f"the judge's server sent something other than a chat completion {said}".strip())
 
 
 def _wb_learned(asking, capabilities, fault, sent, tries):
-    """Whether a refusal shows how to ask in a better way."""
+    """Whether an error reply shows how to change the request."""
     if fault.retry_after is not None:
         return False
     index = asking.format_index(sent)
@@ -311,7 +315,7 @@ def _wb_learned(asking, capabilities, fault, sent, tries):
 
 
 def _wb_wait(asking, server, fault, tries, max_retries):
-    """Seconds until the next try; None where there is none. A full server is waited for by time, others by tries."""
+    """Seconds until the next try; None to stop. Overload is retried until a deadline, other faults up to a count."""
     if not fault.retry or not max_retries:
         return None
     now = _wb_time.monotonic()
@@ -325,5 +329,5 @@ def _wb_wait(asking, server, fault, tries, max_retries):
 
 
 async def _wb_together(rows):
-    """All rows at once: each waits for its answers, and their requests take turns."""
+    """All rows concurrently: each waits for its replies; the number of requests in flight is limited."""
     return list(await _wb_asyncio.gather(*rows))

@@ -1,4 +1,4 @@
-"""Which judges go into a file, and what the file needs of each: its fields, its question's places, its rules."""
+"""Which judges can be exported, and what the file needs of each: its fields, its prompt's placeholders, its rules."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ from workbench.judges.kinds.templated import TemplatedJudge
 __all__ = ["JudgeForm", "check_judge", "columns_of", "fields_of", "form_of"]
 
 _PLATFORMS = ("", "adaptive", "openai", "vllora")
-_OUT = "write it as a rubric, binary, criteria, guardrail, score or label judge, or leave it out"
+_OUT = "write it as a rubric, binary, criteria, guardrail, score or label judge, or remove it"
 _PLACE = re.compile(r"\{\{\{?\s*[\w.]+\s*\}?\}\}")
 _COLUMN = re.compile(r"\{\{\{?\s*(?:item|metadata)\.(\w+)\s*\}?\}\}")
 
 
 @dataclass(frozen=True)
 class JudgeForm:
-    """What a file needs of a kind of judge.
+    """What a file needs for a kind of judge.
 
     Attributes:
         cls: Its class, whose `read` is copied.
-        fields: The fields that reading an answer needs.
-        material: The texts between tags in its built-in prompt, in the order in which their mark is computed.
+        fields: The fields needed to read a reply.
+        material: The texts between tags in its built-in prompt, in the order used to compute their mark.
     """
 
     cls: type[Judge]
@@ -44,7 +44,7 @@ class JudgeForm:
 
     @property
     def name(self) -> str:
-        """The kind, as Python's functions are named."""
+        """The kind as an identifier."""
         return self.cls.kind.replace("-", "_")
 
 
@@ -59,35 +59,37 @@ _FORMS = (
 
 
 def form_of(judge: Judge) -> JudgeForm:
-    """What a file needs of a judge.
+    """What a file needs for a judge.
 
     Raises:
-        FormatError: It is of no kind that asks one question and reads one answer by rules alone.
+        FormatError: The kind does not send one request and read one reply by rules alone.
     """
     form = next((form for form in _FORMS if type(judge) is form.cls), None)
     if form is None:
         raise FormatError(
-            f"a {judge.kind} asks more, or reads answers otherwise, than a file can", where="kind", hint=_OUT
+            f"a file cannot represent a {judge.kind}: it sends other requests or reads replies by other rules",
+            where="kind",
+            hint=_OUT,
         )
     return form
 
 
 def check_judge(judge: Judge) -> None:
-    """Refuse what a file cannot hold of a judge.
+    """Refuse settings of a judge that a file cannot contain.
 
     Raises:
-        FormatError: It names the field and the way out.
+        FormatError: Names the field and what to do.
     """
     if not judge.model.strip():
-        hint = "give it model=, or set WORKBENCH_MODEL before it is made"
-        raise FormatError("the judge names no model", where="model", hint=hint)
+        hint = "set model=, or set WORKBENCH_MODEL before creating it"
+        raise FormatError("the judge has no model", where="model", hint=hint)
     if judge.platform not in _PLATFORMS:
         raise FormatError(
-            f"answers read by the rules of {judge.platform!r}", where="platform", hint='use platform=""'
+            f"replies are read by the rules of {judge.platform!r}", where="platform", hint='use platform=""'
         )
     _check_client(judge)
     if judge.extractor.name and not judge.extractor.module:
-        raise FormatError("an extractor of your own", where="extractor", found=judge.extractor.name,
+        raise FormatError("custom extractor", where="extractor", found=judge.extractor.name,
                           hint="use one of the built-in extractors")  # fmt: skip
     for text, dialect in _templates(judge):
         _check_places(text, dialect)
@@ -95,15 +97,15 @@ def check_judge(judge: Judge) -> None:
 
 def _check_client(judge: Judge) -> None:
     client = judge.client
-    way = "set client=None: the file asks the server in OPENAI_BASE_URL with the key in OPENAI_API_KEY"
+    way = "set client=None: the file calls the server in OPENAI_BASE_URL with the key in OPENAI_API_KEY"
     if client is not None and not isinstance(client, OpenAIClient):
-        raise FormatError("a client of your own", where="client", found=type(client).__name__, hint=way)
+        raise FormatError("custom client", where="client", found=type(client).__name__, hint=way)
     if client is not None and client.models:
-        raise FormatError("settings of the client's own for a model", where="client", hint=way)
+        raise FormatError("the client has settings for single models", where="client", hint=way)
 
 
 def _templates(judge: Judge) -> Iterator[tuple[str, str]]:
-    """The author's templates, with their dialects; Letta's have places alone."""
+    """The author's templates, with their dialects; Letta's have only placeholders."""
     if isinstance(judge, BinaryJudge):
         yield from ((text, "handlebars") for text in (judge.system_template, judge.user_template) if text)
     elif isinstance(judge, TemplatedJudge):
@@ -113,25 +115,25 @@ def _templates(judge: Judge) -> Iterator[tuple[str, str]]:
 
 
 def _check_places(text: str, dialect: str) -> None:
-    """Refuse a template with more than places to fill: what depends on the row cannot be seen from samples of it."""
+    """Refuse a template with more than placeholders: its effect cannot be derived from sample rows."""
     rest = _PLACE.sub("", text)
     signs = ("{{", "{%", "{#") if dialect == "jinja2" else ("{{",)
     if found := next((sign for sign in signs if sign in rest), ""):
         at = rest.index(found)
         raise FormatError(
             "a template with conditions, loops or filters", where="prompt", found=rest[at : at + 40],
-            hint="use plain places such as {{completion}} alone",
+            hint="use only plain placeholders such as {{completion}}",
         )  # fmt: skip
 
 
 def columns_of(judge: Judge) -> tuple[str, ...]:
-    """The columns of the row that a judge's question shows."""
+    """The columns of the row that a judge's prompt shows."""
     named = [name for text, _ in _templates(judge) for name in _COLUMN.findall(text)]
     named += judge.rubric_vars if isinstance(judge, RubricJudge) else ()
     return tuple(dict.fromkeys(named))
 
 
 def fields_of(judge: Judge) -> dict[str, Any]:
-    """The fields that reading an answer needs, as plain data."""
+    """The fields needed to read a reply, as plain data."""
     values = {name: getattr(judge, name) for name in form_of(judge).fields}
     return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}

@@ -1,4 +1,4 @@
-"""Judges where a target cannot wait for a server: refused by name, or on request written as the target's own judges."""
+"""Judges on targets that cannot wait for a server: refused by name, or on request written as the target's native judges."""
 
 from __future__ import annotations
 
@@ -15,40 +15,40 @@ from workbench.judges.client.openai import chat_settings
 __all__ = ["JUDGES_WAY", "sent_settings", "tell_answers", "tell_no_waiting", "tell_settings", "why_not"]
 
 JUDGES_WAY = (
-    "export to a target whose functions can wait and get messages, such as trl, slime, verifiers or inspect"
+    "export to a target with async functions that get messages, such as trl, slime, verifiers or inspect"
 )
 _ENTRY = ("severity", "pass_threshold", "on_error")
 
 
 def tell_no_waiting(target: Target, entry: Entry, losses: Losses) -> None:
-    """Tell that a judge's lines cannot go there, and what is written in its place.
+    """Report that a judge cannot be exported to the target, and what is written instead.
 
     Raises:
         FormatError: Losses are refused.
     """
-    problem = f"its functions cannot wait for a judge's server, and a {entry.grader.kind} asks one"
+    problem = f"its functions cannot wait for a judge's server, and a {entry.grader.kind} calls one"
     if target.own_judges is None:
         losses.add(entry.name, "kind", problem, way_out=JUDGES_WAY)
         return
     if (error := why_not(target, entry)) is None:
-        instead = f"{target.own_judges.title} (it asks another question than the one measured here)"
+        instead = f"{target.own_judges.title} (it uses another prompt than the one measured here)"
         losses.add(entry.name, "kind", problem, way_out=JUDGES_WAY, instead=instead)
         return
     found = f"{error.what}: {error.found}" if error.found else error.what
-    way_out = f"{JUDGES_WAY}; it cannot become {target.own_judges.title} either, by its {error.where or 'kind'}: {found}"
+    way_out = f"{JUDGES_WAY}; it cannot become {target.own_judges.title} either, because of its {error.where or 'kind'}: {found}"
     losses.add(entry.name, "kind", problem, way_out="; ".join(filter(None, [way_out, error.hint])))
 
 
 def why_not(target: Target, entry: Entry) -> FormatError | None:
-    """Why a judge cannot become the target's own; None where it can."""
+    """Why a judge cannot become the target's native one; None if it can."""
     assert isinstance(entry.grader, Judge)
     if target.own_judges is None:
-        return FormatError("the target has no judges of its own", where="kind")
+        return FormatError("the target has no native judges", where="kind")
     if entry.extractor is not None:
-        return FormatError("the target's own judge is shown the whole answer", where="extractor",
+        return FormatError("the target's native judge gets the whole completion", where="extractor",
                            hint='use the extractor "last_assistant"')  # fmt: skip
     if entry.negate:
-        return FormatError("there is no negation there, and without it the judge says the opposite", where="negate",
+        return FormatError("it has no negation, and without it the judge measures the opposite", where="negate",
                            hint="write the opposite as the judge's criterion")  # fmt: skip
     try:
         target.own_judges.check(entry.grader)
@@ -58,19 +58,19 @@ def why_not(target: Target, entry: Entry) -> FormatError | None:
 
 
 def tell_settings(own: OwnJudge, losses: Losses) -> None:
-    """Tell the settings of an entry and of its judge that no judge of a target's own has."""
+    """Report the settings of an entry and of its judge that no native judge supports."""
     for name in _ENTRY:
         if name in own.settings:
-            losses.add(own.name, name, f"there is no {name} there (it is {own.settings[name]!r})")
+            losses.add(own.name, name, f"it has no {name} (here {own.settings[name]!r})")
     judge = own.judge
     if isinstance(judge, CriteriaJudge | RubricJudge) and judge.pass_threshold is not None:
-        losses.add(own.name, "pass_threshold", f"its own one is not there (it is {judge.pass_threshold:g}): a score alone is written")  # fmt: skip
+        losses.add(own.name, "pass_threshold", f"it is not supported (here {judge.pass_threshold:g}): only a score is written")  # fmt: skip
     if isinstance(judge, GuardrailJudge):
-        losses.add(own.name, "safety_threshold", f"nothing is flagged there below {judge.safety_threshold:g}: the safety score alone is written")  # fmt: skip
+        losses.add(own.name, "safety_threshold", f"scores below {judge.safety_threshold:g} are not flagged there: only the safety score is written")  # fmt: skip
     if isinstance(judge, RubricJudge):
         _note_limits(own.name, judge, losses)
     if judge.client is not None:
-        losses.note(own.name, "client", "the settings of its client are not written: its address, limits and key's name")  # fmt: skip
+        losses.note(own.name, "client", "its client's settings are not written: address, limits and key variable")  # fmt: skip
 
 
 def _note_limits(name: str, judge: RubricJudge, losses: Losses) -> None:
@@ -80,14 +80,14 @@ def _note_limits(name: str, judge: RubricJudge, losses: Losses) -> None:
 
 
 def tell_answers(own: OwnJudge, reads: str, losses: Losses) -> None:
-    """Tell by which rules answers are read there, and not by those that were measured."""
+    """Report that the target reads replies by rules other than the measured ones."""
     repaired = own.judge.platform in REPAIRED_PLATFORMS
-    repairs = "; an answer that cannot be read is not asked for once more" if repaired else ""
-    losses.add(own.name, "answers", f"they are not read by the rules measured here: {reads}{repairs}")
+    repairs = "; a malformed reply is not requested again" if repaired else ""
+    losses.add(own.name, "answers", f"replies are not read by the rules measured here: {reads}{repairs}")
 
 
 def sent_settings(judge: Judge) -> dict[str, Any]:
-    """Temperature, limits and the like, as the judge sends them with its question."""
+    """Temperature, limits and the like, as the judge sends them in its request."""
     left_out = ("response_format", "timeout", "max_retries")
     asked = {name: value for name, value in judge.request_settings().items() if name not in left_out}
     sent = chat_settings(asked, {})

@@ -1,4 +1,4 @@
-"""A judge's question as texts with places to fill, found by rendering it over marked rows, and proved over others."""
+"""A judge's prompt as texts with placeholders, found by rendering it over marked rows and checked on others."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ _NO_PROMPT = (SampleError, TemplateError, TemplateRunError, ValueError, TypeErro
 
 @dataclass(frozen=True)
 class Question:
-    """What a judge asks of a row.
+    """The messages a judge sends for a row.
 
     Attributes:
-        messages: Roles, each with its text or, where the text depends on which places are empty, its texts by the
-            names of those that are not. `<<name>>` is a place.
-        slots: The places, out of `SLOTS`; the judged text is always there.
-        columns: The row's columns among the places.
-        varies: The places whose being empty changes the text around them.
-        material: The places that the mark of the tags is computed from.
+        messages: Roles, each with its text or, if the text depends on which placeholders are empty, its texts by the
+            names of the non-empty ones. `<<name>>` is a placeholder.
+        slots: The placeholders, out of `SLOTS`; the judged text is always available.
+        columns: The row's columns among the placeholders.
+        varies: The placeholders that change the text around them if empty.
+        material: The placeholders from which the mark of the tags is computed.
     """
 
     messages: tuple[Message, ...]
@@ -51,12 +51,12 @@ class Question:
 
 
 def question_of(judge: Judge) -> Question:
-    """The question of a judge.
+    """The prompt of a judge.
 
     Raises:
-        FormatError: It cannot be said with places to fill: some row would be asked something else than here.
+        FormatError: It cannot be expressed with placeholders: some row would get a different prompt than here.
     """
-    # By the whole answer: what another extractor takes out of a marked one may have no mark.
+    # With the whole completion: another extractor's part of a marked one may have no mark.
     question = _found(replace(judge, extractor=Extractor()), _material(judge))
     for sample in _proving_rows(question.columns):
         _compare(judge, question, sample)
@@ -99,7 +99,7 @@ def _found(judge: Judge, material: tuple[str, ...]) -> Question:
 
 
 def _changes(slot: str, texts: Mapping[frozenset[str], list[tuple[str, str]]]) -> bool:
-    """Whether a place that is empty changes more than itself."""
+    """Whether an empty placeholder changes more than itself."""
     pairs = [(text, texts.get(there - {slot})) for there, text in texts.items() if slot in there]
     return any(
         without is not None and [(role, text.replace(f"<<{slot}>>", "")) for role, text in full] != without
@@ -116,19 +116,19 @@ def _joined(by_key: Mapping[str, list[tuple[str, str]]]) -> Iterator[Message]:
 
 
 def _marked_row(parts: tuple[bool, bool, bool], columns: Sequence[str]) -> Sample:
-    """A row whose texts can be told from everything else: with a context, a question, a reference, or without."""
+    """A row whose texts are distinguishable from all other text: with or without context, prompt and reference."""
     context, question, reference = parts
     turns: Turns = [("system", "Zq system qZ")]
-    turns += [("user", "Zq earlier qZ"), ("assistant", "Zq said qZ")] if context and question else []
-    turns += [("assistant", "Zq said qZ")] if context and not question else []
-    turns += [("user", "Zq asked qZ")] if question else []
+    turns += [("user", "Zq earlier qZ"), ("assistant", "Zq reply qZ")] if context and question else []
+    turns += [("assistant", "Zq reply qZ")] if context and not question else []
+    turns += [("user", "Zq request qZ")] if question else []
     thread = StringThread([*turns, ("assistant", "Zq the completion qZ")], {})
     thread.metadata = {name: f"Zq column {at} qZ" for at, name in enumerate(columns)}
     return Sample("marked", thread, "Zq expected qZ" if reference else None, "marked")
 
 
 def _cut(judge: Judge, question: Question, sample: Sample) -> list[tuple[str, str]]:
-    """The messages with names in place of the row's values."""
+    """The messages with the row's values replaced by names."""
     names = {value: name for name, value in reversed(_values(judge, question, sample).items()) if value}
     found = re.compile("|".join(map(re.escape, sorted(names, key=len, reverse=True))))
     return [
@@ -153,7 +153,7 @@ def _values(judge: Judge, question: Question, sample: Sample) -> dict[str, str]:
 
 
 def _compare(judge: Judge, question: Question, sample: Sample) -> None:
-    """Refuse a question that does not become what the judge asks, letter by letter."""
+    """Refuse a prompt that, rendered as in a file, differs in any character from what the judge sends."""
     try:
         expected = judge.preview(sample)
     except _NO_PROMPT:
@@ -161,7 +161,7 @@ def _compare(judge: Judge, question: Question, sample: Sample) -> None:
     try:
         made = filled(judge, question, sample)
     except (KeyError, ValueError) as error:
-        raise _refused(f"a row of the proof has no question: {error}") from error
+        raise _refused(f"a test row has no prompt: {error}") from error
     if made != expected:
         pairs = zip(made, expected, strict=False)
         found = next((one["content"] for one, other in pairs if one != other), "")
@@ -169,7 +169,7 @@ def _compare(judge: Judge, question: Question, sample: Sample) -> None:
 
 
 def filled(judge: Judge, question: Question, sample: Sample) -> Messages:
-    """The question about a row, made as a file makes it.
+    """The prompt for a row, rendered as a file does.
 
     Raises:
         SampleError: The row has nothing to judge.
@@ -186,8 +186,8 @@ def filled(judge: Judge, question: Question, sample: Sample) -> Messages:
 
 def _refused(found: str) -> FormatError:
     return FormatError(
-        "the prompt is no text with places to fill", where="prompt", found=found[:200],
-        hint="use plain places such as {{completion}}, or the judge's own prompt",
+        "the prompt is not a text with placeholders", where="prompt", found=found[:200],
+        hint="use plain placeholders such as {{completion}}, or the judge's built-in prompt",
     )  # fmt: skip
 
 
@@ -195,7 +195,7 @@ _HARD = (
     "", "4", "Ä ☕ 🙂 \u200b\u2028x", "<b>&\"'`{}</b>", "{{criteria}} {% if x %} {input} <<completion>> <<mark>>",
     "</completion>\nPASS", "\uff23\uff2f\uff2d\uff30\uff2c\uff25\uff34\uff29\uff2f\uff2e", '{"score": 1}', "  spaces \n\n", "\\n \\u0041 $1", "None", "0", "<<context>>",
 )  # fmt: skip
-"""Texts that a question must hold as they are: empty, with signs of templates and tags, beyond ASCII, with spaces."""
+"""Texts that a prompt must contain unchanged: empty, with template and tag syntax, beyond ASCII, with spaces."""
 
 
 def _proving_rows(columns: Sequence[str]) -> Iterator[Sample]:

@@ -1,4 +1,4 @@
-"""The places in a judge's question that a row fills. These functions are copied into exported files."""
+"""The placeholders in a judge's prompt that a row fills. These functions are copied into exported files."""
 
 from __future__ import annotations
 
@@ -25,22 +25,22 @@ def _turns(turns: Any) -> str:
 
 
 def slot_question(sample: Any) -> str:
-    """The last user turn before the answer."""
+    """The last user turn before the completion."""
     return question(sample.thread)
 
 
 def slot_context(sample: Any) -> str:
-    """The other turns before the answer, without the system prompt."""
+    """The other turns before the completion, without the system prompt."""
     return question_and_context(sample.thread)[1]
 
 
 def slot_turns(sample: Any) -> str:
-    """All turns before the answer."""
+    """All turns before the completion."""
     return _turns(sample.thread.messages())
 
 
 def slot_other_turns(sample: Any) -> str:
-    """All turns before the answer but the last one of the user."""
+    """All turns before the completion except the last user turn."""
     turns = sample.thread.messages()
     last = max((at for at, turn in enumerate(turns) if turn.role == "user"), default=None)
     return _turns(turn for at, turn in enumerate(turns) if at != last)
@@ -52,7 +52,7 @@ def slot_questions(sample: Any) -> str:
 
 
 def slot_system(sample: Any) -> str:
-    """The first system turn before the answer."""
+    """The first system turn before the completion."""
     return next((turn.content for turn in sample.thread.messages() if turn.role == "system"), "")
 
 
@@ -65,10 +65,10 @@ def column_text(sample: Any, name: str) -> str:
     """A column that is a text or a whole number.
 
     Raises:
-        ValueError: The row has no such column, or it holds something else.
+        ValueError: The row has no such column, or its value has another type.
     """
     columns = sample.thread.metadata if isinstance(sample.thread.metadata, dict) else {}
     value = columns.get(name, sample.reference if name == "reference" else None)
     if isinstance(value, str) or (type(value) is int and abs(value) < 2**53):
         return str(value)
-    raise ValueError(f"the judge's question needs the column {name!r} as a text; it is {value!r:.80}")
+    raise ValueError(f"the judge's prompt needs the column {name!r} as a text; it is {value!r:.80}")

@@ -1,4 +1,4 @@
-"""A judge as lines of Python: its own, between the marks of the file, and the rules that all judges of a file share."""
+"""A judge as Python source: its own lines, between the marks of the file, and the rules that the file's judges share."""
 
 from __future__ import annotations
 
@@ -45,10 +45,10 @@ _WIDTH = 100
 
 
 def judge_text(judge: Judge) -> str:
-    """The lines of a judge: `async def grade(thread)`, which says what is asked and calls what all judges share.
+    """The lines of a judge: `async def grade(thread)`, which contains the prompt and calls the shared functions.
 
     Raises:
-        FormatError: A file cannot hold this judge; the field and the way out are named.
+        FormatError: A file cannot represent this judge; names the field and what to do.
     """
     form = form_of(judge)
     check_judge(judge)
@@ -71,7 +71,7 @@ def judge_text(judge: Judge) -> str:
 
 
 def _delivery(judge: Judge) -> dict[str, Any]:
-    """Who is asked and how."""
+    """The model, the server and the request's settings."""
     provider = judge.provider if isinstance(judge, RubricJudge) else "openai"
     address, variable = PROVIDERS[provider]
     settings = judge.request_settings()
@@ -100,12 +100,12 @@ def _messages(question: Question) -> Iterable[str]:
 
 
 def quoted_lines(text: str, indent: int) -> list[str]:
-    """A text as Python's strings, one for each of its lines."""
+    """A text as Python string literals, one per line of the text."""
     return [" " * indent + literal(line) for line in text.splitlines(keepends=True) or [""]]
 
 
 def literal(value: Any) -> str:
-    """JSON data as Python spells it, the same in every version."""
+    """JSON data as Python literals, the same in every version."""
     if isinstance(value, str):
         return _quoted(value)
     if isinstance(value, Mapping):
@@ -120,20 +120,20 @@ def _quoted(text: str) -> str:
 
 
 def escaped(text: str) -> str:
-    """JSON without what ends a line for some readers, and without halves of characters, which no file can hold."""
+    """JSON without characters that end a line for some readers, and without lone surrogates, which cannot be encoded."""
     special = re.compile("[\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff]")
     return special.sub(lambda one: f"\\u{ord(one[0]):04x}", text)
 
 
 def reads_of(judge: Judge) -> set[str]:
-    """What a judge's question needs of the thread, besides the answer and the columns."""
+    """What a judge's prompt needs of the thread, other than the completion and the columns."""
     question = question_of(judge)
     needs = {"messages", "get_turns"} if set(question.slots) - {"reference"} else set[str]()
     return needs | ({"get_turns"} if isinstance(judge, BinaryJudge) else set())
 
 
 def rules_text(judges: Sequence[Judge]) -> str:
-    """The rules by which these judges ask and read, as two functions that keep their names to themselves."""
+    """The rules by which these judges send requests and read replies, as two functions with private namespaces."""
     forms = list(dict.fromkeys(map(form_of, judges)))
     slots = dict.fromkeys(slot for judge in judges for slot in question_of(judge).slots)
     extractors = dict.fromkeys((judge.extractor.module, judge.extractor.name) for judge in judges)
@@ -141,10 +141,12 @@ def rules_text(judges: Sequence[Judge]) -> str:
     reading += [(form.cls.__module__, f"{form.cls.__name__}.read") for form in forms]
     if any(form.cls is BinaryJudge for form in forms):
         reading.append((BinaryJudge.__module__, "BinaryJudge._check_turns"))
-    asking = _namespace("_wb_asking_rules", "How a judge's model is asked, as in the workbench.", _ASKING, [])
+    asking = _namespace(
+        "_wb_asking_rules", "How a judge's model is called, as in the workbench.", _ASKING, []
+    )
     own = _namespace(
         "_wb_reading_rules",
-        "How judges' questions are made and answers are read, as in the workbench.",
+        "How judges' prompts are rendered and replies are read, as in the workbench.",
         reading,
         forms,
     )
@@ -156,14 +158,14 @@ def _namespace(name: str, title: str, pieces: list[tuple[str, str]], forms: Sequ
     imports, texts = sliced(pieces, given={"Grade", "ErrorKind"}, plain=True)
     named = iter(forms)
     body = [_renamed(text, named) for text in texts]
-    assert next(named, None) is None, "two kinds of judges read answers by the same text"
+    assert next(named, None) is None, "two kinds of judges read replies by the same text"
     lines = [*imports, "Grade, ErrorKind = _wb_Grade, _wb_ErrorKind"] if forms else imports
     inside = "\n".join(lines) + "\n\n" + "\n\n".join(body) + "\n\nreturn _wb_Record(**locals())"
     return f'def {name}():\n    """{title}"""\n' + textwrap.indent(inside, "    ")
 
 
 def _renamed(text: str, forms: Any) -> str:
-    """Methods under the names that the file calls them by: those that read, one for each kind, in their order."""
+    """Methods renamed for the file: the `read` methods in the order of their kinds."""
     if text.startswith("def read(self, text)"):
         return text.replace("def read(", f"def {next(forms).name}_read(", 1)
     return text.replace("def _check_turns(", "def binary_judge_check_turns(", 1)

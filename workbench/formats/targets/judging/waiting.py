@@ -1,6 +1,6 @@
-"""A target's lines for graders that wait for a server: `await` in the place of driving them, all rows at once.
+"""Convert a target's lines for graders that wait for a server: `await` instead of driving them, all rows concurrently.
 
-Each change is made where Python's own parser finds it, so that strings and comments stay as they are.
+Each change is made at a position found by Python's parser, so that strings and comments are unchanged.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _OURS = "_wb_"
 
 
 class _Edit(NamedTuple):
-    """Bytes from `start` to `end` of a text that become `text`."""
+    """The bytes from `start` to `end` of a text, to be replaced with `text`."""
 
     start: int
     end: int
@@ -26,7 +26,7 @@ class _Edit(NamedTuple):
 
 
 def waiting(text: str) -> str:
-    """The lines with async functions, wherever something inside them waits."""
+    """The lines, with functions that contain an `await` made async."""
     while edits := _first_change(_Source(text)):
         text = _edited(text, edits)
     while names := _that_wait(parse(text)):
@@ -36,7 +36,7 @@ def waiting(text: str) -> str:
 
 
 class _Source:
-    """A parsed text: its tree, each node's parent, and where nodes stand in its bytes."""
+    """A parsed text: its tree, each node's parent, and the byte positions of nodes."""
 
     def __init__(self, text: str) -> None:
         self.tree = parse(text)
@@ -51,7 +51,7 @@ class _Source:
         return self._starts[node.lineno - 1] + node.col_offset
 
     def end(self, node: ast.expr) -> int:
-        """The byte behind a node."""
+        """The byte after a node."""
         assert node.end_lineno is not None
         assert node.end_col_offset is not None
         return self._starts[node.end_lineno - 1] + node.end_col_offset
@@ -65,7 +65,7 @@ def _edited(text: str, edits: Iterable[_Edit]) -> str:
 
 
 def _first_change(source: _Source) -> list[_Edit]:
-    """The first of the places where a grader is driven, or awaited row by row, as it is with waiting graders; none left: []."""
+    """The first place where a grader is driven, or awaited row by row unchanged; [] if none is left."""
     for node in source.nodes:
         if isinstance(node, ast.ListComp) and (driven := _driven(node.elt) or _awaited(node.elt)) is not None:
             return _instead(source, node, "await _wb_together(", driven, node.elt, ")")
@@ -80,7 +80,7 @@ def _first_change(source: _Source) -> list[_Edit]:
 
 
 def _await_around(source: _Source, node: ast.expr) -> tuple[str, str]:
-    """What stands before and behind a call that is awaited: `await` binds less than a dot or an index."""
+    """Parentheses around an awaited call: `await` binds less tightly than a dot or an index."""
     parent = source.parents[node]
     inside = isinstance(parent, ast.Attribute) or (isinstance(parent, ast.Subscript) and parent.value is node)
     return ("(await ", ")") if inside else ("await ", "")
@@ -89,7 +89,7 @@ def _await_around(source: _Source, node: ast.expr) -> tuple[str, str]:
 def _instead(
     source: _Source, node: ast.expr, begin: str, kept: ast.expr, around: ast.expr, end: str
 ) -> list[_Edit]:
-    """`[around for ...]` as `begin`, what is kept of `around`, ` for ...` and `end`."""
+    """`[around for ...]` as `begin`, the retained part of `around`, ` for ...` and `end`."""
     edits = [
         _Edit(source.start(node), source.start(kept), begin),
         _Edit(source.end(kept), source.end(around), ""),
@@ -98,7 +98,7 @@ def _instead(
 
 
 def _driven(node: ast.AST) -> ast.expr | None:
-    """What `_wb_drive(...)` runs; None for anything else."""
+    """The argument of `_wb_drive(...)`; None for anything else."""
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == _DRIVE:
         return node.args[0]
     return None
@@ -109,7 +109,7 @@ def _awaited(node: ast.AST) -> ast.expr | None:
 
 
 def _that_wait(tree: ast.Module) -> set[str]:
-    """The functions that hold an `await` and are not async yet."""
+    """The functions that contain an `await` and are not async yet."""
     return {node.name for node in tree.body if isinstance(node, ast.FunctionDef) and _holds_await(node)}
 
 
@@ -132,7 +132,7 @@ def _async_heads(source: _Source, names: Collection[str]) -> Iterator[_Edit]:
 
 
 def _awaited_calls(source: _Source, names: Collection[str]) -> Iterator[_Edit]:
-    """`await` before the calls of ours among the functions; those of a target are called by it."""
+    """`await` before calls of the file's own functions; the target calls the others."""
     for node in source.nodes:
         if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name)):
             continue

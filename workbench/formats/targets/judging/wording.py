@@ -1,4 +1,4 @@
-"""What a judge asks, without our own words around it: for targets whose own judges ask it in theirs."""
+"""A judge's author's text, without the workbench's text around it: for targets whose native judges add their own."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ _AFTER_RUBRIC = "\n\n## Original question\n"
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a judge may answer: words, or a number on a scale.
+    """The verdicts a judge may return: labels, or a number on a scale.
 
     Attributes:
-        words: The words; none for a number.
-        passing: Those that score 1.0; the others score 0.0, or nothing where `skips` has them.
-        skips: Those after which a row has no score.
-        meanings: What a word says, in a sentence that follows it.
+        words: The labels; none for a number.
+        passing: Those that score 1.0; the others score 0.0, or nothing if they are in `skips`.
+        skips: Labels that leave a row without a score.
+        meanings: What a label means, as a clause that follows it.
         scale: Lowest and highest number.
-        ends: What these two mean; "" for nothing that the judge says.
+        ends: What these two mean; "" if the judge does not define it.
     """
 
     words: tuple[str, ...] = ()
@@ -43,7 +43,7 @@ class Verdict:
 
     @property
     def range(self) -> str:
-        """The scale in words, such as "0 (unsafe) to 1 (safe)"."""
+        """The scale as text, such as "0 (unsafe) to 1 (safe)"."""
         ends = [
             f"{number:g}" + (f" ({meaning})" if meaning else "")
             for number, meaning in zip(self.scale, self.ends, strict=True)
@@ -56,12 +56,12 @@ class Wording:
     """What a judge's author wrote.
 
     Attributes:
-        title: What it is: "Criterion", "Criteria" or "Rubric"; "" for a template of the whole question.
-        text: The author's text. `<<name>>` is a place where `has_places`.
-        slots: The parts of the conversation that the judge is shown besides the answer, as `Question.slots`.
-        columns: The row's columns that it is shown.
-        has_places: Whether the texts have places.
-        preface: The author's own text before it; "" for none.
+        title: Its role: "Criterion", "Criteria" or "Rubric"; "" for a template of the whole prompt.
+        text: The author's text. `<<name>>` is a placeholder if `has_places` is set.
+        slots: The parts of the conversation shown to the judge with the completion, as `Question.slots`.
+        columns: The row's columns shown to it.
+        has_places: Whether the texts have placeholders.
+        preface: The author's text before it; "" for none.
     """
 
     title: str
@@ -77,24 +77,24 @@ class Wording:
         return f"{self.preface}\n\n{self.text}"
 
     def paragraphs(self, place: Callable[[str], str]) -> list[str]:
-        """The texts with a target's places: `place` gets `completion`, a slot, or `column.NAME`."""
+        """The texts with a target's placeholders: `place` gets `completion`, a slot, or `column.NAME`."""
         text = f"{self.title}:\n{self.text}" if self.title else self.text
         texts = [one for one in (self.preface, text) if one]
         return [_PLACE.sub(lambda found: place(found[1]), one) for one in texts] if self.has_places else texts
 
 
 def verdict_of(judge: Judge) -> Verdict:
-    """What a judge may answer.
+    """The verdicts a judge may return.
 
     Raises:
-        FormatError: It asks more than one question, or answers otherwise than with a word or a number.
+        FormatError: It sends more than one request, or its verdict is neither a label nor a number.
     """
     form_of(judge)
     if isinstance(judge, BinaryJudge):
         meanings = {
             "PASS": "the response meets the criterion",
             "FAIL": "it does not",
-            "NA": "the criterion is conditional, and its condition does not hold here",
+            "NA": "the criterion is conditional, and its condition is not met here",
         }
         return Verdict(tuple(meanings), ("PASS",), ("NA",), meanings)
     if isinstance(judge, LabelJudge):
@@ -107,19 +107,19 @@ def verdict_of(judge: Judge) -> Verdict:
 
 
 def wording_of(judge: Judge) -> Wording:
-    """What a judge asks, in its author's words.
+    """The text of a judge's author.
 
     Raises:
-        FormatError: It cannot be said: more than one question, a template with more than places, no model, or an
-            extractor, since a target's own judge is shown the whole answer.
+        FormatError: It cannot be exported: more than one request, a template with more than placeholders, no model, or
+            an extractor, since a target's native judge gets the whole completion.
     """
     form_of(judge)
     if judge.extractor.spec() != type(judge.extractor)().spec():
         raise FormatError(
-            "the target's own judge is shown the whole answer", where="extractor", found=judge.extractor.name,
+            "the target's native judge gets the whole completion", where="extractor", found=judge.extractor.name,
             hint='use the extractor "last_assistant"',
         )  # fmt: skip
-    # Whose rules read an answer, and who is asked, is the target's own affair there.
+    # The target decides how replies are read and which server is called.
     judge = replace(judge, platform="", client=None)
     check_judge(judge)
     question = question_of(judge)
@@ -136,7 +136,7 @@ def _titled(judge: Judge, question: Question) -> tuple[str, str, str]:
     if isinstance(judge, CriteriaJudge | GuardrailJudge):
         return "Criteria", judge.criteria, ""
     if isinstance(judge, TemplatedJudge):
-        return "", "\n\n".join(texts[1:]), ""  # the first one says what the answer must look like
+        return "", "\n\n".join(texts[1:]), ""  # the first one specifies the reply's format
     if isinstance(judge, BinaryJudge):
         return _binary(judge, texts)
     assert isinstance(judge, RubricJudge)
@@ -154,7 +154,7 @@ def _binary(judge: BinaryJudge, texts: list[str]) -> tuple[str, str, str]:
 
 
 def _example(example: Mapping[str, Any]) -> str:
-    """An example in words: the answer's form is the target's own."""
+    """An example as text: the reply's format is the target's."""
     asked = [str(turn["content"]) for turn in example["input"] if turn["role"] == "user"]
     label = {True: "PASS", False: "FAIL", None: "NA"}[example["passes"]]
     reason = f": {example['reasoning']}" if example.get("reasoning") else ""
@@ -162,6 +162,6 @@ def _example(example: Mapping[str, Any]) -> str:
 
 
 def _fullest(message: Message) -> str:
-    """A message's text where no place is empty."""
+    """A message's text with all placeholders filled."""
     text = message[1]
     return text if isinstance(text, str) else text[max(text, key=lambda key: len(key.split()))]
