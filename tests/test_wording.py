@@ -93,7 +93,8 @@ WORDS = {
         r"(?<!final )(?<!ground_truth )(?<!\Aright )\banswer(?:s|ed|ing)?\b(?![- ]relevancy)(?! again, with the JSON object)",
         "completion (of a row), reply (of a model), response",
     ),
-    "question": Word(r"(?<!## original )\bquestions?\b", "prompt (of a row), request (to a model)"),
+    # "Original question" is a heading of Letta's prompt.
+    "question": Word(r"(?<!original )\bquestions?\b", "prompt (of a row), request (to a model)"),
     "ask": Word(r"(?<!\.)\bask(?:s|ed|ing)?\b", "request, send, call, require"),
     "kept": Word(r"\bkept\b", "saved, cached, stored, unchanged"),
     "lost worker": Word(
@@ -191,7 +192,7 @@ def _of_python(text: str) -> Iterator[Prose]:
             yield Prose(node.lineno, _without_code(_FIELD.sub("", words)), "docstring")
         elif (program := _program(words)) is not None:
             yield from (Prose(node.lineno + p.line - 1, p.text, p.kind) for p in _of_python(program))
-        elif " " in words.strip():
+        elif " " in words.strip() and not re.fullmatch(r"(?=.*_)[\w ]+", words):  # not a list of names
             yield Prose(node.lineno, _without_code(words), "string")
     yield from _comments(text)
 

@@ -27,7 +27,7 @@ _ENDS = (0.1, 0.3, 0.5, 1.0)
 def finding_data(finding: Finding) -> dict[str, Any]:
     """A finding as `FindingData`."""
     details = ""
-    if finding.kind == "broken":  # what failed, and how, is a sentence of its own
+    if finding.kind == "broken":  # the failure is a separate sentence
         name, _, rest = finding.message.partition(": ")
         message, _, details = rest.partition(": ")
         finding = replace(finding, message=f"{name}: {message.partition(' failed')[0]} get no score")
