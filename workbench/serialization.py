@@ -11,10 +11,7 @@ from dataclasses import asdict
 from typing import Any
 
 from workbench.errors import FormatError, WorkbenchError
-from workbench.graders import Grader, ScriptGrader, from_spec
-from workbench.judges.client.url_policy import service_sha256
-from workbench.judges.kinds.agent.agent_file import AgentFile
-from workbench.judges.kinds.agent.tools import tools_sha256
+from workbench.graders import KINDS, Grader, from_spec
 from workbench.sandbox.host.limits import IMPORTED_MB, IMPORTED_SECONDS
 from workbench.sandbox.host.text import clean
 from workbench.sandbox.host.validation import Check, Validation
@@ -161,27 +158,10 @@ def _imported(value: Any, *, trust: bool) -> Any:
         inner["trusted_sha256"] = source["sha256"] if trust else ""
     if kind == "custom":
         inner |= {"imported": True, "trust": trust}
-    if isinstance(kind, str) and kind in _HASHES:
-        inner |= {"imported": True, "trusted_sha256": _HASHES[kind](inner) if trust else ""}
+    sha256 = KINDS[kind].imported_sha256(inner) if isinstance(kind, str) and kind in KINDS else None
+    if sha256 is not None:
+        inner |= {"imported": True, "trusted_sha256": sha256 if trust else ""}
     return inner
-
-
-def _script_hash(spec: dict[str, Any]) -> str:
-    script = spec.get("script")
-    return ScriptGrader.from_source(script).source.sha256 if isinstance(script, str) else ""
-
-
-def _tools_hash(spec: dict[str, Any]) -> str:
-    agent = spec.get("agent")
-    return tools_sha256(AgentFile(agent)) if isinstance(agent, dict) else ""
-
-
-def _service_hash(spec: dict[str, Any]) -> str:
-    return service_sha256(spec.get("url"), spec.get("headers", {}))
-
-
-_HASHES = {"script": _script_hash, "agent-judge": _tools_hash, "endpoint": _service_hash}
-"""Kinds without a field `source`: how the hash for trust is computed from their spec."""
 
 
 def _attach(grader: Any, record: Any) -> None:

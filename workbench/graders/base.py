@@ -11,7 +11,7 @@ import asyncio
 import math
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from dataclasses import MISSING, Field, dataclass, fields
 from functools import wraps
 from typing import Any, ClassVar, Self, TypeVar
@@ -218,6 +218,14 @@ class Grader(ABC):
 
     def _field_spec(self, f: Field[Any]) -> Any:
         return getattr(self, f.name)
+
+    @classmethod
+    def imported_sha256(cls, spec: Mapping[str, Any]) -> str | None:  # noqa: ARG003
+        """SHA-256 of the untrusted content of an imported spec, to which trust is bound.
+
+        None for a kind without untrusted content, or with its source in a field `source`, which has its own hash.
+        """
+        return None
 
     @classmethod
     def build(cls, values: dict[str, Any]) -> Self:

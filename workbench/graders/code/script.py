@@ -75,6 +75,12 @@ class ScriptGrader(SandboxedGrader):
         super().__post_init__()
 
     @classmethod
+    def imported_sha256(cls, spec: Mapping[str, Any]) -> str:
+        """SHA-256 of the script as `ScriptGrader.source` has it."""
+        script = spec.get("script")
+        return cls.from_source(script).source.sha256 if isinstance(script, str) else ""
+
+    @classmethod
     def from_source(
         cls, text: str, *, name: str = "", imported: bool = False, **settings: Any
     ) -> ScriptGrader:

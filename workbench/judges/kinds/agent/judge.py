@@ -169,6 +169,12 @@ class AgentJudge(RubricPrompt):
             self.imported and not self.trust,
         )
 
+    @classmethod
+    def imported_sha256(cls, spec: Mapping[str, Any]) -> str:
+        """SHA-256 of the names and sources of the agent's tools."""
+        agent = spec.get("agent")
+        return tools_sha256(AgentFile(agent)) if isinstance(agent, dict) else ""
+
     @property
     def trust(self) -> bool:
         """Whether exactly these tools are trusted to run unconfined."""

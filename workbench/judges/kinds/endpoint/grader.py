@@ -119,6 +119,11 @@ class Endpoint(Grader):
         for name, value in self.headers.items():
             check_header(name, value)
 
+    @classmethod
+    def imported_sha256(cls, spec: Mapping[str, Any]) -> str:
+        """SHA-256 of the address and the headers."""
+        return service_sha256(spec.get("url"), spec.get("headers", {}))
+
     @property
     def trust(self) -> bool:
         """Whether exactly this address with these headers is trusted."""
