@@ -16,8 +16,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from workbench.diagnostics import diagnose
-from workbench.grades import Grades
+from workbench.analysis.diagnostics import diagnose
+from workbench.core.grades import Grades
 
 ROWS = (1_000, 10_000, 100_000)
 CASES = ("flat", "clustered", "labelled")

@@ -22,7 +22,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 
 import workbench as wb
-from workbench.packed import Packed, pack
+from workbench.data.packed import Packed, pack
 from workbench.sandbox.host.interpreter import environment
 from workbench.sandbox.host.limits import Limits, Program
 from workbench.sandbox.host.pool import Pool

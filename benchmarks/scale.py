@@ -25,9 +25,9 @@ import pandas as pd
 
 import workbench as wb
 from workbench.graders.base import Control
-from workbench.packed import Packed
-from workbench.row_columns import loaded
-from workbench.samples import Samples
+from workbench.data.packed import Packed
+from workbench.data.row_columns import loaded
+from workbench.data.samples import Samples
 
 QUESTION = "Filler text that makes this prompt longer. " * 5
 ANSWER = "And filler text for a completion of its row. " * 5

@@ -27,13 +27,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.diagnostics import diagnose
-from workbench.diagnostics.finding import Finding, Severity
-from workbench.diagnostics.votes import Votes
-from workbench.grades import Grades
-from workbench.statistics import Estimate, mean_interval, paired_difference, share
-from workbench.statistics.means import sd_interval
-from workbench.statistics.raters import among_raters, ceiling_gap
+from workbench.analysis.diagnostics import diagnose
+from workbench.analysis.diagnostics.finding import Finding, Severity
+from workbench.analysis.diagnostics.votes import Votes
+from workbench.core.grades import Grades
+from workbench.analysis.statistics import Estimate, mean_interval, paired_difference, share
+from workbench.analysis.statistics.means import sd_interval
+from workbench.analysis.statistics.raters import among_raters, ceiling_gap
 
 Floats = NDArray[np.float64]
 RUBRIC = (0.0, 0.25, 0.5, 0.75, 1.0)
@@ -107,7 +107,7 @@ def labels_of(
 
 def grades_of(draw: Draw) -> Grades:
     """The rows as a grader's column."""
-    from workbench.grade import ErrorKind, Grade
+    from workbench.core.grade import ErrorKind, Grade
 
     grades = Grades.empty(len(draw.scores))
     grades.put_scores(0, draw.scores, seconds=0.001)

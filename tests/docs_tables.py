@@ -14,8 +14,8 @@ import workbench as wb
 import workbench.judges  # (its kinds register themselves)
 from tests.docs_names import names_section
 from tests.formats.matrix import conversion_table
-from workbench import diagnostics
-from workbench.extractors import EXTRACTORS
+from workbench.analysis import diagnostics
+from workbench.data.extractors import EXTRACTORS
 from workbench.formats import FORMATS
 from workbench.formats.targets.base import ALL, TEXT, Target
 from workbench.graders import KINDS

@@ -21,13 +21,13 @@ FILES = {
 """Path in the repository to text, for every block of Python that starts with its file's name."""
 CONTRACTS = (
     "tests/graders/test_contract.py",
-    "tests/diagnostics/test_contract.py",
+    "tests/analysis/diagnostics/test_contract.py",
     "tests/formats/test_bad_input.py",
     "tests/formats/test_losses.py",
     "tests/formats/test_matrix.py",
-    "tests/plots/test_figures.py",
-    "tests/test_cli.py",
-    "tests/test_extractors.py",
+    "tests/report/plots/test_figures.py",
+    "tests/cli/test_cli.py",
+    "tests/data/test_extractors.py",
 )
 """Tests that run over everything that is registered."""
 

@@ -11,43 +11,43 @@ import workbench
 ROOT = Path(workbench.__file__).parent
 LATE = {
     # `import workbench` loads no IPython.
-    "__init__.py": {"workbench.widgets.magics"},
+    "__init__.py": {"workbench.app.widgets.magics"},
     # `workbench --help` answers before pandas is loaded.
     "cli/certify.py": {"workbench.formats.files", "workbench.formats.shared.base"},
     "cli/convert.py": {"workbench.formats.shared.base"},
-    "cli/demo.py": {"workbench.demo", "workbench.demo.graders"},
+    "cli/demo.py": {"workbench.data.demo", "workbench.data.demo.graders"},
     "cli/formats.py": {"workbench.formats"},
     "cli/serve.py": {
-        "workbench.serialization",
-        "workbench.serve",
-        "workbench.serve.access",
-        "workbench.serve.app",
-        "workbench.serve.server",
-        "workbench.rewards.columns",
+        "workbench.graders.serialization",
+        "workbench.deploy.serve",
+        "workbench.deploy.serve.access",
+        "workbench.deploy.serve.app",
+        "workbench.deploy.serve.server",
+        "workbench.deploy.reward.columns",
     },
     "cli/validate.py": {
         "workbench.formats.files",
         "workbench.formats.shared.base",
-        "workbench.serialization",
+        "workbench.graders.serialization",
     },
     # The demo's rows are built from their rules without any installed package.
-    "demo/__init__.py": {"workbench.samples", "workbench.samples.readers"},
+    "demo/__init__.py": {"workbench.data.samples", "workbench.data.samples.readers"},
     # Only who grades batches of another engine needs it.
     "suite.py": {
-        "workbench.scale.batches",
-        "workbench.scale.cluster",
-        "workbench.scale.overview_run",
-        "workbench.scale.queue",
+        "workbench.run.scale.batches",
+        "workbench.run.scale.cluster",
+        "workbench.run.scale.overview_run",
+        "workbench.run.scale.queue",
     },
     # SQLAlchemy takes a fifth of a second, and most runs have no store.
-    "suite_run.py": {"workbench.run_file", "workbench.store"},
+    "suite_run.py": {"workbench.run.run_file", "workbench.store"},
     # pandas takes a third of a second, and these tables are rarely asked for.
-    "rewards/stats.py": {"workbench.safe_frame"},
-    "store/labels.py": {"workbench.safe_frame"},
-    "store/listing.py": {"workbench.safe_frame"},
-    "store/runs.py": {"workbench.safe_frame"},
+    "rewards/stats.py": {"workbench.core.safe_frame"},
+    "store/labels.py": {"workbench.core.safe_frame"},
+    "store/listing.py": {"workbench.core.safe_frame"},
+    "store/runs.py": {"workbench.core.safe_frame"},
     # jinja2 is loaded by the first template in that language.
-    "templates/native.py": {"workbench.templates.native_sandbox"},
+    "templates/native.py": {"workbench.data.templates.native_sandbox"},
 }
 
 

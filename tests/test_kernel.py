@@ -116,7 +116,7 @@ def test_cell_that_cannot_be_captured_says_why_on_one_screen(kernel):
         content["data"].get("text/plain", "") for kind, content in outputs if kind == "display_data"
     )
     assert "pandas" in shown
-    assert "workbench/widgets" not in shown
+    assert "workbench/app/widgets" not in shown
 
 
 def test_shutdown_leaves_no_process(kernel):

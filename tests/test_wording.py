@@ -115,14 +115,14 @@ WORDS = {
 
 #: Modules whose strings are data and not prose: only their comments and docstrings are looked at.
 DATA = (
-    "workbench/demo/",
+    "workbench/data/demo/",
     "workbench/probes/variants/",
     "benchmarks/in_browser.py",  # JavaScript
     "workbench/probes/filler.py",  # texts of rows
     "workbench/probes/shapes.py",
     "workbench/judges/kinds/binary.py",  # what judges are sent
     "workbench/judges/kinds/pairwise.py",
-    "workbench/markup/style.py",  # a stylesheet
+    "workbench/core/display/style.py",  # a stylesheet
 )
 
 PYTHON = ("workbench", "benchmarks")
@@ -133,7 +133,7 @@ PAGES = (
     "CONTRIBUTING.md",
     "SECURITY.md",
     "benchmarks/README.md",
-    "workbench/demo/DATA_CARD.md",
+    "workbench/data/demo/DATA_CARD.md",
 )
 APP = ("frontend/src",)
 

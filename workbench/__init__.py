@@ -22,7 +22,7 @@ _public, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
 def __getattr__(name: str) -> Any:
     """Load a public name, or the session package: the code that the app shows uses its functions."""
     if name == "session":
-        return import_module("workbench.session")
+        return import_module("workbench.app.session")
     # `from workbench import progress` calls this first: an existing module is not a misspelt name, and must not be loaded.
     if name not in __all__ and not name.startswith("_") and find_spec(f"{__name__}.{name}") is None:
         raise AttributeError(f"workbench has no {name!r}{_suggestion(name)}")
@@ -42,6 +42,6 @@ def _suggestion(name: str) -> str:
 
 def load_ipython_extension(shell: InteractiveShell) -> None:
     """`%load_ext workbench`: registers `%%grader`."""
-    from workbench.widgets.magics import load
+    from workbench.app.widgets.magics import load
 
     load(shell)

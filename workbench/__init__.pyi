@@ -1,18 +1,18 @@
 # The public names, each with the module it comes from: `__init__.py` loads them from this list on first use.
-from . import errors as errors
+from .core import errors as errors
 from . import judges as judges
-from . import widgets as widgets
-from .capturing import capture as capture
-from .certificates import certificate as certificate
-from .demo import demo_samples as demo_samples
+from .app import widgets as widgets
+from .graders.capture import capture as capture
+from .report.certificates import certificate as certificate
+from .data.demo import demo_samples as demo_samples
 from .formats import convert as convert
 from .formats import dumps as dumps
 from .formats import export as export
 from .formats import load as load
 from .formats import loads as loads
 from .formats import save as save
-from .grade import Grade as Grade
-from .grade import Skip as Skip
+from .core.grade import Grade as Grade
+from .core.grade import Skip as Skip
 from .graders import AsciiPrintable as AsciiPrintable
 from .graders import Contains as Contains
 from .graders import CustomGrader as CustomGrader
@@ -45,7 +45,7 @@ from .judges import FaithfulnessJudge as FaithfulnessJudge
 from .judges import PairwiseJudge as PairwiseJudge
 from .judges import RubricJudge as RubricJudge
 from .judges import ScriptedClient as ScriptedClient
-from .plots import plot_scores as plot_scores
+from .report.plots import plot_scores as plot_scores
 from .probes import probe as probe
 from .report import Report as Report
 from .report import read_report as read_report
@@ -53,15 +53,15 @@ from .report.agreement import agreement as agreement
 from .report.compare import compare as compare
 from .report.cost_forecast import forecast_cost as forecast_cost
 from .report.forecast import forecast as forecast
-from .rewards import reward as reward
-from .samples import Sample as Sample
-from .samples import Samples as Samples
-from .samples import read_samples as read_samples
+from .deploy.reward import reward as reward
+from .data.samples import Sample as Sample
+from .data.samples import Samples as Samples
+from .data.samples import read_samples as read_samples
 from .sandbox.host.info import sandbox_info as sandbox_info
 from .store import open_store as open_store
-from .suite import Suite as Suite
-from .thread import StringThread as StringThread
-from .widgets.app import Workbench as Workbench
+from .run.suite import Suite as Suite
+from .core.thread import StringThread as StringThread
+from .app.widgets.app import Workbench as Workbench
 
 __version__: str
 

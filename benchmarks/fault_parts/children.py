@@ -17,7 +17,7 @@ import numpy as np
 
 import workbench as wb
 from benchmarks.fault_parts.workers import children_of
-from workbench import background
+from workbench.core import background
 from workbench.store import schema
 
 

@@ -11,7 +11,7 @@ import workbench as wb
 from benchmarks.fault_parts.common import Line
 from benchmarks.fault_parts.mutating import mutated_json, mutated_text, odd_value
 from tests.graders.examples import EXAMPLES
-from workbench.grade import ErrorKind
+from workbench.core.grade import ErrorKind
 
 __all__ = ["fates", "mutated_rows", "threads"]
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import workbench as wb
 from benchmarks.fault_parts.common import Line
-from workbench.grade import ErrorKind
+from workbench.core.grade import ErrorKind
 
 __all__ = ["children_of", "workers"]
 

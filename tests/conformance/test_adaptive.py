@@ -10,9 +10,9 @@ import pytest
 import workbench as wb
 from tests.conformance.cases import cases, check_score
 from workbench.graders.combine import Combined, Entry, Mean, Sum
-from workbench.grades import Grades
-from workbench.templates import compile as compile_template
-from workbench.templates import thread_variables
+from workbench.core.grades import Grades
+from workbench.data.templates import compile as compile_template
+from workbench.data.templates import thread_variables
 
 # Upstream takes True as a score; here a bool is refused, because it hides mistakes.
 BY_DESIGN = {"adaptive-function-bool", "adaptive-grade-nan"}

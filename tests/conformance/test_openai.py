@@ -7,9 +7,9 @@ import pytest
 
 import workbench as wb
 from tests.conformance.cases import cases, check_score, suite_of, with_client
-from workbench.errors import FormatError
+from workbench.core.errors import FormatError
 from workbench.formats.platforms.openai.reading import error_flag
-from workbench.templates import compile as compile_template
+from workbench.data.templates import compile as compile_template
 
 
 def sample_of(item):

@@ -5,7 +5,7 @@ import pytest
 import workbench as wb
 from tests.conformance.cases import cases, check_score
 from workbench.sandbox.platforms import osmosis, osmosis_legacy
-from workbench.statistics import pass_at_k
+from workbench.analysis.statistics import pass_at_k
 
 NAMES = {
     name: getattr(osmosis, name) for name in ("Grader", "GraderContext", "GraderConfig", "RolloutSample")

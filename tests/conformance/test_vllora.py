@@ -4,11 +4,11 @@ import pytest
 
 import workbench as wb
 from tests.conformance.cases import cases, check_score, suite_of, with_client
-from workbench.diagnostics import diagnose
-from workbench.diagnostics.dry_run import balance, code_reference_verdict, dry_run
-from workbench.diagnostics.readiness import readiness
+from workbench.analysis.diagnostics import diagnose
+from workbench.analysis.diagnostics.dry_run import balance, code_reference_verdict, dry_run
+from workbench.analysis.diagnostics.readiness import readiness
 from workbench.graders.combine import Entry, Sum
-from workbench.grades import Grades
+from workbench.core.grades import Grades
 
 
 def thread_of(item):

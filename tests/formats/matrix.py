@@ -10,8 +10,8 @@ from typing import Any
 
 import workbench as wb
 from tests.graders.examples import ALTERNATIVES, EXAMPLES, scripted
-from workbench import background
-from workbench.errors import FormatError
+from workbench.core import background
+from workbench.core.errors import FormatError
 from workbench.formats import FORMATS
 from workbench.formats.targets.base import Target
 from workbench.graders import Control

@@ -10,7 +10,7 @@ import pytest
 
 import workbench as wb
 from tests.graders.code_examples import CODE_EXAMPLES
-from workbench.errors import FormatError
+from workbench.core.errors import FormatError
 from workbench.formats.shared.wrapping import unwrap, wrap
 from workbench.graders.portable import portable
 
@@ -31,7 +31,7 @@ SOURCES = {
     "harmony": "from adaptive_harmony import StringThread as T\n\n\n" + TYPED.format("T"),
     "future": "from __future__ import annotations\n\nimport re, workbench\n\n\n" + TYPED.format("workbench.StringThread"),
     "used": (
-        "import workbench.thread as own\nfrom workbench import (\n    StringThread,  # both\n)\n\n\nasync def grade(thread):\n"
+        "import workbench.core.thread as own\nfrom workbench import (\n    StringThread,  # both\n)\n\n\nasync def grade(thread):\n"
         "    import workbench as wb; made = wb.StringThread([('user', 'q')])\n"
         "    assert own.StringThread is StringThread is wb.StringThread and made.completion() is None\n" + BODY
     ),

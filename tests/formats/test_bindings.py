@@ -5,7 +5,7 @@ import ast
 import pytest
 
 import workbench as wb
-from workbench.errors import FormatError
+from workbench.core.errors import FormatError
 from workbench.formats.platforms.adaptive.bindings import NotWrittenOutError, constant_at, module_of
 
 CALL = "adaptive.graders.create.function(key='{key}', fn=grade)\n"

@@ -6,9 +6,9 @@ from dataclasses import replace
 import pytest
 
 import workbench as wb
-from tests.certificates.making import TEXT, at, certified, function, leaves, ran, rows
-from workbench.certificates.record import schema as certificate_schema
-from workbench.errors import FormatError, NotValidatedError
+from tests.report.certificates.making import TEXT, at, certified, function, leaves, ran, rows
+from workbench.report.certificates.record import schema as certificate_schema
+from workbench.core.errors import FormatError, NotValidatedError
 from workbench.formats import FORMATS, schema
 
 GRADER = function()

@@ -6,7 +6,7 @@ import pytest
 
 import workbench as wb
 from tests.formats.matrix import PLATFORMS
-from workbench.errors import FormatError, NotValidatedError
+from workbench.core.errors import FormatError, NotValidatedError
 from workbench.formats import FORMATS
 
 ROWS = wb.Samples([{"prompt": "q", "completion": "one", "reference": said} for said in ("one", "")])

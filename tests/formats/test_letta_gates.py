@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 import workbench as wb
-from workbench.errors import FormatError
+from workbench.core.errors import FormatError
 
 GRADERS = """graders:
   quality: {kind: tool, function: exact_match, extractor: last_assistant}

@@ -2,8 +2,8 @@
 
 import pytest
 
-from workbench.errors import SamplesError
-from workbench.extractors import Extractor
+from workbench.core.errors import SamplesError
+from workbench.data.extractors import Extractor
 from workbench.formats import letta_thread
 
 TURN = [

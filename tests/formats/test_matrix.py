@@ -15,7 +15,7 @@ from tests.formats.matrix import (
     there_and_back,
 )
 from tests.graders.examples import ALTERNATIVES, EXAMPLES, SUITES
-from workbench.errors import FormatError
+from workbench.core.errors import FormatError
 from workbench.graders import KINDS
 
 PAIRS = [(a, b) for a in PLATFORMS for b in PLATFORMS]

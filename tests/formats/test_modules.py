@@ -5,7 +5,7 @@ import re
 import pytest
 
 import workbench as wb
-from workbench.errors import FormatError
+from workbench.core.errors import FormatError
 from workbench.formats.files import detect
 
 THREAD = wb.StringThread([("user", "q"), ("assistant", "four")])

@@ -8,7 +8,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 import workbench as wb
-from workbench.errors import FormatError, NotValidatedError
+from workbench.core.errors import FormatError, NotValidatedError
 from workbench.formats.platforms.native.read_write import read, schema, write
 
 GRADER = wb.FunctionGrader.from_source(

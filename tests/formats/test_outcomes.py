@@ -10,7 +10,7 @@ import pytest
 
 import workbench as wb
 from tests.graders.code.test_outcomes import TEXT
-from workbench.errors import FormatError
+from workbench.core.errors import FormatError
 from workbench.sandbox.platforms import letta
 from workbench.sandbox.platforms.modules import LETTA, stand_ins
 

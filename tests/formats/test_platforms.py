@@ -16,7 +16,7 @@ from tests.formats.documents import DOCUMENTS, companions, text_of
 from tests.formats.matrix import PLATFORMS
 from tests.graders.examples import ALTERNATIVES, EXAMPLES, FUNCTION, LETTA, SUITES, scripted
 from tests.seeds.blocks import blocks
-from workbench.errors import FormatError
+from workbench.core.errors import FormatError
 from workbench.formats import FORMATS
 from workbench.formats.files import detect
 

@@ -11,7 +11,7 @@ import workbench as wb
 import workbench.judges  # (its kinds register themselves)
 from tests.graders.examples import EXAMPLES as MADE
 from tests.graders.portable.cases import ROWS
-from workbench.errors import FormatError
+from workbench.core.errors import FormatError
 from workbench.graders import KINDS, Control, from_spec, kind
 from workbench.graders.portable import portable
 from workbench.graders.rule_grader import RuleGrader

@@ -7,7 +7,7 @@ import pytest
 
 import workbench as wb
 from tests.judges.examples import AGENT, SUBMIT, tool_call_reply
-from workbench.errors import FormatError, IsolationError
+from workbench.core.errors import FormatError, IsolationError
 from workbench.graders.base import from_spec
 from workbench.judges import AgentJudge, Reply, ScriptedClient
 from workbench.judges.kinds.agent.tools import MAX_CALLS, MAX_RESULT, tool_record

@@ -9,8 +9,8 @@ import pytest
 
 import workbench as wb
 from tests.judges.servers import server
-from workbench import background
-from workbench.errors import FormatError, WorkbenchError
+from workbench.core import background
+from workbench.core.errors import FormatError, WorkbenchError
 from workbench.graders.base import from_spec
 from workbench.judges import (
     ChatClient,

@@ -17,8 +17,8 @@ import pytest
 import workbench as wb
 from tests.judges.servers import server
 from tests.judges.test_faults import ERROR, FAULTS, chat_answer, faulty_server, http_answer, judge
-from workbench import background
-from workbench.errors import WorkbenchError
+from workbench.core import background
+from workbench.core.errors import WorkbenchError
 from workbench.judges import JudgeServerError, OpenAIClient, ScriptedClient
 from workbench.judges.client.completion import read_completion
 from workbench.judges.client.faults import RequestTarget

@@ -9,7 +9,7 @@ import pytest
 
 import workbench as wb
 from tests.judges.examples import AGENT, EXAMPLES, MESSAGES, SCHEMA
-from workbench.errors import FormatError
+from workbench.core.errors import FormatError
 from workbench.graders.base import from_spec
 from workbench.judges import (
     AgentJudge,
@@ -26,8 +26,8 @@ from workbench.judges import (
     ScriptedClient,
     Usage,
 )
-from workbench.samples import Sample
-from workbench.templates import TemplateError, TemplateRunError
+from workbench.data.samples import Sample
+from workbench.data.templates import TemplateError, TemplateRunError
 
 THREAD = wb.StringThread(
     [

@@ -6,7 +6,7 @@ import pytest
 
 import workbench as wb
 from tests.judges.examples import AGENT
-from workbench.errors import FormatError
+from workbench.core.errors import FormatError
 from workbench.judges import Reply, Usage
 from workbench.judges.asking.settings import check_request
 

@@ -11,7 +11,7 @@ import workbench as wb
 from tests.judges.servers import server
 from tests.judges.test_client import completion
 from workbench.cli import main
-from workbench.errors import FormatError
+from workbench.core.errors import FormatError
 from workbench.judges import NoModelError, OpenAIClient, Reply, Usage
 from workbench.judges.asking import prices
 

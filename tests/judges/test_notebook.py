@@ -11,7 +11,7 @@ import nbformat
 import pytest
 
 from tests.judges.servers import server
-from workbench.demo.scripted_judge import scripted_judge
+from workbench.data.demo.scripted_judge import scripted_judge
 
 NOTEBOOK = Path(__file__).resolve().parents[2] / "notebooks" / "03_judges.ipynb"
 KEY = "sk-notebook-0123456789abcdef"

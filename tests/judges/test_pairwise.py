@@ -5,7 +5,7 @@ import json
 import pytest
 
 import workbench as wb
-from workbench.errors import FormatError
+from workbench.core.errors import FormatError
 from workbench.graders.base import from_spec
 from workbench.judges import JudgeServerError, Reply, ScriptedClient, Usage
 from workbench.judges.kinds.pairwise import PairwiseJudge

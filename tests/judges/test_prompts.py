@@ -6,10 +6,10 @@ import pytest
 
 import workbench as wb
 from tests.judges.examples import AGENT
-from workbench.errors import FormatError
+from workbench.core.errors import FormatError
 from workbench.graders.base import from_spec
 from workbench.judges import AgentJudge, RubricJudge
-from workbench.templates import TemplateError
+from workbench.data.templates import TemplateError
 
 THREAD = wb.StringThread(
     [("system", "SYS"), ("user", "Q {{ x }}"), ("assistant", "A {{ input }} {submission} {{{y}}}")],

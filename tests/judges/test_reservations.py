@@ -162,7 +162,7 @@ def test_a_question_is_held_to_have_as_many_tokens_as_bytes(text):
 def test_what_a_client_of_ones_own_sends_is_what_is_set_aside_and_paid(own, model, limit, monkeypatch):
     """Its limit, its number of answers and its model count, and are what the server is asked."""
     from tests.judges.test_client import completion
-    from workbench import background
+    from workbench.core import background
 
     monkeypatch.setenv("OPENAI_API_KEY", "none")
     settings = {"model": "m", "max_tokens": 9}

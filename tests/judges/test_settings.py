@@ -7,8 +7,8 @@ import pytest
 import workbench as wb
 from tests.judges.servers import server
 from tests.judges.test_client import completion
-from workbench import background
-from workbench.errors import FormatError, WorkbenchError
+from workbench.core import background
+from workbench.core.errors import FormatError, WorkbenchError
 from workbench.graders.base import from_spec
 from workbench.judges import OpenAIClient
 from workbench.judges.asking.settings import MOST_TOKENS, SAMPLING

@@ -15,7 +15,7 @@ from tests.judges.servers import server
 from tests.judges.test_client import completion
 from tests.judges.test_faults import ERROR, FINE, chat_answer, faulty_server, http_answer, judge, read_request
 from tests.judges.test_resumed_runs import rows_of
-from workbench import background
+from workbench.core import background
 from workbench.judges import JudgeServerError, OpenAIClient
 from workbench.judges.asking.server_state import ServerState
 from workbench.judges.client import chat_request

@@ -8,7 +8,7 @@ import workbench as wb
 from tests.judges.servers import server
 from tests.judges.test_budget import DictStore, counts
 from tests.judges.test_client import completion
-from workbench.errors import WorkbenchError
+from workbench.core.errors import WorkbenchError
 from workbench.graders.control import Control
 from workbench.judges.asking.judge_run import JudgeRun, use_judge_run
 from workbench.judges.asking.unstored_answers import UnstoredAnswerLimit

@@ -10,7 +10,7 @@ import pytest
 import workbench as wb
 from tests.probes.planted import HEAD
 from tests.probes.tasks import TASKS, samples
-from workbench.errors import ReportError, SamplesError
+from workbench.core.errors import ReportError, SamplesError
 from workbench.probes import again
 
 BACKDOOR = (

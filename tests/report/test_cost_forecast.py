@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import workbench as wb
-from workbench.errors import ReportError
+from workbench.core.errors import ReportError
 from workbench.graders.repeats import reduce_repeats
-from workbench.grades import Grades
+from workbench.core.grades import Grades
 from workbench.judges import Reply
 from workbench.judges.protocol import Usage
 

@@ -9,7 +9,7 @@ import pytest
 
 import workbench as wb
 from tests.report.test_report import NASTY, make_grades, make_samples
-from workbench.errors import ReportError
+from workbench.core.errors import ReportError
 from workbench.report import Report
 from workbench.report.forecast_result import duration
 

@@ -9,7 +9,7 @@ import pytest
 
 import workbench as wb
 from tests.report.test_report import make_grades, make_samples
-from workbench.plots import figures_for
+from workbench.report.plots import figures_for
 from workbench.report import Report
 
 _NO_NUMBER = re.compile(r"(?<![a-z])(?:inf|nan)(?![a-z])", re.IGNORECASE)

@@ -8,8 +8,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import workbench as wb
-from workbench.errors import FormatError, ReportError
-from workbench.grade import Grade, Skip
+from workbench.core.errors import FormatError, ReportError
+from workbench.core.grade import Grade, Skip
 from workbench.report import parquet
 
 ROWS = [

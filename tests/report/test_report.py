@@ -12,15 +12,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workbench.display_text import HIDDEN, encodable, one_line, shown, visible
-from workbench.errors import ReportError
-from workbench.grade import Grade
-from workbench.grades import Grades
+from workbench.core.display_text import HIDDEN, encodable, one_line, shown, visible
+from workbench.core.errors import ReportError
+from workbench.core.grade import Grade
+from workbench.core.grades import Grades
 from workbench.report import Report, check_settings
 from workbench.report.bins import edges_of, histogram, within
 from workbench.report.select import select
-from workbench.samples import Samples
-from workbench.statistics import clopper_pearson
+from workbench.data.samples import Samples
+from workbench.analysis.statistics import clopper_pearson
 
 NASTY = "<script>alert(1)</script>\u202eevil\x1b[31m\"'{{7*7}}\ud800"
 
@@ -558,7 +558,7 @@ class TestLabels:
     @pytest.mark.parametrize("pass_threshold", [float("nan"), float("inf"), True, "x"])
     def test_the_pass_mark_is_a_number(self, pass_threshold):
         """A pass threshold that cannot be compared is refused."""
-        from workbench.diagnostics import diagnose
+        from workbench.analysis.diagnostics import diagnose
 
         with pytest.raises(ReportError, match="pass_threshold"):
             diagnose(self.report("ok"), pass_threshold=pass_threshold)
@@ -571,7 +571,7 @@ class TestLabels:
 
     def test_a_frame_as_long_as_it_is_wide_is_refused(self):
         """A frame whose columns are named 0 and 1 would pass for two labels."""
-        from workbench.diagnostics import diagnose
+        from workbench.analysis.diagnostics import diagnose
 
         with pytest.raises(ReportError, match="found: DataFrame"):
             diagnose(make_grades([1.0, 0.0]), labels=pd.DataFrame([[1, 0]]))

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import workbench as wb
-from workbench.errors import ReportError
-from workbench.plots import FIGURES
+from workbench.core.errors import ReportError
+from workbench.report.plots import FIGURES
 from workbench.report import cases
 from workbench.report.where import condition_text, matching
 

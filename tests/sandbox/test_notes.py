@@ -7,7 +7,7 @@ import sys
 import pytest
 
 import workbench as wb
-from workbench.grade import ErrorKind
+from workbench.core.grade import ErrorKind
 from workbench.graders.base import Control
 from workbench.graders.code.rollout import RolloutGrader
 from workbench.graders.code.script import ScriptGrader

@@ -48,11 +48,11 @@ import json
 from pathlib import Path
 real = Path.is_dir
 Path.is_dir = lambda self: not str(self).startswith("/proc") and real(self)
-from workbench.errors import IsolationError
-from workbench.packed import pack
+from workbench.core.errors import IsolationError
+from workbench.data.packed import pack
 from workbench.sandbox.host.limits import Limits, Program
 from workbench.sandbox.host.pool import Pool
-from workbench.thread import StringThread
+from workbench.core.thread import StringThread
 
 sys.executable = sys.argv[1]
 pool, limits = Pool(), Limits(row_seconds=2, load_seconds=20)

@@ -13,13 +13,13 @@ import pytest
 
 from tests.browser.lab import wait_until
 from tests.sandbox.test_probes import staged
-from workbench.errors import IsolationError, SandboxError
-from workbench.grade import ErrorKind
-from workbench.packed import pack
+from workbench.core.errors import IsolationError, SandboxError
+from workbench.core.grade import ErrorKind
+from workbench.data.packed import pack
 from workbench.sandbox.host.limits import Limits, Program
 from workbench.sandbox.host.lost import LEAST_LOST
 from workbench.sandbox.host.pool import Pool, pool
-from workbench.thread import StringThread
+from workbench.core.thread import StringThread
 
 FAST = Limits(row_seconds=0.3, load_seconds=2.0, memory_mb=256)
 
@@ -842,7 +842,7 @@ def test_the_zygote_has_its_own_session():
 def test_a_killed_host_leaves_no_process(how):
     """When the kernel dies, even by kill -9, zygote and workers go with it."""
     code = (
-        "from workbench.sandbox.host.pool import pool; from workbench.packed import pack; from workbench.thread import StringThread\n"
+        "from workbench.sandbox.host.pool import pool; from workbench.data.packed import pack; from workbench.core.thread import StringThread\n"
         "pool().warm(pack([StringThread([('user', 'x')])] * 200), workers=2)\n"
         "print(pool()._zygote._process.pid, flush=True); input()"
     )

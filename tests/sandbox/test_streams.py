@@ -5,9 +5,9 @@ import pandas as pd
 import pytest
 
 import workbench as wb
-from workbench.grade import ErrorKind
-from workbench.packed import Stream
-from workbench.samples import encoding
+from workbench.core.grade import ErrorKind
+from workbench.data.packed import Stream
+from workbench.data.samples import encoding
 from workbench.sandbox.host import run as run_module
 
 LENGTH = """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from workbench.markup import STYLE
+from workbench.core.display import STYLE
 from workbench.sandbox.host.limits import CHECKS
 from workbench.sandbox.host.validation import Check, Validation
 

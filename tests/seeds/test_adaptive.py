@@ -6,8 +6,8 @@ import pytest
 
 import workbench as wb
 from tests.seeds.blocks import block
-from workbench.templates import compile as compile_template
-from workbench.templates import thread_variables
+from workbench.data.templates import compile as compile_template
+from workbench.data.templates import thread_variables
 
 
 def said(text, **metadata):

@@ -12,7 +12,7 @@ import sqlalchemy as sa
 
 from tests.browser.lab import wait_until
 from tests.store.cancelling import begin_and_cancel
-from workbench import background
+from workbench.core import background
 from workbench.judges import Reply
 from workbench.judges.asking.reply_store import ClaimingReplyStore
 from workbench.store import StoreError, claimant, claims, open_store

@@ -16,7 +16,7 @@ import pytest
 import sqlalchemy as sa
 
 import workbench as wb
-from workbench import background
+from workbench.core import background
 from workbench.judges import Reply, Usage
 from workbench.store import StoreError, open_store
 

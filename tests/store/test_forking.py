@@ -8,7 +8,7 @@ import threading
 import pytest
 
 from tests.browser.lab import wait_until
-from workbench import background
+from workbench.core import background
 from workbench.judges import Reply
 from workbench.store import forking, open_store
 

@@ -8,7 +8,7 @@ import sqlalchemy as sa
 
 import workbench as wb
 from tests.graders.examples import ALTERNATIVES, EXAMPLES
-from workbench.errors import CaptureError, FormatError, ValidationError
+from workbench.core.errors import CaptureError, FormatError, ValidationError
 from workbench.graders import kind
 from workbench.sandbox.host.pool import pool
 from workbench.sandbox.host.validation import CHECKS, Check, Validation

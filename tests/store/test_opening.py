@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import workbench as wb
-from workbench import background
+from workbench.core import background
 from workbench.judges import Reply
 from workbench.store import StoreError, open_store, schema
 from workbench.store.address import parse

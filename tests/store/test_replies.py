@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from tests.browser.lab import wait_until
 from tests.store.cancelling import begin_and_cancel
-from workbench import background
+from workbench.core import background
 from workbench.judges import Reply, Usage
 from workbench.judges.asking.reply_store import ReplyStore, content_key
 from workbench.store import StoreError, open_store

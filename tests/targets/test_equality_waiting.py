@@ -11,7 +11,7 @@ import pytest
 import workbench as wb
 from tests.judges.servers import server
 from tests.targets.calling import call
-from workbench import background
+from workbench.core import background
 from workbench.judges import GuardrailJudge, OpenAIClient
 
 pytestmark = pytest.mark.install

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import workbench as wb
-from workbench.files import check_writable
+from workbench.core.files import check_writable
 
 if TYPE_CHECKING:
     from workbench.report import Report

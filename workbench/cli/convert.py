@@ -8,7 +8,7 @@ from pathlib import Path
 import workbench as wb
 from workbench.cli.options import add_reading, add_samples, trial_rows
 from workbench.cli.output import Commands, in_shell, say
-from workbench.errors import WorkbenchError
+from workbench.core.errors import WorkbenchError
 
 __all__ = ["add"]
 

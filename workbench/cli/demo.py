@@ -22,8 +22,8 @@ def add(commands: Commands) -> None:
 
 
 def _demo(options: argparse.Namespace) -> int:
-    from workbench.demo import demo_samples
-    from workbench.demo.graders import GRADERS
+    from workbench.data.demo import demo_samples
+    from workbench.data.demo.graders import GRADERS
 
     make_folder(options.out)
     graders = [wb.grader(function) for function in GRADERS]

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import workbench as wb
 from workbench.cli import convert, demo, formats, lab, run, sandbox, serve, validate
 from workbench.cli.output import EXIT_CODES, Parser, in_shell, say
-from workbench.errors import SamplesError, SamplesWarning, WorkbenchError
+from workbench.core.errors import SamplesError, SamplesWarning, WorkbenchError
 
 __all__ = ["main"]
 

@@ -12,7 +12,7 @@ import shlex
 import sys
 from typing import Any, TypeAlias
 
-from workbench.display_text import visible
+from workbench.core.display_text import visible
 
 __all__ = ["EXIT_CODES", "Commands", "Parser", "in_shell", "say"]
 

@@ -11,13 +11,13 @@ import workbench as wb
 from workbench.cli.certify import check_place, prove_all, write_certificate
 from workbench.cli.options import add_reading, at_least_one, read_suite
 from workbench.cli.output import EXIT_CODES, Commands, say
-from workbench.display_text import counted, without_controls
-from workbench.files import check_writable, write_atomically
+from workbench.core.display_text import counted, without_controls
+from workbench.core.files import check_writable, write_atomically
 
 if TYPE_CHECKING:
     from workbench.graders.combine.gates import GateResult
     from workbench.report import Report
-    from workbench.scale.overview import Overview
+    from workbench.run.scale.overview import Overview
 
 __all__ = ["add"]
 

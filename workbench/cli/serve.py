@@ -12,7 +12,7 @@ from typing import Any
 import workbench as wb
 from workbench.cli.options import add_reading, at_least_one, read_suite
 from workbench.cli.output import Commands, say
-from workbench.display_text import one_line
+from workbench.core.display_text import one_line
 
 __all__ = ["add"]
 
@@ -96,11 +96,11 @@ def _add_hostile_limits(serve: argparse.ArgumentParser) -> None:
 
 
 def _serve(options: argparse.Namespace) -> int:
-    from workbench.rewards.columns import columns_beside_label
-    from workbench.serve import Limits, create_app, serve
-    from workbench.serve.access import check_binding
-    from workbench.serve.app import require_extra
-    from workbench.serve.server import address, bound
+    from workbench.deploy.reward.columns import columns_beside_label
+    from workbench.deploy.serve import Limits, create_app, serve
+    from workbench.deploy.serve.access import check_binding
+    from workbench.deploy.serve.app import require_extra
+    from workbench.deploy.serve.server import address, bound
 
     require_extra()
     token = "" if options.no_token else os.environ.get(options.token_env, "")
@@ -143,7 +143,7 @@ def _prove(suite: wb.Suite) -> None:
     Raises:
         ValidationError: A source failed.
     """
-    from workbench.serialization import parts
+    from workbench.graders.serialization import parts
 
     for entry in suite.entries:
         code_graders: list[Any] = [part for part in parts(entry.grader) if hasattr(part, "require_proof")]
@@ -155,7 +155,7 @@ def _prove(suite: wb.Suite) -> None:
 def _log_to_stderr() -> None:
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
-    log = logging.getLogger("workbench.serve")
+    log = logging.getLogger("workbench.deploy.serve")
     log.addHandler(handler)
     log.setLevel(logging.INFO)
     log.propagate = False

@@ -9,8 +9,8 @@ from typing import Any
 import workbench as wb
 from workbench.cli.options import add_reading, add_samples, read_suite, trial_rows
 from workbench.cli.output import Commands, say
-from workbench.display_text import one_line
-from workbench.files import check_writable
+from workbench.core.display_text import one_line
+from workbench.core.files import check_writable
 
 __all__ = ["add"]
 
@@ -31,7 +31,7 @@ def add(commands: Commands) -> None:
 def _validate(options: argparse.Namespace) -> int:
     from workbench.formats.files import check_target, first_rows
     from workbench.formats.shared.base import get_format
-    from workbench.serialization import parts
+    from workbench.graders.serialization import parts
 
     if options.out:
         check_writable(options.out)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from workbench.discovery import load_modules
+from workbench.core.discovery import load_modules
 from workbench.formats import platforms, targets
 from workbench.formats.files import Converted, convert, detect, dumps, export, load, loads, save
 from workbench.formats.platforms.letta.trajectory import letta_thread

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from workbench.discovery import load_modules
+from workbench.core.discovery import load_modules
 from workbench.graders.base import KINDS, Control, Grader, from_spec, kind
 from workbench.graders.code.custom import CustomGrader
 from workbench.graders.code.function import FunctionGrader, grader

@@ -8,7 +8,7 @@ from dataclasses import MISSING, fields
 from functools import wraps
 from typing import Any, TypeVar
 
-from workbench.display_text import did_you_mean
+from workbench.core.display_text import did_you_mean
 
 __all__ = ["call_form", "short_repr", "with_call_help"]
 

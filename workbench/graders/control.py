@@ -10,8 +10,8 @@ from typing import Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.grades import MISSING, Grades
-from workbench.samples import Samples
+from workbench.core.grades import MISSING, Grades
+from workbench.data.samples import Samples
 from workbench.sandbox.host.limits import weakest
 
 __all__ = ["Checkpoint", "Control", "grade_rest", "put_together"]

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.errors import ReportError
-from workbench.grade import Grade
+from workbench.core.errors import ReportError
+from workbench.core.grade import Grade
 from workbench.graders.base import Grader
-from workbench.grades import SCORED, Grades
+from workbench.core.grades import SCORED, Grades
 
 __all__ = [
     "REDUCERS",

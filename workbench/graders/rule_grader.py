@@ -12,17 +12,17 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.grade import ErrorKind, Grade, GradeError, Skip
+from workbench.core.grade import ErrorKind, Grade, GradeError, Skip
 from workbench.graders.base import Control, Grader, error_of
 from workbench.graders.portable.refusals import refusal
 from workbench.graders.portable.rule import PythonBody, Rule
 from workbench.graders.rules.verdict import Verdict
-from workbench.grades import SCORED, Grades
-from workbench.row_notes import RowNotes
-from workbench.samples import Sample, Samples
-from workbench.samples.columns import ROLES
-from workbench.samples.frame_columns import UnreadableRowsError
-from workbench.thread import StringThread
+from workbench.core.grades import SCORED, Grades
+from workbench.core.row_notes import RowNotes
+from workbench.data.samples import Sample, Samples
+from workbench.data.samples.columns import ROLES
+from workbench.data.samples.frame_columns import UnreadableRowsError
+from workbench.core.thread import StringThread
 
 __all__ = ["ColumnVerdicts", "RuleGrader", "UngradedReason", "Unscored", "no_reference"]
 

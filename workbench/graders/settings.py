@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
-from workbench.errors import FormatError
+from workbench.core.errors import FormatError
 
 __all__ = [
     "HANDLING",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from workbench.discovery import load_modules
+from workbench.core.discovery import load_modules
 from workbench.judges import kinds
 from workbench.judges.answers.verdicts import PLATFORMS, AnswerError
 from workbench.judges.asking.budget import Budget, BudgetError

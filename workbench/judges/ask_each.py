@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
-from workbench.grade import Grade
+from workbench.core.grade import Grade
 from workbench.judges.base import Judge
 from workbench.judges.protocol import Messages, Reply
-from workbench.samples import Sample
+from workbench.data.samples import Sample
 
 __all__ = ["ask_each"]
 

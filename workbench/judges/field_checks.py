@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from workbench.display_text import did_you_mean
-from workbench.errors import FormatError
+from workbench.core.display_text import did_you_mean
+from workbench.core.errors import FormatError
 from workbench.graders.base import is_number
-from workbench.templates import Template, TemplateRunError
+from workbench.data.templates import Template, TemplateRunError
 
 __all__ = ["check_number", "check_template_names", "refuse_unless"]
 

@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
-from workbench.errors import WorkbenchError
-from workbench.grade import ErrorKind
+from workbench.core.errors import WorkbenchError
+from workbench.core.grade import ErrorKind
 
 __all__ = [
     "ChatClient",

@@ -6,7 +6,7 @@ grader accepts as correct, `tried` and `verdicts` evaluate the grades, `search` 
 
 from __future__ import annotations
 
-from workbench.discovery import load_modules
+from workbench.core.discovery import load_modules
 from workbench.probes import variants
 from workbench.probes.again import Again as Again
 from workbench.probes.again import again as again

@@ -7,13 +7,13 @@ from typing import Any
 
 import pandas as pd
 
-from workbench.display_text import counted, one_line
-from workbench.errors import SamplesError
+from workbench.core.display_text import counted, one_line
+from workbench.core.errors import SamplesError
 from workbench.judges.asking.budget import as_budget
 from workbench.probes.accepting import Rule, rule_of
 from workbench.probes.board import Board, Outcome, as_suite
 from workbench.probes.kept import RIGHT
-from workbench.samples import as_samples
+from workbench.data.samples import as_samples
 
 __all__ = ["Again", "again"]
 

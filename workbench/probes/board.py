@@ -9,16 +9,16 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from workbench.grade import ErrorKind
+from workbench.core.grade import ErrorKind
 from workbench.graders import Grader
-from workbench.grades import SCORED, Grades
+from workbench.core.grades import SCORED, Grades
 from workbench.judges.asking.budget import Budget
-from workbench.progress import OnProgress, Progress
+from workbench.core.progress import OnProgress, Progress
 from workbench.report import Report
-from workbench.samples import Samples
-from workbench.samples.roles import CellError, messages_of
-from workbench.samples.view import ANY_ROW
-from workbench.suite import Suite
+from workbench.data.samples import Samples
+from workbench.data.samples.roles import CellError, messages_of
+from workbench.data.samples.view import ANY_ROW
+from workbench.run.suite import Suite
 
 __all__ = ["Board", "Outcome", "Pair", "as_suite", "with_texts"]
 

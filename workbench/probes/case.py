@@ -6,14 +6,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from workbench.diagnostics.finding import Finding, Severity
-from workbench.display_text import one_line
+from workbench.analysis.diagnostics.finding import Finding, Severity
+from workbench.core.display_text import one_line
 from workbench.probes.base import Base
 from workbench.probes.board import Pair
 from workbench.probes.mining import Mined
 from workbench.probes.shapes import PLAIN
 from workbench.probes.tried import Family, Text
-from workbench.statistics import Interval
+from workbench.analysis.statistics import Interval
 
 __all__ = ["HALF", "MOST", "ProbeCase"]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from workbench.diagnostics.finding import Finding, Severity
-from workbench.display_text import counted, one_line
+from workbench.analysis.diagnostics.finding import Finding, Severity
+from workbench.core.display_text import counted, one_line
 from workbench.probes.case import MOST, ProbeCase
 from workbench.probes.tried import Family
 

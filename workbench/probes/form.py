@@ -11,7 +11,7 @@ from workbench.graders.rule_grader import RuleGrader
 from workbench.probes.base import Base
 from workbench.probes.board import Board, Pair
 from workbench.probes.mining import mine
-from workbench.serialization import parts
+from workbench.graders.serialization import parts
 
 __all__ = ["is_form_check", "same_everywhere"]
 

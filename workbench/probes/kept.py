@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 
-from workbench.diagnostics import Finding
+from workbench.analysis.diagnostics import Finding
 from workbench.probes.base import Base
 from workbench.probes.board import with_texts
 from workbench.probes.causes import MENTIONS
 from workbench.probes.tried import Family, Text
-from workbench.samples import Samples
+from workbench.data.samples import Samples
 
 __all__ = ["RIGHT", "kept_rows", "kinds_behind"]
 

@@ -9,11 +9,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from workbench.errors import WorkbenchError
+from workbench.core.errors import WorkbenchError
 from workbench.graders import Grader
 from workbench.judges.base import Judge
-from workbench.python_text import parse
-from workbench.serialization import parts
+from workbench.core.python_text import parse
+from workbench.graders.serialization import parts
 
 __all__ = ["Mined", "as_json_value", "mine"]
 

@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from workbench.diagnostics import Finding
-from workbench.display_text import counted, one_line
-from workbench.errors import ReportError
-from workbench.grade import ErrorKind, Grade
-from workbench.grades import Grades
-from workbench.higher_level import higher_level
-from workbench.markup import bundle
+from workbench.analysis.diagnostics import Finding
+from workbench.core.display_text import counted, one_line
+from workbench.core.errors import ReportError
+from workbench.core.grade import ErrorKind, Grade
+from workbench.core.grades import Grades
+from workbench.core.higher_level import higher_level
+from workbench.core.display import bundle
 from workbench.probes.again import Again, again
 from workbench.probes.base import Base
 from workbench.probes.board import Outcome, with_texts
@@ -25,8 +25,8 @@ from workbench.probes.kept import kept_rows, kinds_behind
 from workbench.probes.rich import as_html, as_markdown
 from workbench.probes.tried import Family, table
 from workbench.report import Report
-from workbench.safe_frame import SafeFrame
-from workbench.samples import Samples
+from workbench.core.safe_frame import SafeFrame
+from workbench.data.samples import Samples
 
 __all__ = ["Probe"]
 

@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 
 import pandas as pd
 
-from workbench.diagnostics import Finding
-from workbench.diagnostics.words import shape_of
-from workbench.markup import escaped, folded, html_block, markdown_lines, markdown_text, paragraph, sign
+from workbench.analysis.diagnostics import Finding
+from workbench.analysis.diagnostics.words import shape_of
+from workbench.core.display import escaped, folded, html_block, markdown_lines, markdown_text, paragraph, sign
 from workbench.report.rows_table import rows_markdown, rows_table
 
 __all__ = ["as_html", "as_markdown"]

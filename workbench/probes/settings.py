@@ -6,11 +6,11 @@ import math
 from dataclasses import dataclass, fields
 from typing import Any, Self
 
-from workbench.display_text import did_you_mean
-from workbench.errors import ReportError
+from workbench.core.display_text import did_you_mean
+from workbench.core.errors import ReportError
 from workbench.graders.base import is_number
 from workbench.judges.asking.budget import Budget
-from workbench.progress import OnProgress
+from workbench.core.progress import OnProgress
 
 __all__ = ["RunSettings"]
 

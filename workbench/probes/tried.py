@@ -15,8 +15,8 @@ from workbench.probes.base import Base
 from workbench.probes.board import Board, Outcome
 from workbench.probes.right import plainly
 from workbench.probes.variant import VARIANTS, Variant
-from workbench.safe_frame import SafeFrame
-from workbench.statistics import Interval, Share, share
+from workbench.core.safe_frame import SafeFrame
+from workbench.analysis.statistics import Interval, Share, share
 
 __all__ = ["Family", "Text", "families", "table", "texts_of"]
 

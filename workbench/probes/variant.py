@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from workbench.discovery import refuse_taken
+from workbench.core.discovery import refuse_taken
 from workbench.probes.row import Row
 
 __all__ = ["VARIANTS", "Alarm", "Make", "Variant", "variant"]

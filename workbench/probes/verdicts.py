@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from workbench.diagnostics.finding import Finding, Severity
+from workbench.analysis.diagnostics.finding import Finding, Severity
 from workbench.probes.case import MOST, ProbeCase
 from workbench.probes.causes import failing, follows_from, form_only, leading, says_more
 from workbench.probes.shapes import PLAIN

@@ -10,16 +10,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.diagnostics.case import Case
-from workbench.diagnostics.families.human import KAPPA, LABELS, against_labels, is_lopsided
-from workbench.diagnostics.finding import percent
-from workbench.diagnostics.labels import read_labels
-from workbench.diagnostics.registry import group_codes
-from workbench.display_text import counted, one_line, two_digits
-from workbench.errors import ReportError
-from workbench.markup import html_block, html_table, markdown_lines, markdown_table, markdown_text, paragraph
+from workbench.analysis.diagnostics.case import Case
+from workbench.analysis.diagnostics.families.human import KAPPA, LABELS, against_labels, is_lopsided
+from workbench.analysis.diagnostics.finding import percent
+from workbench.analysis.diagnostics.labels import read_labels
+from workbench.analysis.diagnostics.registry import group_codes
+from workbench.core.display_text import counted, one_line, two_digits
+from workbench.core.errors import ReportError
+from workbench.core.display import html_block, html_table, markdown_lines, markdown_table, markdown_text, paragraph
 from workbench.report.cases import read_weights
-from workbench.statistics import Confusion, Estimate, Interval, Share, auroc, compact, corrected_rate, share
+from workbench.analysis.statistics import Confusion, Estimate, Interval, Share, auroc, compact, corrected_rate, share
 
 __all__ = ["Agreement", "agreement", "agreement_of"]
 

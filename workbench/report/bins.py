@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.grades import Grades
+from workbench.core.grades import Grades
 
 __all__ = ["BINS", "Histogram", "bin_counts", "edges_of", "histogram", "within"]
 

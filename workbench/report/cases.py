@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.diagnostics import Case
-from workbench.diagnostics.labels import read_labels
-from workbench.diagnostics.registry import pass_mark
-from workbench.errors import ReportError
+from workbench.analysis.diagnostics import Case
+from workbench.analysis.diagnostics.labels import read_labels
+from workbench.analysis.diagnostics.registry import pass_mark
+from workbench.core.errors import ReportError
 from workbench.report.protocols import ReportLike
 from workbench.report.settings import label_column
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from workbench.errors import ReportError
+from workbench.core.errors import ReportError
 from workbench.report.comparison import Comparison
 from workbench.report.report import Report
 

@@ -10,17 +10,17 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from workbench.diagnostics.case import Case
-from workbench.diagnostics.finding import percent
-from workbench.diagnostics.repeats import repeats_of
-from workbench.display_text import counted, encodable, one_line
-from workbench.grades import Grades
+from workbench.analysis.diagnostics.case import Case
+from workbench.analysis.diagnostics.finding import percent
+from workbench.analysis.diagnostics.repeats import repeats_of
+from workbench.core.display_text import counted, encodable, one_line
+from workbench.core.grades import Grades
 from workbench.report.comparison_rich import as_html, as_markdown
 from workbench.report.frames import row_frame
 from workbench.report.joint import Joint, joint
 from workbench.report.protocols import SamplesLike
 from workbench.report.terminal import interval_in_words, number, signed
-from workbench.statistics import (
+from workbench.analysis.statistics import (
     Difference,
     Estimate,
     Interval,
@@ -32,8 +32,8 @@ from workbench.statistics import (
     share,
     spearman,
 )
-from workbench.statistics.noise import noise_floor
-from workbench.statistics.spread import SAME
+from workbench.analysis.statistics.noise import noise_floor
+from workbench.analysis.statistics.spread import SAME
 
 __all__ = ["AgainstLabels", "Comparison", "compare_cases"]
 
@@ -78,7 +78,7 @@ class Comparison:
         rows: Numbers of the compared rows, largest disagreement first.
         row_labels: 1 known good, 0 known bad, -1 unknown, (n,), in the order of `verdicts`.
         noise_floor: The difference of means that noise alone reaches in 95 % of two runs of the same graders over these
-            rows, from their repeats; NaN if one of them has none. See `workbench.statistics.noise.noise_floor`.
+            rows, from their repeats; NaN if one of them has none. See `workbench.analysis.statistics.noise.noise_floor`.
     """
 
     a: str

@@ -7,8 +7,8 @@ from typing import Any
 
 import pandas as pd
 
-from workbench.display_text import counted, one_line
-from workbench.markup import (
+from workbench.core.display_text import counted, one_line
+from workbench.core.display import (
     bar,
     escaped,
     folded,

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.diagnostics.finding import percent
-from workbench.display_text import counted
+from workbench.analysis.diagnostics.finding import percent
+from workbench.core.display_text import counted
 from workbench.report.counts import PARTS, Counts
-from workbench.statistics import Interval
+from workbench.analysis.statistics import Interval
 
 __all__ = ["TITLES", "labels_data", "quadrant_counts", "sentence"]
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.report.protocols import SamplesLike
-from workbench.samples.plain import is_missing
+from workbench.data.samples.plain import is_missing
 
 __all__ = [
     "ANNOTATOR_COLUMNS",

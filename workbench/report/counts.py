@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.diagnostics import Case
-from workbench.grade import Status
-from workbench.markup import drawings as markup
+from workbench.analysis.diagnostics import Case
+from workbench.core.grade import Status
+from workbench.core.display import drawings as markup
 
 __all__ = ["NO_PART", "PARTS", "Counts", "counts_of", "part_name", "parts_of"]
 

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from workbench.diagnostics import Finding
-from workbench.diagnostics.finding import percent
-from workbench.diagnostics.words import shape_of, two_words
-from workbench.display_text import capital, visible
+from workbench.analysis.diagnostics import Finding
+from workbench.analysis.diagnostics.finding import percent
+from workbench.analysis.diagnostics.words import shape_of, two_words
+from workbench.core.display_text import capital, visible
 
 __all__ = ["estimate", "finding_data", "rows_behind", "strip_data", "strip_of_share"]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from workbench.diagnostics import Finding
+from workbench.analysis.diagnostics import Finding
 from workbench.report.terminal import finding_line
 
 __all__ = ["Findings"]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.grades import SCORED, Grades
+from workbench.core.grades import SCORED, Grades
 from workbench.report.bins import edges_of, within
 
 __all__ = ["Joint", "joint"]

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from workbench.display_text import counted
-from workbench.markup import markdown_lines, markdown_table, markdown_text
+from workbench.core.display_text import counted
+from workbench.core.display import markdown_lines, markdown_table, markdown_text
 from workbench.report.grader_lines import GraderLine, grader_lines
 from workbench.report.rich import ordered
 from workbench.report.terminal import isolation_line
 
 if TYPE_CHECKING:
-    from workbench.diagnostics import Finding
+    from workbench.analysis.diagnostics import Finding
 
 __all__ = ["as_markdown", "findings_markdown"]
 

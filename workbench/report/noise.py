@@ -8,13 +8,13 @@ from typing import Any
 
 import pandas as pd
 
-from workbench.diagnostics.finding import percent
-from workbench.diagnostics.repeats import Repeats, repeats_of
-from workbench.display_text import one_line
+from workbench.analysis.diagnostics.finding import percent
+from workbench.analysis.diagnostics.repeats import Repeats, repeats_of
+from workbench.core.display_text import one_line
 from workbench.report.cases import labelled_case
 from workbench.report.protocols import ReportLike
-from workbench.safe_frame import SafeFrame
-from workbench.statistics.noise import noise_floor
+from workbench.core.safe_frame import SafeFrame
+from workbench.analysis.statistics.noise import noise_floor
 
 __all__ = ["noise_frame", "noise_lines"]
 

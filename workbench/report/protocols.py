@@ -9,10 +9,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from workbench.diagnostics.finding import Finding
-from workbench.diagnostics.suite_case import SuiteParts
-from workbench.grades import Grades
-from workbench.thread import StringThread
+from workbench.analysis.diagnostics.finding import Finding
+from workbench.analysis.diagnostics.suite_case import SuiteParts
+from workbench.core.grades import Grades
+from workbench.core.thread import StringThread
 
 __all__ = ["ReportLike", "SampleLike", "SamplesLike"]
 

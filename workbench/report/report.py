@@ -12,12 +12,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from workbench.diagnostics import Finding, SuiteParts, diagnose
-from workbench.errors import ReportError
+from workbench.analysis.diagnostics import Finding, SuiteParts, diagnose
+from workbench.core.errors import ReportError
 from workbench.graders.combine import GateResult
-from workbench.grades import Grades
-from workbench.higher_level import higher_level
-from workbench.markup import bundle
+from workbench.core.grades import Grades
+from workbench.core.higher_level import higher_level
+from workbench.core.display import bundle
 from workbench.report.agreement import Agreement, agreement_of
 from workbench.report.bins import Histogram, histogram
 from workbench.report.cases import labelled_case
@@ -167,7 +167,7 @@ class Report:
 
     @cached_property
     def findings(self) -> tuple[Finding, ...]:
-        """The findings about the graders, most severe first; see `workbench.diagnostics.diagnose`."""
+        """The findings about the graders, most severe first; see `workbench.analysis.diagnostics.diagnose`."""
         self.__dict__.setdefault("known_claims", {})  # see `reuse`
         return Findings(diagnose(
             self, preset=self.preset, labels=self.labels, pass_threshold=self.pass_threshold, scale=self.scale,
@@ -215,7 +215,7 @@ class Report:
         rows. The report's pass threshold must be within a new `scale` too.
 
         Raises:
-            ReportError: As `workbench.diagnostics.diagnose`.
+            ReportError: As `workbench.analysis.diagnostics.diagnose`.
         """
         settings = {
             "preset": preset, "labels": labels, "pass_threshold": pass_threshold, "scale": scale, "limits": limits,
@@ -346,7 +346,7 @@ class Report:
         return write_report(self, path)
 
     def to_html(self, path: str | Path, **settings: Any) -> Path:
-        """Write the report as one self-contained HTML file; see `workbench.html.write_html`."""
+        """Write the report as one self-contained HTML file; see `workbench.report.page.write_html`."""
         written: Path = higher_level("write_html")(self, path, **settings)
         return written
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.grades import Grades
+from workbench.core.grades import Grades
 
 __all__ = ["asked_rows", "mean_seconds", "row_cost", "row_seconds"]
 

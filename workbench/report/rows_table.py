@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from workbench.markup import html_table, markdown_table
+from workbench.core.display import html_table, markdown_table
 from workbench.report.terminal import number
 
 __all__ = ["rows_markdown", "rows_table"]

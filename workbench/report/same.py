@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from workbench.display_text import one_line
-from workbench.errors import ReportError, SamplesError
-from workbench.packed import BATCH_ROWS
+from workbench.core.display_text import one_line
+from workbench.core.errors import ReportError, SamplesError
+from workbench.data.packed import BATCH_ROWS
 from workbench.report.protocols import ReportLike, SampleLike, SamplesLike
 
 __all__ = ["COMPARED", "contents", "data_digest", "digest_of_ends", "merged_fields", "require_same_rows"]

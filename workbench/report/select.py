@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.diagnostics import Finding
-from workbench.display_text import did_you_mean
-from workbench.errors import ReportError
-from workbench.grade import Status
-from workbench.grades import Grades
+from workbench.analysis.diagnostics import Finding
+from workbench.core.display_text import did_you_mean
+from workbench.core.errors import ReportError
+from workbench.core.grade import Status
+from workbench.core.grades import Grades
 from workbench.report.bins import within
 
 __all__ = ["check_graders", "check_two_graders", "default_order", "ordered", "select"]

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from workbench.diagnostics.labels import is_label, read_labels
-from workbench.diagnostics.registry import check_arguments
-from workbench.diagnostics.votes import Votes
-from workbench.errors import ReportError
-from workbench.grades import Grades
+from workbench.analysis.diagnostics.labels import is_label, read_labels
+from workbench.analysis.diagnostics.registry import check_arguments
+from workbench.analysis.diagnostics.votes import Votes
+from workbench.core.errors import ReportError
+from workbench.core.grades import Grades
 from workbench.report.protocols import SamplesLike
 
 __all__ = ["check_lengths", "check_settings", "label_column"]

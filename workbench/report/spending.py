@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from workbench.grades import Grades
+from workbench.core.grades import Grades
 
 __all__ = ["money", "spending_line"]
 

@@ -9,10 +9,10 @@ from typing import Any
 
 import pandas as pd
 
-from workbench.diagnostics import Finding
-from workbench.diagnostics.finding import joint_line, percent
-from workbench.display_text import counted, one_line
-from workbench.statistics import Interval
+from workbench.analysis.diagnostics import Finding
+from workbench.analysis.diagnostics.finding import joint_line, percent
+from workbench.core.display_text import counted, one_line
+from workbench.analysis.statistics import Interval
 
 __all__ = [
     "DEAD",

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from workbench.diagnostics import SuiteCase
-from workbench.diagnostics.registry import pass_mark
+from workbench.analysis.diagnostics import SuiteCase
+from workbench.analysis.diagnostics.registry import pass_mark
 from workbench.report.protocols import ReportLike
-from workbench.safe_frame import SafeFrame
-from workbench.statistics import Interval
-from workbench.statistics.variance_shares import variance_share
+from workbench.core.safe_frame import SafeFrame
+from workbench.analysis.statistics import Interval
+from workbench.analysis.statistics.variance_shares import variance_share
 
 __all__ = ["suite_case", "weights_frame"]
 

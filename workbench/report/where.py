@@ -31,10 +31,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.diagnostics import Case
-from workbench.diagnostics.repeats import repeats_of
-from workbench.errors import ReportError
-from workbench.grades import SCORED, Grades
+from workbench.analysis.diagnostics import Case
+from workbench.analysis.diagnostics.repeats import repeats_of
+from workbench.core.errors import ReportError
+from workbench.core.grades import SCORED, Grades
 from workbench.report.bins import edges_of, within
 from workbench.report.by_cells import by_probe, by_range, by_text, by_value
 from workbench.report.cases import label_codes, labelled_case

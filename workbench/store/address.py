@@ -12,7 +12,7 @@ from urllib.parse import quote, quote_plus
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError
 
-from workbench.errors import StoreError
+from workbench.core.errors import StoreError
 
 __all__ = ["Address", "parse"]
 

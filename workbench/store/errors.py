@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from workbench.display_text import one_line
-from workbench.errors import StoreError
+from workbench.core.display_text import one_line
+from workbench.core.errors import StoreError
 
 if TYPE_CHECKING:
     from workbench.store.address import Address

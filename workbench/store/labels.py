@@ -10,7 +10,7 @@ import numpy as np
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from workbench.samples import Sample
+from workbench.data.samples import Sample
 from workbench.store.database import Database
 from workbench.store.errors import LabelledSinceError, StoreError
 from workbench.store.graders import check_name
@@ -152,7 +152,7 @@ class Labels:
         """One row per sample in order (index: ids), one column per labeller: True, False or None."""
         import pandas as pd
 
-        from workbench.safe_frame import SafeFrame
+        from workbench.core.safe_frame import SafeFrame
 
         selection, names = named(samples), self.labellers(dataset=dataset)
         columns = {name: self._values(selection, name, dataset) for name in names}

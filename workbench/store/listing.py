@@ -7,8 +7,8 @@ from dataclasses import fields
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from workbench.display_text import one_line
-from workbench.markup import html_block, html_table, markdown_table
+from workbench.core.display_text import one_line
+from workbench.core.display import html_block, html_table, markdown_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -27,7 +27,7 @@ class Listing(tuple[Entry, ...]):
     @property
     def frame(self) -> pd.DataFrame:
         """One row per record."""
-        from workbench.safe_frame import SafeFrame
+        from workbench.core.safe_frame import SafeFrame
 
         return SafeFrame(
             [{f: getattr(record, f) for f in _names(self)} for record in self], columns=_names(self)

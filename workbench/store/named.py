@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from workbench.samples import Sample, Samples
-from workbench.samples.digest import digest_of, digests_of
+from workbench.data.samples import Sample, Samples
+from workbench.data.samples.digest import digest_of, digests_of
 from workbench.store.errors import StoreError
 from workbench.store.label import Label
 

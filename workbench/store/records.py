@@ -7,9 +7,9 @@ write the database can write any source into it.
 
 from __future__ import annotations
 
-from workbench.errors import FormatError
+from workbench.core.errors import FormatError
 from workbench.graders import Grader, SandboxedGrader
-from workbench.serialization import from_record, parts, record_of, spec_of
+from workbench.graders.serialization import from_record, parts, record_of, spec_of
 from workbench.store.errors import StoreError
 from workbench.store.texts import from_json, to_json
 

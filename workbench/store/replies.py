@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from workbench.cached import cached_property
+from workbench.core.cached import cached_property
 from workbench.judges.protocol import Reply, Usage
 from workbench.store.batches import Batches
 from workbench.store.claims import Claims

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
-from workbench.capturing.source import Source
-from workbench.diagnostics import Finding
-from workbench.diagnostics.finding import Severity
-from workbench.diagnostics.row_numbers import RowNumbers
+from workbench.graders.capture.source import Source
+from workbench.analysis.diagnostics import Finding
+from workbench.analysis.diagnostics.finding import Severity
+from workbench.analysis.diagnostics.row_numbers import RowNumbers
 from workbench.report import Report
-from workbench.statistics import Interval
+from workbench.analysis.statistics import Interval
 from workbench.store.database import Database
 from workbench.store.errors import StoreError
 from workbench.store.listing import Listing
@@ -63,7 +63,7 @@ class Run:
         """One row per grader, as in `report.summary`."""
         import pandas as pd
 
-        from workbench.safe_frame import SafeFrame
+        from workbench.core.safe_frame import SafeFrame
 
         columns = {name: _filled(cells) for name, cells in self._table["columns"].items()}
         names = pd.Index(self._table["index"], name=self._table["name"], dtype=object)

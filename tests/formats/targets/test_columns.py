@@ -6,7 +6,7 @@ import pytest
 
 import workbench as wb
 from tests.formats.targets.test_targets import TARGETS, called, exported
-from workbench.errors import FormatError
+from workbench.core.errors import FormatError
 
 SOLUTION = wb.FunctionGrader.from_source(
     "import workbench as wb\n\n\nasync def grade(thread):\n    if 'solution' not in thread.metadata:\n        raise wb.Skip('no solution')\n"

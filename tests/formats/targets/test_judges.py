@@ -20,12 +20,12 @@ from hypothesis import strategies as st
 import workbench as wb
 from tests.formats.targets.test_targets import HERE, TARGETS
 from tests.judges.servers import server
-from workbench import background
-from workbench.errors import FormatError
+from workbench.core import background
+from workbench.core.errors import FormatError
 from workbench.formats.targets import runtime
 from workbench.formats.targets.judging import asking
 from workbench.formats.targets.judging.prompts import filled, question_of
-from workbench.grade import ErrorKind
+from workbench.core.grade import ErrorKind
 from workbench.judges import (
     AnswerRelevancyJudge,
     BinaryJudge,

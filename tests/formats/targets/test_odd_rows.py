@@ -1,4 +1,4 @@
-"""Rows without a completion: unscored in every file, and never taken for an empty text. Trainers' are in `tests/rewards`."""
+"""Rows without a completion: unscored in every file, and never taken for an empty text. Trainers' are in `tests/deploy/reward`."""
 
 import runpy
 

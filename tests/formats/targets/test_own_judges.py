@@ -12,7 +12,7 @@ import pytest
 
 import workbench as wb
 from tests.judges.examples import AGENT
-from workbench.errors import FormatError
+from workbench.core.errors import FormatError
 from workbench.judges import (
     AgentJudge,
     AnswerRelevancyJudge,

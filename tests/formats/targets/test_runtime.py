@@ -16,12 +16,12 @@ from workbench.formats.targets.base import Part, Plan
 from workbench.formats.targets.formulas import formula_in_python
 from workbench.formats.targets.judging import asking
 from workbench.formats.targets.names import read_names, stand_apart
-from workbench.grade import Grade
+from workbench.core.grade import Grade
 from workbench.graders.combine.combined import combine
 from workbench.graders.combine.formula import Expression
-from workbench.grades import Grades
-from workbench.row_columns import REFERENCE_NAMES
-from workbench.samples.columns import LABEL_NAMES
+from workbench.core.grades import Grades
+from workbench.data.row_columns import REFERENCE_NAMES
+from workbench.data.samples.columns import LABEL_NAMES
 
 NAMES = ("a", "b", "min")
 SCORES = st.one_of(st.none(), st.just("failed"), st.sampled_from([0.0, 1.0, 0.5, -2.0, 1e308, 3.25]))

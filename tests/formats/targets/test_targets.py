@@ -10,9 +10,9 @@ import pytest
 import workbench as wb
 from tests.formats.targets.call_shapes import CALLS
 from tests.graders.code_examples import CODE_EXAMPLES
-from workbench import background
-from workbench.certificates import comment_lines
-from workbench.errors import FormatError
+from workbench.core import background
+from workbench.report.certificates import comment_lines
+from workbench.core.errors import FormatError
 from workbench.formats import FORMATS
 from workbench.formats.targets.base import TEXT, Target
 from workbench.graders import Control

@@ -11,7 +11,7 @@ from functools import partial
 import pytest
 
 import workbench as wb
-from workbench.errors import CaptureError, IsolationError
+from workbench.core.errors import CaptureError, IsolationError
 from workbench.graders.base import Control, from_spec
 from workbench.graders.code.custom import CustomGrader
 

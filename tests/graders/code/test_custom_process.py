@@ -18,10 +18,10 @@ import psutil
 import pytest
 
 import workbench as wb
-from workbench.errors import CaptureError
+from workbench.core.errors import CaptureError
 from workbench.graders.base import from_spec
 from workbench.graders.code.custom import CustomGrader
-from workbench.user_functions import LateError, ProcessLostError, ProcessPool, processes
+from workbench.core.user_functions import LateError, ProcessLostError, ProcessPool, processes
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals and process groups of POSIX")
 

@@ -5,7 +5,7 @@ import pickle
 import pytest
 
 import workbench as wb
-from workbench.errors import IsolationError, NotValidatedError
+from workbench.core.errors import IsolationError, NotValidatedError
 from workbench.sandbox.host import pool as pool_module
 from workbench.sandbox.host.pool import Pool
 

@@ -9,7 +9,7 @@ import types
 import pytest
 
 import workbench as wb
-from workbench.errors import CaptureError, IsolationError
+from workbench.core.errors import CaptureError, IsolationError
 from workbench.graders.base import Control, from_spec
 from workbench.graders.code.rollout import RolloutGrader
 from workbench.sandbox.host import pool as pool_module

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import workbench as wb
-from workbench.errors import CaptureError, IsolationError, SandboxError
+from workbench.core.errors import CaptureError, IsolationError, SandboxError
 from workbench.graders.base import Control, from_spec
 from workbench.graders.code.script import ScriptGrader
 from workbench.sandbox.host import engine

@@ -6,7 +6,7 @@ import json
 import pytest
 
 import workbench as wb
-from workbench.errors import FormatError
+from workbench.core.errors import FormatError
 from workbench.graders.base import Control, from_spec
 
 LETTA = "from letta_evals.decorators import extractor, grader\nfrom letta_evals.models import GradeResult, Sample\n\n\n"

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 import workbench as wb
-from workbench.errors import FormatError
-from workbench.extractors import EXTRACTORS, Extractor, extractor
+from workbench.core.errors import FormatError
+from workbench.data.extractors import EXTRACTORS, Extractor, extractor
 from workbench.graders.combine import AllPass, Combined, CombiningRule, Entry, Formula, Mean, Sum
 from workbench.graders.combine.entry import NEGATED
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import workbench as wb
-from workbench.errors import FormatError
+from workbench.core.errors import FormatError
 from workbench.graders.combine import Gate, LogicalGate, SimpleGate, WeightedGate
 
 NAN = float("nan")

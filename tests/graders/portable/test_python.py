@@ -10,8 +10,8 @@ import pytest
 import workbench as wb
 from tests.graders.code_examples import CODE_EXAMPLES, sample
 from tests.graders.portable.cases import EVERYWHERE, PYTHON_ONLY, ROWS, UNFINISHED
-from workbench.errors import FormatError
-from workbench.extractors import EXTRACTORS, extractor
+from workbench.core.errors import FormatError
+from workbench.data.extractors import EXTRACTORS, extractor
 from workbench.graders import Control
 from workbench.graders.portable import portable
 from workbench.graders.structure import JsonSchema

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.graders.code_examples import CODE_EXAMPLES
 from tests.graders.portable.cases import EVERYWHERE
 from tests.graders.portable.test_python import named, scores
-from workbench.errors import FormatError
+from workbench.core.errors import FormatError
 from workbench.graders.code.script import ScriptGrader
 from workbench.graders.portable import portable_javascript
 from workbench.graders.portable.expression import script_pattern

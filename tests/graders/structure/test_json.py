@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.graders.code_examples import said
-from workbench.errors import FormatError
+from workbench.core.errors import FormatError
 from workbench.graders.rules.structure import strict_json
 from workbench.graders.structure import JsonKeys, JsonSchema
 from workbench.graders.structure import schema as schemas

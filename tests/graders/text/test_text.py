@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 import workbench as wb
 from tests.graders.code_examples import CODE_EXAMPLES, said, sample
-from workbench.errors import FormatError
-from workbench.extractors import EXTRACTORS, Extractor, extractor
+from workbench.core.errors import FormatError
+from workbench.data.extractors import EXTRACTORS, Extractor, extractor
 from workbench.graders import Control, from_spec
 from workbench.graders.rule_grader import Unscored
 from workbench.graders.rules.text import utf16

@@ -15,7 +15,7 @@ from rouge_score.rouge_scorer import RougeScorer
 
 import workbench as wb
 from tests.graders.code_examples import said, sample
-from workbench.errors import FormatError
+from workbench.core.errors import FormatError
 from workbench.graders.rules import similarity as rules
 from workbench.graders.rules.stem import stem
 from workbench.graders.text.text_similarity import METRICS, TextSimilarity

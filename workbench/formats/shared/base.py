@@ -13,12 +13,12 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from workbench.certificates import Certificate
-from workbench.display_text import did_you_mean
-from workbench.errors import FormatError
-from workbench.files import STANDARD_INPUT, read_bytes, standard_input
-from workbench.serialization import parts
-from workbench.suite import Suite
+from workbench.report.certificates import Certificate
+from workbench.core.display_text import did_you_mean
+from workbench.core.errors import FormatError
+from workbench.core.files import STANDARD_INPUT, read_bytes, standard_input
+from workbench.graders.serialization import parts
+from workbench.run.suite import Suite
 
 __all__ = [
     "FORMATS",

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from workbench.display_text import did_you_mean
-from workbench.errors import FormatError
+from workbench.core.display_text import did_you_mean
+from workbench.core.errors import FormatError
 
 __all__ = ["Node", "join"]
 

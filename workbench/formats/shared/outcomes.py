@@ -13,7 +13,7 @@ from __future__ import annotations
 import ast
 from functools import lru_cache
 
-from workbench.capturing.statements import parsed
+from workbench.graders.capture.statements import parsed
 from workbench.formats.shared.base import Losses
 
 __all__ = ["CLASSES", "note_outcomes", "outcomes_in", "with_outcomes"]

@@ -13,9 +13,9 @@ import tokenize
 from collections.abc import Iterator
 from functools import lru_cache
 
-from workbench.capturing.modules import GIVEN
-from workbench.capturing.statements import parsed
-from workbench.errors import FormatError
+from workbench.graders.capture.modules import GIVEN
+from workbench.graders.capture.statements import parsed
+from workbench.core.errors import FormatError
 
 __all__ = ["MARKS", "with_own_names", "without_own_names"]
 
@@ -24,7 +24,7 @@ _REPLACEMENT = "  # in its place"
 MARKS = (_COMMENTED_OUT, _REPLACEMENT)
 """What a text must not contain, so that its imports can be restored."""
 
-_MODULES = frozenset({"workbench", "workbench.thread", "workbench.grade", "adaptive_harmony"})
+_MODULES = frozenset({"workbench", "workbench.core.thread", "workbench.core.grade", "adaptive_harmony"})
 """The workbench modules that graders can import when they run in the workbench."""
 _BLANK = frozenset({tokenize.NL, tokenize.COMMENT, tokenize.INDENT, tokenize.DEDENT})
 

@@ -8,8 +8,8 @@ import re
 import warnings
 from typing import Any
 
-from workbench.errors import FormatError
-from workbench.python_text import parse
+from workbench.core.errors import FormatError
+from workbench.core.python_text import parse
 
 __all__ = ["MAX_DEPTH", "parse_json", "parse_python", "parse_yaml", "to_json", "to_yaml"]
 

@@ -7,7 +7,7 @@ from collections.abc import Collection
 from functools import lru_cache
 from typing import Any
 
-from workbench.capturing.statements import parsed
+from workbench.graders.capture.statements import parsed
 from workbench.formats.shared.base import Losses
 from workbench.formats.shared.outcomes import note_outcomes
 

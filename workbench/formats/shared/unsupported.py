@@ -6,7 +6,7 @@ from collections.abc import Collection
 from dataclasses import MISSING, fields, replace
 from typing import Any, cast
 
-from workbench.extractors import Extractor
+from workbench.data.extractors import Extractor
 from workbench.formats.shared.base import Losses
 from workbench.graders import Grader
 from workbench.graders.combine import AllPass, CombiningRule, Entry, Formula, Mean, Sum
@@ -15,7 +15,7 @@ from workbench.graders.rule_grader import RuleGrader
 from workbench.graders.settings import role_of
 from workbench.graders.text import TextGrader
 from workbench.judges import BinaryJudge, LabelJudge
-from workbench.suite import Suite
+from workbench.run.suite import Suite
 
 __all__ = [
     "add_gate_loss",

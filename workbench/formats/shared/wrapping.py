@@ -12,8 +12,8 @@ import re
 from collections.abc import Collection
 from functools import lru_cache
 
-from workbench.capturing.statements import parsed
-from workbench.errors import FormatError
+from workbench.graders.capture.statements import parsed
+from workbench.core.errors import FormatError
 from workbench.formats.shared.base import Losses
 from workbench.formats.shared.outcomes import CLASSES, outcomes_in, with_outcomes
 from workbench.formats.shared.own_imports import MARKS, with_own_names, without_own_names

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from workbench.errors import FormatError
-from workbench.files import check_writable, write_atomically
+from workbench.core.errors import FormatError
+from workbench.core.files import check_writable, write_atomically
 from workbench.formats.shared.base import FORMATS, MAX_FILE_BYTES, Document, Format, Loss, Losses, read_text
 from workbench.formats.shared.detection import detect
 from workbench.formats.shared.parsing import to_json

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Sequence
 
 from workbench.graders.combine.formula import FUNCTIONS, Expression, tokens
-from workbench.python_text import parse_expression
+from workbench.core.python_text import parse_expression
 
 __all__ = ["formula_in_python"]
 

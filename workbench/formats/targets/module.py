@@ -26,8 +26,8 @@ from workbench.formats.targets.judging.waiting import waiting
 from workbench.formats.targets.names import quoted_block, stand_apart
 from workbench.graders.combine import AllPass, CombiningRule, Formula, Mean, Sum
 from workbench.graders.portable.slices import sliced
-from workbench.python_text import parse
-from workbench.samples.columns import LABEL_NAMES
+from workbench.core.python_text import parse
+from workbench.data.samples.columns import LABEL_NAMES
 
 __all__ = ["SETTINGS", "compose", "decompose", "functions_of", "listed", "mapped", "quoted", "whole_of"]
 

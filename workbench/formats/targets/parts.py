@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from workbench.errors import FormatError
-from workbench.extractors import Extractor
+from workbench.core.errors import FormatError
+from workbench.data.extractors import Extractor
 from workbench.formats.shared.base import Losses
 from workbench.formats.shared.thread_access import looks_at_calls, reads_beyond
 from workbench.formats.shared.unsupported import add_kind_loss, check_entry, check_signature, identifier
@@ -25,7 +25,7 @@ from workbench.graders.portable import is_portable, portable
 from workbench.graders.rule_grader import RuleGrader
 from workbench.judges.base import Judge
 from workbench.judges.client.openai import PROVIDERS
-from workbench.python_text import parse
+from workbench.core.python_text import parse
 
 __all__ = ["own_judges_of", "parts_of"]
 

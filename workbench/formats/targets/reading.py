@@ -8,10 +8,10 @@ from dataclasses import replace
 from pathlib import PurePath
 from typing import Any
 
-from workbench.capturing.foreign import signature_of_target
-from workbench.capturing.statements import parsed
-from workbench.certificates import Certificate, comment_lines
-from workbench.errors import FormatError
+from workbench.graders.capture.foreign import signature_of_target
+from workbench.graders.capture.statements import parsed
+from workbench.report.certificates import Certificate, comment_lines
+from workbench.core.errors import FormatError
 from workbench.formats.shared.base import Reading
 from workbench.formats.shared.node import Node
 from workbench.formats.shared.other_python import no_grader
@@ -23,7 +23,7 @@ from workbench.graders import FunctionGrader
 from workbench.graders.base import from_spec
 from workbench.graders.combine import CombiningRule, Entry
 from workbench.judges.base import Judge
-from workbench.suite import Suite
+from workbench.run.suite import Suite
 
 __all__ = ["companions", "detects", "read"]
 

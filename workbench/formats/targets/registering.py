@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from workbench.display_text import did_you_mean
-from workbench.errors import FormatError
+from workbench.core.display_text import did_you_mean
+from workbench.core.errors import FormatError
 from workbench.formats.shared.base import FORMATS, Document, Losses, Reading, register
 from workbench.formats.targets.base import Plan, Target
 from workbench.formats.targets.reading import companions, detects, read
 from workbench.formats.targets.writing import write
-from workbench.suite import Suite
+from workbench.run.suite import Suite
 
 __all__ = ["register_target", "target_named"]
 

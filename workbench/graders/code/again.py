@@ -11,9 +11,9 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.errors import SandboxError
-from workbench.grades import SCORED, Grades
-from workbench.samples import Samples
+from workbench.core.errors import SandboxError
+from workbench.core.grades import SCORED, Grades
+from workbench.data.samples import Samples
 
 __all__ = ["look_again"]
 
@@ -22,7 +22,7 @@ _ROWS = 20
 _SECONDS, _SHARE = 0.5, 0.05
 """Time limit: these seconds, or this share of the run's time, whichever is more."""
 _SEED = 13
-_SAME = 1e-9  # maximum difference of equal scores, as in `workbench.statistics`
+_SAME = 1e-9  # maximum difference of equal scores, as in `workbench.analysis.statistics`
 
 _STATE = (
     "keeps state between rows: {changed} of {tried} rows graded again in another order got another score, so a score "

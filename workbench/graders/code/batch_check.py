@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from workbench.errors import SandboxError
-from workbench.packed import pack
-from workbench.samples import Sample, Samples
+from workbench.core.errors import SandboxError
+from workbench.data.packed import pack
+from workbench.data.samples import Sample, Samples
 from workbench.sandbox.host.limits import Limits, Program
 from workbench.sandbox.host.pool import pool
 

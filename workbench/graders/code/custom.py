@@ -17,13 +17,13 @@ from functools import partial
 from types import CodeType, FunctionType
 from typing import Any, Self
 
-from workbench import user_functions
-from workbench.errors import CaptureError, IsolationError
-from workbench.grade import ErrorKind, Grade
+from workbench.core import user_functions
+from workbench.core.errors import CaptureError, IsolationError
+from workbench.core.grade import ErrorKind, Grade
 from workbench.graders.base import Control, Grader, kind
 from workbench.graders.settings import HANDLING, LIMIT
-from workbench.grades import Grades
-from workbench.samples import Sample, Samples
+from workbench.core.grades import Grades
+from workbench.data.samples import Sample, Samples
 from workbench.sandbox.host.limits import ISOLATION
 
 __all__ = ["CustomGrader"]

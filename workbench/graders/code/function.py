@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, overload
 
-from workbench.capturing import capture
-from workbench.capturing.foreign import signature_of
-from workbench.grade import ErrorKind
+from workbench.graders.capture import capture
+from workbench.graders.capture.foreign import signature_of
+from workbench.core.grade import ErrorKind
 from workbench.graders.announce import announce
 from workbench.graders.base import Control, kind
 from workbench.graders.code.batch_check import (
@@ -20,8 +20,8 @@ from workbench.graders.code.batch_check import (
     mock_rows,
 )
 from workbench.graders.code.sandboxed import SandboxedGrader, SourceGrader
-from workbench.grades import Grades
-from workbench.samples import Samples
+from workbench.core.grades import Grades
+from workbench.data.samples import Samples
 from workbench.sandbox.host.limits import SIGNATURES
 from workbench.sandbox.host.validation import Validation
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from workbench.markup import escaped, html_block, markdown_lines, markdown_text, paragraph
+from workbench.core.display import escaped, html_block, markdown_lines, markdown_text, paragraph
 from workbench.sandbox.host.validation import Validation
 from workbench.sandbox.host.validation_rich import checks_html, checks_markdown
 

@@ -11,20 +11,20 @@ from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from workbench import background
-from workbench.capturing.source import MAX_BYTES, Source
-from workbench.errors import CaptureError, FormatError, IsolationError, NotValidatedError
-from workbench.grade import ErrorKind, Grade, GradeError
+from workbench.core import background
+from workbench.graders.capture.source import MAX_BYTES, Source
+from workbench.core.errors import CaptureError, FormatError, IsolationError, NotValidatedError
+from workbench.core.grade import ErrorKind, Grade, GradeError
 from workbench.graders.base import Control, Grader, as_sample
 from workbench.graders.code.again import look_again
 from workbench.graders.code.rich import grader_html, grader_markdown
 from workbench.graders.code.warm import grade_alone
 from workbench.graders.settings import HANDLING, LIMIT
-from workbench.grades import Grades
-from workbench.packed import Packed, Stream, pack
-from workbench.row_columns import row_wire
-from workbench.samples import Sample, Samples
-from workbench.samples.plain import plain
+from workbench.core.grades import Grades
+from workbench.data.packed import Packed, Stream, pack
+from workbench.data.row_columns import row_wire
+from workbench.data.samples import Sample, Samples
+from workbench.data.samples.plain import plain
 from workbench.sandbox.host.interpreter import StartError
 from workbench.sandbox.host.limits import (
     IMPORTED_MB,
@@ -39,7 +39,7 @@ from workbench.sandbox.host.prepared import Prepared
 from workbench.sandbox.host.run import Outcome
 from workbench.sandbox.host.text import clean
 from workbench.sandbox.host.validation import Validation, mock_thread, validate_program
-from workbench.thread import StringThread
+from workbench.core.thread import StringThread
 
 __all__ = ["SandboxedGrader", "plain_thread"]
 
@@ -88,7 +88,7 @@ class SandboxedGrader(Grader):
         "ceilings grade_in_worker language limits program remember require_engine require_proof takes_rows"
     )
     ceilings: ClassVar[Mapping[str, float]] = {"timeout": IMPORTED_SECONDS, "memory_mb": IMPORTED_MB}
-    """Maximum values that a file or a store may set; see `workbench.serialization.limit_imported`."""
+    """Maximum values that a file or a store may set; see `workbench.graders.serialization.limit_imported`."""
 
     def __post_init__(self) -> None:
         self.limits  # noqa: B018 (refuses limits out of range)

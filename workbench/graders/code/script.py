@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
 
-from workbench.capturing.source import Source
-from workbench.errors import CaptureError
+from workbench.graders.capture.source import Source
+from workbench.core.errors import CaptureError
 from workbench.graders.base import kind
 from workbench.graders.code.sandboxed import SandboxedGrader
 from workbench.graders.settings import HANDLING, LIMIT

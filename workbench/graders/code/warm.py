@@ -7,7 +7,7 @@ import marshal
 from dataclasses import replace
 from typing import Any
 
-from workbench.grade import Grade
+from workbench.core.grade import Grade
 from workbench.sandbox.host.limits import Program
 from workbench.sandbox.host.residents import residents
 from workbench.sandbox.host.worker_group import NotSelfContainedError

@@ -9,13 +9,13 @@ from typing import Any, Self
 
 import numpy as np
 
-from workbench.errors import FormatError
-from workbench.grade import ErrorKind, Grade
+from workbench.core.errors import FormatError
+from workbench.core.grade import ErrorKind, Grade
 from workbench.graders.base import Control, Grader, kind
 from workbench.graders.combine.combining import CombiningRule, Mean
 from workbench.graders.combine.entry import Entry, as_entry, grades_of_one
-from workbench.grades import Grades
-from workbench.samples import Sample, Samples
+from workbench.core.grades import Grades
+from workbench.data.samples import Sample, Samples
 from workbench.sandbox.host.limits import weakest
 
 __all__ = ["Combined", "check_names", "combine", "combine_repeats"]

@@ -16,16 +16,16 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench import background
-from workbench.errors import FormatError
-from workbench.extractors import Extractor, as_extractor
-from workbench.grade import ErrorKind, Grade, GradeError, Skip
+from workbench.core import background
+from workbench.core.errors import FormatError
+from workbench.data.extractors import Extractor, as_extractor
+from workbench.core.grade import ErrorKind, Grade, GradeError, Skip
 from workbench.graders.base import Control, Grader, as_sample, from_spec, is_number
 from workbench.graders.calls import with_call_help
 from workbench.graders.control import grade_rest
-from workbench.grades import Grades
-from workbench.samples import Sample, Samples
-from workbench.thread import StringThread
+from workbench.core.grades import Grades
+from workbench.data.samples import Sample, Samples
+from workbench.core.thread import StringThread
 
 __all__ = ["NEGATED", "SEVERITIES", "Counted", "Entry", "Outcome", "as_entry", "grades_of_one"]
 

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.errors import FormatError
+from workbench.core.errors import FormatError
 
 __all__ = ["FUNCTIONS", "Expression", "FormulaError", "tokens"]
 

@@ -19,7 +19,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.errors import FormatError
+from workbench.core.errors import FormatError
 from workbench.graders.base import is_number
 
 __all__ = ["AGGREGATIONS", "OPERATORS", "Gate", "GateResult", "LogicalGate", "SimpleGate", "WeightedGate"]

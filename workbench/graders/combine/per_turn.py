@@ -6,13 +6,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import Field, dataclass, field, replace
 from typing import Any, ClassVar, Self
 
-from workbench.errors import FormatError
-from workbench.grade import ErrorKind, Grade, GradeError, Status
+from workbench.core.errors import FormatError
+from workbench.core.grade import ErrorKind, Grade, GradeError, Status
 from workbench.graders.base import Grader, from_spec, kind
 from workbench.graders.rule_grader import Unscored
-from workbench.samples import Sample
-from workbench.samples.columns import ROLES
-from workbench.thread import StringThread
+from workbench.data.samples import Sample
+from workbench.data.samples.columns import ROLES
+from workbench.core.thread import StringThread
 
 __all__ = ["PerTurn", "turns_of"]
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from workbench.graders.portable.refusals import refusal
 from workbench.graders.portable.rule import javascript_literal, javascript_score
-from workbench.patterns import python_spelling
+from workbench.core.patterns import python_spelling
 
 __all__ = ["script_pattern", "search_in_javascript"]
 

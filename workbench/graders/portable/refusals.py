@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from workbench.errors import FormatError
+from workbench.core.errors import FormatError
 from workbench.graders.base import Grader
 
 __all__ = ["article", "no_skip", "refusal"]

@@ -9,7 +9,7 @@ from pathlib import Path
 from workbench.graders.base import Grader
 from workbench.graders.portable.refusals import refusal
 from workbench.graders.portable.rule import Portable
-from workbench.samples.columns import ROLES
+from workbench.data.samples.columns import ROLES
 
 __all__ = ["portable_javascript"]
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from workbench.python_text import parse
+from workbench.core.python_text import parse
 
 __all__ = ["sliced"]
 
@@ -159,7 +159,7 @@ class _Taken:
         self.done[name] = (module, _text(file, name, plain=self.plain))
 
     def _follow(self, file: _File, module: str, name: str, used: str) -> None:
-        if module.startswith("workbench.extractors.builtin.") and used in _SHIMS:
+        if module.startswith("workbench.data.extractors.builtin.") and used in _SHIMS:
             self.take(_RULES + _SHIMS[used][0], _SHIMS[used][1])
         elif used in file.pieces and used != name:
             self.take(module, used)
@@ -167,7 +167,7 @@ class _Taken:
             self._import(*file.imports[used])
 
     def _import(self, origin: str, name: str, own: str) -> None:
-        if origin == "workbench.thread":
+        if origin == "workbench.core.thread":
             return  # every module refers to StringThread by its name
         if origin.startswith("workbench."):
             self.take(origin, name)

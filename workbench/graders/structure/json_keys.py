@@ -6,14 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from workbench.extractors import Extractor, as_extractor
+from workbench.data.extractors import Extractor, as_extractor
 from workbench.graders.base import kind
 from workbench.graders.portable.rule import Rule
 from workbench.graders.rules.structure import json_keys
 from workbench.graders.rules.verdict import Verdict
 from workbench.graders.settings import as_texts
 from workbench.graders.text.base import TextGrader
-from workbench.thread import StringThread
+from workbench.core.thread import StringThread
 
 __all__ = ["JsonKeys"]
 

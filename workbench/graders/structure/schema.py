@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from workbench.errors import FormatError
-from workbench.patterns import Pattern, PatternError
+from workbench.core.errors import FormatError
+from workbench.core.patterns import Pattern, PatternError
 
 __all__ = ["MAX_OBJECTS", "MAX_VALUES", "SECONDS", "Fault", "Schema", "plain_schema"]
 

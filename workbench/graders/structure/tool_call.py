@@ -11,7 +11,7 @@ from workbench.graders.rule_grader import RuleGrader
 from workbench.graders.rules.tools import tool_call, tool_names
 from workbench.graders.rules.verdict import Verdict
 from workbench.graders.settings import as_texts, check_choice
-from workbench.thread import StringThread
+from workbench.core.thread import StringThread
 
 __all__ = ["ToolCallMatch"]
 

@@ -10,7 +10,7 @@ from workbench.graders.portable.rule import Rule
 from workbench.graders.rules.text import ascii_printable
 from workbench.graders.rules.verdict import Verdict
 from workbench.graders.text.base import WordedGrader
-from workbench.thread import StringThread
+from workbench.core.thread import StringThread
 
 __all__ = ["AsciiPrintable"]
 

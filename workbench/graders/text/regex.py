@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from workbench.errors import FormatError
-from workbench.grade import ErrorKind, Skip
+from workbench.core.errors import FormatError
+from workbench.core.grade import ErrorKind, Skip
 from workbench.graders.base import kind
 from workbench.graders.portable.expression import search_in_javascript
 from workbench.graders.portable.refusals import no_skip, refusal
@@ -16,7 +16,7 @@ from workbench.graders.rules.patterns import regex_match
 from workbench.graders.rules.verdict import Verdict
 from workbench.graders.settings import HANDLING, LIMIT, check_choice, check_optional_text, check_time_limit
 from workbench.graders.text.base import ReferenceGrader
-from workbench.patterns import SECONDS, Pattern, PatternError, python_spelling
+from workbench.core.patterns import SECONDS, Pattern, PatternError, python_spelling
 
 __all__ = ["Regex"]
 

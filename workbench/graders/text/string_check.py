@@ -16,7 +16,7 @@ from workbench.graders.rules.verdict import Verdict
 from workbench.graders.settings import check_choice
 from workbench.graders.text.base import two_reasons
 from workbench.graders.text.templated import OUTPUT, REFERENCE, TemplatedGrader
-from workbench.samples import Samples
+from workbench.data.samples import Samples
 
 __all__ = ["StringCheck"]
 

@@ -7,16 +7,16 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from workbench.errors import FormatError, WorkbenchError
-from workbench.grade import ErrorKind
+from workbench.core.errors import FormatError, WorkbenchError
+from workbench.core.grade import ErrorKind
 from workbench.graders.portable.refusals import refusal
 from workbench.graders.portable.rule import PythonBody
 from workbench.graders.rule_grader import Unscored, no_reference
 from workbench.graders.rules import templates as rules
 from workbench.graders.rules.verdict import Verdict
 from workbench.graders.text.base import TextGrader
-from workbench.templates import compile as compile_template
-from workbench.thread import StringThread
+from workbench.data.templates import compile as compile_template
+from workbench.core.thread import StringThread
 
 __all__ = ["OUTPUT", "REFERENCE", "TemplatedGrader"]
 

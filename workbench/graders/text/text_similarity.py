@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from workbench.errors import FormatError
-from workbench.grade import ErrorKind
+from workbench.core.errors import FormatError
+from workbench.core.grade import ErrorKind
 from workbench.graders.base import kind
 from workbench.graders.portable.rule import Rule
 from workbench.graders.rule_grader import Unscored

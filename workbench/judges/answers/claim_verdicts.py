@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from workbench.grade import ErrorKind, Grade
+from workbench.core.grade import ErrorKind, Grade
 from workbench.judges.answers.verdicts import AnswerError, verdict_object
 
 __all__ = ["NO_CLAIMS", "claims_schema", "read_claims", "share_of"]

@@ -8,7 +8,7 @@ import unicodedata
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from workbench.samples import Sample
+from workbench.data.samples import Sample
 
 __all__ = ["Evidence", "documents", "sentences"]
 

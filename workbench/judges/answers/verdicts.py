@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NoReturn
 
-from workbench.grade import ErrorKind
+from workbench.core.grade import ErrorKind
 from workbench.judges.protocol import Reply
 
 __all__ = [

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import KW_ONLY, dataclass, fields
 from typing import Any
 
-from workbench.errors import WorkbenchError
-from workbench.grade import ErrorKind
+from workbench.core.errors import WorkbenchError
+from workbench.core.grade import ErrorKind
 from workbench.graders.base import is_number
 from workbench.judges.asking.prices import price_of
 from workbench.judges.protocol import Usage

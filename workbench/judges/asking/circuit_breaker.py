@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from workbench.grade import ErrorKind, Grade, GradeError
+from workbench.core.grade import ErrorKind, Grade, GradeError
 
 __all__ = ["NOT_ASKED", "UNRECOVERABLE", "CircuitBreaker"]
 

@@ -11,7 +11,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from workbench.errors import WorkbenchError
+from workbench.core.errors import WorkbenchError
 from workbench.judges.asking.billing import QuestionBill, current_bill, plausible_usage, with_cost
 from workbench.judges.asking.budget import check_priced
 from workbench.judges.asking.prices import old_prices_note

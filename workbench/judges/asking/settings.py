@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from workbench.errors import FormatError
+from workbench.core.errors import FormatError
 from workbench.graders.base import is_number
 
 __all__ = [

@@ -15,9 +15,9 @@ from typing import Any, ClassVar
 from urllib.parse import urlsplit
 from weakref import WeakKeyDictionary
 
-from workbench import background
-from workbench.display_text import did_you_mean
-from workbench.errors import FormatError, WorkbenchError
+from workbench.core import background
+from workbench.core.display_text import did_you_mean
+from workbench.core.errors import FormatError, WorkbenchError
 from workbench.judges.asking.requests import merge_settings
 from workbench.judges.asking.settings import check_request
 from workbench.judges.client.chat_request import ChatRequest, Connection

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
-from workbench.errors import IsolationError
+from workbench.core.errors import IsolationError
 
 __all__ = ["is_internal", "public_hosts", "service_sha256", "untrusted_error"]
 

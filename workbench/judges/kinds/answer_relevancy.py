@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from workbench.grade import Grade
+from workbench.core.grade import Grade
 from workbench.graders.base import kind
 from workbench.judges.kinds.claims_judge import ClaimsJudge
 

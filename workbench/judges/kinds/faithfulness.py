@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from workbench.grade import Grade
+from workbench.core.grade import Grade
 from workbench.graders.base import kind
 from workbench.judges.answers.claim_verdicts import claims_schema, read_claims, share_of
 from workbench.judges.answers.documents import Evidence, documents
@@ -15,7 +15,7 @@ from workbench.judges.field_checks import refuse_unless
 from workbench.judges.kinds.claims_judge import ClaimsJudge
 from workbench.judges.prompts.thread_parts import conversation, question
 from workbench.judges.protocol import Reply
-from workbench.samples import Sample
+from workbench.data.samples import Sample
 
 __all__ = ["FaithfulnessJudge"]
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from workbench.grade import ErrorKind, Grade
+from workbench.core.grade import ErrorKind, Grade
 from workbench.graders.base import kind
 from workbench.graders.structure.schema import Fault, Schema, plain_schema
 from workbench.judges.answers.verdicts import AnswerError, score_value, verdict_object
@@ -14,11 +14,11 @@ from workbench.judges.base import Judge, as_sample, json_schema
 from workbench.judges.field_checks import check_template_names, refuse_unless
 from workbench.judges.prompts.files import prompt
 from workbench.judges.protocol import Messages
-from workbench.samples import Sample
-from workbench.templates import compile as compile_template
-from workbench.templates import thread_variables
-from workbench.templates.values import json_text
-from workbench.thread import StringThread
+from workbench.data.samples import Sample
+from workbench.data.templates import compile as compile_template
+from workbench.data.templates import thread_variables
+from workbench.data.templates.values import json_text
+from workbench.core.thread import StringThread
 
 __all__ = ["SchemaJudge"]
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from workbench.grade import Grade
+from workbench.core.grade import Grade
 from workbench.graders.base import kind
 from workbench.judges.answers.verdicts import score_value, verdict_object
 from workbench.judges.asking.settings import ANSWER_LIMITS, check_sampling

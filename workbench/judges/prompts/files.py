@@ -8,8 +8,8 @@ from importlib.resources import files
 from typing import Any
 
 from workbench.judges.prompts.tag_marks import tag_mark
-from workbench.templates import Template
-from workbench.templates import compile as compile_template
+from workbench.data.templates import Template
+from workbench.data.templates import compile as compile_template
 
 __all__ = ["prompt"]
 

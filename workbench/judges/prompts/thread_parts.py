@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from workbench.templates.variables import context_text
-from workbench.thread import StringThread, Turn
+from workbench.data.templates.variables import context_text
+from workbench.core.thread import StringThread, Turn
 
 __all__ = ["conversation", "question", "question_and_context"]
 

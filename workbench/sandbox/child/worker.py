@@ -108,13 +108,13 @@ def _hide_modules() -> None:
 def _importable() -> dict[str, tuple[type, ...]]:
     """The package's modules that graders can import, each with its classes; Adaptive's package has the thread only."""
     thread, outcomes = (_thread.StringThread,), (_grade.Grade, _grade.Skip)
-    _thread.StringThread.__module__ = "workbench.thread"
+    _thread.StringThread.__module__ = "workbench.core.thread"
     for outcome in outcomes:
-        outcome.__module__ = "workbench.grade"
+        outcome.__module__ = "workbench.core.grade"
     return {
         "workbench": (*thread, *outcomes),
-        "workbench.thread": thread,
-        "workbench.grade": outcomes,
+        "workbench.core.thread": thread,
+        "workbench.core.grade": outcomes,
         "adaptive_harmony": thread,
     }
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from workbench.grade import ErrorKind, GradeError
+from workbench.core.grade import ErrorKind, GradeError
 from workbench.sandbox.child.protocol import FAILED, NOT_SCORED
 from workbench.sandbox.host.text import clean
 from workbench.sandbox.host.worker import ENDED, NOT_READING, TIMED_OUT, Death

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from workbench.grade import ErrorKind, GradeError
-from workbench.grades import Grades
+from workbench.core.grade import ErrorKind, GradeError
+from workbench.core.grades import Grades
 
 __all__ = ["LEAST_BAD", "Batch", "Piece", "Waiting"]
 

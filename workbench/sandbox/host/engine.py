@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 
-from workbench.errors import SandboxError
+from workbench.core.errors import SandboxError
 
 __all__ = ["engine_path", "require_engine"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import platform
 from dataclasses import dataclass
 
-from workbench.errors import SandboxError
+from workbench.core.errors import SandboxError
 from workbench.sandbox.host.interpreter import StartError
 from workbench.sandbox.host.limits import ISOLATION
 from workbench.sandbox.host.pool import pool

@@ -10,8 +10,8 @@ import warnings
 from collections.abc import Mapping
 from pathlib import Path
 
-from workbench.errors import SandboxError
-from workbench.system_limits import is_limit, refusal
+from workbench.core.errors import SandboxError
+from workbench.core.system_limits import is_limit, refusal
 
 __all__ = ["HINT", "StartError", "environment", "start", "warn_absent"]
 

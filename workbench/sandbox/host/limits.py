@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from workbench.cached import cached_property
-from workbench.errors import IsolationError
+from workbench.core.cached import cached_property
+from workbench.core.errors import IsolationError
 from workbench.sandbox.host.needs import needs_library
 
 __all__ = [

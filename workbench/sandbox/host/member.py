@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.grade import ErrorKind, GradeError
-from workbench.grades import SCORED
+from workbench.core.grade import ErrorKind, GradeError
+from workbench.core.grades import SCORED
 from workbench.sandbox.child.protocol import CAPACITY, NOT_SCORED
 from workbench.sandbox.host.answers import read_checks
 from workbench.sandbox.host.batches import Piece

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-from workbench.grade import GradeError
+from workbench.core.grade import GradeError
 from workbench.sandbox.host.answers import noted, read_errors, read_notes
 
 __all__ = ["MAX_KEPT", "NoteMemory"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 
-from workbench.grade import ErrorKind, GradeError
+from workbench.core.grade import ErrorKind, GradeError
 from workbench.sandbox.host.worker import ENDED, STOPPED, Death
 
 __all__ = ["OUTSIDE", "cause_of", "twice"]

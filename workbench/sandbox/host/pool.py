@@ -17,9 +17,9 @@ from functools import partial
 from itertools import pairwise
 from typing import Any
 
-from workbench.errors import SandboxError
-from workbench.grades import Grades
-from workbench.packed import Packed, Stream
+from workbench.core.errors import SandboxError
+from workbench.core.grades import Grades
+from workbench.data.packed import Packed, Stream
 from workbench.sandbox.host import questions as ask
 from workbench.sandbox.host.interpreter import StartError
 from workbench.sandbox.host.janitor import Janitor
@@ -31,8 +31,8 @@ from workbench.sandbox.host.run import Outcome, Run
 from workbench.sandbox.host.second_calls import second_calls
 from workbench.sandbox.host.worker import Death, Layout, Worker
 from workbench.sandbox.host.zygote import Zygote
-from workbench.system_limits import limited
-from workbench.thread import StringThread
+from workbench.core.system_limits import limited
+from workbench.core.thread import StringThread
 
 Wire = Sequence[Any]
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from workbench.errors import SandboxError
+from workbench.core.errors import SandboxError
 from workbench.sandbox.child.protocol import NOT_SCORED, SKIPPED
 from workbench.sandbox.host.answers import CheckResult, read_checks, read_description, read_texts, verdict
 from workbench.sandbox.host.limits import CHECKS, Limits, Program

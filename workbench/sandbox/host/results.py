@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from workbench.grade import Grade, GradeError
-from workbench.grades import Grades
+from workbench.core.grade import Grade, GradeError
+from workbench.core.grades import Grades
 from workbench.sandbox.child.protocol import CAPACITY, FAILED, NOT_SCORED, SKIPPED
 from workbench.sandbox.host.answers import unscored
 from workbench.sandbox.host.note_memory import NoteMemory

@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.errors import IsolationError, SandboxError
-from workbench.grade import ErrorKind, GradeError
-from workbench.grades import Grades
+from workbench.core.errors import IsolationError, SandboxError
+from workbench.core.grade import ErrorKind, GradeError
+from workbench.core.grades import Grades
 from workbench.sandbox.child.protocol import CAPACITY, MOST_ROWS, NOT_SCORED, NOTED_ROWS
 from workbench.sandbox.host.answers import ends_loading, read_checks, read_done, verdict
 from workbench.sandbox.host.limits import CHECKS, SHARED_SECONDS, Program, weakest

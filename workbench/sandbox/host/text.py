@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from workbench.display_text import HIDDEN
+from workbench.core.display_text import HIDDEN
 
 __all__ = ["clean"]
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from workbench.markup import escaped, folded, html_table, markdown_lines, markdown_text, paragraph, sign
+from workbench.core.display import escaped, folded, html_table, markdown_lines, markdown_text, paragraph, sign
 
 __all__ = ["checks_html", "checks_markdown"]
 

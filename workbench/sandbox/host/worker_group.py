@@ -13,8 +13,8 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from workbench.errors import SandboxError
-from workbench.grade import ErrorKind, GradeError
+from workbench.core.errors import SandboxError
+from workbench.core.grade import ErrorKind, GradeError
 from workbench.sandbox.child.protocol import NOTED_ROWS
 from workbench.sandbox.host.answers import ends_loading, verdict
 from workbench.sandbox.host.batches import Batch, Piece, Waiting

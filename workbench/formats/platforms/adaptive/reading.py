@@ -14,9 +14,9 @@ import difflib
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Self
 
-from workbench.capturing import capture
-from workbench.capturing.statements import parsed
-from workbench.errors import CaptureError, FormatError
+from workbench.graders.capture import capture
+from workbench.graders.capture.statements import parsed
+from workbench.core.errors import CaptureError, FormatError
 from workbench.formats.platforms.adaptive import writing as adaptive_write
 from workbench.formats.platforms.adaptive.bindings import constant_at, functions_in, module_of
 from workbench.formats.shared.base import Format, Reading, register
@@ -30,7 +30,7 @@ from workbench.judges import (
     Endpoint,
     FaithfulnessJudge,
 )
-from workbench.suite import Suite
+from workbench.run.suite import Suite
 
 __all__ = ["creates", "read"]
 

@@ -7,9 +7,9 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from workbench.capturing.moduletext import has_future, inserted
-from workbench.capturing.statements import parsed, statements, targets
-from workbench.errors import FormatError
+from workbench.graders.capture.moduletext import has_future, inserted
+from workbench.graders.capture.statements import parsed, statements, targets
+from workbench.core.errors import FormatError
 from workbench.formats.shared.base import Document, Losses
 from workbench.formats.shared.parsing import to_json
 from workbench.formats.shared.thread_access import check_calls, check_reads
@@ -36,7 +36,7 @@ from workbench.judges import (
     Endpoint,
     FaithfulnessJudge,
 )
-from workbench.suite import Suite
+from workbench.run.suite import Suite
 
 __all__ = ["rename_imports", "write_calls", "write_json"]
 
@@ -236,7 +236,7 @@ def _with_thread(text: str) -> str:
 
 def _renamed(node: ast.Import | ast.ImportFrom) -> str | None:
     if isinstance(node, ast.ImportFrom):
-        is_ours = node.module in {"workbench", "workbench.thread"} and not node.level
+        is_ours = node.module in {"workbench", "workbench.core.thread"} and not node.level
         return f"from adaptive_harmony import {', '.join(map(ast.unparse, node.names))}" if is_ours else None
     if all(alias.name != "workbench" for alias in node.names):
         return None

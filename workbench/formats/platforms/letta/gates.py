@@ -18,7 +18,7 @@ from workbench.formats.shared.base import Losses
 from workbench.formats.shared.node import Node
 from workbench.graders.combine import Gate, LogicalGate, SimpleGate, WeightedGate
 from workbench.graders.combine.gates import AGGREGATIONS, OPERATORS
-from workbench.suite import Suite
+from workbench.run.suite import Suite
 
 __all__ = ["read_gate", "written_gate"]
 

@@ -6,8 +6,8 @@ import re
 from dataclasses import replace
 from typing import Any
 
-from workbench.capturing import capture
-from workbench.errors import FormatError
+from workbench.graders.capture import capture
+from workbench.core.errors import FormatError
 from workbench.formats.shared.base import Reading
 from workbench.formats.shared.node import Node
 from workbench.formats.shared.wrapping import unwrap

@@ -20,8 +20,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from workbench.errors import FormatError
-from workbench.extractors import Extractor
+from workbench.core.errors import FormatError
+from workbench.data.extractors import Extractor
 from workbench.formats.platforms.letta import writing as letta_write
 from workbench.formats.platforms.letta.gates import read_gate
 from workbench.formats.platforms.letta.modules import function_grader
@@ -34,7 +34,7 @@ from workbench.graders.combine import Entry, Formula
 from workbench.graders.combine.per_turn import PerTurn
 from workbench.graders.text import AsciiPrintable, Contains, ExactMatch, Regex
 from workbench.judges import AgentJudge, RubricJudge
-from workbench.suite import Suite
+from workbench.run.suite import Suite
 
 __all__ = ["read"]
 

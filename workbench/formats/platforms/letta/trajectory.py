@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from workbench.errors import SamplesError
-from workbench.thread import StringThread
+from workbench.core.errors import SamplesError
+from workbench.core.thread import StringThread
 
 __all__ = ["letta_thread"]
 

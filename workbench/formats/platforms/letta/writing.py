@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from workbench.errors import FormatError
-from workbench.extractors import LETTA, Extractor
+from workbench.core.errors import FormatError
+from workbench.data.extractors import LETTA, Extractor
 from workbench.formats.platforms.letta.gates import written_gate
 from workbench.formats.shared.base import Document, Losses
 from workbench.formats.shared.parsing import to_json, to_yaml
@@ -32,7 +32,7 @@ from workbench.graders.portable import portable
 from workbench.graders.rule_grader import RuleGrader
 from workbench.graders.text import AsciiPrintable, Contains, ExactMatch, Regex, TextGrader
 from workbench.judges import AgentJudge, RubricJudge
-from workbench.suite import Suite
+from workbench.run.suite import Suite
 
 __all__ = ["write"]
 

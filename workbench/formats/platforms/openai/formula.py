@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from workbench.errors import FormatError
+from workbench.core.errors import FormatError
 from workbench.formats.shared.base import Losses
 from workbench.formats.shared.unsupported import binary
 from workbench.graders.combine import AllPass, CombiningRule, Entry, Formula, Mean, Sum

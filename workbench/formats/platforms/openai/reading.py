@@ -13,21 +13,21 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from workbench.capturing.credentials import refuse_credentials
-from workbench.errors import CaptureError, FormatError
+from workbench.graders.capture.credentials import refuse_credentials
+from workbench.core.errors import CaptureError, FormatError
 from workbench.formats.platforms.openai import writing as openai_write
 from workbench.formats.shared.base import Format, Reading, register
 from workbench.formats.shared.node import Node
 from workbench.formats.shared.parsing import parse_json
 from workbench.formats.shared.unsupported import suite_name
 from workbench.formats.shared.wrapping import unwrap
-from workbench.grade import ErrorKind, Grade
+from workbench.core.grade import ErrorKind, Grade
 from workbench.graders import FunctionGrader, Grader
 from workbench.graders.combine import Entry, Formula
 from workbench.graders.text import StringCheck
 from workbench.graders.text.text_similarity import TextSimilarity
 from workbench.judges import Endpoint, LabelJudge, ScoreJudge
-from workbench.suite import Suite
+from workbench.run.suite import Suite
 
 __all__ = ["error_flag", "read"]
 

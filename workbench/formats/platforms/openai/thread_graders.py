@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from workbench.capturing import capture
+from workbench.graders.capture import capture
 from workbench.formats.shared.base import Losses
 from workbench.graders import FunctionGrader
 from workbench.graders.combine import Entry
-from workbench.suite import Suite
+from workbench.run.suite import Suite
 
 __all__ = ["with_threads"]
 

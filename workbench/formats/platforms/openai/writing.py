@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from workbench.errors import FormatError
-from workbench.extractors import Extractor
+from workbench.core.errors import FormatError
+from workbench.data.extractors import Extractor
 from workbench.formats.platforms.openai.formula import WAY_OUT, formula_of
 from workbench.formats.shared.base import Document, Losses
 from workbench.formats.shared.parsing import to_json
@@ -32,7 +32,7 @@ from workbench.graders.rule_grader import RuleGrader
 from workbench.graders.text import Contains, ExactMatch, StringCheck
 from workbench.graders.text.text_similarity import TextSimilarity
 from workbench.judges import Endpoint, LabelJudge, ScoreJudge
-from workbench.suite import Suite
+from workbench.run.suite import Suite
 
 __all__ = ["write"]
 

@@ -12,7 +12,7 @@ import re
 from pathlib import PurePath
 from typing import Any
 
-from workbench.errors import FormatError
+from workbench.core.errors import FormatError
 from workbench.formats.shared.base import Document, Format, Losses, Reading, register
 from workbench.formats.shared.parsing import parse_python
 from workbench.formats.shared.thread_access import check_reads
@@ -31,7 +31,7 @@ from workbench.graders import FunctionGrader, Grader, RolloutGrader
 from workbench.graders.combine import Entry
 from workbench.graders.portable import portable
 from workbench.graders.rule_grader import RuleGrader
-from workbench.suite import Suite
+from workbench.run.suite import Suite
 
 __all__ = ["read", "write"]
 

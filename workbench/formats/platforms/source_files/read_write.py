@@ -13,11 +13,11 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from workbench.capturing import capture
-from workbench.capturing.decorated import decorated
-from workbench.capturing.foreign import signature_of
-from workbench.capturing.statements import parsed
-from workbench.errors import CaptureError, FormatError
+from workbench.graders.capture import capture
+from workbench.graders.capture.decorated import decorated
+from workbench.graders.capture.foreign import signature_of
+from workbench.graders.capture.statements import parsed
+from workbench.core.errors import CaptureError, FormatError
 from workbench.formats.shared.base import Document, Format, Losses, Reading, register
 from workbench.formats.shared.other_python import check_grader
 from workbench.formats.shared.parsing import MAX_PYTHON
@@ -33,7 +33,7 @@ from workbench.graders import FunctionGrader, Grader, ScriptGrader
 from workbench.graders.combine import Entry
 from workbench.graders.portable import portable, portable_javascript
 from workbench.graders.rule_grader import RuleGrader
-from workbench.suite import Suite
+from workbench.run.suite import Suite
 
 _PYTHON_FUNCTION = re.compile(r"^(async[ \t]+)?def[ \t]+\w+", re.MULTILINE)
 _SCRIPT = re.compile(

@@ -26,7 +26,7 @@ from workbench.graders.structure.json_keys import JsonKeys
 from workbench.graders.structure.tool_call import ToolCallMatch
 from workbench.graders.text import Contains, ExactMatch, Regex
 from workbench.judges import CriteriaJudge, GuardrailJudge
-from workbench.suite import Suite
+from workbench.run.suite import Suite
 
 __all__ = ["read"]
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from workbench.errors import FormatError
+from workbench.core.errors import FormatError
 from workbench.formats.shared.base import Document, Format, Losses, Reading, register
 from workbench.formats.shared.node import Node
 from workbench.formats.shared.parsing import parse_json, to_json
@@ -29,7 +29,7 @@ from workbench.graders.combine import Combined, CombiningRule, Entry, Mean, Sum
 from workbench.graders.portable import portable_javascript
 from workbench.graders.rule_grader import RuleGrader
 from workbench.judges import SchemaJudge
-from workbench.suite import Suite
+from workbench.run.suite import Suite
 
 __all__ = ["read", "write"]
 

@@ -14,7 +14,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from workbench.errors import FormatError
+from workbench.core.errors import FormatError
 from workbench.formats.shared.base import Losses
 from workbench.formats.shared.unsupported import identifier
 from workbench.formats.targets.base import OwnJudge, OwnJudges, Plan

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from workbench.errors import FormatError
+from workbench.core.errors import FormatError
 from workbench.judges import (
     BinaryJudge,
     CriteriaJudge,

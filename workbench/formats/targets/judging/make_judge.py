@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import re
 
-from workbench.errors import FormatError
+from workbench.core.errors import FormatError
 from workbench.formats.shared.base import Losses
 from workbench.formats.targets.base import OwnJudge, OwnJudges, Plan
 from workbench.formats.targets.judging.own import sent_settings, tell_answers, tell_settings

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from workbench.errors import FormatError
+from workbench.core.errors import FormatError
 from workbench.formats.shared.base import Losses
 from workbench.formats.targets.base import OwnJudge, Target
 from workbench.graders.combine import Entry

@@ -6,7 +6,7 @@ from typing import Any
 
 from workbench.judges.kinds.rubric import _question
 from workbench.judges.prompts.thread_parts import question, question_and_context
-from workbench.templates.variables import context_text
+from workbench.data.templates.variables import context_text
 
 __all__ = [
     "column_text",

@@ -9,7 +9,7 @@ import ast
 from collections.abc import Collection, Iterable, Iterator
 from typing import NamedTuple
 
-from workbench.python_text import parse
+from workbench.core.python_text import parse
 
 __all__ = ["waiting"]
 

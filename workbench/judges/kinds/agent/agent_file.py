@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from workbench.errors import FormatError
+from workbench.core.errors import FormatError
 from workbench.judges.field_checks import refuse_unless
 
 __all__ = ["AgentFile", "AgentTool"]

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
-from workbench.cached import cached_property
-from workbench.errors import FormatError, SandboxError
-from workbench.files import read_bytes
-from workbench.grade import ErrorKind, Grade
+from workbench.core.cached import cached_property
+from workbench.core.errors import FormatError, SandboxError
+from workbench.core.files import read_bytes
+from workbench.core.grade import ErrorKind, Grade
 from workbench.graders.base import kind
 from workbench.graders.settings import HANDLING
 from workbench.judges.answers.verdicts import AnswerError, check_complete, parse_json, score_value
@@ -24,9 +24,9 @@ from workbench.judges.kinds.agent.tools import ToolBox, call_tools, tool_record,
 from workbench.judges.kinds.rubric import RubricPrompt
 from workbench.judges.prompts.files import prompt as built_in_prompt
 from workbench.judges.protocol import Messages, Reply
-from workbench.samples import Sample
+from workbench.data.samples import Sample
 from workbench.sandbox.host.limits import IMPORTED_MB, IMPORTED_SECONDS
-from workbench.thread import StringThread
+from workbench.core.thread import StringThread
 
 __all__ = ["AgentJudge"]
 
@@ -97,7 +97,7 @@ class AgentJudge(RubricPrompt):
         "tool_timeout": IMPORTED_SECONDS,
         "tool_memory_mb": IMPORTED_MB,
     }
-    """The maximum that a file or a store may set; see `workbench.serialization.limit_imported`."""
+    """The maximum that a file or a store may set; see `workbench.graders.serialization.limit_imported`."""
 
     def __post_init__(self, prompt_path: str | os.PathLike[str] | None) -> None:
         super().__post_init__(prompt_path)

@@ -15,15 +15,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from workbench.cached import cached_property
-from workbench.capturing import capture
-from workbench.capturing.source import MAX_BYTES, Source
-from workbench.errors import FormatError
-from workbench.grade import ErrorKind, Grade
+from workbench.core.cached import cached_property
+from workbench.graders.capture import capture
+from workbench.graders.capture.source import MAX_BYTES, Source
+from workbench.core.errors import FormatError
+from workbench.core.grade import ErrorKind, Grade
 from workbench.graders.code.function import FunctionGrader
 from workbench.judges.kinds.agent.agent_file import AgentFile, AgentTool
-from workbench.samples import Sample
-from workbench.thread import StringThread
+from workbench.data.samples import Sample
+from workbench.core.thread import StringThread
 
 __all__ = ["MAX_CALLS", "MAX_RESULT", "ToolBox", "call_tools", "tool_record", "tools_sha256"]
 

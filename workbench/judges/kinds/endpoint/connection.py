@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any, NoReturn
 from urllib.parse import urlsplit
 
-from workbench.errors import FormatError, WorkbenchError
+from workbench.core.errors import FormatError, WorkbenchError
 from workbench.judges.answers.verdicts import repeated_key
 from workbench.judges.client.retry_after import retry_after
 from workbench.judges.client.url_policy import public_hosts

@@ -1,0 +1,1 @@
+"""Statistics and the findings made with them."""

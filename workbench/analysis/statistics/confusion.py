@@ -1,0 +1,182 @@
+"""Verdicts against labels: the two-by-two table, and the shares and corrections that follow from it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.analysis.statistics.agreement import ac1, kappa
+from workbench.analysis.statistics.estimate import Estimate
+from workbench.analysis.statistics.shares import Share, share
+from workbench.analysis.statistics.weighted import Weighted
+
+__all__ = ["Confusion", "corrected_rate"]
+
+Flags = NDArray[np.bool_]
+_MIN_RATES = (
+    1.2  # TPR + TNR, 1 by guessing: closer to it, the corrected rate is mostly noise (this project's limit)
+)
+_MIN_PADDED_RATES = 1.1  # the same after padding, which pulls both rates towards a half
+# Cells of the table: bad and good rows down, rejected and accepted ones across.
+_GOOD = np.array([[False, False], [True, True]])
+_ACCEPTED = np.array([[False, True], [False, True]])
+
+
+@dataclass(frozen=True, eq=False)
+class Confusion:
+    """Two columns of yes and no over the same rows; the first is taken for the truth.
+
+    Attributes:
+        truth: Which rows are good, bool (n,).
+        verdict: Which rows are accepted, bool (n,).
+        groups: Integer cluster codes (n,) from 0 on; None if all rows are independent.
+        weights: How many rows each represents, (n,), see `Weighted`; None if all have equal weight.
+    """
+
+    truth: Flags
+    verdict: Flags
+    groups: NDArray[np.intp] | None = None
+    weights: NDArray[np.float64] | None = None
+
+    def __len__(self) -> int:
+        return len(self.truth)
+
+    @cached_property
+    def accepted_good(self) -> int:
+        """Good rows accepted: true positives."""
+        return int((self.truth & self.verdict).sum())
+
+    @cached_property
+    def accepted_bad(self) -> int:
+        """Bad rows accepted: false positives."""
+        return int((~self.truth & self.verdict).sum())
+
+    @cached_property
+    def rejected_good(self) -> int:
+        """Good rows rejected: false negatives."""
+        return int((self.truth & ~self.verdict).sum())
+
+    @cached_property
+    def rejected_bad(self) -> int:
+        """Bad rows rejected: true negatives."""
+        return int((~self.truth & ~self.verdict).sum())
+
+    @cached_property
+    def sensitivity(self) -> Share:
+        """Share of good rows that are accepted: TPR."""
+        return self._among(_ACCEPTED, _GOOD)
+
+    @cached_property
+    def specificity(self) -> Share:
+        """Share of bad rows that are rejected: TNR, which EvalGen calls coverage."""
+        return self._among(~_ACCEPTED, ~_GOOD)
+
+    @cached_property
+    def false_failures(self) -> Share:
+        """Share of good rows that are rejected: EvalGen's false failure rate (Shankar 2024)."""
+        return self._among(~_ACCEPTED, _GOOD)
+
+    @cached_property
+    def observed(self) -> Share:
+        """Share of rows whose verdict agrees with the truth."""
+        return self._among(_GOOD == _ACCEPTED)
+
+    @cached_property
+    def base_rate(self) -> Share:
+        """Share of rows that are good."""
+        return self._among(_GOOD)
+
+    @property
+    def alignment(self) -> float:
+        """Harmonic mean of coverage and 1 - false failure rate (Shankar 2024), NaN without both classes."""
+        tnr, tpr = self.specificity.value, self.sensitivity.value
+        return 0.0 if tnr + tpr == 0 else 2 * tnr * tpr / (tnr + tpr)
+
+    @cached_property
+    def kappa(self) -> Estimate:
+        """Cohen's kappa; NaN if the labels have one class only, since no verdict could then do better than 0."""
+        return self._one_class or kappa(*self._codes, self.groups, weights=self.weights)
+
+    @cached_property
+    def ac1(self) -> Estimate:
+        """Gwet's AC1, to be read together with kappa if the base rate is outside 0.2 to 0.8."""
+        return ac1(*self._codes, self.groups, weights=self.weights)
+
+    @cached_property
+    def youden(self) -> Estimate:
+        """TPR - FPR (Youden 1950), -1 to 1, 0 for random verdicts; NaN if the labels have one class only.
+
+        The interval is that of Agresti & Caffo (2000, "Simple and effective confidence intervals for proportions and
+        differences of proportions"): one hit and one miss are added to each class.
+        """
+        tpr, fpr = self.sensitivity, self.specificity.complement
+        if not tpr.n or not fpr.n:
+            return Estimate(math.nan, len(self), reason="requires good labels and bad labels")
+        (good, n_good), (bad, n_bad) = _padded(tpr, 2.0), _padded(fpr, 2.0)
+        spread = math.sqrt(good * (1 - good) / n_good + bad * (1 - bad) / n_bad)
+        value = tpr.value - fpr.value
+        return Estimate(value, len(self), spread, good - bad, spread, min(tpr.df, fpr.df))
+
+    @property
+    def _one_class(self) -> Estimate | None:
+        good, n = int(self.truth.sum()), len(self)
+        if not n or 0 < good < n:
+            return None
+        return Estimate(math.nan, n, reason=f"all {n:,} labels are {'good' if good else 'bad'}")
+
+    @property
+    def _codes(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        return self.truth.astype(np.intp), self.verdict.astype(np.intp)
+
+    def _among(self, hit: Flags, among: Flags | None = None) -> Share:
+        """Share of the rows in the cells `among` (all by default) that are in the cells `hit`, both bool (2, 2)."""
+        truth, verdict = self._codes
+        if self.weights is not None and len(self):
+            return Weighted(truth, verdict, self.weights, self.groups).share(hit, among)
+        rows = np.ones(len(self), bool) if among is None else among[truth, verdict]
+        return share(hit[truth, verdict][rows], None if self.groups is None else self.groups[rows])
+
+
+def corrected_rate(accepted: Share, sensitivity: Share, specificity: Share) -> Estimate:
+    """The share of good rows, given the share of accepted ones and the grader's error rates.
+
+    (p + TNR - 1) / (TPR + TNR - 1), from Rogan & Gladen 1978, clipped to 0 to 1. The interval is the closed
+    form of Lang & Reiczigel 2014 ("Confidence limits for prevalence of disease adjusted for estimated
+    sensitivity and specificity", also in Lee 2025, arXiv 2511.21140): it allows for chance in both the judged
+    and the labelled rows, even if no mistake was seen.
+
+    Args:
+        accepted: Share of the judged rows that the grader accepts.
+        sensitivity: TPR on labelled rows.
+        specificity: TNR on labelled rows.
+
+    Returns:
+        NaN with a reason if there are no good or no bad labels, or TPR + TNR is below 1.2: verdicts that
+        hardly separate good from bad carry no information on the share of good rows.
+    """
+    if not (accepted.n and sensitivity.n and specificity.n):
+        return Estimate(math.nan, 0, least=0.0, reason="requires judged rows, good labels and bad labels")
+    # 4 and 2 added rows are those of the paper: half of them hits, as in Agresti & Coull 1998.
+    p, p_n = _padded(accepted, 4.0)
+    (tpr, good_n), (tnr, bad_n) = _padded(sensitivity, 2.0), _padded(specificity, 2.0)
+    if sensitivity.value + specificity.value < _MIN_RATES or tpr + tnr <= _MIN_PADDED_RATES:
+        reason = f"TPR + TNR is {sensitivity.value + specificity.value:.2f}, too low for a correction"
+        return Estimate(math.nan, accepted.n, least=0.0, reason=reason)
+    gain = tpr + tnr - 1
+    rate = (p + tnr - 1) / gain
+    of_good, of_bad = tpr * (1 - tpr) / good_n, tnr * (1 - tnr) / bad_n
+    spread = math.sqrt(p * (1 - p) / p_n + (1 - rate) ** 2 * of_bad + rate**2 * of_good) / gain
+    shift = 8 * (rate * of_good - (1 - rate) * of_bad)  # 2 z^2 (...) in the paper, with z = 2 for 95 %
+    # The value is that of the plain shares; the added rows are used only for the interval.
+    raw = (accepted.value + specificity.value - 1) / (sensitivity.value + specificity.value - 1)
+    df = min(accepted.df, sensitivity.df, specificity.df)
+    return Estimate(min(max(raw, 0.0), 1.0), accepted.n, spread, rate + shift, spread, df, least=0.0)
+
+
+def _padded(part: Share, rows: float) -> tuple[float, float]:
+    """The share and its effective number of rows after adding `rows`, half of them hits."""
+    return (part.value * part.effective + rows / 2) / (part.effective + rows), part.effective + rows

@@ -1,0 +1,151 @@
+"""The Bayesian bootstrap over clusters: whole prompts get random weights, never single rows of one prompt.
+
+Rows of one prompt are correlated; resampling single rows would understate the uncertainty (Miller 2024,
+"Adding error bars to evals"). Weights are exponential (Rubin 1981, "The Bayesian bootstrap"). If a statistic has an
+unseen worst case, such as one additional level, a row of that kind is included in the draws: even for equal rows, the
+interval then has positive width. Every statistic here is a function of column sums, so a draw is one row of weights times
+one small matrix.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.analysis.statistics.bounded import cluster_sums
+from workbench.analysis.statistics.intervals import Interval
+
+__all__ = ["Bootstrap", "bootstrap"]
+
+Floats = NDArray[np.float64]
+Statistic = Callable[[Floats], Floats]
+
+DRAWS = 2_000
+"""Draws of a bootstrap: 50 of them are then beyond the 2.5 % end."""
+
+_MAX_CLUSTERS = 2_048  # clusters weighted individually; more are merged at random into this many bundles
+_CELLS = 1_000_000  # weights in one block: 4 MB as float32
+
+
+@dataclass(frozen=True)
+class Bootstrap:
+    """A statistic and its bootstrap draws.
+
+    Attributes:
+        value: The statistic over all rows.
+        draws: Over the present rows, sorted, without NaN.
+        widened: The draws with an unseen row in each, sorted; equal to `draws` if nothing is unseen.
+        units: Clusters, or rows if all are independent.
+    """
+
+    value: float
+    draws: Floats
+    widened: Floats
+    units: int
+
+    def interval(self, confidence: float = 0.95) -> Interval:
+        """From a quantile of `draws` to one of `widened`; both ends NaN without draws.
+
+        Both ends are draws, chosen so that the interval excludes a value exactly when `p_below` or `p_above` of that
+        value is small enough.
+        """
+        if not len(self.draws):
+            return Interval(math.nan, math.nan)
+        tail, n = (1 - confidence) / 2, len(self.draws)
+        # 1e-9: (n + 1) * tail may fall just short of a whole number by rounding.
+        low = min(max(math.floor((n + 1) * tail + 1e-9), 1), n)
+        ends = float(self.draws[low - 1]), float(self.widened[len(self.widened) - low])
+        return Interval(min(ends[0], self.value), max(ends[1], self.value))
+
+    def p_below(self, threshold: float) -> float:
+        """One-sided p value of "the statistic is at least `threshold`".
+
+        The share of draws at or beyond the threshold, with one added to both counts (Davison & Hinkley 1997). If
+        no draw reaches it, the normal tail is used if it is smaller: 2,000 draws cannot give less than 0.0005.
+        """
+        if not len(self.widened) or self.value >= threshold:
+            return 1.0
+        beyond = len(self.widened) - int(np.searchsorted(self.widened, threshold, "left"))
+        return self._p_value(self.widened, beyond, threshold - self.value)
+
+    def p_above(self, threshold: float) -> float:
+        """One-sided p value of "the statistic is at most `threshold`"; see `p_below`."""
+        if not len(self.draws) or self.value <= threshold:
+            return 1.0
+        beyond = int(np.searchsorted(self.draws, threshold, "right"))
+        return self._p_value(self.draws, beyond, self.value - threshold)
+
+    @staticmethod
+    def _p_value(draws: Floats, beyond: int, distance: float) -> float:
+        counted = (1 + beyond) / (1 + len(draws))
+        spread = float(draws.std())
+        if beyond or spread <= 0:
+            return counted
+        return min(counted, 0.5 * math.erfc(distance / spread / math.sqrt(2)))
+
+
+def bootstrap(
+    columns: Floats,
+    statistic: Statistic,
+    *,
+    groups: NDArray[np.intp] | None = None,
+    unseen: Floats | None = None,
+    draws: int = DRAWS,
+    seed: int = 0,
+) -> Bootstrap:
+    """Weight clusters at random and compute a statistic of the column sums each time.
+
+    More than 2,048 clusters are merged at random into as many bundles, which are weighted instead: bundles of
+    independent clusters are independent and have the right variance, and the cost stops growing with the rows.
+
+    Args:
+        columns: float64 (n, k), one row a sample (or a cluster, with `groups` None).
+        statistic: Function from column sums (..., k) to values (...).
+        groups: Integer cluster codes (n,) from 0 on; None if all rows are independent.
+        unseen: Columns of the unseen row that would raise the statistic most, (k,); None if there is none.
+        draws: 2,000 by default.
+        seed: Same seed, same interval.
+    """
+    sums = cluster_sums(columns, groups)
+    found = len(sums)
+    total = float(statistic(sums.sum(0)))
+    if found < (1 if unseen is not None else 2):
+        return Bootstrap(total, np.empty(0), np.empty(0), found)
+    bundles, weights = _weights(seed, found, draws)
+    if bundles is not None:
+        sums = np.column_stack([np.bincount(bundles, weights=column) for column in sums.T])
+    drawn = np.concatenate([block[:, 1:] @ sums for block in weights])
+    seen = _sorted(statistic(drawn))
+    if unseen is None:
+        return Bootstrap(total, seen, seen, found)
+    extra = np.concatenate([block[:, :1] for block in weights]) * unseen
+    return Bootstrap(total, seen, _sorted(statistic(drawn + extra)), found)
+
+
+def _sorted(values: Floats) -> Floats:
+    return np.sort(values[~np.isnan(values)])
+
+
+@lru_cache(maxsize=2)
+def _weights(seed: int, found: int, draws: int) -> tuple[NDArray[np.intp] | None, list[Floats]]:
+    """The bundle of each cluster (None if each is separate), and blocks of weights: one line per draw, the unseen row first.
+
+    Each draw's weights are scaled to the mean of 1, so that sums stay on the scale of the rows. The same for all
+    graders of a report, so cached: at most 33 MB.
+    """
+    rng = np.random.default_rng(seed)
+    bundles = None if found <= _MAX_CLUSTERS else rng.permutation(found) % _MAX_CLUSTERS
+    g = min(found, _MAX_CLUSTERS)
+    step = max(1, _CELLS // g)
+    return bundles, [_block(min(step, draws - start), g, rng) for start in range(0, draws, step)]
+
+
+def _block(lines: int, g: int, rng: np.random.Generator) -> Floats:
+    weights = rng.standard_exponential((lines, g + 1))
+    weights /= weights[:, 1:].mean(1, keepdims=True)
+    return weights

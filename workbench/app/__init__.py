@@ -1,0 +1,1 @@
+"""The app: a session, its view, and the notebook widgets."""

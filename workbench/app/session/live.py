@@ -1,0 +1,352 @@
+"""Grade while the user types: a text is validated and graded on the drawn rows, and only the newest text's result counts.
+
+Graders that call a model or a service, or run a function of unknown cost, wait for Run. Everything here happens
+on background threads: the kernel is never blocked.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from traitlets import Any as AnyTrait
+from traitlets import HasTraits
+
+from workbench.core import background
+from workbench.analysis.diagnostics import SuiteParts
+from workbench.core.errors import WorkbenchError
+from workbench.graders import Entry, Grader, SandboxedGrader
+from workbench.report.reuse import reuse
+from workbench.app.session.edits import Edit, fails, like, needs_checks, without
+from workbench.app.session.grader_text import grader_from_text
+from workbench.app.session.proofs import waits_for
+
+if TYPE_CHECKING:
+    from workbench.run.jobs import Job
+    from workbench.core.progress import Progress
+    from workbench.report import Report
+    from workbench.data.samples import Samples
+    from workbench.app.session.draw import DrawnRows
+    from workbench.app.session.graders import GraderList
+    from workbench.app.session.guard import ActionGuard
+    from workbench.app.session.kept_versions import KeptVersions
+    from workbench.app.session.labels import DatasetLabels
+    from workbench.app.session.results import Results
+    from workbench.app.session.runs import Runs
+
+__all__ = ["Live"]
+
+
+class Live(HasTraits):
+    """Validates code graders and grades the drawn rows with them whenever one of them changes.
+
+    Nothing happens before `begin`: a session without a page grades only on request.
+
+    Traits (observe them; set them through the methods):
+        edits: Name to the `Edit` in progress, or with a failed validation: the grader in the list is an older one.
+        working: Names of graders that are being validated or run.
+        progress: Of the current grading; None for none.
+
+    Args:
+        graders: The graders of the session.
+        runs: Takes the reports of edited graders.
+        results: The report that is shown.
+        labels: The labels of the rows.
+        rows: The rows that are graded.
+        kept: Versions that an edit is compared with.
+        guard: Its lock is held while the session changes.
+
+    Attributes:
+        active: Whether graders are graded when they change.
+        answered: Name to the number of the last edit whose outcome is shown.
+    """
+
+    edits: Any = AnyTrait()
+    working: Any = AnyTrait(())
+    progress: Any = AnyTrait(None, allow_none=True)
+
+    def __init__(
+        self,
+        graders: GraderList,
+        runs: Runs,
+        results: Results,
+        labels: DatasetLabels,
+        *,
+        rows: DrawnRows,
+        kept: KeptVersions,
+        guard: ActionGuard,
+    ) -> None:
+        super().__init__()
+        self._graders, self._runs, self._results, self._labels = graders, runs, results, labels
+        self._rows, self._kept, self._guard = rows, kept, guard
+        self.edits = {}
+        self.active = False
+        self.answered: dict[str, int] = {}
+        self._newest = 0  # number of the last request: work for an older one stops
+        self._under_way: set[int] = set()
+        self._typed: dict[str, tuple[Grader, str]] = {}  # graders made from a text typed here, and the text
+        self._job: Job[Report] | None = None
+        graders.observe(self._graders_changed, ["by_name", "chosen"])
+        rows.observe(self._graders_changed, "draw")
+
+    # ---- requests for work
+
+    def begin(self) -> None:
+        """Grade what can be graded without Run, now and whenever a grader changes."""
+        with self._guard.lock:
+            if not self.active:
+                self.active = True
+                self._request()
+
+    def edit(self, name: str, text: str, seq: int) -> None:
+        """Replace a grader's text; work in progress for an older text is cancelled."""
+        with self._guard.lock:
+            if name in self._graders.by_name:
+                self.edits = {**self.edits, name: Edit(text, seq)}
+                self._runs.leave_line(self._rows.draw, self._graded_with(name))
+                self._request()
+
+    def _graded_with(self, name: str) -> set[str]:
+        """Graders whose grades are shown once an edit is graded; editing a grader that waits for Run does not add it."""
+        report: Report | None = self._results.report
+        shown = set() if report is None else set(report.graders)
+        return shown if waits_for(self._graders.by_name[name]) else {*shown, name}
+
+    def text_of(self, name: str) -> str | None:
+        """The text of a grader as typed, which may be laid out differently; None if it was not typed here."""
+        edit: Edit | None = self.edits.get(name)
+        if edit is not None:
+            return edit.text
+        grader, text = self._typed.get(name, (None, ""))
+        return text if grader is not None and grader is self._graders.by_name.get(name) else None
+
+    def forget(self, name: str) -> None:
+        """Drop a text that was typed for a grader and is not a valid grader."""
+        with self._guard.lock:
+            self.edits = without(self.edits, name)
+
+    def continue_from(self, previous: Live) -> None:
+        """Take over texts that are not valid graders yet, for graders that are the same here.
+
+        Args:
+            previous: What the same cell showed before, for other rows or labels.
+        """
+        before = previous._graders.by_name
+        self.edits = {
+            name: edit
+            for name, edit in previous.edits.items()
+            if name in before and before[name] == self._graders.by_name.get(name)
+        }
+
+    @property
+    def idle(self) -> bool:
+        """Whether no work is in progress."""
+        return not self._under_way
+
+    def stop(self) -> None:
+        """Cancel the work in progress; the next change is graded again."""
+        with self._guard.lock:
+            self._newest += 1
+            if self._job is not None:
+                self._job.cancel()
+            self.working, self.progress = (), None
+
+    def resume(self) -> frozenset[str]:
+        """Resume texts whose grading was stopped; names of their graders."""
+        with self._guard.lock:
+            stopped = {name for name, edit in self.edits.items() if edit.is_open} - set(self.working)
+            if stopped and not self._under_way:
+                self._request()
+            return frozenset(stopped)
+
+    def close(self) -> None:
+        """Cancel the work in progress, and stop grading."""
+        self.active = False
+        self.stop()
+
+    def _graders_changed(self, change: Any) -> None:
+        if self.active and change["old"] != change["new"]:
+            self._request()
+
+    def _request(self) -> None:
+        """Check for work on a background thread."""
+        self._newest += 1
+        self._under_way.add(self._newest)
+        if self._job is not None:
+            self._job.cancel()
+        background.submit(asyncio.to_thread(self._work, self._newest))
+
+    # ---- the work, on a background thread
+
+    def _work(self, request: int) -> None:
+        """Validate and grade; several of these may run concurrently, and only the newest one's outcome is used."""
+        try:
+            self._prove_and_grade(request)
+        except Exception:
+            with self._guard.locked("Grading while you type"):
+                raise
+        finally:
+            with self._guard.lock:
+                self._under_way.discard(request)
+                if request == self._newest:
+                    self.working, self.progress = (), None
+
+    def _prove_and_grade(self, request: int) -> None:
+        with self._guard.lock:
+            if request != self._newest:
+                return
+            edits: dict[str, Edit] = {name: edit for name, edit in self.edits.items() if edit.is_open}
+            unproved = {
+                name: grader
+                for name, grader in self._graders.by_name.items()
+                if name not in edits and needs_checks(grader)
+            }
+            self.working = tuple({**edits, **unproved})
+        self._prove(unproved, request)
+        edited = {
+            name: grader
+            for name, edit in edits.items()
+            if (grader := self._read(name, edit, request)) is not None
+        }
+        with self._guard.lock:
+            if request != self._newest:
+                return
+            entries = self._to_grade(edited)
+            for name in edited.keys() - entries.keys():
+                self._accept(name, edited[name])  # it waits for Run
+            rows = self._rows.rows
+            self.working = tuple(entries)
+        if entries:
+            report = self._graded(entries, rows, request)
+            if report is not None:
+                self._publish(report, entries, request)
+
+    def _prove(self, graders: Mapping[str, Grader], request: int) -> None:
+        """Validate graders that were added without validation."""
+        for name, grader in graders.items():
+            if request != self._newest:
+                return
+            assert isinstance(grader, SandboxedGrader)
+            grader.validate()
+            self._graders.note_proof(name, grader)
+
+    def _read(self, name: str, edit: Edit, request: int) -> Grader | None:
+        """The validated grader of an edit; None if it failed, which is recorded in the edit."""
+        with self._guard.lock:
+            before = self._graders.by_name.get(name)
+        grader, error, proof = None, "", None
+        try:
+            grader = like(before, grader_from_text(edit.text, name))
+            proof = grader.validate() if isinstance(grader, SandboxedGrader) else None
+        except (WorkbenchError, ValueError, TypeError) as problem:
+            grader, error = None, str(problem)
+        if grader is not None and (proof is None or proof.ok):
+            return grader
+        with self._guard.lock:
+            if self.edits.get(name) == edit and request == self._newest:
+                self.answered[name] = edit.seq
+                self.edits = {**self.edits, name: replace(edit, error=error, proof=proof)}
+        return None
+
+    def _to_grade(self, edited: Mapping[str, Grader]) -> dict[str, Entry]:
+        """What is graded now: edits, and graders in the run that are free, validated and have no grades of these rows.
+
+        A suite with a rule or a gate is graded as a whole, or waits for Run.
+        """
+        graders = self._graders
+        chosen = {**graders.chosen_entries(), **{name: graders.entry(name) for name in edited}}
+        entries = {
+            name: replace(entry, grader=edited[name]) if name in edited else entry
+            for name, entry in chosen.items()
+        }
+        new = {name for name in entries if name in edited or self._needs_grades(name)}
+        if graders.judges_together:
+            waits = any(waits_for(entry.grader) for entry in entries.values())
+            return entries if new and not waits else {}
+        return {name: entry for name, entry in entries.items() if name in new and not waits_for(entry.grader)}
+
+    def _needs_grades(self, name: str) -> bool:
+        report: Report | None = self._results.report
+        stale = report is None or report.samples is not self._rows.rows
+        return (stale or name in self._graders.unrun) and not fails(self._graders.by_name[name])
+
+    def _graded(self, entries: Mapping[str, Entry], rows: Samples, request: int) -> Report | None:
+        """The report of these graders alone; None if a newer request has arrived."""
+        ended = threading.Event()
+        job = self._graders.suite_of_entries(list(entries.values())).start(
+            rows,
+            progress=lambda moment: self._show_progress(moment, request),
+            ended=lambda _: ended.set(),
+            labels=self._labels.for_rates(rows),
+        )
+        self._job = job
+        ended.wait()
+        return job.report() if request == self._newest else None
+
+    def _show_progress(self, moment: Progress, request: int) -> bool:
+        if request != self._newest:
+            return False
+        with self._guard.lock:
+            self.progress = moment
+        return True
+
+    def _publish(self, report: Report, entries: Mapping[str, Entry], request: int) -> None:
+        """Accept the graders and show their grades, in one step; diagnosis is done before."""
+        while request == self._newest:
+            before: Report | None = self._results.report
+            shown = self._joined(report, before, entries)
+            _ = shown.findings
+            with self._guard.lock:
+                if request != self._newest:
+                    return
+                if self._results.report is not before:
+                    continue  # a run has ended meanwhile: merge with its report
+                self._take(shown, entries)
+                self.working, self.progress = (), None
+                return
+
+    def _joined(self, report: Report, before: Report | None, entries: Mapping[str, Entry]) -> Report:
+        """The report that is shown, merged with these grades."""
+        report = self._results.with_settings(report)
+        if before is None or before.gate is not None or before.samples is not report.samples:
+            return report
+        names = [name for name in self._graders.by_name if name in entries or name in before.grades]
+        parts = [entries.get(name) or self._graders.entry(name) for name in names]
+        joined = replace(
+            report,
+            grades={name: {**before.grades, **report.grades}[name] for name in names},
+            sources={**before.sources, **report.sources},
+            fingerprints={**before.fingerprints, **report.fingerprints},
+            notes=before.notes,
+            suite=SuiteParts(tuple(parts), None, "", None),
+        )
+        return reuse(joined, before)
+
+    def _take(self, report: Report, entries: Mapping[str, Entry]) -> None:
+        if not self._runs.has_left_lines:
+            self._runs.leave_line(self._rows.draw, report.graders)
+        for name, entry in entries.items():
+            self._accept(name, entry.grader)
+            kept = self._kept.last(name)
+            if kept is None or kept.grader == entry.grader:
+                kept = self._kept.note(name, entry.grader, report=report)
+            has_grades = kept.report is not None and name in kept.report.graders
+            before = (
+                (replace(entry, grader=kept.grader), kept.report)
+                if has_grades and kept.report is not None
+                else None
+            )
+            self._runs.take_edit(report, entry, before)
+
+    def _accept(self, name: str, grader: Grader) -> None:
+        """Replace the edited grader in the list; the typed text now belongs to the new one."""
+        if grader is self._graders.by_name.get(name):
+            return  # graded again for other rows: a text that fails validation is still not a grader
+        self._graders.add(grader, name=name)
+        edit: Edit | None = self.edits.get(name)
+        if edit is not None:
+            self.answered[name], self._typed[name] = edit.seq, (grader, edit.text)
+        self.edits = without(self.edits, name)

@@ -1,0 +1,180 @@
+"""The state and actions of an app: samples, graders, runs, results, labels.
+
+Panels observe the traits of the parts and call their methods; an action sets in `code` the lines that do the
+same. Runs report from a background thread, so every change of a part holds the lock that all parts share.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from workbench.graders import Grader
+from workbench.graders.announce import listen
+from workbench.data.samples import as_samples
+from workbench.app.session.code_lines import LastCode, compare_code, label_code, undo_code
+from workbench.app.session.drafts import Drafts
+from workbench.app.session.draw import DrawnRows
+from workbench.app.session.graders import GraderList
+from workbench.app.session.guard import ActionGuard
+from workbench.app.session.kept_versions import KeptVersions
+from workbench.app.session.labels import DatasetLabels
+from workbench.app.session.live import Live
+from workbench.app.session.results import Results
+from workbench.app.session.runs import Runs
+from workbench.app.session.storage import DEFAULT_STORE, Storage
+from workbench.app.session.stored_graders import StoredGraders
+
+if TYPE_CHECKING:
+    from workbench.report import Report
+
+__all__ = ["DEFAULTS", "Session"]
+
+DEFAULTS: dict[str, Any] = {"labels": None, "store": DEFAULT_STORE, "labeller": "", "dataset": ""}
+"""The default settings of a session."""
+
+
+class Session:
+    """One session of work on one dataset.
+
+    Args:
+        samples: As in `Suite.run`.
+        graders: A list of them, or a `Suite`; by default all that were defined in this notebook so far.
+        labels: Labels of the rows, as in `Suite.run`; a user's labels in the store take precedence.
+        store: A `Store`, or its address, for labels, judges' replies and run summaries.
+        labeller: Who labels here.
+        dataset: Name under which the store saves this dataset's labels; derived from its source or content by default.
+
+    Attributes:
+        samples: The dataset.
+        settings: The arguments, except samples and graders.
+        guard: The lock of all parts, and the last error.
+        code: The lines that repeat the last action.
+        storage: Stores labels and replies.
+        graders: The graders, and which of them are selected.
+        labels: The labels of the samples.
+        results: The report that is shown.
+        kept: Versions of the graders.
+        rows: Which rows are graded.
+        runs: Runs of the selected graders.
+        live: Grading while the user types.
+        stored: Graders that were saved in the store.
+        drafts: Unsaved input.
+        closing: Called when the session is closed, for example by the views that share it.
+    """
+
+    def __init__(
+        self,
+        samples: Any,
+        graders: Any = None,
+        *,
+        labels: Any = None,
+        store: Any = DEFAULT_STORE,
+        labeller: str = "",
+        dataset: str = "",
+    ) -> None:
+        self.closing: list[Callable[[], object]] = []
+        self.samples = as_samples(samples)
+        self.settings = {"labels": labels, "store": store, "labeller": labeller, "dataset": dataset}
+        self.guard, self.code, self.drafts = ActionGuard(), LastCode(), Drafts()
+        self.storage = Storage(store)
+        self.labels = DatasetLabels(self.samples, labels, self.storage, labeller=labeller, dataset=dataset)
+        self.graders = GraderList(self.guard, self.code)
+        self.results = Results(self.guard, self.code)
+        self.kept, self.rows = KeptVersions(), DrawnRows(self.samples, self.guard)
+        self.runs = Runs(
+            self.graders, self.labels, self.results, kept=self.kept, guard=self.guard, code=self.code
+        )
+        self.live = Live(
+            self.graders,
+            self.runs,
+            self.results,
+            self.labels,
+            rows=self.rows,
+            kept=self.kept,
+            guard=self.guard,
+        )
+        self.stored = StoredGraders(self.graders, self.storage, guard=self.guard, code=self.code)
+        self.graders.set_given(graders)
+        self._end_listening = listen(self._grader_defined)
+
+    def continue_from(self, previous: Session) -> None:
+        """Continue the session that a cell showed before, for other rows or labels."""
+        self.graders.continue_from(previous.graders)
+        self.live.continue_from(previous.live)
+        self.drafts = previous.drafts
+
+    def _grader_defined(self, grader: Grader) -> None:
+        with self.guard.locked("a grader was defined"):
+            self.graders.define(grader)
+
+    @property
+    def edited_names(self) -> list[str]:
+        """Graders that differ from their last saved version."""
+        kept = {name: self.kept.last(name) for name in self.graders.by_name}
+        return [
+            name
+            for name, last in kept.items()
+            if last is not None and last.grader != self.graders.by_name[name]
+        ]
+
+    def report_of(self, name: str) -> Report | None:
+        """The report that is shown, if it has grades of the grader's current definition; else None."""
+        report: Report | None = self.results.report
+        has_grades = report is not None and name in report.grades and name not in self.graders.unrun
+        return report if has_grades else None
+
+    # ---- labels
+
+    def label(self, name: str, value: bool | None, note: str = "") -> None:
+        """Save a label of a sample: True good, False bad, None skipped.
+
+        Raises:
+            StoreError: It could not be saved.
+        """
+        self.labels.put(name, value, note)
+        self.code.text = label_code(self.labels, name, value, note)
+
+    def undo_label(self) -> str:
+        """Undo the last label; the sample it was for.
+
+        Raises:
+            WorkbenchError: This session has none.
+        """
+        name = self.labels.undo()
+        self.code.text = undo_code(self.labels, name)
+        return name
+
+    def use_labels(self) -> None:
+        """Diagnose the report again with the current labels. Called without the lock: it may take seconds."""
+        self.results.use_labels(self.labels)
+
+    # ---- comparisons
+
+    def note_comparison(self, first: str, second: str) -> None:
+        """Set the line that compares these two graders."""
+        in_report = self.runs.report_with(first, second) is self.results.report
+        self.code.text = compare_code(first, second, versions=not in_report)
+
+    # ---- the store, and the end
+
+    def reopen_storage(self) -> None:
+        """Open a store again whose file was deleted or replaced; its content is gone."""
+        self.stored.look_again()
+        if self.storage.reopen():
+            self.labels.forget()
+            self.stored.forget()
+
+    def close(self) -> None:
+        """Close the views on it, stop listening, cancel work in progress, close the store."""
+        for close in list(self.closing):
+            close()
+        with self.guard.lock:
+            self._end_listening()
+            self.live.close()
+            self.runs.close()
+            parts = (
+                self.guard, self.code, self.graders, self.labels, self.results, self.rows, self.runs, self.live, self.stored,
+            )  # fmt: skip
+            for part in parts:
+                part.unobserve_all()

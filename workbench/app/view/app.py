@@ -1,0 +1,390 @@
+"""The view of a session: its state as plain JSON, and a page's actions and requests. Without widgets, so that tests can act as the page."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future
+from typing import TYPE_CHECKING, Any
+
+from workbench.core import background
+from workbench.core.display_text import one_line
+from workbench.report import Report
+from workbench.sandbox.host.info import SandboxInfo, sandbox_info
+from workbench.app.session.problem import Problem
+from workbench.app.session.starters import TEMPLATES
+from workbench.app.view.actions import Actions
+from workbench.app.view.changes import Change, find_change
+from workbench.app.view.chosen import chosen_data, nothing_chosen, shown_text
+from workbench.app.view.compare import CompareMode
+from workbench.app.view.fit import ExportMode
+from workbench.app.view.graded import Graded
+from workbench.app.view.head import MODES, head_data, progress_data
+from workbench.app.view.history import HistoryMode
+from workbench.app.view.label import LabelMode
+from workbench.app.view.names import with_real_names
+from workbench.app.view.rail import rail_data
+from workbench.app.view.saved_views import SavedViews
+from workbench.app.view.shown_rows import ShownRows
+from workbench.app.view.try_out import TryMode
+from workbench.store import StoreError
+
+if TYPE_CHECKING:
+    from workbench.app.session.session import Session
+
+__all__ = ["AppView"]
+
+Publish = Callable[[dict[str, Any]], object]
+
+MODE_STATES = {
+    "try": "try_out",
+    "label": "label",
+    "compare": "compare",
+    "export": "export",
+    "history": "history",
+}
+"""Mode to the part of the state that it shows."""
+
+_HIDDEN = frozenset({"chosen", "table", "reader"})
+"""Parts that only one mode shows: they are computed again when the mode is opened again."""
+
+_MODES = tuple(MODE_STATES.values())
+_ALL = ("head", "progress", "rail", "chosen", "table", "reader", "mode", "code", "starters", *_MODES)
+
+
+class AppView:
+    """The state that the page shows of a session, and its actions.
+
+    Every change marks the parts of the state that are out of date; when the session's lock is released, they are
+    computed again and published together, so that a page never sees one part of a change without the others.
+
+    Args:
+        session: The session.
+        publish: Called with the parts of the state that changed, by name, with the session's lock held.
+        mode: The initial mode; "grade" by default.
+
+    Attributes:
+        state: The last published state.
+        chosen: The selected grader; "" for none.
+        mode: The open mode.
+        table: The rows.
+    """
+
+    def __init__(self, session: Session, publish: Publish, *, mode: str = "") -> None:
+        self.session, self._publish = session, publish
+        self.state: dict[str, Any] = {}
+        self.chosen, self.mode = "", mode if mode in MODES else "grade"
+        self.rows = ShownRows(session, self.mark)
+        self.label = LabelMode(session)
+        self.try_out = TryMode(session, lambda: self.mark("try_out"))
+        self.compare = CompareMode(session)
+        self.export = ExportMode(session, lambda: self.mark("export"))
+        self.history = HistoryMode(session)
+        self._graded: Graded | None = None
+        self._changes: dict[str, Change | None] = {}
+        self._revision = 0
+        self._page_text: dict[str, str] = {}
+        self._isolation: dict[str, str] = {}
+        self._turn = 0
+        self._stale: set[str] = set(_ALL)
+        self._is_flushing = False
+        self.actions = Actions(self)
+        self.saved = SavedViews(self)
+        for part in (self.label, self.try_out, self.compare, self.export, self.history, self.saved):
+            self.actions.add(part)
+        self._observed: list[tuple[Any, Callable[[Any], None], list[str]]] = []
+        self._observe()
+        with session.guard.lock:
+            session.guard.lock.on_release.append(self.flush)
+            self._open_mode(self.mode)
+
+    # ---- what invalidates parts of the state
+
+    def _observe(self) -> None:
+        session = self.session
+        for part, names, parts in (
+            (
+                session.graders,
+                ["by_name", "chosen", "proofs", "unrun", "removed"],
+                ("head", "rail", "chosen", "table", "reader", *_MODES),
+            ),
+            (session.results, ["report"], _ALL),
+            (session.results, ["where"], ("chosen", "table", "reader", "label")),
+            (session.results, ["row"], ("reader",)),
+            (session.runs, ["running"], ("head", "progress", "rail", "chosen")),
+            (session.runs, ["progress"], ("progress",)),
+            (session.live, ["edits", "working"], ("head", "rail", "chosen", "progress")),
+            (session.live, ["progress"], ("progress",)),
+            (session.rows, ["draw"], _ALL),
+            (session.labels, ["changes"], ("head", "labels", "table", "reader", "label")),
+            (session.stored, ["versions"], ("chosen", "starters")),
+            (session.guard, ["problem"], ("head",)),
+            (session.code, ["text"], ("code",)),
+        ):
+            marker = self._marker(parts)
+            part.observe(marker, names)
+            self._observed.append((part, marker, names))
+
+        for part, names, follow in (
+            (session.results, ["report"], self._report_came),
+            (session.graders, ["chosen"], self._follow_in_try),
+        ):
+            part.observe(follow, names)
+            self._observed.append((part, follow, names))
+
+    def _report_came(self, change: Any) -> None:
+        """With the first report the code line includes the rows that the user searched for before."""
+        if (
+            change["old"] is None
+            and self.mode == "grade"
+            and (self.rows.table.search or self.rows.table.where)
+        ):
+            self.rows.leave_code()
+
+    def _follow_in_try(self, _: Any) -> None:
+        if self.mode == "try":
+            self.try_out.leave_code()  # the results follow when the state is computed
+
+    def _marker(self, parts: tuple[str, ...]) -> Callable[[Any], None]:
+        return lambda _: self.mark(*parts)
+
+    def mark(self, *parts: str) -> None:
+        """Mark parts of the state as out of date."""
+        if not self._is_flushing:
+            self._stale.update(parts)
+
+    # ---- computing them again
+
+    def flush(self) -> None:
+        """Compute the parts that are out of date, and publish them. Called with the session's lock, when it is released."""
+        stale = self._stale if self.mode == "grade" else self._stale - _HIDDEN
+        if stale:
+            self._stale, self._is_flushing = self._stale - stale, True
+            try:
+                self._make(stale)
+            finally:
+                self._is_flushing = False
+        if self._graded is not None:
+            self.rows.read_words(self._graded)
+
+    def _make(self, stale: set[str]) -> None:
+        makers: dict[str, Callable[[], Any]] = {
+            "progress": lambda: progress_data(self.session),
+            "rail": self._rail,
+            "chosen": self._chosen,
+            "table": lambda: self.rows.table_data(self.graded, self.chosen, self._changes.get(self.chosen)),
+            "reader": lambda: self.rows.reader_data(self.graded, self.chosen),
+            "mode": lambda: self.mode,
+            **self._mode_makers(),
+            "code": lambda: self.session.code.text,
+            "starters": self._starters,
+        }
+        parts = {name: make for name, make in makers.items() if name in stale}
+        done = self._done({"session": lambda: self._read_session(stale), **parts})
+        made = {name: done[name] for name in parts if name in done}
+        if "head" in stale or len(done) <= len(parts):  # the toolbar shows which part failed
+            made["head"] = head_data(self.session)
+        changed = {
+            name: value for name, value in made.items() if name not in self.state or self.state[name] != value
+        }
+        if changed:
+            self._turn += 1
+            self.state |= {**changed, "turn": self._turn}
+            self._publish({**changed, "turn": self._turn})
+
+    def _done(self, steps: Mapping[str, Callable[[], Any]]) -> dict[str, Any]:
+        """The result of each step; if one fails, the error is the session's problem and its part remains unchanged."""
+        done: dict[str, Any] = {}
+        failures: list[Exception] = []
+        for name, step in steps.items():
+            try:
+                done[name] = step()
+            except Exception as error:  # noqa: BLE001 (not the error of the action that released the lock: it is shown)
+                failures.append(error)
+        if failures:  # the others may follow from the first
+            self.session.guard.problem = Problem.of(failures[0], "View")
+        return done
+
+    def _mode_makers(self) -> dict[str, Callable[[], Any]]:
+        """How the parts of the modes are computed: only the open mode's are."""
+        makers: dict[str, Callable[[], Any]] = {
+            "label": self.label.data, "try_out": self.try_out.data, "compare": self.compare.data,
+            "export": self.export.data, "history": self.history.data,
+        }  # fmt: skip
+        closed = {state for mode, state in MODE_STATES.items() if mode != self.mode}
+        return {state: (lambda: None) if state in closed else make for state, make in makers.items()}
+
+    def _read_session(self, stale: set[str]) -> None:
+        """Take the current report, the selected grader and the edits."""
+        session = self.session
+        if "labels" in stale:
+            self._graded = None
+        if self.chosen not in session.graders.by_name:
+            self.chosen = self._first_grader()
+        report = session.results.report or self._without_grades
+        if self._graded is None or self._graded.report is not report:
+            self._graded = Graded(report, self._labels(session.labels.for_display, report.samples))
+            self._changes = {}
+        self._changes = {name: find_change(session, self._graded, name) for name in session.edited_names}
+        if self.mode == "try" and "rail" in stale:
+            self.try_out.refresh()
+        self.history.choose(self.chosen)
+
+    def _first_grader(self) -> str:
+        names = list(self.session.graders.by_name)
+        ticked = [name for name in names if name in self.session.graders.chosen]
+        return next(iter([*ticked, *names]), "")
+
+    @property
+    def _without_grades(self) -> Report:
+        """The drawn rows as a report without graders, shown before the first run."""
+        rows = self.session.rows.rows
+        if (
+            self._graded is not None
+            and not self._graded.report.grades
+            and self._graded.report.samples is rows
+        ):
+            return self._graded.report
+        return Report(rows, {}, labels=self._labels(self.session.labels.for_rates, rows))
+
+    def _labels(self, read: Callable[[Any], list[bool | None] | None], rows: Any) -> list[bool | None] | None:
+        """The labels of rows; if the store cannot be read, which is reported, the given column's."""
+        try:
+            return read(rows)
+        except StoreError as error:
+            self.session.guard.problem = Problem.of(error, "Labels")
+            return self.session.labels.given_to(rows)
+
+    @property
+    def graded(self) -> Graded:
+        """The report that is shown."""
+        assert self._graded is not None
+        return self._graded
+
+    def _rail(self) -> dict[str, Any]:
+        changes = {name: change for name, change in self._changes.items() if change}
+        return rail_data(self.session, self.graded, self.chosen, changes)
+
+    def _chosen(self) -> dict[str, Any]:
+        if not self.chosen:
+            return nothing_chosen()
+        text = shown_text(self.session, self.chosen)
+        if text != self._page_text.get(self.chosen):
+            self._revision += 1  # a cell, an undo or a restart changed it, and the page has to update
+            self._page_text[self.chosen] = text
+        return chosen_data(
+            self.session, self.graded, self.chosen,
+            change=self._changes.get(self.chosen), where=self.rows.table.where, revision=self._revision, isolation=self._isolation,
+        )  # fmt: skip
+
+    def _starters(self) -> list[dict[str, str]]:
+        templates = [
+            {"id": f"template {at}", "title": each.title, "text": each.text, "name": each.name, "note": each.note}
+            for at, each in enumerate(TEMPLATES)
+        ]  # fmt: skip
+        stored = [
+            {"id": f"stored {name}", "title": one_line(name, 80), "text": "", "name": name, "note": "saved in the store"}
+            for name in self._stored_names()
+        ]  # fmt: skip
+        return templates + stored
+
+    def _stored_names(self) -> list[str]:
+        try:
+            return self.session.stored.names()
+        except StoreError:  # reported when the labels are read
+            return []
+
+    # ---- the page's actions and requests
+
+    def open(self) -> None:
+        """A page shows the view: start grading what can be graded without Run."""
+        self.session.live.begin()
+        if not self._isolation:
+            background.then(background.submit(asyncio.to_thread(sandbox_info)), self._isolation_found)
+
+    def _isolation_found(self, future: Future[SandboxInfo]) -> None:
+        with self.session.guard.locked("Sandbox"):
+            info = future.result()
+            leaks = f" Probes that got through: {', '.join(info.leaks)}." if info.leaks else ""
+            self._isolation = {"level": info.level, "label": f"{info.label}.{leaks}"}
+            self.mark("chosen")
+
+    def labels_changed(self) -> None:
+        """Mark the labels of the rows as changed."""
+        self.mark("labels", "head", "rail", "table", "reader", "label")
+
+    def typed(self, name: str, text: str) -> None:
+        """Record that a page already has this text of a grader, as typed there."""
+        self._page_text[name] = text
+
+    def choose(self, name: str) -> None:
+        """Select a grader."""
+        self.chosen = name
+        self.session.stored.look_again()
+        self.mark("rail", "chosen", "table", "reader", *_MODES)
+
+    def hear(self, message: Mapping[str, Any]) -> dict[str, Any] | None:
+        """Handle a message of a page; the reply to send, None for an invalid message.
+
+        Args:
+            message: An `Action` or a `Question`, with its number and the page it comes from.
+        """
+        number, page = message.get("id"), message.get("page")
+        if not isinstance(number, int) or not isinstance(page, str):
+            return None
+        if "ask" in message:
+            return {"page": page, **self._answer(number, message)}
+        self.actions.act(with_real_names(message, self.session.graders.by_name))
+        return {"page": page, "heard": number}
+
+    def _answer(self, number: int, message: Mapping[str, Any]) -> dict[str, Any]:
+        try:
+            with self.session.guard.lock:
+                return {"reply": number, "value": self.actions.answer(message)}
+        except Exception as error:  # noqa: BLE001 (a request always gets a reply)
+            return {"reply": number, "problem": one_line(f"{type(error).__name__}: {error}", 400)}
+
+    def mark_mode(self) -> None:
+        """Mark the content of the open mode as changed."""
+        self.mark(*(state for mode, state in MODE_STATES.items() if mode == self.mode))
+
+    def set_mode(self, mode: str) -> None:
+        """Open a mode."""
+        if mode in MODES and mode != self.mode:
+            self.mode = mode
+            self.session.stored.look_again()
+            self._open_mode(mode)
+            if mode in {"grade", "try"}:  # the other modes set the line themselves
+                self.leave_code()
+            self.mark("mode", *_MODES)
+
+    def leave_code(self) -> None:
+        """Set the line for the content of the open mode, if it has one."""
+        lines: dict[str, Callable[[], None]] = {
+            "grade": self.rows.leave_code, "try": self.try_out.leave_code, "compare": self.compare.opened,
+            "export": self.export.opened, "history": self.history.opened,
+        }  # fmt: skip
+        if self.mode in lines:
+            lines[self.mode]()
+
+    def _open_mode(self, mode: str) -> None:
+        if mode == "try":
+            self.try_out.open(self.session.results.row)
+        if mode == "label":
+            self.session.labels.reload()  # a cell may have labelled meanwhile
+        self.history.choose(self.chosen)
+        for name, part in (("compare", self.compare), ("export", self.export), ("history", self.history)):
+            if mode == name:
+                part.opened()
+
+    def close(self) -> None:
+        """Stop publishing."""
+        self._publish = lambda _: None
+        self.try_out.close()
+        self.export.close()
+        with self.session.guard.lock:
+            if self.flush in self.session.guard.lock.on_release:
+                self.session.guard.lock.on_release.remove(self.flush)
+        for part, marker, names in self._observed:
+            part.unobserve(marker, names)
+        self._observed = []

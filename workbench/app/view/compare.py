@@ -1,0 +1,245 @@
+"""The Compare mode: two graders, or two versions of one, as a sentence, as a 2x2 table, and the rows on which they differ."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.core.display_text import counted, one_line
+from workbench.core.errors import WorkbenchError
+from workbench.report.comparison_words import TITLES, labels_data, sentence
+from workbench.report.counts import PARTS
+from workbench.app.session.grader_versions import current_name
+from workbench.app.view.compared import QUADRANTS, Compared
+from workbench.app.view.names import find_name, shown_name
+from workbench.app.view.text_differences import Pieces, cut, marked
+
+if TYPE_CHECKING:
+    from workbench.report import Report
+    from workbench.app.session.session import Session
+
+__all__ = ["CompareMode"]
+
+Rows = NDArray[np.intp]
+
+_SAID = {
+    "both": "both accept", "a": "A accepts, B rejects", "b": "B accepts, A rejects", "neither": "both reject",
+}  # fmt: skip
+_LABELS = {"good": 1, "bad": 0}
+_LABEL_OF = {1: True, 0: False, -1: None}
+_ONE = "Run a second grader, or run one again after a change, to compare two."
+_MOST_PAIRS = 200  # in one reply
+_SEARCHED = 200  # characters of a search
+_PROMPT = 300  # characters of a prompt
+
+
+class CompareMode:
+    """Compare as the page shows it. Its methods are called with the session's lock.
+
+    Args:
+        session: What is compared.
+    """
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._names = ("", "")  # as selected
+        self._key, self._only, self._search = "a", "", ""
+        self._revision = 0
+        self._listed: tuple[Any, ...] = ()  # the input of the list: compared by identity and by choice
+        self._rows: Rows = np.empty(0, np.intp)
+        self._compared: Compared | None = None
+        self._base: Report | None = None  # the report used for `_compared`
+
+    # ---- the page's requests
+
+    def opened(self) -> None:
+        """Set the line for the initial comparison."""
+        first, second = self._pair(self._graders())
+        if first != second:
+            self._session.note_comparison(first, second)
+
+    def do_compare(self, a: str, b: str) -> None:
+        """Select the two graders; selecting the other one's grader swaps them.
+
+        Raises:
+            WorkbenchError: Unknown grader.
+        """
+        names = self._graders()
+        chosen = [find_name(name, names) for name in (a, b)]
+        if None in chosen:
+            raise WorkbenchError("unknown grader to compare", found=one_line(f"{a!r}, {b!r}"))
+        first, second = map(str, chosen)
+        if first == second:
+            before = self._pair(names)
+            first, second = (first, before[0]) if before[0] != first else (before[1], second)
+        self._names = (first, second)
+        if first != second:
+            self._session.note_comparison(first, second)
+
+    def choice(self) -> dict[str, str]:
+        """The current comparison and listed rows, as `choose` takes them."""
+        a, b = self._pair(self._graders())
+        return {"a": a, "b": b, "key": self._key, "only": self._only, "search": self._search}
+
+    def choose(self, choice: Mapping[str, str]) -> None:
+        """Compare as in a saved `choice`.
+
+        Raises:
+            WorkbenchError: Unknown grader or rows.
+        """
+        before = self._names, self._key, self._only, self._search
+        try:
+            self.do_compare(choice["a"], choice["b"])
+            self.do_quadrant(choice["key"], choice["only"], choice["search"])
+        except WorkbenchError:
+            self._names, self._key, self._only, self._search = before
+            raise
+
+    def do_quadrant(self, key: str, only: str = "", search: str = "") -> None:
+        """Select which rows are listed.
+
+        Args:
+            key: "both", "a", "b" or "neither".
+            only: "good" or "bad" for rows with that label; "" for all.
+            search: Words that the row contains.
+
+        Raises:
+            WorkbenchError: Unknown key or label.
+        """
+        if key not in QUADRANTS or only not in {"", *_LABELS}:
+            raise WorkbenchError("unknown rows to list", found=one_line(f"{key!r}, {only!r}"))
+        self._key, self._only, self._search = key, only, str(search)[:_SEARCHED]
+
+    def ask_pairs(self, start: int, stop: int, revision: int) -> list[dict[str, Any]]:
+        """A window of the list as `Pair`s; empty for an outdated list."""
+        compared = self._current()
+        if compared is None or not self._list(compared) or revision != self._revision:
+            return []
+        start = max(int(start), 0)
+        rows = self._rows[start : min(int(stop), start + _MOST_PAIRS)]
+        compared.prepare(rows)
+        return [self._pair_data(compared, int(row)) for row in rows]
+
+    # ---- what is shown
+
+    def data(self) -> dict[str, Any]:
+        """`CompareData`."""
+        names = self._graders()
+        compared = self._current()
+        a, b = self._pair(names)
+        shown: dict[str, Any] = {
+            "revision": self._revision, "graders": list(map(shown_name, names)), "a": shown_name(a), "b": shown_name(b), "n": 0,
+            "lead": "", "rest": "", "cells": [], "chosen": self._key, "labels": None, "why_not": "",
+            "list": self._list_data(0, 0, (0, 0)),
+        }  # fmt: skip
+        if compared is None:
+            return shown | {"why_not": self._session.runs.why_no_version or _ONE}
+        if not compared.n:
+            return shown | {"why_not": "The two share no scored row: run both on the same rows."}
+        return shown | self._compared_data(compared)
+
+    def _compared_data(self, compared: Compared) -> dict[str, Any]:
+        counts = self._list(compared)
+        lead, rest = sentence(compared.comparison)
+        return {
+            "revision": self._revision,
+            "n": compared.n,
+            "lead": lead,
+            "rest": rest,
+            "cells": [_cell(compared, key) for key in QUADRANTS],
+            "labels": labels_data(compared.comparison, self._session.runs.why_no_version),
+            "list": self._list_data(len(self._rows), compared.n, counts),
+        }
+
+    def _list_data(self, count: int, n: int, by_label: tuple[int, ...]) -> dict[str, Any]:
+        return {
+            "title": TITLES[self._key], "note": f"{count:,} of {counted(n, 'row')}", "count": count,
+            "good": by_label[0], "bad": by_label[1], "only": self._only, "search": one_line(self._search),
+        }  # fmt: skip
+
+    def _pair_data(self, compared: Compared, row: int) -> dict[str, Any]:
+        match = compared.match(row) if self._key in {"a", "b"} else None
+        left = cut(compared.answer(row))
+        right = None
+        if match is not None:
+            left, text = marked(compared.answer(row), compared.answer(match[0]))
+            right = _side(compared, match[0], "both", text)
+        return {
+            "prompt": one_line(compared.prompt(row), _PROMPT),
+            "left": _side(compared, row, self._key, left),
+            "right": right,
+        }
+
+    # ---- which graders, and which rows
+
+    def _graders(self) -> list[str]:
+        """Names that can be compared: of the report, and of versions before a change."""
+        versions = self._session.runs.versions()
+        return [] if versions is None else versions.graders
+
+    def _pair(self, names: list[str]) -> tuple[str, str]:
+        """The two that are compared: the selected ones, else a changed grader with itself, else the first two."""
+        if set(self._names) <= set(names):
+            return self._names
+        report = self._session.results.report
+        before = [name for name in names if name not in report.grades] if report is not None else []
+        default = [before[0], current_name(before[0])] if before else names[:2]
+        a = self._names[0] if self._names[0] in names else (default or [""])[0]
+        b = next((name for name in (self._names[1], *reversed(default)) if name in names and name != a), "")
+        return a, b
+
+    def _current(self) -> Compared | None:
+        """The comparison that is shown; None if there are not two graders."""
+        a, b = self._pair(self._graders())
+        base = self._session.results.report
+        if not (a and b) or a == b or base is None:
+            return None
+        old = self._compared
+        if old is None or self._base is not base or (old.a, old.b) != (a, b):
+            report = self._session.runs.report_with(a, b)
+            assert report is not None
+            self._compared, self._base = Compared(report, a, b), base
+        return self._compared
+
+    def _list(self, compared: Compared) -> tuple[int, int]:
+        """Rebuild the list if its input changed; with its good and bad rows, before the label filter."""
+        rows = compared.quadrants[self._key]
+        if self._search.strip():
+            found = compared.report.row_numbers({"text": self._search.strip()})
+            rows = rows[np.isin(rows, found)]
+        labels = compared.labels[rows]
+        made_of = (compared, self._key, self._only, self._search)
+        if made_of != self._listed:
+            wanted = rows[labels == _LABELS[self._only]] if self._only else rows
+            self._rows = compared.ordered(self._key, wanted)
+            self._listed, self._revision = made_of, self._revision + 1
+        return int((labels == 1).sum()), int((labels == 0).sum())
+
+
+def _cell(compared: Compared, key: str) -> dict[str, Any]:
+    counts = compared.counts(key)
+    return {
+        "key": key, "title": TITLES[key], "count": len(compared.quadrants[key]), "note": _by_label(compared, key),
+        "counts": {part: counts[part] for part in PARTS},
+    }  # fmt: skip
+
+
+def _by_label(compared: Compared, key: str) -> str:
+    """The rows of a quadrant by label, as text."""
+    labels = compared.labels[compared.quadrants[key]]
+    if not len(labels):
+        return "no row"
+    good, bad, unknown = (int((labels == label).sum()) for label in (1, 0, -1))
+    if not good + bad:
+        return "no labels"
+    return f"{good:,} good, {bad:,} bad" + (f", {unknown:,} unlabelled" if unknown else "")
+
+
+def _side(compared: Compared, row: int, key: str, text: Pieces) -> dict[str, Any]:
+    return {
+        "row": row, "id": one_line(compared.identity(row), 60), "label": _LABEL_OF[int(compared.labels[row])],
+        "said": _SAID[key], "text": text,
+    }  # fmt: skip

@@ -1,0 +1,180 @@
+"""The toolbar above everything: the dataset and the draw, what is running, what Run would do."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from workbench.core.display_text import counted, one_line, visible
+from workbench.graders.repeats import is_deterministic
+from workbench.app.session.pace import TimeLeft
+from workbench.app.session.proofs import asks_models, waits_for
+
+if TYPE_CHECKING:
+    from workbench.core.progress import Progress
+    from workbench.report import Report
+    from workbench.app.session.session import Session
+
+__all__ = ["MODES", "head_data", "progress_data", "shown_column"]
+
+MODES = {
+    "grade": "Grade",
+    "try": "Try",
+    "label": "Label",
+    "compare": "Compare",
+    "export": "Export",
+    "history": "History",
+}
+"""The modes of the view and their titles, in order."""
+
+
+def head_data(session: Session) -> dict[str, Any]:
+    """The toolbar as `Head`.
+
+    Args:
+        session: The session.
+    """
+    graders, problem = session.graders, session.guard.problem
+    report: Report | None = session.runs.last_report
+    trace = "" if problem is None else visible(problem.trace[-8_000:])
+    return {
+        "dataset": _dataset(session),
+        "total": len(session.samples),
+        "drawn": len(session.rows.rows),
+        "draw": session.rows.as_dict() | {"by": shown_column(session.rows.draw.by)},
+        "strata": list(map(shown_column, session.rows.strata)),
+        "modes": [list(mode) for mode in MODES.items()],
+        "state": _state(session),
+        "can_run": bool(graders.chosen) and not session.runs.running,
+        "judges": sum(asks_models(graders.by_name[name]) for name in graders.chosen),
+        "plan": _plan(session),
+        "problem": problem and {"what": visible(problem.what[:4_000]), "where": problem.where, "trace": trace},
+        "warning": visible(session.storage.warning),
+        "notes": [one_line(note, 600) for note in (() if report is None else (*report.samples.notes, *report.notes))],
+    }  # fmt: skip
+
+
+def shown_column(name: str) -> str:
+    """The name of a column on a page, and in its messages."""
+    return one_line(name, 120)
+
+
+def _dataset(session: Session) -> str:
+    return one_line(Path(session.samples.source).stem or "samples", 60)
+
+
+def _state(session: Session) -> dict[str, str]:
+    shape, text = _activity(session) or _standing(session)
+    return {"shape": shape, "text": text}
+
+
+def _activity(session: Session) -> tuple[str, str] | None:
+    """What is running; None for nothing."""
+    if session.runs.running:
+        return "busy", "grading"
+    if session.live.working:
+        return "busy", "grading as you type" if session.live.edits else "grading"
+    return None
+
+
+def _standing(session: Session) -> tuple[str, str]:
+    """Whether the shown grades belong to the current graders."""
+    graders = session.graders
+    unrun = [name for name in graders.chosen if name in graders.unrun]
+    if not graders.by_name:
+        return "none", "no grader yet"
+    if session.runs.failed:
+        return "failed", "the last run failed"
+    if session.results.report is None:
+        return "none", "not run yet"
+    if unrun:
+        return "old", f"{counted(len(unrun), 'grader')} to run"
+    if session.live.edits:
+        stopped = any(edit.is_open for edit in session.live.edits.values())
+        return ("old", "stopped: this text is not graded") if stopped else ("failed", _refused(session))
+    return "ok", "graded as you type" if session.edited_names else "up to date"
+
+
+def _refused(session: Session) -> str:
+    names = list(session.live.edits)
+    return (
+        f"{one_line(names[0], 40)} fails its checks"
+        if len(names) == 1
+        else f"{len(names)} graders fail their checks"
+    )
+
+
+def _plan(session: Session) -> str:
+    """What Run would do, in sentences: rows, graders, requests to models and their estimated cost."""
+    graders, draw = session.graders, session.rows.draw
+    n_rows, total, n_graders = len(session.rows.rows), len(session.samples), len(graders.chosen)
+    n_repeated = sum(not is_deterministic(graders.by_name[name]) for name in graders.chosen)
+    n_again = (draw.repeats - 1) * n_repeated
+    drawn = "All" if n_rows == total else f"{n_rows:,} of"
+    again = f" and {n_again:,} repeats" if n_again else ""
+    grades = n_rows * (n_graders + n_again)
+    sentences = [
+        f"{drawn} {total:,} rows by {counted(n_graders, 'grader')}{again}: {grades:,} grades",
+        *_questions(session, n_rows * (draw.repeats if n_repeated else 1)),
+    ]
+    if graders.left_out:
+        sentences.append(graders.left_out.rstrip("."))
+    return ". ".join(sentences) + "."
+
+
+def _questions(session: Session, asked: int) -> list[str]:
+    """A run's requests to models and services, and their estimated cost from the last run."""
+    chosen = {name: session.graders.by_name[name] for name in session.graders.chosen}
+    judges = [name for name, grader in chosen.items() if asks_models(grader)]
+    sentences = []
+    if judges:
+        sentences.append(
+            f"At least {asked * len(judges):,} requests to a model, fewer if the store has the replies"
+        )
+    report: Report | None = session.results.report
+    spent = {} if report is None else report.summary["cost"].to_dict()
+    costs = [
+        spent[name] / _n_asked(report, name) * asked
+        for name in judges
+        if report is not None and spent.get(name, 0) > 0
+    ]
+    if costs and len(costs) == len(judges):
+        sentences.append(f"About ${sum(costs):.4f}, estimated from the last run")
+    others = [name for name, grader in chosen.items() if waits_for(grader) and name not in judges]
+    return sentences + [f"{one_line(name, 60)} {waits_for(chosen[name])}, for every row" for name in others]
+
+
+def _n_asked(report: Report, name: str) -> int:
+    """Rows that a grader graded, counting repeats."""
+    return max(1, len(report) * max(1, len(report.grades[name].repeats)))
+
+
+def progress_data(session: Session) -> dict[str, Any]:
+    """The progress of a run, as `Progress`."""
+    running = session.runs.running or session.live.progress is not None
+    moment: Progress | None = session.runs.progress if session.runs.running else session.live.progress
+    if moment is None:
+        return {"running": running, "done": 0, "total": 0, "failed": 0, "text": "starting" if running else ""}
+    return {
+        "running": running, "done": moment.done, "total": moment.total, "failed": moment.failed,
+        "text": _line(moment, session.runs.time_left if session.runs.running else TimeLeft(None, 0)),
+    }  # fmt: skip
+
+
+def _line(moment: Progress, left: TimeLeft) -> str:
+    """Counts, errors, cost and time left, in one line."""
+    parts = [f"{moment.done:,} of {moment.total:,}"]
+    parts += [f"{moment.failed:,} failed"] if moment.failed else []
+    parts += [f"${moment.money:.4f}"] if moment.money else []
+    parts += [f"{moment.kept:,} replies from the store"] if moment.kept else []
+    parts += [f"{moment.waiting:,} waiting for the server"] if moment.waiting else []
+    if left.seconds is not None and moment.done < moment.total:
+        then = f", then {counted(left.unknown, 'grader')}" if left.unknown else ""
+        parts.append(f"{_time(left.seconds)} left{then}")
+    return " · ".join(parts)
+
+
+def _time(seconds: float) -> str:
+    if seconds < 60:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 3_600 else f"{seconds / 3_600:.1f} h"

@@ -1,0 +1,174 @@
+"""Completions that a user saved in Try mode: they are graded again whenever a grader changes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from workbench.core.display_text import one_line
+from workbench.core.grade import Grade
+from workbench.graders.combine import Entry
+from workbench.data.samples import Sample
+from workbench.app.session.proofs import waits_for
+from workbench.app.session.trial import Trial
+from workbench.app.view.names import shown_name
+from workbench.app.view.try_words import accepts, outcome
+
+if TYPE_CHECKING:
+    from workbench.app.session.session import Session
+
+__all__ = ["KeptAnswer", "KeptAnswers", "is_same"]
+
+_CHARACTERS = 200  # of a completion in the list
+
+
+@dataclass(frozen=True)
+class KeptAnswer:
+    """A saved completion.
+
+    Attributes:
+        sample: The conversation with that completion.
+        good: Whether a user labelled it good; None if not labelled.
+        original: The conversation before it was changed.
+        text: The completion as typed; None for the conversation's.
+        expected: The reference as typed; None for the conversation's.
+        row: The drawn row it is; None for a pasted conversation.
+        code: The expression that gives the conversation.
+    """
+
+    sample: Sample
+    good: bool | None
+    original: Sample
+    text: str | None
+    expected: str | None
+    row: int | None
+    code: str
+
+
+@dataclass(eq=False)
+class _Graded:
+    """A saved completion, its running graders, and each grade with the grader that gave it."""
+
+    number: int
+    answer: KeptAnswer
+    trial: Trial
+    grades: dict[str, tuple[Entry, Grade]] = field(default_factory=dict)
+
+
+class KeptAnswers:
+    """The saved completions of a session, oldest first. Its methods are called with the session's lock.
+
+    Rules and sandboxed code grade them immediately and after every edit; graders that call a model or a service do not.
+
+    Args:
+        session: The session.
+        changed: Called with the lock held when a grade has arrived.
+    """
+
+    def __init__(self, session: Session, changed: Callable[[], object]) -> None:
+        self._session, self._changed = session, changed
+        self._answers: dict[int, _Graded] = {}
+        self._count = 0
+
+    def __len__(self) -> int:
+        return len(self._answers)
+
+    def keep(self, answer: KeptAnswer) -> None:
+        """Save one more; if it is saved already, update its label."""
+        for kept in self._answers.values():
+            if _is_same_conversation(kept.answer.sample, answer.sample):
+                kept.answer = answer
+                return
+        self._count += 1
+        take = partial(self._take, self._count)
+        self._answers[self._count] = _Graded(self._count, answer, Trial(take, self._session.guard.lock))
+        self.refresh()
+
+    def drop(self, number: int) -> None:
+        """Remove one."""
+        if (kept := self._answers.pop(number, None)) is not None:
+            kept.trial.stop()
+
+    def get(self, number: int) -> KeptAnswer | None:
+        """One of them; None for one that was removed."""
+        kept = self._answers.get(number)
+        return None if kept is None else kept.answer
+
+    def refresh(self) -> None:
+        """Grade by graders that changed since, or are new."""
+        entries = self._entries()
+        for kept in self._answers.values():
+            for name in [n for n, (entry, _) in kept.grades.items() if not is_same(entry, entries.get(n))]:
+                del kept.grades[name]
+            kept.trial.keep(entries, is_same)
+            unasked = {name: entry for name, entry in entries.items() if name not in kept.grades}
+            kept.trial.ask(kept.answer.sample, unasked)
+
+    def _entries(self) -> Mapping[str, Entry]:
+        entries = self._session.graders.chosen_entries()
+        return {name: entry for name, entry in entries.items() if not waits_for(entry.grader)}
+
+    def _take(self, number: int, name: str, entry: Entry, grade: Grade) -> None:
+        with self._session.guard.locked("Try"):
+            if (kept := self._answers.get(number)) is not None:
+                kept.grades[name] = (entry, grade)
+                self._changed()
+
+    def data(self, mark: float) -> list[dict[str, Any]]:
+        """Each as `KeptData`, the newest first.
+
+        Args:
+            mark: The pass threshold.
+        """
+        order = list(self._session.graders.by_name)
+        return [_data(kept, mark, order) for kept in reversed(self._answers.values())]
+
+    def close(self) -> None:
+        """Cancel the work in progress."""
+        for kept in self._answers.values():
+            kept.trial.stop()
+
+
+def is_same(a: Entry, b: Entry | None) -> bool:
+    """Whether these are the same grader with the same settings in the suite: an equal judge may use another client."""
+    return b is not None and a == b and a.grader is b.grader
+
+
+def _is_same_conversation(a: Sample, b: Sample) -> bool:
+    """Whether two samples are graded alike; threads do not compare by content."""
+    return (a.id, a.reference, a.thread.to_wire()) == (b.id, b.reference, b.thread.to_wire())
+
+
+def _data(kept: _Graded, mark: float, order: Sequence[str]) -> dict[str, Any]:
+    good = kept.answer.good
+    grades = {name: kept.grades[name][1] for name in order if name in kept.grades}
+    verdicts = {name: accepts(grade, mark) for name, grade in grades.items()}
+    wrong = [
+        name
+        for name, verdict in verdicts.items()
+        if good is not None and verdict is not None and verdict != good
+    ]
+    return {
+        "number": kept.number,
+        "text": one_line(kept.answer.sample.thread.completion() or "", _CHARACTERS),
+        "label": good,
+        "note": _note(verdicts, wrong, good=good),
+        "errs": bool(wrong),
+        "grades": [
+            {"grader": shown_name(name), "said": outcome(grade, good, mark)} for name, grade in grades.items()
+        ],
+    }
+
+
+def _note(verdicts: Mapping[str, bool | None], wrong: list[str], *, good: bool | None) -> str:
+    """A short summary of its grades."""
+    if not verdicts:
+        return "not graded"
+    if wrong:
+        verb = ("reject" if good else "accept") + ("s" if len(wrong) == 1 else "")
+        return f"{', '.join(one_line(name, 40) for name in wrong[:3])}{', …' if len(wrong) > 3 else ''} {verb} it"
+    if good is not None:
+        return "no errors"
+    return f"{sum(map(bool, verdicts.values()))} of {len(verdicts)} accept it"

@@ -1,0 +1,109 @@
+"""The grader list, one line each: name, validation, bar, verdict, mean."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from workbench.analysis.diagnostics.words import verdict_of
+from workbench.graders import Grader, SandboxedGrader
+from workbench.report.counts import Counts, counts_of, parts_of
+from workbench.report.finding_parts import estimate
+from workbench.app.session.proofs import asks_models, waits_for
+from workbench.app.view.graded import Graded
+from workbench.app.view.names import shown_name
+from workbench.app.view.other_text import is_refused
+
+if TYPE_CHECKING:
+    from workbench.sandbox.host.validation import Validation
+    from workbench.app.session.session import Session
+    from workbench.app.view.changes import Change
+
+__all__ = ["check_name", "failed_check", "kind_words", "rail_data"]
+
+_KINDS = {"function": "Python function", "script": "JavaScript function", "custom": "function of this kernel"}
+_CHECKS = ("syntax", "structure", "signature", "execution", "test_run")
+
+
+def kind_words(grader: Grader) -> str:
+    """The title of a grader's kind."""
+    return _KINDS.get(grader.kind, grader.kind.replace("-", " "))
+
+
+def check_name(name: str) -> str:
+    """A check's title."""
+    return name.replace("_", " ")
+
+
+def rail_data(session: Session, graded: Graded, chosen: str, changes: dict[str, Change]) -> dict[str, Any]:
+    """The graders as `Rail`.
+
+    Args:
+        session: The session.
+        graded: The report that is shown.
+        chosen: The grader in the middle.
+        changes: The effect of its edit, by grader.
+    """
+    graders = session.graders
+    drafts = set(graders.drafts)
+    lines = {name: _line(session, graded, name, changes.get(name)) for name in graders.by_name}
+    return {
+        "lines": [line for name, line in lines.items() if name not in drafts],
+        "drafts": [line for name, line in lines.items() if name in drafts],
+        "in_run": len(graders.chosen),
+        "has_labels": graded.has_labels,
+        "chosen": shown_name(chosen),
+        "removed": shown_name(graders.removed[-1].name) if graders.removed else "",
+    }
+
+
+def _line(session: Session, graded: Graded, name: str, change: Change | None) -> dict[str, Any]:
+    graders = session.graders
+    grader = graders.by_name[name]
+    has_grades = name in graded and name not in graders.drafts
+    summary: Any = graded.report.summary.loc[name] if has_grades else None
+    return {
+        "name": shown_name(name),
+        "kind": kind_words(grader),
+        "ticked": name in graders.chosen,
+        "proof": "failed" if is_refused(session, name) else _proof(grader, graders.proofs.get(name)),
+        "counts": graded.counts(name) if has_grades else None,
+        "was": _counts_before(change),
+        "verdict": verdict_of(graded.findings(name), has_labels=graded.has_labels) if has_grades else None,
+        "mean": None
+        if summary is None
+        else estimate(*(float(summary[key]) for key in ("mean", "mean_lo", "mean_hi"))),
+        "say": "" if has_grades else _say(session, name),
+        "stale": has_grades and (name in graders.unrun or name in session.live.edits),
+        "letter": "",
+    }
+
+
+def _counts_before(change: Change | None) -> Counts | None:
+    return None if change is None else counts_of(parts_of(change.before))
+
+
+def _proof(grader: Grader, proof: Validation | None) -> str:
+    if not isinstance(grader, SandboxedGrader):
+        return "rule"
+    return "unproved" if proof is None else "proved" if proof.ok else "failed"
+
+
+def _say(session: Session, name: str) -> str:
+    """The text shown instead of a verdict."""
+    grader, proof = session.graders.by_name[name], session.graders.proofs.get(name)
+    if proof is not None and not proof.ok:
+        number, check = failed_check(proof)
+        return f"check {number} of {len(_CHECKS)} fails: {check}"
+    if name in session.live.working:
+        return "grading"
+    if asks_models(grader):
+        return "judge, waits for Run"
+    if why := waits_for(grader):
+        return f"{why.partition(',')[0]}, waits for Run"
+    return "not run yet" if name in session.graders.chosen else "not part of the run"
+
+
+def failed_check(proof: Validation) -> tuple[int, str]:
+    """Number from 1 and name of the check that failed."""
+    failed = next(check.name for check in proof.checks if not check.passed)
+    return _CHECKS.index(failed) + 1 if failed in _CHECKS else len(proof.checks), check_name(failed)

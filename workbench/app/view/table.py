@@ -1,0 +1,247 @@
+"""The rows part: which rows are shown, in which order, with which columns; a window at a time."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.core.display_text import one_line
+from workbench.core.grades import Grades
+from workbench.report import Report
+from workbench.data.samples.search import known_words, row_words, rows_with_text
+from workbench.app.view.cells import (
+    Column,
+    FieldColumn,
+    IdColumn,
+    LabelColumn,
+    ReasonColumn,
+    ScoreColumn,
+    TextColumn,
+    TextWindow,
+    sorted_rows,
+)
+from workbench.app.view.conditions import Condition, chip_id, chip_text, title_of
+from workbench.app.view.names import shown_name
+from workbench.app.view.pieces import Finder, words_finder
+
+__all__ = ["RowsTable", "TableSource"]
+
+Rows = NDArray[np.intp]
+
+FIRST = 60
+"""Rows sent with every state, so that a table is never blank: more than any screen shows."""
+
+MOST = 400
+"""Maximum rows of one window."""
+
+_SHOWN = ("answer", "expected", "label")
+_SMALL = 5_000  # maximum rows that are indexed immediately rather than in the background
+
+
+@dataclass(frozen=True)
+class TableSource:
+    """The content of a table.
+
+    Attributes:
+        report: Grades of the rows; one without graders before a run.
+        chosen: The selected grader; "" for none.
+        labels: Label of each row, (n,); None if there are none.
+        parts: The part of each row by grader; see `counts.parts_of`.
+        before: Grades of the selected grader before an edit; None without one.
+        find: What is marked in the completions without a search.
+    """
+
+    report: Report
+    chosen: str
+    labels: Sequence[bool | None] | None
+    parts: Mapping[str, NDArray[np.int8]]
+    before: Grades | None
+    find: Finder
+
+
+@dataclass
+class RowsTable:
+    """The rows of a report that meet the chips above them and the search.
+
+    Attributes:
+        resolve: Function from a condition of the view to one of the report.
+        where: The chips: conditions that all apply.
+        search: Words that the rows contain.
+        sort: Key of the column they are sorted by, "" for the original order, and whether the largest come first.
+        revision: Counts the states of the table: replies for an older one are dropped.
+        waits: Whether its search or order waits for the search index.
+    """
+
+    resolve: Callable[[Condition], Condition]
+    where: tuple[Condition, ...] = ()
+    search: str = ""
+    sort: tuple[str, bool] = ("", False)
+    revision: int = 0
+    waits: bool = False
+    rows: Rows = field(default_factory=lambda: np.empty(0, np.intp))
+    _source: TableSource | None = None
+    _columns: dict[str, Column] = field(default_factory=dict)
+    _layout: dict[str, tuple[bool, int]] = field(default_factory=dict)  # the user's choice: shown, width
+
+    # ---- what is shown
+
+    def show(self, source: TableSource) -> None:
+        """Use another source; chips it does not support are dropped."""
+        self._source = source
+        self.where = tuple(condition for condition in self.where if self._answers(condition))
+        self.update()
+
+    def update(self) -> None:
+        """Find the rows again, after chips, search or order have changed."""
+        source = self._required
+        self._columns = {column.key: column for column in self._make_columns(source)}
+        rows = source.report.row_numbers(*map(self.resolve, self.where))
+        key, descending = self.sort
+        column = self._columns.get(key)
+        by_text = column is not None and column.kind == "text"
+        self.waits = self._words_are_missing and (bool(self.search) or by_text)
+        if self.search and not self.waits:
+            found = rows_with_text(row_words(source.report.samples).searched, self.search)
+            rows = rows[np.isin(rows, found)]
+        if column is not None and not (by_text and self.waits):
+            rows = sorted_rows(rows, column.keys, descending=descending)
+        self.rows = rows
+        self.revision += 1
+
+    @property
+    def _words_are_missing(self) -> bool:
+        """Whether the search index is still being built: until then nothing is searched or sorted by text."""
+        samples = self._required.report.samples
+        return len(samples) > _SMALL and known_words(samples) is None
+
+    @property
+    def _required(self) -> TableSource:
+        assert self._source is not None
+        return self._source
+
+    def _answers(self, condition: Condition) -> bool:
+        try:
+            self._required.report.row_numbers(self.resolve(condition))
+        except (ValueError, KeyError):
+            return False
+        return True
+
+    def place_of(self, row: int) -> int:
+        """The position of a row in the table; -1 if it is not shown."""
+        places = np.flatnonzero(self.rows == row)
+        return int(places[0]) if len(places) else -1
+
+    # ---- columns
+
+    def _make_columns(self, source: TableSource) -> Iterable[Column]:
+        samples: Any = source.report.samples
+        window = TextWindow(samples)
+        find = words_finder(self.search) if self.search else source.find
+        nothing: Finder = lambda _text, _expected: ()  # noqa: E731 (a function that finds nothing)
+        yield IdColumn(samples)
+        yield TextColumn(
+            window, 1, words_finder(self.search) if self.search else nothing, "prompt", "prompt", width=200
+        )
+        yield TextColumn(window, 2, find, "answer", "answer")
+        if "reference" in samples.columns:
+            yield TextColumn(window, 3, nothing, "expected", "expected", width=72)
+        if source.labels is not None:
+            yield LabelColumn(source.labels)
+        yield from self._score_columns(source)
+        roles = set(samples.columns.values())
+        frame = samples.frame
+        keys = Counter[str]()
+        for name in frame.columns:
+            if name not in roles:
+                title = one_line(name, 80)
+                keys[title] += 1  # long names may look alike
+                number = f" {keys[title]}" if keys[title] > 1 else ""
+                yield FieldColumn(frame[name], f"field {title}{number}", title)
+
+    def _score_columns(self, source: TableSource) -> Iterable[Column]:
+        grades = source.report.grades
+        if source.chosen in grades:
+            title = "score" if source.before is None else "was, is"
+            yield ScoreColumn(
+                grades[source.chosen], source.parts[source.chosen], "score", title, source.before
+            )
+            yield ReasonColumn(grades[source.chosen])
+        for name in grades:
+            if name != source.chosen:
+                title = shown_name(name)
+                yield ScoreColumn(grades[name], source.parts[name], f"score {title}", title)
+
+    def chosen_columns(self) -> dict[str, list[Any]]:
+        """Columns that a user showed, hid or sized, by key: whether shown, and the width in pixels (0 for the remaining width)."""
+        return {key: [shown, width] for key, (shown, width) in self._layout.items()}
+
+    def choose_columns(self, columns: Mapping[str, Any]) -> None:
+        """Show columns as in `chosen_columns`, and all others by default."""
+        self._layout = {}
+        self.layout({"key": key, "shown": shown, "width": width} for key, (shown, width) in columns.items())
+
+    def _is_shown(self, column: Column) -> bool:
+        return self._layout.get(column.key, (column.key in _SHOWN or column.key == "score", 0))[0]
+
+    def layout(self, columns: Iterable[Mapping[str, Any]]) -> None:
+        """Show and size columns as a user chose; the completion cannot be hidden if no other column is shown.
+
+        Args:
+            columns: `key`, `shown` and `width` of each.
+        """
+        self._layout |= {str(each["key"]): (bool(each["shown"]), int(each["width"])) for each in columns}
+        if not any(self._is_shown(column) for column in self._columns.values()):
+            self._layout.pop("answer", None)
+        self.revision += 1
+
+    @property
+    def _shown(self) -> list[Column]:
+        return [column for column in self._columns.values() if self._is_shown(column)]
+
+    # ---- messages
+
+    def window(self, start: int, stop: int) -> list[dict[str, Any]]:
+        """Rows from one position to another in the current order, as `Row`."""
+        rows = self.rows[max(start, 0) : min(stop, start + MOST)]
+        ids = self._required.report.samples.ids
+        columns = [column.cells(rows) for column in self._shown]
+        cells = zip(*columns, strict=True) if columns else ((),) * len(rows)
+        return [
+            {"row": int(row), "id": one_line(ids[row], 120), "cells": list(each)}
+            for row, each in zip(rows, cells, strict=True)
+        ]
+
+    def data(self, everything: str = "All rows", note: str = "") -> dict[str, Any]:
+        """The table as `Table`.
+
+        Args:
+            everything: Its title without chips.
+            note: Text next to the title; "50 of 500 rows" by default.
+        """
+        source = self._required
+        total = len(source.report)
+        key, descending = self.sort
+        return {
+            "revision": self.revision,
+            "title": title_of(self.where, source.chosen, everything),
+            "note": note or f"{len(self.rows):,} of {total:,} rows",
+            "count": len(self.rows),
+            "total": total,
+            "filters": [{"id": chip_id(each), "text": chip_text(each, source.chosen)} for each in self.where],
+            "search": self.search,
+            "busy": self.waits,
+            "columns": [self._column_info(column) for column in self._columns.values()],
+            "sort": {"key": key, "descending": descending},
+            "first": self.window(0, FIRST),
+            "fields": [column.title for column in self._columns.values() if isinstance(column, FieldColumn)],
+        }
+
+    def _column_info(self, column: Column) -> dict[str, Any]:
+        width = self._layout.get(column.key, (False, 0))[1] or column.width
+        info = {"key": column.key, "title": column.title, "kind": column.kind}
+        return {**info, "shown": self._is_shown(column), "width": width}

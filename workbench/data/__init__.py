@@ -1,0 +1,1 @@
+"""Datasets: samples and their readers, extractors, templates, the demo."""

@@ -1,0 +1,70 @@
+"""Data as samples: DataFrame, dicts, threads, JSON Lines, JSON, CSV and Parquet."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from workbench.core.errors import SamplesError, SamplesWarning
+from workbench.data.samples.readers import load_file
+from workbench.data.samples.view import Sample, Samples
+
+__all__ = ["Sample", "Samples", "as_samples", "read_samples"]
+
+
+def read_samples(
+    path_or_data: Any,
+    *,
+    columns: Mapping[str, str | None] | None = None,
+    strict: bool = True,
+    lazy: bool = False,
+) -> Samples:
+    """Read samples from a file or from data in memory.
+
+    Args:
+        path_or_data: A path ending in .jsonl, .ndjson, .json (a list of objects), .csv, .tsv or .parquet, a folder of
+            Parquet files (in the order of their paths; folders named `key=value` make a column), a DataFrame, a list of
+            dicts, or a list of StringThreads. Text files are UTF-8, with or without a byte order mark. CSV cells are read
+            as text without conversion; an empty one is missing. Only regular files are read; "-" is standard input, JSON
+            Lines.
+        columns: Role to column name, overriding what `Samples` recognises; None switches a role off.
+        strict: Whether a broken line of a JSON Lines file is an error. If not, its row is included, listed in
+            `Samples.problems`, and fails in a run.
+        lazy: Whether the rows of a Parquet file or folder are read on demand, part of a column at a time: for
+            data larger than memory. Results are the same; `samples.frame` and the conditions of `samples.where` read
+            everything. Its notes describe the first 10,000 rows.
+
+    Warns:
+        SamplesWarning: Prompts that are empty, or one prompt for all rows; see `Samples.notes`.
+
+    Raises:
+        SamplesError: The data cannot be read; the error gives file, line, column, found and expected.
+    """
+    samples = _read(path_or_data, columns, strict, lazy)
+    for note in samples.notes:
+        warnings.warn(note, SamplesWarning, stacklevel=2)
+    return samples
+
+
+def _read(
+    path_or_data: Any,
+    columns: Mapping[str, str | None] | None = None,
+    strict: bool = True,
+    lazy: bool = False,
+) -> Samples:
+    if not isinstance(path_or_data, str | os.PathLike):
+        if lazy:
+            raise SamplesError(
+                "only Parquet can be read lazily", found=type(path_or_data).__name__, expected="the path of a Parquet file or folder"
+            )  # fmt: skip
+        return Samples(path_or_data, columns=columns)
+    path = Path(path_or_data)
+    return Samples(load_file(path, strict=strict, lazy=lazy), columns=columns, source=str(path))
+
+
+def as_samples(data: Any) -> Samples:
+    """`data` itself if it is a `Samples`, else the result of `read_samples`; the report shows its notes."""
+    return data if isinstance(data, Samples) else _read(data)

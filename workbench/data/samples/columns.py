@@ -1,0 +1,325 @@
+"""Roles of columns: recognised by their names, or given by the user."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from workbench.core.errors import SamplesError
+from workbench.data.row_columns import REFERENCE_NAMES
+from workbench.data.samples.envelopes import batch_roles
+from workbench.data.samples.proposals import (
+    Peek,
+    are_chats,
+    are_completions,
+    are_requests,
+    are_verdicts,
+    mapping_text,
+    proposed,
+)
+
+__all__ = [
+    "COMPLETION_NAMES",
+    "LABEL_NAMES",
+    "ROLES",
+    "check_names",
+    "every_role",
+    "metadata_columns",
+    "no_answers",
+    "recognise",
+    "require_completion",
+    "verdict_column",
+]
+
+ROLES: Mapping[str, tuple[str, ...]] = {
+    "messages": ("messages",),
+    "system": ("system",),
+    "instruction": ("instruction",),
+    "prompt": (
+        "prompt",
+        "input",
+        "question",
+        "user",
+        "user_input",
+        "query",
+        "problem",
+        "inputs",
+        "request",
+        "request_body",
+        "gen_ai.input.messages",
+        "attributes.llm.input_messages",
+        "attributes.input.value",
+    ),
+    "completion": (
+        "completion",
+        "output",
+        "response",
+        "assistant",
+        "generated_text",
+        "prediction",
+        "model_output",
+        "model_response",
+        "actual_output",
+        "outputs",
+        "generation",
+        "response_body",
+        "gen_ai.output.messages",
+        "attributes.llm.output_messages",
+        "attributes.output.value",
+    ),
+    "tools": ("tools",),
+    "reference": REFERENCE_NAMES,
+    "group": ("group",),
+    "id": ("id",),
+    "metadata": ("metadata",),
+}
+"""Role to the column names by which it is recognised; the first listed name has priority."""
+
+LABEL_NAMES = ROLES["reference"][:5]
+"""Names under which graders find the label of a trainer that passes it without its column's name."""
+
+_BY_CONTENT: Mapping[str, tuple[tuple[str, ...], Callable[[Sequence[Any]], bool]]] = {
+    "messages": (("conversations", "conversation", "contents", "chat", "dialog", "dialogue"), are_chats),
+    "prompt": (("body", "modelInput"), are_requests),
+    "completion": (
+        ("completions", "responses", "generations", "samples", "predictions", "modelOutput", "result"),
+        are_completions,
+    ),
+}
+"""Role to names that count only if the first cells have the required content, with the check for that content."""
+
+COMPLETION_NAMES = frozenset(
+    name.casefold() for name in (*ROLES["completion"], *_BY_CONTENT["completion"][0])
+)
+"""Known names of columns with model completions, in lower case."""
+
+_USABLE = ("messages", "instruction", "prompt", "completion")
+# A column with another role may also be the id or the group.
+_SHAREABLE = ("id", "group")
+
+
+def recognise(
+    names: Sequence[str],
+    columns: Mapping[str, str | None] | None = None,
+    *,
+    source: str = "",
+    peek: Peek | None = None,
+) -> dict[str, str]:
+    """Assign a column to each role.
+
+    Names match exactly first, then case-insensitively; of two candidates for one role the first in
+    `ROLES` wins and the other stays metadata. If there is a `messages` column, no prompt is looked for. An
+    `instruction` is the prompt, or precedes an `input` in it as in Alpaca's rows; with another prompt it is metadata.
+
+    Args:
+        names: The available columns.
+        columns: Role to column; overrides the recognised columns. None as the column switches a role off.
+        source: File of the columns, for error messages.
+        peek: Returns a column's first cells; None to use only the names.
+
+    Returns:
+        Role to column, in the order of `ROLES`, only roles that have one.
+
+    Raises:
+        SamplesError: A mapping with an unknown role or a missing column, `messages` and `prompt` both
+            mapped, or no column that could form a thread.
+    """
+    if columns is not None and not isinstance(columns, Mapping):
+        raise SamplesError(
+            "columns must map each role to a column",
+            found=f"{columns!r:.80}",
+            expected="a dict of role to column name",
+            hint="columns={'completion': 'model_out'}",
+        )
+    mapping = {**batch_roles(names), **(columns or {})}
+    _check_mapping(mapping, names, source)
+    mapped = {name for role, name in mapping.items() if name is not None and role not in _SHAREABLE}
+    free = [name for name in names if name not in mapped]
+    matched = {role: mapping[role] if role in mapping else _match(ROLES[role], free) for role in ROLES}
+    if peek is not None:
+        _match_by_content(matched, mapping, free, peek)
+    if matched["messages"] and matched["prompt"]:
+        # A prompt that the user mapped has priority; otherwise the messages contain the prompt already.
+        matched["messages" if mapping.get("prompt") else "prompt"] = None
+    if not mapping.get("instruction") and not _leads(matched, mapping):
+        matched["instruction"] = None
+    by_role = {role: name for role, name in matched.items() if name is not None}
+    if names and not any(role in by_role for role in _USABLE):
+        raise _no_usable(names, source, peek)
+    return by_role
+
+
+def _match_by_content(
+    matched: dict[str, str | None], mapping: Mapping[str, str | None], free: Sequence[str], peek: Peek
+) -> None:
+    """Assign columns by name and content to roles that have none; verdicts are not taken as references."""
+    for role, (candidates, is_fitting) in _BY_CONTENT.items():
+        if role in mapping or matched[role]:
+            continue
+        name = _match(candidates, free)
+        if name is not None and is_fitting(peek(name)):
+            matched[role] = name
+    if "reference" not in mapping and (label := verdict_column(matched, peek)):
+        matched["reference"] = _match(ROLES["reference"], [name for name in free if name != label])
+
+
+def verdict_column(roles: Mapping[str, str | None], peek: Peek) -> str:
+    """The column `label` that would be the reference but contains verdicts on completions; "" if there is none."""
+    label, completion = roles.get("reference"), roles.get("completion")
+    if label is None or label.casefold() != "label":
+        return ""
+    return label if are_verdicts(peek(label), peek(completion) if completion else ()) else ""
+
+
+def _leads(roles: Mapping[str, str | None], mapping: Mapping[str, str | None]) -> bool:
+    """Whether an `instruction` column is the prompt, or its first part."""
+    prompt = roles["prompt"]
+    return not roles["messages"] and (
+        prompt is None or (prompt.casefold() == "input" and not mapping.get("prompt"))
+    )
+
+
+def metadata_columns(names: Iterable[str], roles: Mapping[str, str]) -> tuple[str, ...]:
+    """The columns that go into a thread's metadata under their names.
+
+    All without a role, and the reference's too, because a grade function gets only the thread.
+    """
+    hidden = {name for role, name in roles.items() if role != "reference"} - {roles.get("reference")}
+    return tuple(name for name in names if name not in hidden)
+
+
+def check_names(columns: Sequence[Any], source: str = "") -> list[str]:
+    """The column names as text.
+
+    Raises:
+        SamplesError: Columns with several levels, or two columns with the same text as name.
+    """
+    if columns and all(isinstance(name, tuple) for name in columns):
+        raise SamplesError(
+            "a frame with columns on several levels cannot be read as samples",
+            where=source,
+            found=f"{len(columns[0])} levels of column names",
+            expected="one name per column",
+            hint="flatten them first: df.columns = ['_'.join(map(str, c)) for c in df.columns]",
+        )
+    names = [str(name) for name in columns]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise SamplesError(
+            "two columns have the same name",
+            where=source,
+            found=", ".join(map(repr, twice)),
+            expected="every column once",
+            hint="rename or drop one of them",
+        )
+    return names
+
+
+def _match(candidates: Sequence[str], names: Sequence[str]) -> str | None:
+    exact = next((name for name in candidates if name in names), None)
+    if exact is not None:
+        return exact
+    # Reversed, so that of two names that differ in case the first one is used.
+    folded = {name.casefold(): name for name in reversed(names)}
+    return next((folded[name] for name in candidates if name in folded), None)
+
+
+def _check_mapping(mapping: Mapping[str, str | None], names: Sequence[str], source: str) -> None:
+    for role, name in mapping.items():
+        if role not in ROLES:
+            raise SamplesError(
+                f"the mapping names an unknown role {role!r}",
+                where=source,
+                found=repr(role),
+                expected="one of " + ", ".join(ROLES),
+                hint=_closest(str(role), list(ROLES)),
+            )
+        if name is not None and name not in names:
+            raise SamplesError(
+                f"there is no column {name!r} for the role {role!r}",
+                where=source,
+                found=_listing(names),
+                expected=f"a column {name!r}",
+                hint=_closest(str(name), names),
+            )
+    question_role = next((role for role in ("prompt", "instruction") if mapping.get(role)), None)
+    if mapping.get("messages") and question_role:
+        raise SamplesError(
+            f"the mapping gives both messages and {question_role}",
+            where=source,
+            found=f"messages={mapping['messages']!r}, {question_role}={mapping[question_role]!r}",
+            expected="one of the two: messages contain the prompt already",
+        )
+
+
+def _closest(wrong: str, names: Sequence[str]) -> str:
+    folded = {name.casefold(): name for name in names}
+    close = difflib.get_close_matches(wrong.casefold(), list(folded), n=1)
+    return f"did you mean {folded[close[0]]!r}?" if close else "map a role to one of these columns"
+
+
+def _no_usable(names: Sequence[str], source: str, peek: Peek | None) -> SamplesError:
+    separator = next((mark for mark in ";\t|" if len(names) == 1 and mark in names[0]), None)
+    found = proposed(names, peek, roles=("prompt", "completion"), taken=()) if peek is not None else {}
+    return SamplesError(
+        "no column contains a prompt, a completion or messages",
+        where=source,
+        found=_listing(names),
+        expected="one of " + ", ".join(name for role in _USABLE for name in ROLES[role]),
+        hint=f"the file seems to be separated by {separator!r}, not by commas"
+        if separator
+        else _way_out(found),
+    )
+
+
+def _way_out(found: Mapping[str, str], role: str = "completion") -> str:
+    """The hint if a role has no column: a proposal, or a request to map one."""
+    if role in found:
+        return f"if their content matches, map them: {mapping_text(found)}"
+    return f"map the column with the {role}s: columns={{{role!r}: ...}}"
+
+
+def every_role(columns: Mapping[str, str]) -> dict[str, str | None]:
+    """Every role to its column or None, so that a part of the data does not recognise another column for it."""
+    return {role: columns.get(role) for role in ROLES}
+
+
+def require_completion(
+    names: Sequence[str], roles: Mapping[str, str], source: str, peek: Peek | None = None
+) -> None:
+    """Require samples to have completions.
+
+    Otherwise every grader would score empty text, and a column of zeros would look like a result.
+
+    Raises:
+        SamplesError: Neither messages nor a completion column was recognised or mapped.
+    """
+    if "messages" in roles or "completion" in roles:
+        return
+    found = {} if peek is None else proposed(names, peek, roles=("completion",), taken=tuple(roles.values()))
+    raise SamplesError(
+        "no column was recognised as the completion, which is what graders score",
+        where=source,
+        found=_listing(names),
+        expected="one of " + ", ".join([*ROLES["completion"], *ROLES["messages"]]),
+        hint=_way_out(found),
+    )
+
+
+def no_answers(rows: int, names: Sequence[str], roles: Mapping[str, str], source: str) -> SamplesError:
+    """The error for samples without any completion: prompts alone."""
+    held = next(roles[role] for role in ("completion", "messages") if role in roles)
+    return SamplesError(
+        "no row has a completion by the assistant, which is what graders score",
+        where=source,
+        found=f"{rows:,} rows whose column {held!r} ends without one; {_listing(names)}",
+        expected="a last turn of the assistant's (roles assistant, ai, model, gpt, bot, chatbot), or a column of completions",
+        hint="generate completions for the prompts first, or map the column with the completions: columns={'completion': ...}",
+    )
+
+
+def _listing(names: Sequence[str]) -> str:
+    listed = ", ".join(repr(name) for name in names[:30])
+    more = f" and {len(names) - 30} more" if len(names) > 30 else ""
+    return f"columns {listed}{more}" if names else "no columns at all"

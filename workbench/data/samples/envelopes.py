@@ -1,0 +1,209 @@
+"""API objects that wrap a completion or a prompt: extracts their messages, or explains why there are none.
+
+OpenAI's batch output has one object per request, `{"custom_id", "response": {"status_code", "body": {...}}}`; the body is
+a chat completion (`choices`) or a response (`output`). Anthropic's has `{"type": "succeeded", "message": {...}}`, Gemini's
+responses have `candidates`, Bedrock's `output.message`. A request has `messages`, `contents` or `input`. Sources: OpenAI's API
+reference, "Batch", "Chat Completions" and "Responses"; Anthropic's "Message Batches"; Google's "GenerateContentResponse".
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from workbench.data.samples.chats import chat_of
+from workbench.data.samples.plain import is_missing
+
+__all__ = [
+    "EnvelopeError",
+    "batch_roles",
+    "choices_in",
+    "failed_request",
+    "message_in",
+    "request_in",
+    "text_in",
+    "unpacked",
+]
+
+_BATCH_COLUMNS = frozenset({"custom_id", "response"})
+_RESULT_COLUMNS = frozenset({"custom_id", "result"})
+_SAID = frozenset({"generated_text", "output", "response", "text"})
+"""Names of a text that may be accompanied by metadata about it."""
+_ANSWERS = frozenset({"completion", "generated_text", "response"})
+"""Names that a model response has and a part of a structured completion does not."""
+_ABOUT = frozenset({
+    "annotations", "citations", "confidence_scores", "cost", "created", "duration", "finish_reason", "generator", "id",
+    "index", "latency", "logprobs", "meta", "metadata", "model", "model_id", "model_name", "overall_score", "scores",
+    "seed", "stop_reason", "temperature", "time", "timestamp", "token_ids", "tokens", "usage",
+})  # fmt: skip
+"""Metadata that tools add to a completion."""
+
+
+class EnvelopeError(ValueError):
+    """An envelope without a completion; the message describes its content instead."""
+
+
+def batch_roles(names: Sequence[str]) -> dict[str, str]:
+    """Roles of OpenAI's and Anthropic's batch output: the row's id is the name its author gave the request."""
+    return {"id": "custom_id"} if set(names) >= _BATCH_COLUMNS or set(names) >= _RESULT_COLUMNS else {}
+
+
+def message_in(value: Mapping[str, Any]) -> list[Any] | None:
+    """The messages inside an object; None if it is not an envelope but arbitrary data.
+
+    Args:
+        value: A cell that is an object, such as batch output's `response`, its `body`, or a chat completion.
+
+    Raises:
+        EnvelopeError: An envelope of a failed request, or one without a message.
+    """
+    if (message := chat_of(value)) is not None:
+        return message
+    body = _body(value)
+    if body is None:
+        return None
+    status = value.get("status_code")
+    if isinstance(status, int | float) and status != 200:
+        raise EnvelopeError(f"a request that failed with status {status:g}{_reason(body)}")
+    messages = next(iter(_answers(body)), None)
+    if not messages:
+        raise EnvelopeError(
+            f"a response without a message (keys {', '.join(map(str, list(body)[:10]))}){_reason(body)}"
+        )
+    return messages
+
+
+def choices_in(value: Any) -> list[Any]:
+    """An API's response to a request for several completions: an envelope for each; none if there are fewer than two."""
+    body = _body(value) if isinstance(value, Mapping) else None
+    if body is None:
+        return []
+    name = next((key for key in ("choices", "candidates") if isinstance(body.get(key), list)), "")
+    choices = body.get(name, [])
+    if len(choices) < 2:
+        return []
+    bodies = [{**body, name: [choice]} for choice in choices]
+    return [{**value, "body": one} for one in bodies] if isinstance(value.get("body"), Mapping) else bodies
+
+
+def request_in(value: Mapping[str, Any]) -> list[Any] | None:
+    """The messages of an API request; None if the object is not a request."""
+    body = value.get("body") if isinstance(value.get("body"), Mapping) else value
+    assert isinstance(body, Mapping)
+    name = next((key for key in ("messages", "contents", "input") if isinstance(body.get(key), list)), "")
+    chat = chat_of(body.get(name))
+    if chat is None:
+        return None
+    first = next(
+        (
+            body[key]
+            for key in ("system", "instructions", "systemInstruction", "system_instruction")
+            if body.get(key)
+        ),
+        None,
+    )
+    return [*_system(first), *chat]
+
+
+def text_in(value: Mapping[str, Any], names: Sequence[str], *, listed: bool = False) -> str | None:
+    """The text of an object with one text: under one of some names, accompanied only by metadata about it.
+
+    None for arbitrary data, such as a completion in JSON format.
+
+    Args:
+        value: The object.
+        names: Possible names of the text.
+        listed: Whether it is an element of a list of completions: then a text whose name only a model response has
+            may be accompanied by anything.
+    """
+    found = [key for key in value if key in names and isinstance(value[key], str)]
+    if len(found) != 1:
+        return None
+    rest = {str(key) for key in value if key != found[0] and not is_missing(value[key])}
+    is_whole = not rest or (found[0] in _SAID and rest <= _ABOUT) or (listed and found[0] in _ANSWERS)
+    return value[found[0]] if is_whole else None
+
+
+def unpacked(cell: Any) -> Any:
+    """The value of a batch output cell that CSV stores as JSON text; any other cell unchanged."""
+    if not isinstance(cell, str) or not cell.lstrip().startswith(("{", "null")):
+        return cell
+    try:
+        return json.loads(cell)
+    except (ValueError, RecursionError):
+        return cell
+
+
+def failed_request(response: Any, error: Any) -> str:
+    """Why a request of a batch has no response; "" if it has one, or no error is recorded."""
+    if not is_missing(response) or not isinstance(error, Mapping):
+        return ""
+    return f"a request without a response{_reason({'error': error})}"
+
+
+def _body(value: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """An API's response; None if it is not from an API: a list of `choices` alone may be a multiple-choice prompt."""
+    if {"body", "status_code"} <= set(value):
+        body = value.get("body")
+        return body if isinstance(body, Mapping) else value
+    if value.get("object") == "chat.completion" or any(_answers(value)):
+        return value
+    is_response = value.get("object") == "response" and isinstance(value.get("output"), list)
+    is_result = str(value.get("type")) in _RESULTS and len(value) <= _RESULT_KEYS
+    return value if is_response or is_result else None
+
+
+_RESULTS = frozenset({"canceled", "errored", "expired", "succeeded"})
+_RESULT_KEYS = 2
+"""Keys of a result of Anthropic's batches: `type`, and `message` or `error`."""
+
+
+def _answers(body: Mapping[str, Any]) -> list[list[Any]]:
+    """The messages in an API's response, by each of its known shapes."""
+    output = body.get("output")
+    inner = output.get("message") if isinstance(output, Mapping) else None
+    # A Responses object and a chat message both name their type; anything else with these keys is arbitrary data.
+    items = output if body.get("object") == "response" or "choices" not in body else None
+    found = [
+        _of_choices(body.get("choices")),
+        _of_candidates(body.get("candidates")),
+        chat_of(inner) if isinstance(inner, Mapping) else None,
+        chat_of(body["message"]) if isinstance(body.get("message"), Mapping) else None,
+        chat_of(items) if isinstance(items, list) else None,
+    ]
+    return [one for one in found if one]
+
+
+def _of_choices(choices: Any) -> list[Any] | None:
+    choice = choices[0] if isinstance(choices, list) and choices else None
+    message = choice.get("message") if isinstance(choice, Mapping) else None
+    return chat_of(message) if isinstance(message, Mapping) else None
+
+
+def _of_candidates(candidates: Any) -> list[Any] | None:
+    candidate = candidates[0] if isinstance(candidates, list) and candidates else None
+    content = candidate.get("content") if isinstance(candidate, Mapping) else None
+    return (
+        chat_of({"role": "model", **content}) if isinstance(content, Mapping) and "parts" in content else None
+    )
+
+
+def _system(content: Any) -> list[Any]:
+    if isinstance(content, Mapping):
+        return (
+            chat_of(
+                {
+                    "role": "system",
+                    **{key: content[key] for key in ("parts", "content", "text") if key in content},
+                }
+            )
+            or []
+        )
+    return [{"role": "system", "content": content}] if isinstance(content, str | list) else []
+
+
+def _reason(body: Mapping[str, Any]) -> str:
+    error = body.get("error")
+    message = error.get("message") if isinstance(error, Mapping) else error
+    return f": {str(message)[:200]}" if message else ""

@@ -1,0 +1,651 @@
+"""The data of a `Samples`: one frame, the roles of its columns, and its line numbers and faults."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from workbench.core.cached import cached_property
+from workbench.core.errors import SamplesError
+from workbench.data.samples.cells import (
+    EMPTY,
+    SPEAKERS,
+    Built,
+    Fault,
+    build,
+    clean,
+    conversations,
+    no_answer,
+    prompt_key,
+)
+from workbench.data.samples.columns import check_names, every_role, metadata_columns, recognise, verdict_column
+from workbench.data.samples.envelopes import batch_roles, failed_request, unpacked
+from workbench.data.samples.frame_columns import (
+    FLOATS,
+    ColumnData,
+    FrameColumns,
+    Rows,
+    UnreadableRowsError,
+    codes_of_texts,
+    hashes_of,
+)
+from workbench.data.samples.plain import is_missing, plain, text
+from workbench.data.samples.proposals import PEEKED
+from workbench.data.samples.roles import (
+    WRAPPED_REFERENCES,
+    are_chat_texts,
+    chat_cells,
+    joined_prompts,
+    reference_of_cell,
+)
+
+__all__ = ["DECIDING_ROWS", "Loaded", "Rows", "Table"]
+
+DECIDING_ROWS = 100
+"""First rows that decide whether a column's texts are messages: the same number as for a lazily read file."""
+_SCAN = 512
+_TEXTS_AT_ONCE = 16_384
+"""Rows of a text column in memory at a time."""
+_TURNS = ("messages", "system", "instruction", "prompt", "completion", "tools")
+_OTHERS = ("metadata", "id", "group")
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """The result of a reader.
+
+    Attributes:
+        frame: The rows; or their columns, if they are read lazily.
+        lines: Line number in the file of each row, counted from 1; None if the file has no lines.
+        faults: Row to what is wrong with its line, for rows that are included although their line is broken.
+    """
+
+    frame: pd.DataFrame | ColumnData
+    lines: Sequence[int] | None = None
+    faults: Mapping[int, Fault] = field(default_factory=dict)
+
+
+class Table:
+    """Columns that have roles. Every view of one dataset shares it."""
+
+    def __init__(
+        self,
+        loaded: Loaded,
+        columns: Mapping[str, str | None] | None,
+        source: str,
+        *,
+        notes: tuple[str, ...] = (),
+        text_chats: frozenset[str] | None = None,
+    ) -> None:
+        frame = loaded.frame
+        self.data: ColumnData = FrameColumns(frame, source) if isinstance(frame, pd.DataFrame) else frame
+        names = check_names(self.data.names, source)
+        self.roles = recognise(names, columns, source=source, peek=self.first_cells)
+        self.given: Mapping[str, str | None] = dict(columns or {})
+        self.reading_notes = notes
+        self.metadata = metadata_columns(names, self.roles)
+        self.source = source
+        self._text_chats = text_chats  # of the data of which these rows are a part
+        self._lines = loaded.lines
+        self._names = names
+        self._whole: dict[str, bool] = {}
+        self._days: dict[str, bool] = {}
+        self._is_answered = False
+        self._faults = {**self._failed_requests(), **loaded.faults}
+
+    def __len__(self) -> int:
+        return len(self.data)
+
+    def first_cells(self, column: str) -> list[Any]:
+        """The first cells of a column, to detect its content; none if the file cannot be read."""
+        try:
+            return self.data.cells(column, slice(0, PEEKED))
+        except UnreadableRowsError:
+            return []
+
+    @cached_property
+    def verdict_column(self) -> str:
+        """The column `label` that is not used as the reference because it contains verdicts; "" if there is none."""
+        label = next((name for name in self._names if name.casefold() == "label"), "")
+        if not label or "reference" in self.given or "reference" in self.roles:
+            return ""
+        return verdict_column({**self.roles, "reference": label}, self.first_cells)
+
+    def part(self, rows: Rows) -> Table:
+        """Some rows as a separate table, in memory and numbered from 0."""
+        places = {row: at for at, row in enumerate(rows.tolist())} if self._faults else {}
+        faults = {places[row]: fault for row, fault in self._faults.items() if row in places}
+        lines = None if self._lines is None else [self._lines[row] for row in rows.tolist()]
+        frame = self.data.frame(rows).reset_index(drop=True)
+        return Table(
+            Loaded(frame, lines, faults), every_role(self.roles), self.source, text_chats=self.text_chats
+        )
+
+    def cells(self, column: str, rows: Rows | slice | None) -> list[Any]:
+        """The cells of one column, of all or the requested rows."""
+        cells = self.data.cells(column, rows)
+        if column not in self._whole:
+            self._whole[column] = _are_whole_with_gaps(self.data.floats(column))
+            self._days[column] = self.data.are_days(column)
+        if self._days[column]:
+            return [
+                cell.date() if isinstance(cell, dt.datetime) and not is_missing(cell) else cell
+                for cell in cells
+            ]
+        # NaN differs from itself.
+        return [int(cell) if cell == cell else None for cell in cells] if self._whole[column] else cells  # noqa: PLR0124
+
+    def role(self, role: str, rows: Rows | slice | None) -> list[Any] | None:
+        """The cells of a role's column; None if the role has no column."""
+        return self.cells(self.roles[role], rows) if role in self.roles else None
+
+    @cached_property
+    def is_batch(self) -> bool:
+        """Whether the rows are OpenAI's batch output."""
+        return bool(batch_roles(self._names)) and "response" in self._names
+
+    def _failed_requests(self) -> dict[int, Fault]:
+        """The rows of OpenAI's batch output whose request got no response."""
+        if not self.is_batch or "error" not in self._names:
+            return {}
+        answers = zip(*(map(unpacked, self.cells(name, None)) for name in ("response", "error")), strict=True)
+        reasons = {row: failed_request(*answer) for row, answer in enumerate(answers)}
+        return {row: Fault("response", why, "a response") for row, why in reasons.items() if why}
+
+    @property
+    def prompt_column(self) -> str:
+        """Name of the column with the prompt, or its first part; "" if there is none."""
+        return self.roles.get("instruction") or self.roles.get("prompt") or ""
+
+    def readable(self, rows: Rows) -> Rows:
+        """The given rows without those whose line could not be read."""
+        return rows[~np.isin(rows, list(self._faults))] if self._faults else rows
+
+    def prompts(self, rows: Rows | slice | None) -> list[Any] | None:
+        """The cells of the prompts; None if there are none."""
+        prompts, instructions = self.role("prompt", rows), self.role("instruction", rows)
+        return prompts if instructions is None else joined_prompts(instructions, prompts)
+
+    def blank_prompts(self, rows: Rows) -> int | None:
+        """Number of these rows with a missing or blank prompt; None if no column contains prompts."""
+        name = self.roles.get("prompt", "")
+        if name and "instruction" not in self.roles and self.data.is_text(name):
+            is_whole_table = len(rows) == len(self) and bool((np.diff(rows) == 1).all())
+            pieces = self._texts(name, None if is_whole_table else rows)
+            return sum(int(piece.null_count + _blank(piece).sum()) for piece in pieces)
+        prompts = self.prompts(rows)
+        if prompts is None:
+            return None
+        return sum(
+            is_missing(prompt) or (isinstance(prompt, str) and not prompt.strip()) for prompt in prompts
+        )
+
+    @property
+    def reference_is_float(self) -> bool:
+        """Whether all references are whole numbers in a column of floats, more than the 0.0 and 1.0 of labels."""
+        return "reference" in self.roles and _are_whole(self.data.floats(self.roles["reference"]))
+
+    def prompt_keys(self, rows: Rows) -> Iterator[str | None]:
+        """What the rollouts of one prompt share, row by row; threads are built in batches of rows."""
+        for start in range(0, len(rows), _SCAN):
+            yield from map(prompt_key, self.build(rows[start : start + _SCAN]).wires)
+
+    @cached_property
+    def text_turns(self) -> dict[str, str] | None:
+        """Role to column if each turn is a whole text column; None if conversations are built in another way."""
+        roles = {role: name for role, name in self.roles.items() if role in _TURNS}
+        if not roles.keys() <= SPEAKERS.keys() or self._wraps_answers:
+            return None
+        if not all(map(self.data.is_text, roles.values())):
+            return None
+        if self.text_chats:
+            return None
+        return {role: roles[role] for role in SPEAKERS if role in roles}
+
+    @cached_property
+    def text_chats(self) -> frozenset[str]:
+        """The roles, among prompt and completion, whose texts are messages, as JSON or as Python's repr.
+
+        Decided once for the whole column, by its first rows, independent of how the rows are read: otherwise a
+        single completion that looks like a conversation would change the prompt.
+        """
+        if self._text_chats is not None:
+            return self._text_chats
+        roles = ("prompt", "completion")
+        return frozenset(role for role in roles if are_chat_texts(self.deciding_cells(role), role))
+
+    def deciding_cells(self, role: str) -> Sequence[Any]:
+        """The cells of a prompt or completion in the first rows; none if the column is missing or unreadable."""
+        rows = slice(0, DECIDING_ROWS)
+        try:
+            return (self.prompts(rows) if role == "prompt" else self._answers(rows)) or ()
+        except UnreadableRowsError:
+            return ()
+
+    @cached_property
+    def reads_without_looking(self) -> bool:
+        """Whether every cell is readable given the type of its column, so that only whole lines can be invalid."""
+        texts = {self.roles[role] for role in ("id", "group") if role in self.roles} | set(self.metadata)
+        return (
+            self.text_turns is not None
+            and "metadata" not in self.roles
+            and all(self.data.is_text(name) or self.data.is_number(name) for name in texts)
+        )
+
+    @property
+    def no_answer(self) -> Fault:
+        """The fault of a row without a completion, if each turn is a column."""
+        turns = self.text_turns or {}
+        last = next((SPEAKERS[role] for role in ("prompt", "system") if role in turns), "")
+        fault = no_answer([(last, "")] if last else [])
+        assert fault is not None
+        return fault
+
+    def missing_answers(self, rows: Rows | slice, count: int) -> list[int]:
+        """Indices among these rows of those without a completion, if each turn is a text column."""
+        name = (self.text_turns or {}).get("completion")
+        if name is None:
+            return list(range(count))
+        cells = self.data.text(name, rows)
+        if not cells.null_count:
+            return []
+        return list(np.flatnonzero(cells.is_null().to_numpy()).tolist())
+
+    def has_answer(self, rows: Rows) -> bool:
+        """Whether at least one of these rows has assistant content or cannot be read. Stops at the first."""
+        if self._is_answered and len(rows) == len(self):
+            return True
+        for start in range(0, len(rows), _TEXTS_AT_ONCE):
+            part = rows[start : start + _TEXTS_AT_ONCE]
+            if self.text_turns is not None:
+                if len(self.missing_answers(part, len(part))) < len(part):
+                    return True
+            else:
+                built = self.build(part)
+                if built.faults or any(turn[0] == "assistant" for wire in built.wires for turn in wire[0]):
+                    return True
+        return False
+
+    @property
+    def names(self) -> dict[str, str]:
+        """Role to column, for error messages: the prompt may start in another column than its own."""
+        return {**self.roles, "prompt": self.prompt_column}
+
+    @property
+    def _wraps_answers(self) -> bool:
+        """Whether completions are inside API responses."""
+        return self.is_batch and self.roles.get("completion") == "response"
+
+    def conversation_cells(self, rows: Rows | slice | None) -> dict[str, Any]:
+        """Role to cells, for the roles from which conversations are built."""
+        apart = ("instruction", "prompt", "completion")
+        cells: dict[str, Any] = {
+            role: self.cells(name, rows)
+            for role, name in self.roles.items()
+            if role in _TURNS and role not in apart
+        }
+        spoken = {"prompt": self.prompts(rows), "completion": self._answers(rows)}
+        cells |= {role: column for role, column in spoken.items() if column is not None}
+        has_prompt = bool(self.roles.keys() & {"messages", "instruction", "prompt"})
+        for role in self.text_chats & cells.keys():
+            cells[role] = chat_cells(cells[role], role, has_prompt=has_prompt)
+        return cells
+
+    def _answers(self, rows: Rows | slice | None) -> list[Any] | None:
+        """The cells of the completions, for batch output parsed from its JSON text; None if there are none."""
+        cells = self.role("completion", rows)
+        return list(map(unpacked, cells)) if cells is not None and self._wraps_answers else cells
+
+    def build(self, rows: Rows | slice | None) -> Built:
+        """The threads of some rows, and the faults among them."""
+        return self.read(rows)[0]
+
+    def read(
+        self, rows: Rows | slice | None, *, references: bool = False
+    ) -> tuple[Built, NDArray[np.object_]]:
+        """The threads of some rows, and their references if requested (else None, as for unreadable rows).
+
+        Rows in a part of a file that can no longer be read have a fault; the others are read.
+        """
+        try:
+            return self._built(rows), self._references(rows, wanted=references)
+        except UnreadableRowsError as error:
+            return self._read_rest(
+                np.arange(len(self))[rows if rows is not None else slice(None)], error, references
+            )
+
+    def _read_rest(
+        self, rows: Rows, error: UnreadableRowsError, references: bool
+    ) -> tuple[Built, NDArray[np.object_]]:
+        is_lost = (rows >= error.rows.start) & (rows < error.rows.stop)
+        if not is_lost.any():
+            is_lost[:] = True  # decisions on a whole column are impossible without the unreadable rows
+        left = np.flatnonzero(~is_lost)
+        built, found = self.read(rows[left], references=references)
+        wires, answers = [EMPTY] * len(rows), np.full(len(rows), None, object)
+        for at, wire in zip(left.tolist(), built.wires, strict=True):
+            wires[at] = wire
+        answers[left] = found
+        fault = Fault("", f"{error.found} ({error.what})", error.expected)
+        faults = {
+            **dict.fromkeys(np.flatnonzero(is_lost).tolist(), fault),
+            **{int(left[at]): one for at, one in built.faults.items()},
+        }
+        return Built(wires, dict(sorted(faults.items()))), answers
+
+    def _references(self, rows: Rows | slice | None, *, wanted: bool) -> NDArray[np.object_]:
+        return self.references(rows) if wanted else np.full(self._count(rows), None, object)
+
+    def _built(self, rows: Rows | slice | None) -> Built:
+        others = {role: self.cells(self.roles[role], rows) for role in _OTHERS if role in self.roles}
+        metadata = {name: self.cells(name, rows) for name in self.metadata}
+        cells = {**others, **self.conversation_cells(rows)}
+        built = build(cells, metadata, names=self.names, rows=self._count(rows))
+        return self._with_line_faults(built, rows) if self._faults else built
+
+    def _count(self, rows: Rows | slice | None) -> int:
+        if rows is None:
+            return len(self)
+        return len(range(len(self))[rows]) if isinstance(rows, slice) else len(rows)
+
+    def line_faults(self, rows: Rows | slice | None) -> dict[int, Fault]:
+        """Index among these rows to what is wrong with its line, or with its request."""
+        if not self._faults:
+            return {}
+        numbers = (
+            range(len(self))[rows or slice(None)]
+            if rows is None or isinstance(rows, slice)
+            else rows.tolist()
+        )
+        return {at: self._faults[row] for at, row in enumerate(numbers) if row in self._faults}
+
+    def _with_line_faults(self, built: Built, rows: Rows | slice | None) -> Built:
+        faults = self.line_faults(rows)
+        wires = [EMPTY if at in faults else wire for at, wire in enumerate(built.wires)]
+        return Built(wires, dict(sorted({**built.faults, **faults}.items())))
+
+    def ids_at(self, rows: Rows | slice) -> list[str]:
+        """The ids of some rows; if there is no id column, they are generated for these rows only."""
+        if "id" in self.roles:
+            return list(self.ids[rows])
+        return [str(row) for row in (range(len(self))[rows] if isinstance(rows, slice) else rows.tolist())]
+
+    @property
+    def column_names(self) -> list[str]:
+        """The names of all columns."""
+        return list(self._names)
+
+    @cached_property
+    def ids(self) -> NDArray[np.object_]:
+        """Text (n,), unique: the second row called "a" is "a#2"; a row without an id has its number."""
+        cells = self.role("id", None)
+        if cells is None:
+            return _objects([str(row) for row in range(len(self))])
+        names = [str(row) if name is None else name for row, name in enumerate(clean(cells, text, ""))]
+        return _objects(_unique(names))
+
+    def groups(self, rows: Rows | None) -> NDArray[np.object_]:
+        """Text (n,): the group column, else the prompt, else the row's id."""
+        ids = self.ids if rows is None else self.ids[rows]
+        keys = self._group_keys(rows)
+        return _objects([name if key is None else key for key, name in zip(keys, ids, strict=True)])
+
+    def group_codes(self, rows: Rows | slice | None) -> NDArray[np.intp]:
+        """The prompt of each row as an integer (n,), counted from 0 in the order of the rows.
+
+        Equivalent to `groups`, computed from whole columns if these are text; a row without a prompt is a separate group.
+        """
+        count = self._count(rows)
+        codes = np.full(count, -1, np.intp)
+        if "group" in self.roles:
+            codes = self._codes(self.roles["group"], rows)
+        numbers = np.arange(len(self))[rows if rows is not None else slice(None)]
+        without = np.flatnonzero(codes < 0)
+        if len(without):
+            prompts = self._prompt_codes(rows if len(without) == count else numbers[without])
+            codes[without] = np.where(prompts < 0, -1, prompts + codes.max(initial=-1) + 1)
+        without = np.flatnonzero(codes < 0)
+        # By row number: a row that a view repeats is one prompt.
+        codes[without] = codes.max(initial=-1) + 1 + pd.factorize(numbers[without])[0]
+        return pd.factorize(codes)[0].astype(np.intp)
+
+    def group_hashes(self, rows: Rows | None) -> tuple[NDArray[np.uint64], NDArray[np.bool_]]:
+        """An integer for each row's prompt (n,), the same for the same prompt in any part of the data and any process.
+
+        Equivalent to `groups`; the second array is whether a row has a prompt at all (n,).
+        """
+        keys = self._prompt_texts(rows)
+        if keys is None:
+            keys = self._group_keys(rows)
+        has_prompt = np.array([key is not None for key in keys], np.bool_)
+        return hashes_of([key or "" for key in keys]), has_prompt
+
+    def _prompt_texts(self, rows: Rows | None) -> list[str | None] | None:
+        """The keys of the prompts if these are the texts of one column; None if other columns are needed."""
+        turns = self.text_turns
+        if turns is None or "prompt" not in turns or "system" in turns or "group" in self.roles:
+            return None
+        return [
+            prompt if prompt and prompt.strip() else None
+            for prompt in self._text_cells(turns["prompt"], rows)
+        ]
+
+    def _group_keys(self, rows: Rows | None) -> list[str | None]:
+        cells = self.role("group", rows)
+        keys = [None] * self._count(rows) if cells is None else clean(cells, text, "")
+        if None in keys:
+            found = map(prompt_key, self.build(rows).wires)
+            keys = [prompt if key is None else key for key, prompt in zip(keys, found, strict=True)]
+        return keys
+
+    def _codes(self, column: str, rows: Rows | slice | None) -> NDArray[np.intp]:
+        """An integer for each different text of a column (n,), -1 for a missing cell."""
+        if not self.data.is_text(column):
+            return pd.factorize(_objects(clean(self.cells(column, rows), text, "")))[0].astype(np.intp)
+        if rows is not None and not self.data.is_lazy:
+            return codes_of_texts(self.data.text(column, rows))
+        codes = self.data.codes(column)
+        return codes if rows is None else codes[rows]
+
+    def _prompt_codes(self, rows: Rows | slice | None) -> NDArray[np.intp]:
+        """An integer for each different `prompt_key` (n,); -1 if there is none."""
+        turns = self.text_turns
+        if turns is None:
+            return self._codes_of_conversations(rows)
+        count = self._count(rows)
+        codes = self._codes(turns["prompt"], rows) if "prompt" in turns else np.full(count, -1, np.intp)
+        systems = self._codes(turns["system"], rows) if "system" in turns else np.full(count, -1, np.intp)
+        if "prompt" in turns:
+            # Rows cannot share an empty prompt.
+            codes[(systems < 0) & self._is_blank(turns["prompt"], rows)] = -1
+        both = codes + (systems + 1) * (codes.max(initial=-1) + 2)
+        return np.where((codes < 0) & (systems < 0), -1, both + 1)
+
+    def _is_blank(self, column: str, rows: Rows | slice | None) -> NDArray[np.bool_]:
+        return np.concatenate([np.zeros(0, np.bool_), *map(_blank, self._texts(column, rows))])
+
+    def _texts(self, column: str, rows: Rows | slice | None) -> Iterator[pa.ChunkedArray]:
+        """A text column in pieces, so that only one piece is in memory."""
+        for part in self._parts(rows):
+            yield self.data.text(column, part)
+
+    def _parts(self, rows: Rows | slice | None) -> Iterator[Rows | slice]:
+        """Rows in pieces."""
+        if rows is None or isinstance(rows, slice):
+            whole = range(len(self))[rows or slice(None)]
+            yield from (
+                slice(at, min(at + _TEXTS_AT_ONCE, whole.stop))
+                for at in range(whole.start, whole.stop, _TEXTS_AT_ONCE)
+            )
+        else:
+            yield from (rows[at : at + _TEXTS_AT_ONCE] for at in range(0, len(rows), _TEXTS_AT_ONCE))
+
+    def _codes_of_conversations(self, rows: Rows | slice | None) -> NDArray[np.intp]:
+        numbers = np.arange(len(self))[rows if rows is not None else slice(None)]
+        codes, known = np.full(len(numbers), -1, np.intp), dict[Any, int]()
+        for at, key in enumerate(self.prompt_keys(numbers)):
+            if key is not None:
+                codes[at] = known.setdefault(key, len(known))
+        return codes
+
+    def completions(self, rows: Rows | slice | None) -> list[str | None]:
+        """The text of each completion (n,), None if the last turn is not the assistant's or the row cannot be read."""
+        turns = self.text_turns
+        if turns is not None:
+            if "completion" not in turns:
+                return [None] * self._count(rows)
+            return self._text_cells(turns["completion"], rows)
+        wires = self._conversations(rows)
+        return [turn[-1][1] if turn and turn[-1][0] == "assistant" else None for turn in wires]
+
+    def _text_cells(self, column: str, rows: Rows | slice | None) -> list[str | None]:
+        """The cells of a text column, None for a missing one and if the line cannot be read."""
+        # Missing cells are None, NaN or pd.NA, depending on the column's type; NA cannot be compared with anything.
+        texts = [cell if type(cell) is str else None for cell in self.cells(column, rows)]
+        for at in self.line_faults(rows):
+            texts[at] = None
+        return texts
+
+    def completion_lengths(self, rows: Rows | slice | None) -> NDArray[np.float64]:
+        """Characters of each completion (n,), 0 if there is none."""
+        turns = self.text_turns
+        if turns is None or "completion" not in turns or self._faults:
+            parts = (self.completions(part) for part in self._parts(rows))
+            return np.array([len(text or "") for part in parts for text in part], np.float64)
+        lengths = (
+            pc.fill_null(pc.utf8_length(part), 0).to_numpy()
+            for part in self._texts(turns["completion"], rows)
+        )
+        return np.concatenate([np.zeros(0), *lengths]).astype(np.float64)
+
+    def _conversations(self, rows: Rows | slice | None) -> list[list[Any]]:
+        """The turns of each row; none if it cannot be read."""
+        faults: dict[int, Fault] = {}
+        turns = conversations(self.conversation_cells(rows), self.names, self._count(rows), faults).turns
+        for at in {**faults, **self.line_faults(rows)}:
+            turns[at] = []
+        return turns
+
+    def references(self, rows: Rows | slice | None) -> NDArray[np.object_]:
+        """Plain values (n,), None if missing."""
+        cells = self.role("reference", rows)
+        if cells is None:
+            return _objects([None] * self._count(rows))
+        name = self.roles["reference"]
+        is_wrapped = name.casefold() in WRAPPED_REFERENCES
+        return _objects(clean(cells, partial(reference_of_cell, column=name) if is_wrapped else plain, ""))
+
+    def place(self, row: int, column: str = "") -> str:
+        """The location of a row as text: file, row, line, column."""
+        line = f" (line {self._lines[row]})" if self._lines is not None else ""
+        parts = (self.source, f"row {row}{line}", f"column {column!r}" if column else "")
+        return ", ".join(part for part in parts if part)
+
+    def error(self, row: int, fault: Fault) -> SamplesError:
+        """The error to raise for one row's fault."""
+        names = ", ".join(map(repr, self._names[:30]))
+        return SamplesError(
+            f"row {row} cannot be read",
+            where=self.place(row, fault.column),
+            found=fault.found,
+            expected=fault.expected,
+            hint=f"fix the cell, or map another column; there are {names}",
+        )
+
+    def check_some_row_reads(self) -> None:
+        """Refuse a dataset without a single readable row.
+
+        Stops at the first good row, so that a valid dataset costs one slice.
+
+        Raises:
+            SamplesError: The first row's fault.
+        """
+        first: Fault | None = None
+        self.text_chats  # noqa: B018 (decided before the file can change; its first rows are read here anyway)
+        for start in range(0, len(self), _SCAN):
+            rows = np.arange(start, min(start + _SCAN, len(self)), dtype=np.intp)
+            built = self.build(rows)
+            faults = built.faults
+            self._is_answered = any(turn[0] == "assistant" for wire in built.wires for turn in wire[0])
+            if len(faults) < len(rows):
+                return
+            first = first or faults[0]
+        if first is not None:
+            raise self._nothing_reads(first)
+
+    def _nothing_reads(self, first: Fault) -> SamplesError:
+        error = self.error(0, first)
+        return SamplesError(
+            f"none of the {len(self)} rows can be read" if len(self) > 1 else error.what,
+            where=error.where,
+            found=error.found,
+            expected=error.expected,
+            hint=error.hint,
+        )
+
+
+def _are_whole_with_gaps(pieces: Iterable[NDArray[Any]]) -> bool:
+    """Whether floats are whole numbers that a gap made floats: pandas reads [3, None] as [3.0, NaN]."""
+    gaps, present = False, 0
+    for values in pieces:
+        numbers = values[~np.isnan(values)]
+        gaps, present = gaps or len(numbers) < len(values), present + len(numbers)
+        if not ((np.abs(numbers) < FLOATS[values.dtype]) & (numbers == np.floor(numbers))).all():
+            return False
+    return gaps and present > 0
+
+
+def _are_whole(pieces: Iterable[NDArray[Any]]) -> bool:
+    """Whether floats are whole numbers without a gap, and not only 0 or 1."""
+    others = False
+    for values in pieces:
+        if not (values == np.floor(values)).all():
+            return False
+        others = others or bool(((values != 0) & (values != 1)).any())
+    return others
+
+
+def _blank(cells: pa.ChunkedArray) -> NDArray[np.bool_]:
+    """Which texts are white space or empty, (n,)."""
+    # Text that starts with a printable ASCII character is not blank: only the few others need Python's test.
+    is_text = pc.fill_null(pc.match_substring_regex(cells, r"^[!-~]"), False).to_numpy()
+    blank = np.zeros(len(cells), np.bool_)
+    for row in np.flatnonzero(~is_text):
+        cell = cells[int(row)].as_py()
+        blank[row] = cell is not None and not cell.strip()
+    return blank
+
+
+def _objects(values: Sequence[Any]) -> NDArray[np.object_]:
+    if set(map(type, values)) <= {str}:
+        return np.array(values, dtype=object)
+    # Filled one by one: numpy would make a table of equally long lists.
+    result = np.empty(len(values), dtype=object)
+    for row, value in enumerate(values):
+        result[row] = value
+    return result
+
+
+def _unique(names: Sequence[str]) -> list[str]:
+    if len(set(names)) == len(names):
+        return list(names)
+    originals, used, count = set(names), set[str](), dict[str, int]()
+    result = []
+    for name in names:
+        fresh = name
+        # A generated name must differ from the ids of other rows.
+        while fresh in used or (fresh != name and fresh in originals):
+            count[name] = count.get(name, 1) + 1
+            fresh = f"{name}#{count[name]}"
+        used.add(fresh)
+        result.append(fresh)
+    return result

@@ -1,0 +1,1 @@
+"""Graders outside the notebook: rewards for trainers, and the HTTP server."""

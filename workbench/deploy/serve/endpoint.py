@@ -1,0 +1,164 @@
+"""One request of a wire form: parsed, admitted, graded, and its response."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from workbench.core.errors import SandboxError
+from workbench.deploy.reward.rows import Row
+from workbench.deploy.serve.admission import Admission
+from workbench.deploy.serve.beside import Beside, Place
+from workbench.deploy.serve.errors import RequestError, sandbox_lost, stopping
+from workbench.deploy.serve.http import JSON, Receive, Scope, Send, read_body, send_text
+from workbench.deploy.serve.json_body import dumped, parsed, weight
+from workbench.deploy.serve.observed import LOG, SEEN
+from workbench.deploy.serve.outcomes import NOTHING, Outcomes
+from workbench.deploy.serve.scoring import Scoring
+from workbench.deploy.serve.settings import Limits
+from workbench.deploy.serve.wire_form import WireForm
+
+__all__ = ["Endpoint"]
+
+
+_VALUE_BYTES = 128
+
+
+@dataclass
+class _Request:
+    """One request: its body, its rows, their results."""
+
+    value: Any
+    rows: list[Row]
+    outcomes: Outcomes = NOTHING
+
+
+class Endpoint:
+    """A wire form at its path.
+
+    Args:
+        form: How requests are parsed and responses written.
+        scoring: What grades.
+        admission: Limits of all requests together.
+        limits: Limits of one request.
+        beside: Where large requests are parsed and written.
+        log_rows: Whether to write request bodies to the log.
+    """
+
+    def __init__(
+        self,
+        form: WireForm,
+        scoring: Scoring,
+        admission: Admission,
+        limits: Limits,
+        *,
+        beside: Beside | None = None,
+        log_rows: bool = False,
+    ) -> None:
+        self._form, self._scoring, self._admission = form, scoring, admission
+        self._limits, self._beside, self._log_rows = limits, beside or Beside(), log_rows
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Process one request.
+
+        Raises:
+            RequestError: It gets no result.
+        """
+        scope[SEEN]["path"] = self._form.path
+        only = scope.get("path_params", {}).get("grader", "")
+        self._scoring.check(only)
+        self._admission.check_room()
+        doing: list[str | int] = ["its body did not arrive", 408]
+        try:
+            async with asyncio.timeout(self._limits.timeout):
+                answer = await self._answered(scope, receive, only, doing)
+        except TimeoutError:
+            what, status = doing
+            message = f"{what} within {self._limits.timeout:g} s"
+            raise RequestError(int(status), "time_limit", message) from None
+        await send_text(send, answer, kind=JSON)
+
+    async def _answered(self, scope: Scope, receive: Receive, only: str, doing: list[str | int]) -> bytes:
+        """The response; `doing` names the current step, and the status if it exceeds the time limit."""
+        body = await read_body(scope, receive, self._admission, most=self._limits.max_bytes)
+        doing[:] = ["the rows were not graded", 504]
+        try:
+            beside, values = await self._beside.of(body)
+            with self._admission.of_values(values) if beside.large else contextlib.nullcontext():
+                return await self._answer(body, scope, only, beside)
+        finally:
+            self._admission.drop(len(body))
+
+    async def _answer(self, body: bytearray, scope: Scope, only: str, beside: Place) -> bytes:
+        request = await beside.do(self._read, body, scope[SEEN])
+        if not request.rows:
+            request.outcomes = NOTHING
+        else:
+            with self._admission.of_rows(len(request.rows)):
+                request.outcomes = await self._graded(request.rows, only, large=beside.large)
+        return await beside.do(self._written, request, in_pieces=beside.large)
+
+    def _read(self, body: bytearray, seen: dict[str, Any]) -> _Request:
+        """The values of a body and its rows."""
+        value = parsed(body, max_values=self._limits.max_values)
+        rows = self._form.read(value)
+        seen["rows"] = len(rows)
+        if len(rows) > self._limits.max_rows:
+            message = f"{len(rows):,} rows, and one request may have {self._limits.max_rows:,}; send fewer per request"
+            raise RequestError(413, "too_many_rows", message, max_rows=self._limits.max_rows)
+        if len(body) + _VALUE_BYTES * weight(body) > self._limits.max_row_bytes:
+            _check_sizes(rows, self._limits.max_row_bytes)
+        if self._log_rows:
+            LOG.info("request %s: %s", self._form.path, json.dumps(value))
+        return _Request(value, rows)
+
+    def _written(self, request: _Request, *, in_pieces: bool) -> bytes:
+        try:
+            answer = self._form.write(request.value, request.rows, request.outcomes)
+        finally:
+            # Freed here: to free some hundred thousand values takes as long as to create them.
+            request.value, request.rows, request.outcomes = None, [], NOTHING
+        return dumped(answer, in_pieces=in_pieces)
+
+    async def _graded(self, rows: Sequence[Row], only: str, *, large: bool) -> Outcomes:
+        try:
+            outcomes = await self._scoring.score(rows, only=only, large=large)
+        except SandboxError as error:
+            LOG.error("the sandbox: %s", error.what)
+            raise sandbox_lost(error.what) from None
+        if outcomes.cut_off:
+            raise stopping()
+        if (lost := outcomes.lost) is not None:
+            raise sandbox_lost(lost)
+        return outcomes
+
+
+def _check_sizes(rows: Sequence[Row], most: int) -> None:
+    """Reject a row that is too large: all others would wait for its transfer to a worker.
+
+    Raises:
+        RequestError: 413.
+    """
+    for row in rows:
+        if row.thread is not None and (size := _size(row.thread.to_wire(), most)) > most:
+            message = f"{row.name} has at least {size:,} bytes, and one row may have {most:,}"
+            raise RequestError(413, "row_too_large", message, max_row_bytes=most)
+
+
+def _size(value: Any, most: int) -> int:
+    """The letters of all texts in plain values, and `_VALUE_BYTES` for each value; counting stops at the limit."""
+    size, left = 0, [value]
+    while left and size <= most:
+        one = left.pop()
+        size += _VALUE_BYTES
+        if isinstance(one, str):
+            size += len(one)
+        elif isinstance(one, dict):
+            left += [*one, *one.values()]
+        elif isinstance(one, list | tuple):
+            left += one
+    return size

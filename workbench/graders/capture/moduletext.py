@@ -1,0 +1,229 @@
+"""Source text that already is a module: find its grade function, rename it, add what it reads.
+
+Nothing here compiles or runs the text. It may be untrusted, and even compiling can take seconds and
+gigabytes; the sandbox does that. A text that cannot be parsed is captured unchanged, so that the first
+check of the validation reports it.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from workbench.graders.capture import refusals
+from workbench.graders.capture.decorated import decorated, undecorated
+from workbench.graders.capture.dynamic import EVALUATES
+from workbench.graders.capture.edits import replaced_name
+from workbench.graders.capture.foreign import candidates
+from workbench.graders.capture.items import Scope
+from workbench.graders.capture.library import library_values, refuse_library_state
+from workbench.graders.capture.names import chains_in, has_scopes, names_in
+from workbench.graders.capture.prove import Fingerprint, prove
+from workbench.graders.capture.render import FUTURE, arranged, assembled, import_lines
+from workbench.graders.capture.resolve import Resolver
+from workbench.graders.capture.source import Source
+from workbench.graders.capture.statements import parsed, statements, targets
+from workbench.graders.capture.unread import without_unread
+from workbench.core.errors import CaptureError
+
+__all__ = ["capture_text", "grade_function", "has_future", "inserted"]
+
+_Function = ast.FunctionDef | ast.AsyncFunctionDef
+_MODULE_NAMES = frozenset({"__name__", "__file__", "__doc__", "__builtins__"})
+
+
+@dataclass(frozen=True, slots=True)
+class _Contents:
+    imports: tuple[str, ...]
+    helpers: tuple[str, ...]
+    constants: tuple[str, ...]
+
+
+def capture_text(
+    text: str, name: str | None, namespace: Mapping[str, Any] | None, fingerprint: Fingerprint
+) -> Source:
+    """The text as a source; with a namespace, the values that the text reads from it are inserted before it."""
+    # As Python reads a file: no byte-order mark, and line feeds only, by which positions are counted.
+    text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
+    text = text if text.endswith("\n") else text + "\n"
+    plain = Source(
+        text, name or "grade"
+    )  # refuses a text that is too large, or has a credential, before any analysis
+    tree = _safely_parsed(text)
+    if tree is None:
+        return plain
+    graders = decorated(text)
+    if graders:
+        text = undecorated(text)
+        tree = parsed(text) or tree
+    function = grade_function(tree, name or (next(iter(graders)) if len(graders) == 1 else None))
+    if function is None:
+        return plain
+    before = tree
+    if function.name != "grade":
+        text = _as_grade(text, tree, function)
+        tree = parsed(text) or before
+    if graders or namespace is not None:
+        text = _without_unread(text, tree)
+        tree = parsed(text) or tree
+    if namespace is not None:
+        text = _with_needs(text, tree, namespace, fingerprint)
+    contents = _contents(parsed(text) or tree, {"grade", function.name})
+    origin = "text" if namespace is None else "a cell"
+    return Source(text, function.name, origin, contents.imports, contents.helpers, contents.constants)
+
+
+def _without_unread(text: str, tree: ast.Module) -> str:
+    """The text without workbench imports that only annotations use; annotations are then not evaluated."""
+    plain, unread = without_unread(text)
+    if plain == text:
+        return text
+    remaining_tree = parsed(plain) or tree
+    return inserted(plain.lstrip("\n"), remaining_tree, "", future=unread and not has_future(remaining_tree))
+
+
+def _safely_parsed(text: str) -> ast.Module | None:
+    tree = parsed(text)
+    # symtable and unparse recurse in Python; a grader does not have a deeper tree.
+    return tree if tree is not None and _depth_at_most(tree, 150) and has_scopes(text) else None
+
+
+def _depth_at_most(tree: ast.AST, limit: int) -> bool:
+    level: list[ast.AST] = [tree]
+    for _ in range(limit):
+        level = [child for node in level for child in ast.iter_child_nodes(node)]
+        if not level:
+            return True
+    return False
+
+
+def grade_function(tree: ast.Module, name: str | None) -> _Function | None:
+    """The grade function: the last of that name or of `grade`, else the only candidate."""
+    functions = [node for node in statements(tree.body) if isinstance(node, _Function)]
+    for function_name in (name,) if name is not None else ("grade",):
+        matches = [node for node in functions if node.name == function_name]
+        if matches:
+            return matches[-1]
+    if name is not None:
+        raise CaptureError(
+            f"no function called {name} at the top level of the text",
+            found=", ".join(dict.fromkeys(node.name for node in functions)) or "no function at all",
+            expected=f"async def {name}(thread): ...",
+            hint="pass the name of one of these",
+        )
+    meant = candidates(functions)
+    return meant[0] if len(meant) == 1 else None
+
+
+def _as_grade(text: str, tree: ast.Module, function: _Function) -> str:
+    """Rename the function to grade, by its token; keep the author's name if the text uses it."""
+    bound = {name for node in statements(tree.body) for name in targets(node)}
+    if "grade" in bound or _reads(text, "grade"):
+        raise refusals.grade_twice(function.name)
+    lines = replaced_name(text, function, "grade").split("\n")
+    if _used(tree, function):
+        end = function.end_lineno or function.lineno
+        indent = " " * function.col_offset
+        lines[end:end] = ["", "", f"{indent}{function.name} = grade"]
+    return "\n".join(lines)
+
+
+def _used(tree: ast.Module, function: _Function) -> bool:
+    nodes = ast.walk(tree)
+    names = any(isinstance(node, ast.Name) and node.id == function.name for node in nodes)
+    strings = any(isinstance(node, ast.Global) and function.name in node.names for node in ast.walk(tree))
+    return names or strings
+
+
+def _reads(text: str, name: str) -> bool:
+    names = names_in(text)
+    return name in names.eager | names.late
+
+
+def _with_needs(text: str, tree: ast.Module, namespace: Mapping[str, Any], fingerprint: Fingerprint) -> str:
+    """The text with the values that it reads from a namespace inserted before it."""
+    bound = {name for node in statements(tree.body) for name in targets(node)}
+    if "*" in bound:
+        return text  # a star import may set any of them; the sandbox finds missing names
+    defined = bound | _MODULE_NAMES
+    names = names_in(text)
+    resolver, scope = Resolver(None), Scope(namespace)
+    for name in sorted((names.eager | names.late) - defined - EVALUATES):
+        resolver.needs(_reading(name, text), scope, "the cell")
+    resolver.evaluated(text, names, _without(scope, defined), "the cell")
+    if not has_future(tree):
+        for name in sorted(names.annotations - defined):
+            resolver.annotation(name, scope, text, "the cell")
+    resolver.unshare(scope)
+    resolver.settle(text)
+    head = assembled(arranged(resolver.items, ()), import_lines(resolver.imports), future=False)
+    refuse_library_state(f"{head}\n{text}", scope.texts)
+    library = library_values(f"{head}\n{text}")
+    if resolver.items or library:
+        prove(head, resolver.values, fingerprint, reads=resolver.values, library=library)
+    if not (resolver.imports or resolver.items or resolver.future):
+        return text
+    return inserted(text, tree, head, future=resolver.future)
+
+
+def _without(scope: Scope, defined: frozenset[str] | set[str]) -> Scope:
+    return Scope({name: value for name, value in scope.namespace.items() if name not in defined})
+
+
+def has_future(tree: ast.Module) -> bool:
+    """Whether a module's annotations are not evaluated."""
+    imports = [node for node in tree.body if isinstance(node, ast.ImportFrom)]
+    return any(node.module == "__future__" and "annotations" in targets(node) for node in imports)
+
+
+def _reading(name: str, text: str) -> str:
+    """A statement that reads the attributes that the text reads of a name: the dotted names that start with it."""
+    lines = [
+        dotted_name
+        for dotted_name in map(".".join, chains_in(text))
+        if dotted_name == name or dotted_name.startswith(name + ".")
+    ]
+    return "(" + ", ".join([*lines, ""]) + ")" if lines else name
+
+
+def inserted(text: str, tree: ast.Module, head: str, *, future: bool) -> str:
+    """The text with a head above it, but below its docstring and future imports."""
+    head_lines = 0
+    for node in tree.body:
+        docstring = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and not head_lines
+        if not docstring and not (isinstance(node, ast.ImportFrom) and node.module == "__future__"):
+            break
+        head_lines = node.end_lineno or node.lineno
+    lines = text.split("\n")
+    top_text, body_text = "\n".join(lines[:head_lines]), "\n".join(lines[head_lines:]).lstrip("\n")
+    if future and FUTURE not in top_text:
+        top_text = f"{top_text}\n{FUTURE}" if top_text else FUTURE
+    gap = "\n\n" if _defines(head) or _starts_with_definition(body_text) else "\n"
+    if not head.strip():
+        return f"{top_text}\n{gap}{body_text}" if top_text else body_text
+    return (f"{top_text}\n\n" if top_text else "") + head + gap + body_text
+
+
+def _defines(head: str) -> bool:
+    tree = parsed(head)
+    return tree is not None and any(isinstance(node, _Function | ast.ClassDef) for node in tree.body)
+
+
+def _starts_with_definition(text: str) -> bool:
+    return text.startswith(("def ", "async def ", "class ", "@", "#"))
+
+
+def _contents(tree: ast.Module, main: set[str]) -> _Contents:
+    imports: dict[str, None] = {}
+    helpers: dict[str, None] = {}
+    constants: dict[str, None] = {}
+    for node in statements(tree.body):
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            imports[ast.unparse(node)] = None
+        elif isinstance(node, _Function | ast.ClassDef):
+            helpers.update(dict.fromkeys({node.name} - main))
+        elif isinstance(node, ast.Assign | ast.AnnAssign):
+            constants.update(dict.fromkeys(sorted(targets(node) - main)))
+    return _Contents(tuple(imports), tuple(helpers), tuple(constants))

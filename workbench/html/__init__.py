@@ -1,6 +1,0 @@
-"""A report, and a certificate, as one self-contained HTML file."""
-
-from workbench.html.certificate import render_certificate, write_certificate
-from workbench.html.page import render_html, write_html
-
-__all__ = ["render_certificate", "render_html", "write_certificate", "write_html"]

@@ -1,0 +1,200 @@
+"""The parts of a certificate: about the labels and about each grader, as plain data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any, Protocol, Self
+
+from workbench.report.certificates.digests import digest, short_digest
+
+__all__ = ["RATES", "CertificateLike", "Certified", "Labels", "Probed", "Proof", "Rate", "seals"]
+
+RATES = (
+    "true_positive_rate",
+    "true_negative_rate",
+    "false_positive_rate",
+    "false_negative_rate",
+    "youden_j",
+)
+"""Fields of a grader that are error rates, or None without labels."""
+
+
+@dataclass(frozen=True)
+class Rate:
+    """An error rate with its 95 % interval.
+
+    Attributes:
+        value: The share, or for J a number from -1 to 1; None if there are no such rows.
+        low: Lower end of the interval; None if there are too few rows for one.
+        high: Upper end of the interval.
+        count: Rows it counts; None for J.
+        of: Rows it is a share of; for J all rows with a score and a label.
+    """
+
+    value: float | None
+    low: float | None
+    high: float | None
+    count: int | None
+    of: int
+
+
+@dataclass(frozen=True)
+class Labels:
+    """The labels that error rates are measured with.
+
+    Attributes:
+        good: Rows labelled good.
+        bad: Rows labelled bad.
+        sha256: Digest of the labels in the rows' order.
+    """
+
+    good: int
+    bad: int
+    sha256: str
+
+
+@dataclass(frozen=True)
+class Proof:
+    """The five checks that one source has passed.
+
+    Attributes:
+        name: Of the grader that has this source.
+        sha256: Of the source.
+        checks: Whether each check passed, by its name.
+        isolation: The sandbox level they ran at.
+    """
+
+    name: str
+    sha256: str
+    checks: Mapping[str, bool]
+    isolation: str
+
+
+@dataclass(frozen=True)
+class Probed:
+    """The result of a probe.
+
+    Attributes:
+        rows: Rows whose variants were tried.
+        texts: Texts that were graded.
+        holes: Kinds of the findings, such as "mention"; empty if none was found.
+    """
+
+    rows: int
+    texts: int
+    holes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Certified:
+    """The certified data of one grader, or of the combined score of a suite.
+
+    Attributes:
+        name: Its name in the suite.
+        kind: Its kind, such as "function"; "combined" for a suite's score.
+        settings: A digest by the name of each setting; `source` has the SHA-256 of the text.
+        proofs: The validation of each source in it; empty if it has no source.
+        models: Models that were called.
+        isolation: As in `Report.summary`.
+        scored: Rows with a score.
+        failed: Rows that failed.
+        skipped: Rows that were skipped.
+        pass_mark: Lowest score that accepts a row, if the grader returns no verdict itself.
+        true_positive_rate: Share of good rows accepted; this and the next four are None without labels.
+        true_negative_rate: Share of bad rows rejected.
+        false_positive_rate: Share of bad rows accepted, rho_0 in Cai et al. 2025 (arXiv 2510.00915).
+        false_negative_rate: Share of good rows rejected, rho_1 there.
+        youden_j: TPR + TNR - 1: 1 without errors, 0 for guessing.
+        probe: The result of a probe; None if there was none.
+        digests: A digest of each field above.
+    """
+
+    name: str
+    kind: str
+    settings: Mapping[str, str]
+    proofs: tuple[Proof, ...]
+    models: tuple[str, ...]
+    isolation: str
+    scored: int
+    failed: int
+    skipped: int
+    pass_mark: float
+    true_positive_rate: Rate | None = None
+    true_negative_rate: Rate | None = None
+    false_positive_rate: Rate | None = None
+    false_negative_rate: Rate | None = None
+    youden_j: Rate | None = None
+    probe: Probed | None = None
+    digests: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def sha256(self) -> str:
+        """Digest of its source; of all its settings if it has none."""
+        return self.settings.get("source") or digest(self.settings)
+
+    @property
+    def has_rates(self) -> bool:
+        """Whether it was run on labelled rows."""
+        return self.youden_j is not None
+
+    @classmethod
+    def build(cls, values: Mapping[str, Any]) -> Self:
+        """The part from plain data that matches the schema."""
+        rates = {name: values[name] and Rate(**values[name]) for name in RATES}
+        probe = values["probe"] and Probed(**{**values["probe"], "holes": tuple(values["probe"]["holes"])})
+        proofs = tuple(Proof(**proof) for proof in values["proofs"])
+        return cls(**{**values, **rates, "probe": probe, "proofs": proofs, "models": tuple(values["models"])})
+
+
+class CertificateLike(Protocol):
+    """The interface of `Certificate` for modules that it imports."""
+
+    @property
+    def made(self) -> str:
+        """Date and time in UTC."""
+
+    @property
+    def workbench(self) -> str:
+        """Release that made it."""
+
+    @property
+    def rows(self) -> int:
+        """Rows of the data."""
+
+    @property
+    def data_sha256(self) -> str:
+        """Digest of the data."""
+
+    @property
+    def labels(self) -> Labels | None:
+        """The labels."""
+
+    @property
+    def graders(self) -> tuple[Certified, ...]:
+        """The certified data of each."""
+
+    @property
+    def sha256(self) -> str:
+        """Over all fields."""
+
+    @property
+    def claimed(self) -> bool:
+        """Whether it was read from a file."""
+
+    def __getitem__(self, name: str, /) -> Certified: ...
+
+
+def seals(part: Any) -> dict[str, str]:
+    """A digest of each field of a part, by its name; for graders only of their names, since each has its own digests."""
+    sealed = [f.name for f in fields(part) if f.name not in {"digests", "sha256", "claimed"}]
+    values = {name: getattr(part, name) for name in sealed}
+    if "graders" in values:
+        values["graders"] = [grader.name for grader in values["graders"]]
+    return {name: short_digest(_plain(value)) for name, value in values.items()}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return [_plain(item) for item in value]
+    return asdict(value) if hasattr(value, "__dataclass_fields__") else value

@@ -1,0 +1,144 @@
+"""Two graders on the same rows: a matrix of their distinct scores, or of their bins if they have many."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.core.errors import ReportError
+from workbench.core.grades import SCORED
+from workbench.report.plots.look import SHADES, bare_layout, graders_to_draw, shade_range, text
+from workbench.report.plots.register import figure
+from workbench.report.bins import edges_of
+from workbench.report.joint import joint
+
+if TYPE_CHECKING:
+    from workbench.report import Report
+
+__all__ = ["plot_comparison"]
+
+_MAX_LEVELS = 6  # distinct scores; graders with more are shown in bins
+_LEVEL_TOLERANCE = 1e-8
+"""Share of a grader's span: closer levels share a cell. Ten times the tolerance of bins, which must separate cells."""
+_HEIGHT = 380  # pixels
+
+
+@figure("comparison", "Score by score", fits=lambda report: len(report.graders) > 1, pair=True, position=4)
+def plot_comparison(report: Report, graders: Sequence[str] | None = None) -> Any:
+    """Number of rows for each pair of scores: rows with equal scores are on the diagonal.
+
+    Graders with at most six distinct scores get a cell for each pair of scores, others one for each pair of bins.
+
+    Args:
+        report: What to draw.
+        graders: Two names; the first two by default.
+
+    Returns:
+        A `plotly.graph_objects.Figure`; a click on a cell selects its rows.
+
+    Raises:
+        ReportError: An unknown grader, or not two names.
+    """
+    from plotly import graph_objects as go
+
+    names = graders_to_draw(report, report.graders[:2] if graders is None else graders)
+    if len(names) != 2:
+        raise ReportError("a comparison needs two graders", found=", ".join(map(repr, names)) or "none")
+    across, up = (_cells(report, name) for name in names)
+    counts = _counts(report, names, (across, up))
+    has_few_cells = len(across) <= _MAX_LEVELS and len(up) <= _MAX_LEVELS
+    heat = go.Heatmap(
+        # A cell without a value remains blank, while a 0 would get the lowest shade.
+        z=[[count or None for count in row] for row in counts],
+        customdata=[[_conditions(names, (x, y)) for x in across] for y in up],
+        hovertext=[[_hover(names, (x, y), counts[j][i]) for i, x in enumerate(across)] for j, y in enumerate(up)],
+        hovertemplate="%{hovertext}<extra></extra>",
+        text=[[f"{count:,}" if count else "" for count in row] for row in counts],
+        texttemplate="%{text}" if has_few_cells else "",
+        showscale=False, xgap=1, ygap=1, **shade_range(max((count for row in counts for count in row), default=0)),
+    )  # fmt: skip
+    axes = [
+        {**_axis(cells), "title": {"text": text(name, 40)}}
+        for name, cells in zip(names, (across, up), strict=True)
+    ]
+    return go.Figure(heat, layout=bare_layout(_HEIGHT, template=SHADES, xaxis=axes[0], yaxis=axes[1]))
+
+
+class _Cell(NamedTuple):
+    """Scores from `lo` up to `hi`, without `hi` itself except in the last cell."""
+
+    lo: float
+    hi: float
+    name: str
+
+
+def _cells(report: Report, name: str) -> list[_Cell]:
+    """The cells of one grader: one for each level if there are few, else its bins. Each score is in exactly one."""
+    scores = _scores(report, name)
+    levels, edges = np.unique(scores), edges_of(scores)
+    if len(levels) <= _MAX_LEVELS:
+        return _cells_around(levels, edges)
+    return [_Cell(lo, hi, f"{lo:.3g} to {hi:.3g}") for lo, hi in itertools.pairwise(edges.tolist())]
+
+
+def _cells_around(levels: NDArray[np.float64], edges: NDArray[np.float64]) -> list[_Cell]:
+    """Cells that meet halfway between neighbouring levels."""
+    halves = levels / 2  # the span of two finite scores may be infinite
+    is_gap = np.diff(halves) > _LEVEL_TOLERANCE * (edges[-1] / 2 - edges[0] / 2)
+    midpoints = (halves[:-1] + halves[1:])[is_gap].tolist()
+    ends = [float(edges[0]), *midpoints, float(edges[-1])] if len(levels) else []
+    level_groups = [part.tolist() for part in np.split(levels, np.flatnonzero(is_gap) + 1)]
+    return [
+        _Cell(*pair, name) for pair, name in zip(itertools.pairwise(ends), _names(level_groups), strict=False)
+    ]
+
+
+def _names(parts: Sequence[Sequence[float]]) -> list[str]:
+    """Each cell's level, or its lowest and highest, with the fewest digits that keep the names distinct."""
+    for digits in range(3, 18):
+        names = [
+            " to ".join(dict.fromkeys(f"{x:.{digits}g}" for x in (part[0], part[-1])))
+            for part in parts
+            if part
+        ]
+        if len(set(names)) == len(names):
+            break
+    return names
+
+
+def _scores(report: Report, name: str) -> NDArray[np.float64]:
+    grades = report.grades[name]
+    scores: NDArray[np.float64] = grades.scores[grades.codes == SCORED]
+    return scores
+
+
+def _axis(cells: Sequence[_Cell]) -> dict[str, Any]:
+    marks = list(range(len(cells)))
+    plain = {"showgrid": False, "zeroline": False, "automargin": True, "tickvals": marks}
+    if len(cells) <= _MAX_LEVELS:
+        return {**plain, "ticktext": [cell.name for cell in cells]}
+    ticks = marks[:: max(1, len(marks) // 5)]
+    return {**plain, "tickvals": ticks, "ticktext": [f"{cells[at].lo:.3g}" for at in ticks]}
+
+
+def _conditions(names: Sequence[str], cells: tuple[_Cell, _Cell]) -> list[dict[str, Any]]:
+    return [{"grader": name, "score": [cell.lo, cell.hi]} for name, cell in zip(names, cells, strict=True)]
+
+
+def _counts(
+    report: Report, names: Sequence[str], cells: tuple[Sequence[_Cell], Sequence[_Cell]]
+) -> list[list[int]]:
+    """Rows in each cell, one list for each cell of the second grader."""
+    a, b = (report.grades[name] for name in names)
+    across, up = (np.array([*(cell.lo for cell in part), *(cell.hi for cell in part[-1:])]) for part in cells)
+    counts: list[list[int]] = joint(a, b, a_edges=across, b_edges=up).counts.T.tolist()
+    return counts
+
+
+def _hover(names: Sequence[str], cells: tuple[_Cell, _Cell], count: int) -> str:
+    lines = [f"{text(name)}: {cell.name}" for name, cell in zip(names, cells, strict=True)]
+    return "<br>".join([*lines, f"{count:,} rows"])

@@ -1,0 +1,147 @@
+"""Uncertainty of the numbers: each grader's mean and error rates as points on bands, with the limits of the findings."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from workbench.report.plots.look import COLOURS, QUIET, bare_layout, grader_ticks, graders_to_draw, text
+from workbench.report.plots.register import figure
+from workbench.analysis.statistics import Interval
+
+if TYPE_CHECKING:
+    from workbench.report import Report
+
+__all__ = ["plot_intervals"]
+
+_ROW_HEIGHT, _FRAME = 54, 112  # pixels
+_STEP = 0.24  # between the bands of one grader, of the distance between two graders
+_LIMITS = {"bad rows accepted": 0.05, "good rows rejected": 0.1}
+"""Limits of *too lenient* and *too strict*; few labels of one class may raise them, see `families.agreement`."""
+
+
+@dataclass(frozen=True)
+class _Band:
+    """One number with its interval.
+
+    Attributes:
+        name: What is measured.
+        value: The number, 0 to 1.
+        interval: Its 95 % interval.
+        conditions: Which rows it counts.
+        count: Number of these rows; "" if it is not useful.
+    """
+
+    name: str
+    value: float
+    interval: Interval
+    conditions: list[dict[str, Any]]
+    count: str = ""
+
+
+@figure("intervals", "Uncertainty", position=3)
+def plot_intervals(report: Report, graders: Sequence[str] | None = None) -> Any:
+    """Mean score and, with labels, the shares of wrong verdicts, each as a point on its 95 % interval.
+
+    Args:
+        report: What to draw.
+        graders: Names, in this order; None for all.
+
+    Returns:
+        A `plotly.graph_objects.Figure`, up to three bands per grader, from 0 to 1 of the scale or of the rows. Ticks across a
+        band are the limits of findings.
+
+    Raises:
+        ReportError: An unknown grader.
+    """
+    from plotly import graph_objects as go
+
+    names = graders_to_draw(report, graders)
+    bands = [(at, name, band) for at, name in enumerate(names) for band in _bands(report, name)]
+    kinds = ["mean score", *_LIMITS]
+    chart = go.Figure(layout=_layout(len(names)))
+    for place, kind in enumerate(kinds):
+        drawn = [(at + (place - 1) * _STEP, name, band) for at, name, band in bands if band.name == kind]
+        if drawn:
+            chart.add_trace(_points(kind, drawn, COLOURS[place]))
+        chart.update_layout(
+            shapes=[*chart.layout.shapes, *(_limit(kind, y) for y, _, _ in drawn if kind in _LIMITS)]
+        )
+    chart.update_yaxes(**grader_ticks(names), autorange="reversed", zeroline=False)
+    chart.update_xaxes(range=[-0.02, 1.02], title={"text": "share of rows, or of the scale"}, zeroline=False)
+    return chart
+
+
+def _bands(report: Report, name: str) -> list[_Band]:
+    (lo, hi), row = report.scale, report.summary.iloc[report.graders.index(name)]
+    bands = []
+    if row["mean"] == row["mean"] and lo <= row["mean"] <= hi and row["mean_lo"] == row["mean_lo"]:
+        # Halved: the difference of two finite numbers may be infinite.
+        ends = [(row[column] / 2 - lo / 2) / (hi / 2 - lo / 2) for column in ("mean", "mean_lo", "mean_hi")]
+        scored = [{"grader": name, "status": "scored"}]
+        bands.append(_Band("mean score", ends[0], Interval(*ends[1:]), scored))
+    if report.labels is not None:
+        bands += _mistakes(report, name)
+    return bands
+
+
+def _mistakes(report: Report, name: str) -> list[_Band]:
+    agreement = report.agreement(name)
+    shares = (agreement.specificity.complement, agreement.false_failure_rate)
+    return [
+        _Band(kind, part.value, part.interval(), _wrong(name, good=good), f": {part.k:,} of {part.n:,} rows")
+        for kind, part, good in zip(_LIMITS, shares, (False, True), strict=True)
+        if part.n
+    ]
+
+
+def _wrong(name: str, *, good: bool) -> list[dict[str, Any]]:
+    return [{"label": good}, {"grader": name, "passed": not good}]
+
+
+def _points(kind: str, drawn: list[tuple[float, str, _Band]], colour: str) -> Any:
+    from plotly import graph_objects as go
+
+    values = [band.value for _, _, band in drawn]
+    return go.Scatter(
+        x=values,
+        y=[y for y, _, _ in drawn],
+        mode="markers",
+        name=kind,
+        marker={"color": colour, "size": 9},
+        error_x={
+            "type": "data", "symmetric": False, "color": colour, "thickness": 5, "width": 0,
+            "array": [band.interval.hi - band.value for _, _, band in drawn],
+            "arrayminus": [band.value - band.interval.lo for _, _, band in drawn],
+        },
+        customdata=[band.conditions for _, _, band in drawn],
+        hovertext=[_hover(name, band) for _, name, band in drawn],
+        hovertemplate="%{hovertext}<extra></extra>",
+    )  # fmt: skip
+
+
+def _hover(name: str, band: _Band) -> str:
+    lo, hi = band.interval
+    return f"{text(name)}<br>{band.name}{band.count}<br>{band.value:.3f} ({lo:.3f} to {hi:.3f})"
+
+
+def _limit(kind: str, y: float) -> dict[str, Any]:
+    """A tick across a band; a shape, because it has no rows to click on."""
+    limit = _LIMITS[kind]
+    return {
+        "type": "line", "x0": limit, "x1": limit, "y0": y - _STEP / 2, "y1": y + _STEP / 2,
+        "line": {"color": QUIET, "width": 2},
+    }  # fmt: skip
+
+
+def _layout(lines: int) -> dict[str, Any]:
+    legend = {
+        "orientation": "h",
+        "x": 0,
+        "y": 1,
+        "yanchor": "bottom",
+        "itemclick": False,
+        "itemdoubleclick": False,
+    }
+    return bare_layout(_FRAME + _ROW_HEIGHT * lines, showlegend=True, legend=legend)

@@ -1,0 +1,136 @@
+"""The distribution of scores, one row for each grader, with its findings written above."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from workbench.core.display_text import shown
+from workbench.report.plots.look import COLOURS, LINE, QUIET, bare_layout, graders_to_draw, text
+from workbench.report.plots.register import figure
+from workbench.report.bins import Histogram
+from workbench.report.terminal import number
+
+if TYPE_CHECKING:
+    from workbench.report import Report
+
+__all__ = ["plot_scores"]
+
+_SEVERITY = {"error": "#d2483f", "warning": "#c77700", "note": QUIET, "cleared": QUIET}
+_ROW_HEIGHT, _BARS_HEIGHT, _AXIS_HEIGHT, _MARGIN = 16, 100, 58, 12  # pixels
+_MAX_FINDINGS = 3
+_LINE_LENGTH = 80  # characters of a finding on one line of the figure
+
+
+@figure("scores", "Distributions", position=0)
+def plot_scores(report: Report, graders: Sequence[str] | None = None) -> Any:
+    """The distribution of scores, one row for each grader, with its findings written above.
+
+    Bars are counts in 20 fixed bins over 0 to 1 (wider if scores are outside), so that graders and
+    runs can be compared. Failed and skipped rows have no score: their number is written next to the name,
+    with the isolation label. The background is transparent, for light and dark pages. `customdata` of each bar
+    contains the conditions that its rows meet, for `report.row_numbers(*conditions)`.
+
+    Args:
+        report: What to draw.
+        graders: Names, in this order; None for all.
+
+    Returns:
+        A `plotly.graph_objects.Figure`.
+
+    Raises:
+        ReportError: An unknown grader.
+    """
+    from plotly import graph_objects as go
+
+    names = graders_to_draw(report, graders)
+    headings = [_heading(name, report) for name in names]
+    heights = [len(lines) * _ROW_HEIGHT + _BARS_HEIGHT + _AXIS_HEIGHT for lines in headings]
+    total = max(sum(heights), 1)
+    figure = go.Figure(layout=_layout(total + 2 * _MARGIN))
+    for at, name in enumerate(names):
+        _draw_bars(figure, report.histograms[name], name, at=at)
+        bottom = total - sum(heights[: at + 1]) + _AXIS_HEIGHT
+        _place_axes(figure, headings[at], (bottom / total, (bottom + _BARS_HEIGHT) / total), at=at)
+    return figure
+
+
+def _layout(height: int) -> dict[str, Any]:
+    margin = {"l": 56, "r": 24, "t": _MARGIN, "b": _MARGIN}
+    return bare_layout(height, margin=margin, bargap=0.08, dragmode="select", selectdirection="h")
+
+
+def _draw_bars(figure: Any, histogram: Histogram, name: str, *, at: int) -> None:
+    bars = _bars(histogram, name, COLOURS[at % len(COLOURS)])
+    figure.add_trace(bars.update(xaxis=_axis("x", at), yaxis=_axis("y", at)))
+
+
+def _place_axes(figure: Any, heading: list[str], domain: tuple[float, float], *, at: int) -> None:
+    """Lay out one grader's axes, with its heading above them."""
+    x, y = _axis("x", at), _axis("y", at)
+    shared = {} if at == 0 else {"matches": "x"}
+    common = {"zeroline": False, "linecolor": LINE}
+    figure.update_layout(
+        {
+            f"xaxis{x[1:]}": {
+                **common,
+                **shared,
+                "anchor": y,
+                "showgrid": False,
+                "title": {"text": "score", "standoff": 4},
+            },
+            f"yaxis{y[1:]}": {
+                **common,
+                "anchor": x,
+                "domain": domain,
+                "gridcolor": LINE,
+                "rangemode": "tozero",
+                "nticks": 4,
+                "title": {"text": "rows"},
+            },
+        }
+    )
+    ends = {"xref": f"{x} domain", "yref": f"{y} domain", "xanchor": "left", "yanchor": "bottom"}
+    figure.add_annotation(text="<br>".join(heading), x=0, y=1, align="left", showarrow=False, **ends)
+
+
+def _axis(letter: str, at: int) -> str:
+    return letter if at == 0 else f"{letter}{at + 1}"
+
+
+def _bars(histogram: Histogram, name: str, colour: str) -> Any:
+    from plotly import graph_objects as go
+
+    ends = histogram.ends
+    return go.Bar(
+        # Halved before they are added: the sum of two large ends may be infinite.
+        x=[low / 2 + high / 2 for low, high in ends],
+        y=histogram.counts.tolist(),
+        width=[high - low for low, high in ends],
+        customdata=[[{"grader": name, "score": pair}] for pair in ends],
+        hovertext=[f"{low:.3g} to {high:.3g}" for low, high in ends],
+        name=text(name),
+        marker={"color": colour, "line": {"width": 0}},
+        hovertemplate="%{hovertext}<br>%{y:,} rows<extra></extra>",
+    )
+
+
+def _heading(name: str, report: Report) -> list[str]:
+    histogram, summary = report.histograms[name], report.summary
+    parts = [f"{histogram.scored:,} scored"]
+    parts += [f"{histogram.failed:,} failed"] if histogram.failed else []
+    parts += [f"{histogram.skipped:,} skipped"] if histogram.skipped else []
+    parts += [f"mean {number(float(summary['mean'].loc[name]))}"] if histogram.scored else []
+    parts += [text(str(summary["isolation"].loc[name]))]
+    lines = [f"<b>{text(name)}</b>  {' · '.join(parts)}"]
+    findings = [finding for finding in report.findings if finding.grader == name]
+    for finding in findings[:_MAX_FINDINGS]:
+        lines += _finding_lines(finding.severity, finding.sentence)
+    more = len(findings) - _MAX_FINDINGS
+    return [*lines, *([f"and {more} more in report.findings"] if more > 0 else [])]
+
+
+def _finding_lines(severity: str, sentence: str) -> list[str]:
+    lines = textwrap.wrap(f"{severity}: {shown(sentence, 400)}", _LINE_LENGTH)
+    return [f'<span style="color:{_SEVERITY[severity]}">{text(text_line, 400)}</span>' for text_line in lines]

@@ -1,0 +1,1 @@
+"""Running graders: suites, runs, their files, Dask and batches."""
