@@ -18,9 +18,9 @@ from typing import Any
 import pandas as pd
 
 import workbench as wb
-from workbench.data.samples.search import known_words
 from workbench.app.session.session import Session
 from workbench.app.view.app import AppView
+from workbench.data.samples.search import known_words
 
 CONTAINS = """async def grade(thread):
     expected = (thread.metadata or {}).get("expected", "")

@@ -24,10 +24,10 @@ from typing import Any
 import pandas as pd
 
 import workbench as wb
-from workbench.graders.base import Control
 from workbench.data.packed import Packed
 from workbench.data.row_columns import loaded
 from workbench.data.samples import Samples
+from workbench.graders.base import Control
 
 QUESTION = "Filler text that makes this prompt longer. " * 5
 ANSWER = "And filler text for a completion of its row. " * 5

@@ -30,10 +30,10 @@ from numpy.typing import NDArray
 from workbench.analysis.diagnostics import diagnose
 from workbench.analysis.diagnostics.finding import Finding, Severity
 from workbench.analysis.diagnostics.votes import Votes
-from workbench.core.grades import Grades
 from workbench.analysis.statistics import Estimate, mean_interval, paired_difference, share
 from workbench.analysis.statistics.means import sd_interval
 from workbench.analysis.statistics.raters import among_raters, ceiling_gap
+from workbench.core.grades import Grades
 
 Floats = NDArray[np.float64]
 RUBRIC = (0.0, 0.25, 0.5, 0.75, 1.0)

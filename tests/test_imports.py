@@ -31,23 +31,23 @@ LATE = {
         "workbench.graders.serialization",
     },
     # The demo's rows are built from their rules without any installed package.
-    "demo/__init__.py": {"workbench.data.samples", "workbench.data.samples.readers"},
+    "data/demo/__init__.py": {"workbench.data.samples", "workbench.data.samples.readers"},
     # Only who grades batches of another engine needs it.
-    "suite.py": {
+    "run/suite.py": {
         "workbench.run.scale.batches",
         "workbench.run.scale.cluster",
         "workbench.run.scale.overview_run",
         "workbench.run.scale.queue",
     },
     # SQLAlchemy takes a fifth of a second, and most runs have no store.
-    "suite_run.py": {"workbench.run.run_file", "workbench.store"},
+    "run/suite_run.py": {"workbench.run.run_file", "workbench.store"},
     # pandas takes a third of a second, and these tables are rarely asked for.
-    "rewards/stats.py": {"workbench.core.safe_frame"},
+    "deploy/reward/stats.py": {"workbench.core.safe_frame"},
     "store/labels.py": {"workbench.core.safe_frame"},
     "store/listing.py": {"workbench.core.safe_frame"},
     "store/runs.py": {"workbench.core.safe_frame"},
     # jinja2 is loaded by the first template in that language.
-    "templates/native.py": {"workbench.data.templates.native_sandbox"},
+    "data/templates/native.py": {"workbench.data.templates.native_sandbox"},
 }
 
 

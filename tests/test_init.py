@@ -78,8 +78,8 @@ def test_import_is_light():
 
 
 def test_a_module_of_ours_loads_alone():
-    """`from workbench import progress` is not taken for a misspelt name, whose answer loads graders and judges."""
-    code = f"from workbench import progress; import sys; print([m for m in {[*HEAVY, 'workbench.judges']} if m in sys.modules])"
+    """`from workbench import core` is not taken for a misspelt name, whose answer loads graders and judges."""
+    code = f"from workbench import core; import sys; print([m for m in {[*HEAVY, 'workbench.judges']} if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     assert done.stdout.strip() == "[]"
 

@@ -19,11 +19,19 @@ __version__ = "0.1.0"
 _public, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
 
 
+_MODULES = {
+    "errors": "workbench.core.errors",
+    "session": "workbench.app.session",
+    "widgets": "workbench.app.widgets",
+}
+"""Public modules that are inside a package."""
+
+
 def __getattr__(name: str) -> Any:
-    """Load a public name, or the session package: the code that the app shows uses its functions."""
-    if name == "session":
-        return import_module("workbench.app.session")
-    # `from workbench import progress` calls this first: an existing module is not a misspelt name, and must not be loaded.
+    """Load a public name or a public module on first use."""
+    if name in _MODULES:
+        return import_module(_MODULES[name])
+    # `from workbench import core` calls this first: a package is not a misspelt name, and must not be loaded.
     if name not in __all__ and not name.startswith("_") and find_spec(f"{__name__}.{name}") is None:
         raise AttributeError(f"workbench has no {name!r}{_suggestion(name)}")
     return _public(name)

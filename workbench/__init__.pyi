@@ -1,18 +1,22 @@
 # The public names, each with the module it comes from: `__init__.py` loads them from this list on first use.
-from .core import errors as errors
 from . import judges as judges
 from .app import widgets as widgets
-from .graders.capture import capture as capture
-from .report.certificates import certificate as certificate
+from .app.widgets.app import Workbench as Workbench
+from .core import errors as errors
+from .core.grade import Grade as Grade
+from .core.grade import Skip as Skip
+from .core.thread import StringThread as StringThread
 from .data.demo import demo_samples as demo_samples
+from .data.samples import Sample as Sample
+from .data.samples import Samples as Samples
+from .data.samples import read_samples as read_samples
+from .deploy.reward import reward as reward
 from .formats import convert as convert
 from .formats import dumps as dumps
 from .formats import export as export
 from .formats import load as load
 from .formats import loads as loads
 from .formats import save as save
-from .core.grade import Grade as Grade
-from .core.grade import Skip as Skip
 from .graders import AsciiPrintable as AsciiPrintable
 from .graders import Contains as Contains
 from .graders import CustomGrader as CustomGrader
@@ -32,6 +36,7 @@ from .graders import TextSimilarity as TextSimilarity
 from .graders import ToolCallMatch as ToolCallMatch
 from .graders import combine as combine
 from .graders import grader as grader
+from .graders.capture import capture as capture
 from .graders.code.function import validate as validate
 from .graders.combine import Entry as Entry
 from .judges import AgentJudge as AgentJudge
@@ -45,23 +50,18 @@ from .judges import FaithfulnessJudge as FaithfulnessJudge
 from .judges import PairwiseJudge as PairwiseJudge
 from .judges import RubricJudge as RubricJudge
 from .judges import ScriptedClient as ScriptedClient
-from .report.plots import plot_scores as plot_scores
 from .probes import probe as probe
 from .report import Report as Report
 from .report import read_report as read_report
 from .report.agreement import agreement as agreement
+from .report.certificates import certificate as certificate
 from .report.compare import compare as compare
 from .report.cost_forecast import forecast_cost as forecast_cost
 from .report.forecast import forecast as forecast
-from .deploy.reward import reward as reward
-from .data.samples import Sample as Sample
-from .data.samples import Samples as Samples
-from .data.samples import read_samples as read_samples
+from .report.plots import plot_scores as plot_scores
+from .run.suite import Suite as Suite
 from .sandbox.host.info import sandbox_info as sandbox_info
 from .store import open_store as open_store
-from .run.suite import Suite as Suite
-from .core.thread import StringThread as StringThread
-from .app.widgets.app import Workbench as Workbench
 
 __version__: str
 

@@ -12,8 +12,8 @@ import pytest
 
 import workbench as wb
 from workbench.cli import main
-from workbench.formats import FORMATS
 from workbench.data.samples.frame_columns import UnreadableRowsError
+from workbench.formats import FORMATS
 
 GRADER = "async def grade(thread: StringThread) -> float:\n    return float('yes' in (thread.completion() or ''))\n"
 

@@ -9,10 +9,10 @@ import pytest
 
 import workbench as wb
 from tests.conformance.cases import cases, check_score
-from workbench.graders.combine import Combined, Entry, Mean, Sum
 from workbench.core.grades import Grades
 from workbench.data.templates import compile as compile_template
 from workbench.data.templates import thread_variables
+from workbench.graders.combine import Combined, Entry, Mean, Sum
 
 # Upstream takes True as a score; here a bool is refused, because it hides mistakes.
 BY_DESIGN = {"adaptive-function-bool", "adaptive-grade-nan"}

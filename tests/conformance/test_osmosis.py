@@ -4,8 +4,8 @@ import pytest
 
 import workbench as wb
 from tests.conformance.cases import cases, check_score
-from workbench.sandbox.platforms import osmosis, osmosis_legacy
 from workbench.analysis.statistics import pass_at_k
+from workbench.sandbox.platforms import osmosis, osmosis_legacy
 
 NAMES = {
     name: getattr(osmosis, name) for name in ("Grader", "GraderContext", "GraderConfig", "RolloutSample")

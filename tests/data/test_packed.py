@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.data import packed as packing
 from workbench.core.thread import StringThread
+from workbench.data import packed as packing
 
 TEXT = st.text(st.characters(exclude_categories=()), max_size=20)
 PLAIN = st.recursive(

@@ -8,9 +8,9 @@ import pytest
 
 import workbench as wb
 from workbench.graders.combine import Combined
+from workbench.graders.serialization import from_record, spec_of
 from workbench.judges import AgentJudge
 from workbench.sandbox.host.limits import IMPORTED_MB, IMPORTED_SECONDS
-from workbench.graders.serialization import from_record, spec_of
 
 FUNCTION = "async def grade(thread):\n    return 0.5\n"
 SCRIPT = "function grade(input) { return 0.5; }"

@@ -13,8 +13,8 @@ from tests.graders.examples import EXAMPLES
 from workbench.core.errors import FormatError
 from workbench.graders import Grader
 from workbench.graders.base import KINDS
-from workbench.judges import Endpoint
 from workbench.graders.serialization import from_record, parts, record_of
+from workbench.judges import Endpoint
 
 SECRET = {"x-trace": "$AWS_SECRET_ACCESS_KEY"}
 RECORDS = [record_of(make()) for name, make in EXAMPLES.items() if name != "custom"]

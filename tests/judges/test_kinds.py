@@ -10,6 +10,8 @@ import pytest
 import workbench as wb
 from tests.judges.examples import AGENT, EXAMPLES, MESSAGES, SCHEMA
 from workbench.core.errors import FormatError
+from workbench.data.samples import Sample
+from workbench.data.templates import TemplateError, TemplateRunError
 from workbench.graders.base import from_spec
 from workbench.judges import (
     AgentJudge,
@@ -26,8 +28,6 @@ from workbench.judges import (
     ScriptedClient,
     Usage,
 )
-from workbench.data.samples import Sample
-from workbench.data.templates import TemplateError, TemplateRunError
 
 THREAD = wb.StringThread(
     [

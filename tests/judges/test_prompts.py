@@ -7,9 +7,9 @@ import pytest
 import workbench as wb
 from tests.judges.examples import AGENT
 from workbench.core.errors import FormatError
+from workbench.data.templates import TemplateError
 from workbench.graders.base import from_spec
 from workbench.judges import AgentJudge, RubricJudge
-from workbench.data.templates import TemplateError
 
 THREAD = wb.StringThread(
     [("system", "SYS"), ("user", "Q {{ x }}"), ("assistant", "A {{ input }} {submission} {{{y}}}")],

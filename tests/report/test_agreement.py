@@ -13,11 +13,11 @@ from sklearn import metrics
 
 from tests.report.test_report import NASTY, make_grades, make_samples
 from workbench.analysis.diagnostics import diagnose
+from workbench.analysis.statistics import clopper_pearson
 from workbench.core.errors import ReportError
 from workbench.core.grade import Grade
 from workbench.report import Agreement, Report
 from workbench.report.agreement import agreement
-from workbench.analysis.statistics import clopper_pearson
 
 CELLS = (25, 5, 2, 18)  # accepted good, rejected good, accepted bad, rejected bad
 

@@ -7,8 +7,8 @@ import pytest
 
 import workbench as wb
 from workbench.core.errors import ReportError
-from workbench.graders.repeats import reduce_repeats
 from workbench.core.grades import Grades
+from workbench.graders.repeats import reduce_repeats
 from workbench.judges import Reply
 from workbench.judges.protocol import Usage
 

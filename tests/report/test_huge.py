@@ -9,8 +9,8 @@ import pytest
 
 import workbench as wb
 from tests.report.test_report import make_grades, make_samples
-from workbench.report.plots import figures_for
 from workbench.report import Report
+from workbench.report.plots import figures_for
 
 _NO_NUMBER = re.compile(r"(?<![a-z])(?:inf|nan)(?![a-z])", re.IGNORECASE)
 _DRAWN = np.random.default_rng(0).uniform(-1, 1, 40) * 1.79e308

@@ -12,9 +12,9 @@ import workbench as wb
 from workbench.core.errors import FormatError
 from workbench.core.grade import Grade
 from workbench.core.grades import Grades
-from workbench.report.page import render_certificate, render_html, write_html
-from workbench.report import Report
 from workbench.data.samples import Samples
+from workbench.report import Report
+from workbench.report.page import render_certificate, render_html, write_html
 
 CORPUS = [
     "<script>alert(1)</script>",

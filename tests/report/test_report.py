@@ -12,15 +12,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from workbench.analysis.statistics import clopper_pearson
 from workbench.core.display_text import HIDDEN, encodable, one_line, shown, visible
 from workbench.core.errors import ReportError
 from workbench.core.grade import Grade
 from workbench.core.grades import Grades
+from workbench.data.samples import Samples
 from workbench.report import Report, check_settings
 from workbench.report.bins import edges_of, histogram, within
 from workbench.report.select import select
-from workbench.data.samples import Samples
-from workbench.analysis.statistics import clopper_pearson
 
 NASTY = "<script>alert(1)</script>\u202eevil\x1b[31m\"'{{7*7}}\ud800"
 

@@ -9,8 +9,8 @@ import pytest
 
 import workbench as wb
 from tests.report.test_report import make_grades, make_samples
-from workbench.core.grade import Grade
 from workbench.core.display import STYLE
+from workbench.core.grade import Grade
 from workbench.report import Report
 from workbench.report.histogram_html import histogram_html
 

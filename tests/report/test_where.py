@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 import workbench as wb
 from workbench.core.errors import ReportError
-from workbench.report.plots import FIGURES
 from workbench.report import cases
+from workbench.report.plots import FIGURES
 from workbench.report.where import condition_text, matching
 
 ROWS = [

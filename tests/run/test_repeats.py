@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 import workbench as wb
 from workbench.core.errors import ReportError
 from workbench.core.grade import ErrorKind, Grade
-from workbench.graders.repeats import REDUCERS, reduce_repeats, shuffled_rows
 from workbench.core.grades import Grades
+from workbench.graders.repeats import REDUCERS, reduce_repeats, shuffled_rows
 
 ROWS = [{"prompt": f"Question {row}", "completion": f"Answer {row}"} for row in range(40)]
 PASS, FAIL = (json.dumps({"reasoning": "r", "score": word}) for word in ("PASS", "FAIL"))

@@ -15,12 +15,12 @@ import pytest
 
 import workbench as wb
 from tests.browser.lab import wait_until
-from workbench.run import run_file
 from workbench.core.errors import FormatError, ReportError
-from workbench.data.extractors import Extractor
 from workbench.core.grade import ErrorKind, Grade, Skip
+from workbench.data.extractors import Extractor
 from workbench.graders.combine import Combined, Mean
 from workbench.judges.protocol import JudgeServerError
+from workbench.run import run_file
 
 N = 600
 ROWS = [

@@ -33,12 +33,12 @@ from tests.sandbox.hostile import (
 from workbench.core.display_text import HIDDEN
 from workbench.core.grade import ErrorKind
 from workbench.core.grades import Grades
+from workbench.core.thread import StringThread
 from workbench.data.packed import pack
 from workbench.sandbox.host.answers import WORKER_KINDS
 from workbench.sandbox.host.limits import Limits, Program
 from workbench.sandbox.host.pool import pool
 from workbench.sandbox.host.residents import new_owner, residents
-from workbench.core.thread import StringThread
 
 HOST_KINDS = sorted(set(ErrorKind) - WORKER_KINDS)
 """Kinds that say what happened outside of a grader."""

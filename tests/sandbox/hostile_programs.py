@@ -17,12 +17,12 @@ from typing import Any
 
 from tests.sandbox.hostile import ALWAYS, BROKE, EACH, LAYER_SETS, Arena, Stage
 from workbench.core.display_text import HIDDEN
+from workbench.core.thread import StringThread
 from workbench.data.packed import Packed, pack
 from workbench.data.row_columns import row_wire
 from workbench.sandbox.child.protocol import MAX_NOTE
 from workbench.sandbox.host.answers import MAX_DEPTH, MAX_REASONING
 from workbench.sandbox.host.limits import Limits, Program
-from workbench.core.thread import StringThread
 
 LIMITS = Limits(row_seconds=0.15, load_seconds=2.0, memory_mb=256, lost_workers=3)
 _HEADS = {

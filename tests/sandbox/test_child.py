@@ -13,7 +13,7 @@ import workbench.sandbox as sandbox
 FOLDER = Path(sandbox.__file__).parent
 CHILD = sorted((FOLDER / "child").glob("*.py"))
 PLATFORMS = sorted((FOLDER / "platforms").glob("*.py"))
-SHARED = [FOLDER.parent / "thread.py", FOLDER.parent / "grade.py"]
+SHARED = [FOLDER.parent / "core" / name for name in ("thread.py", "grade.py")]
 
 
 def imports(path: Path) -> set[str]:

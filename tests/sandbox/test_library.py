@@ -12,12 +12,12 @@ import sys
 import pytest
 
 import workbench.sandbox as sandbox
+from workbench.core.thread import StringThread
 from workbench.data.packed import pack
 from workbench.sandbox.child import loops, zygote
 from workbench.sandbox.host.limits import Limits, Program
 from workbench.sandbox.host.needs import ALWAYS, needs_library
 from workbench.sandbox.host.pool import Pool
-from workbench.core.thread import StringThread
 
 GRADE = "async def grade(thread):\n    return {}\n"
 ROWS = pack([StringThread([("user", "q"), ("assistant", "4")], {"expected": "4"})])

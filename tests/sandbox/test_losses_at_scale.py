@@ -10,13 +10,13 @@ import pytest
 
 import workbench as wb
 from workbench.core.grade import ErrorKind
+from workbench.core.thread import StringThread
 from workbench.data.packed import Packed, Stream
 from workbench.data.samples import encoding
 from workbench.sandbox.host.limits import Limits, Program
 from workbench.sandbox.host.lost import LEAST_LOST
 from workbench.sandbox.host.pool import Pool
 from workbench.sandbox.host.residents import new_owner, residents
-from workbench.core.thread import StringThread
 
 ROWS = 100_000
 LIMITS = Limits(row_seconds=20, load_seconds=2.0, memory_mb=256)

@@ -15,11 +15,11 @@ from tests.browser.lab import wait_until
 from tests.sandbox.test_probes import staged
 from workbench.core.errors import IsolationError, SandboxError
 from workbench.core.grade import ErrorKind
+from workbench.core.thread import StringThread
 from workbench.data.packed import pack
 from workbench.sandbox.host.limits import Limits, Program
 from workbench.sandbox.host.lost import LEAST_LOST
 from workbench.sandbox.host.pool import Pool, pool
-from workbench.core.thread import StringThread
 
 FAST = Limits(row_seconds=0.3, load_seconds=2.0, memory_mb=256)
 

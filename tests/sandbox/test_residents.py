@@ -17,6 +17,7 @@ import workbench as wb
 from tests.browser.lab import wait_until
 from workbench.core.errors import IsolationError
 from workbench.core.grade import ErrorKind
+from workbench.core.thread import StringThread
 from workbench.sandbox.child.contained import is_self_contained
 from workbench.sandbox.child.protocol import CAPACITY, HEADER, MAGIC, NOT_SCORED
 from workbench.sandbox.host import residents as module
@@ -25,7 +26,6 @@ from workbench.sandbox.host.limits import Limits, Program
 from workbench.sandbox.host.pool import Pool
 from workbench.sandbox.host.residents import new_owner, residents
 from workbench.sandbox.host.worker import Death, Worker
-from workbench.core.thread import StringThread
 
 FAST = Limits(row_seconds=0.5, load_seconds=2.0, memory_mb=128)
 COUNT = "async def grade(thread):\n    return float(thread.completion())\n"

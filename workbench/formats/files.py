@@ -8,9 +8,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from workbench.report.certificates import Certificate
 from workbench.core.display_text import visible
 from workbench.core.errors import FormatError, NotValidatedError
+from workbench.data.samples import Sample, as_samples
 from workbench.formats.platforms.native import read_write as native
 from workbench.formats.rendering import Graders, check_on_loss, render
 from workbench.formats.shared.base import (
@@ -25,8 +25,8 @@ from workbench.formats.shared.parsing import to_json
 from workbench.formats.shared.writing import Converted, check_target, write_document
 from workbench.formats.targets.base import Target
 from workbench.formats.targets.options import named_reference
-from workbench.data.samples import Sample, as_samples
 from workbench.graders.serialization import limit_imported, parts
+from workbench.report.certificates import Certificate
 from workbench.run.suite import Suite
 
 __all__ = ["Converted", "check_target", "convert", "detect", "dumps", "export", "load", "loads", "save"]

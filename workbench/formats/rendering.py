@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from workbench.report.certificates import Certificate
 from workbench.formats.platforms.native.read_write import as_suite, certificate_for
 from workbench.formats.platforms.openai.thread_graders import with_threads
 from workbench.formats.shared.base import Document, Losses, get_format
@@ -13,6 +12,7 @@ from workbench.formats.targets.base import Target
 from workbench.formats.targets.options import number_for, reference_for
 from workbench.graders import Grader
 from workbench.graders.combine import Entry
+from workbench.report.certificates import Certificate
 from workbench.run.suite import Suite
 
 __all__ = ["Graders", "check_on_loss", "render"]

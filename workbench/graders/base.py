@@ -21,16 +21,16 @@ from workbench.core.discovery import refuse_taken
 from workbench.core.display_text import did_you_mean
 from workbench.core.errors import FormatError, WorkbenchError
 from workbench.core.grade import ErrorKind, Grade, GradeError, Skip
+from workbench.core.grades import Grades
+from workbench.core.higher_level import higher_level
+from workbench.core.thread import StringThread
+from workbench.data.samples import Sample, Samples
+from workbench.data.samples.columns import ROLES
+from workbench.data.templates import TemplateError, TemplateRunError
 from workbench.graders.calls import with_call_help
 from workbench.graders.control import Control
 from workbench.graders.rows import RowRun
 from workbench.graders.rules.threads import reference_of
-from workbench.core.grades import Grades
-from workbench.core.higher_level import higher_level
-from workbench.data.samples import Sample, Samples
-from workbench.data.samples.columns import ROLES
-from workbench.data.templates import TemplateError, TemplateRunError
-from workbench.core.thread import StringThread
 
 __all__ = [
     "KINDS",

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from workbench.core.errors import ReportError
 from workbench.core.grade import Grade
-from workbench.graders.base import Grader
 from workbench.core.grades import SCORED, Grades
+from workbench.graders.base import Grader
 
 __all__ = [
     "REDUCERS",

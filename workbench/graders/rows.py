@@ -11,10 +11,10 @@ from typing import Protocol
 import numpy as np
 
 from workbench.core.grade import ErrorKind, Grade, GradeError
-from workbench.graders.control import Control
 from workbench.core.grades import Grades
 from workbench.data.samples import Sample, Samples
 from workbench.data.samples.cells import Problem
+from workbench.graders.control import Control
 
 __all__ = ["RowRun", "in_second_pass", "second_pass"]
 

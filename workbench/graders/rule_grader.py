@@ -13,16 +13,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.core.grade import ErrorKind, Grade, GradeError, Skip
+from workbench.core.grades import SCORED, Grades
+from workbench.core.row_notes import RowNotes
+from workbench.core.thread import StringThread
+from workbench.data.samples import Sample, Samples
+from workbench.data.samples.columns import ROLES
+from workbench.data.samples.frame_columns import UnreadableRowsError
 from workbench.graders.base import Control, Grader, error_of
 from workbench.graders.portable.refusals import refusal
 from workbench.graders.portable.rule import PythonBody, Rule
 from workbench.graders.rules.verdict import Verdict
-from workbench.core.grades import SCORED, Grades
-from workbench.core.row_notes import RowNotes
-from workbench.data.samples import Sample, Samples
-from workbench.data.samples.columns import ROLES
-from workbench.data.samples.frame_columns import UnreadableRowsError
-from workbench.core.thread import StringThread
 
 __all__ = ["ColumnVerdicts", "RuleGrader", "UngradedReason", "Unscored", "no_reference"]
 

@@ -6,9 +6,9 @@ import asyncio
 from collections.abc import Sequence
 
 from workbench.core.grade import Grade
+from workbench.data.samples import Sample
 from workbench.judges.base import Judge
 from workbench.judges.protocol import Messages, Reply
-from workbench.data.samples import Sample
 
 __all__ = ["ask_each"]
 

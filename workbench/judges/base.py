@@ -11,8 +11,11 @@ from dataclasses import Field, dataclass, field, replace
 from typing import Any, Self
 
 from workbench.core.errors import FormatError, WorkbenchError
-from workbench.data.extractors import Extractor, as_extractor
 from workbench.core.grade import ErrorKind, Grade, GradeError
+from workbench.core.thread import StringThread
+from workbench.data.extractors import Extractor, as_extractor
+from workbench.data.samples import Sample
+from workbench.data.templates import TemplateError, TemplateRunError
 from workbench.graders.base import Grader, as_sample
 from workbench.graders.settings import HANDLING
 from workbench.judges.answers.quotes import without_quotes
@@ -26,9 +29,6 @@ from workbench.judges.client.openai import OpenAIClient, is_reasoning_model, pro
 from workbench.judges.field_checks import refuse_unless
 from workbench.judges.protocol import ChatClient, JudgeServerError, Messages, NoModelError, Reply
 from workbench.judges.redaction import hide_secrets_in_data, keys_in_use
-from workbench.data.samples import Sample
-from workbench.data.templates import TemplateError, TemplateRunError
-from workbench.core.thread import StringThread
 
 __all__ = [
     "JSON_OBJECT",

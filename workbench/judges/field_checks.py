@@ -7,8 +7,8 @@ from typing import Any
 
 from workbench.core.display_text import did_you_mean
 from workbench.core.errors import FormatError
-from workbench.graders.base import is_number
 from workbench.data.templates import Template, TemplateRunError
+from workbench.graders.base import is_number
 
 __all__ = ["check_number", "check_template_names", "refuse_unless"]
 

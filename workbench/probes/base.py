@@ -10,6 +10,7 @@ from random import Random
 from typing import Any
 
 from workbench.analysis.diagnostics.labels import read_labels
+from workbench.data.samples import Samples
 from workbench.probes.accepting import Rule, rule_of
 from workbench.probes.board import Board, Outcome, Pair
 from workbench.probes.filler import gibberish
@@ -17,7 +18,6 @@ from workbench.probes.mining import Mined
 from workbench.probes.right import apart, as_text, number_in, parsed_json
 from workbench.probes.row import Row
 from workbench.probes.shapes import FREE, PLAIN, Shape, shapes_for
-from workbench.data.samples import Samples
 
 __all__ = ["Base", "establish"]
 

@@ -10,14 +10,14 @@ import numpy as np
 import pandas as pd
 
 from workbench.core.grade import ErrorKind
-from workbench.graders import Grader
 from workbench.core.grades import SCORED, Grades
-from workbench.judges.asking.budget import Budget
 from workbench.core.progress import OnProgress, Progress
-from workbench.report import Report
 from workbench.data.samples import Samples
 from workbench.data.samples.roles import CellError, messages_of
 from workbench.data.samples.view import ANY_ROW
+from workbench.graders import Grader
+from workbench.judges.asking.budget import Budget
+from workbench.report import Report
 from workbench.run.suite import Suite
 
 __all__ = ["Board", "Outcome", "Pair", "as_suite", "with_texts"]

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from workbench.analysis.diagnostics.finding import Finding, Severity
+from workbench.analysis.statistics import Interval
 from workbench.core.display_text import one_line
 from workbench.probes.base import Base
 from workbench.probes.board import Pair
 from workbench.probes.mining import Mined
 from workbench.probes.shapes import PLAIN
 from workbench.probes.tried import Family, Text
-from workbench.analysis.statistics import Interval
 
 __all__ = ["HALF", "MOST", "ProbeCase"]
 

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 
 from workbench.graders import Grader
 from workbench.graders.rule_grader import RuleGrader
+from workbench.graders.serialization import parts
 from workbench.probes.base import Base
 from workbench.probes.board import Board, Pair
 from workbench.probes.mining import mine
-from workbench.graders.serialization import parts
 
 __all__ = ["is_form_check", "same_everywhere"]
 

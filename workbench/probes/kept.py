@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 
 from workbench.analysis.diagnostics import Finding
+from workbench.data.samples import Samples
 from workbench.probes.base import Base
 from workbench.probes.board import with_texts
 from workbench.probes.causes import MENTIONS
 from workbench.probes.tried import Family, Text
-from workbench.data.samples import Samples
 
 __all__ = ["RIGHT", "kept_rows", "kinds_behind"]
 

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from workbench.core.errors import WorkbenchError
-from workbench.graders import Grader
-from workbench.judges.base import Judge
 from workbench.core.python_text import parse
+from workbench.graders import Grader
 from workbench.graders.serialization import parts
+from workbench.judges.base import Judge
 
 __all__ = ["Mined", "as_json_value", "mine"]
 

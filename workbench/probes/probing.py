@@ -9,8 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from workbench.report.certificates import fingerprints_of
 from workbench.analysis.diagnostics.labels import read_labels
+from workbench.core.progress import Bar
+from workbench.data.samples import Samples, as_samples
+from workbench.graders.serialization import parts
 from workbench.judges.asking.budget import as_budget
 from workbench.judges.base import Judge
 from workbench.probes.accepting import Rule, rule_of
@@ -26,10 +28,8 @@ from workbench.probes.settings import RunSettings
 from workbench.probes.tried import Family, Text, families, texts_of
 from workbench.probes.variant import Variant
 from workbench.probes.verdicts import Verdicts, verdicts
-from workbench.core.progress import Bar
+from workbench.report.certificates import fingerprints_of
 from workbench.report.settings import label_column
-from workbench.data.samples import Samples, as_samples
-from workbench.graders.serialization import parts
 from workbench.run.suite import Suite
 
 __all__ = ["probe"]

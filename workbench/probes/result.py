@@ -12,12 +12,14 @@ import numpy as np
 import pandas as pd
 
 from workbench.analysis.diagnostics import Finding
+from workbench.core.display import bundle
 from workbench.core.display_text import counted, one_line
 from workbench.core.errors import ReportError
 from workbench.core.grade import ErrorKind, Grade
 from workbench.core.grades import Grades
 from workbench.core.higher_level import higher_level
-from workbench.core.display import bundle
+from workbench.core.safe_frame import SafeFrame
+from workbench.data.samples import Samples
 from workbench.probes.again import Again, again
 from workbench.probes.base import Base
 from workbench.probes.board import Outcome, with_texts
@@ -25,8 +27,6 @@ from workbench.probes.kept import kept_rows, kinds_behind
 from workbench.probes.rich import as_html, as_markdown
 from workbench.probes.tried import Family, table
 from workbench.report import Report
-from workbench.core.safe_frame import SafeFrame
-from workbench.data.samples import Samples
 
 __all__ = ["Probe"]
 

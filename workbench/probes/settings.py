@@ -8,9 +8,9 @@ from typing import Any, Self
 
 from workbench.core.display_text import did_you_mean
 from workbench.core.errors import ReportError
+from workbench.core.progress import OnProgress
 from workbench.graders.base import is_number
 from workbench.judges.asking.budget import Budget
-from workbench.core.progress import OnProgress
 
 __all__ = ["RunSettings"]
 

@@ -10,13 +10,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from workbench.analysis.statistics import Interval, Share, share
+from workbench.core.safe_frame import SafeFrame
 from workbench.probes.accepting import Rule
 from workbench.probes.base import Base
 from workbench.probes.board import Board, Outcome
 from workbench.probes.right import plainly
 from workbench.probes.variant import VARIANTS, Variant
-from workbench.core.safe_frame import SafeFrame
-from workbench.analysis.statistics import Interval, Share, share
 
 __all__ = ["Family", "Text", "families", "table", "texts_of"]
 

@@ -15,11 +15,27 @@ from workbench.analysis.diagnostics.families.human import KAPPA, LABELS, against
 from workbench.analysis.diagnostics.finding import percent
 from workbench.analysis.diagnostics.labels import read_labels
 from workbench.analysis.diagnostics.registry import group_codes
+from workbench.analysis.statistics import (
+    Confusion,
+    Estimate,
+    Interval,
+    Share,
+    auroc,
+    compact,
+    corrected_rate,
+    share,
+)
+from workbench.core.display import (
+    html_block,
+    html_table,
+    markdown_lines,
+    markdown_table,
+    markdown_text,
+    paragraph,
+)
 from workbench.core.display_text import counted, one_line, two_digits
 from workbench.core.errors import ReportError
-from workbench.core.display import html_block, html_table, markdown_lines, markdown_table, markdown_text, paragraph
 from workbench.report.cases import read_weights
-from workbench.analysis.statistics import Confusion, Estimate, Interval, Share, auroc, compact, corrected_rate, share
 
 __all__ = ["Agreement", "agreement", "agreement_of"]
 

@@ -10,10 +10,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from workbench.core.errors import ReportError
-from workbench.report.frames import row_texts
-from workbench.report.protocols import ReportLike
 from workbench.data.samples import Samples
 from workbench.data.samples.search import row_words, rows_with_text, written, written_column
+from workbench.report.frames import row_texts
+from workbench.report.protocols import ReportLike
 
 __all__ = ["by_probe", "by_range", "by_text", "by_value"]
 

@@ -13,13 +13,6 @@ from numpy.typing import NDArray
 from workbench.analysis.diagnostics.case import Case
 from workbench.analysis.diagnostics.finding import percent
 from workbench.analysis.diagnostics.repeats import repeats_of
-from workbench.core.display_text import counted, encodable, one_line
-from workbench.core.grades import Grades
-from workbench.report.comparison_rich import as_html, as_markdown
-from workbench.report.frames import row_frame
-from workbench.report.joint import Joint, joint
-from workbench.report.protocols import SamplesLike
-from workbench.report.terminal import interval_in_words, number, signed
 from workbench.analysis.statistics import (
     Difference,
     Estimate,
@@ -34,6 +27,13 @@ from workbench.analysis.statistics import (
 )
 from workbench.analysis.statistics.noise import noise_floor
 from workbench.analysis.statistics.spread import SAME
+from workbench.core.display_text import counted, encodable, one_line
+from workbench.core.grades import Grades
+from workbench.report.comparison_rich import as_html, as_markdown
+from workbench.report.frames import row_frame
+from workbench.report.joint import Joint, joint
+from workbench.report.protocols import SamplesLike
+from workbench.report.terminal import interval_in_words, number, signed
 
 __all__ = ["AgainstLabels", "Comparison", "compare_cases"]
 

@@ -7,7 +7,6 @@ from typing import Any
 
 import pandas as pd
 
-from workbench.core.display_text import counted, one_line
 from workbench.core.display import (
     bar,
     escaped,
@@ -20,6 +19,7 @@ from workbench.core.display import (
     paragraph,
     sign,
 )
+from workbench.core.display_text import counted, one_line
 from workbench.report.comparison_words import TITLES, labels_data, quadrant_counts, sentence
 from workbench.report.counts import Counts
 from workbench.report.rows_table import rows_table

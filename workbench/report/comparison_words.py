@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.analysis.diagnostics.finding import percent
+from workbench.analysis.statistics import Interval
 from workbench.core.display_text import counted
 from workbench.report.counts import PARTS, Counts
-from workbench.analysis.statistics import Interval
 
 __all__ = ["TITLES", "labels_data", "quadrant_counts", "sentence"]
 

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.report.protocols import SamplesLike
 from workbench.data.samples.plain import is_missing
+from workbench.report.protocols import SamplesLike
 
 __all__ = [
     "ANNOTATOR_COLUMNS",

@@ -14,13 +14,20 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import stdtrit
 
+from workbench.core.display import (
+    html_block,
+    html_table,
+    markdown_lines,
+    markdown_table,
+    markdown_text,
+    paragraph,
+)
 from workbench.core.display_text import counted, one_line
 from workbench.core.errors import ReportError
 from workbench.core.grades import MISSING, Grades
-from workbench.report.grades_table import grade_columns
-from workbench.core.display import html_block, html_table, markdown_lines, markdown_table, markdown_text, paragraph
 from workbench.data.packed import Packed
 from workbench.report.forecast_result import duration, table_lines
+from workbench.report.grades_table import grade_columns
 from workbench.report.report import Report
 from workbench.report.row_rates import asked_rows, mean_seconds
 from workbench.report.spending import money

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.analysis.diagnostics import Case
-from workbench.core.grade import Status
 from workbench.core.display import drawings as markup
+from workbench.core.grade import Status
 
 __all__ = ["NO_PART", "PARTS", "Counts", "counts_of", "part_name", "parts_of"]
 

@@ -9,19 +9,19 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from workbench.analysis.statistics import compact
+from workbench.analysis.statistics.answer_sets import AnswerSets
+from workbench.analysis.statistics.live_groups import LiveGroups
 from workbench.core.display_text import counted
 from workbench.core.errors import ReportError
 from workbench.core.grades import SCORED
+from workbench.core.safe_frame import SafeFrame
 from workbench.report.forecast_result import Forecast, Selection
 from workbench.report.prompt_spread import prompt_spread
 from workbench.report.protocols import ReportLike
 from workbench.report.report import Report
 from workbench.report.row_rates import row_cost, row_seconds
 from workbench.report.select import check_graders
-from workbench.core.safe_frame import SafeFrame
-from workbench.analysis.statistics import compact
-from workbench.analysis.statistics.answer_sets import AnswerSets
-from workbench.analysis.statistics.live_groups import LiveGroups
 
 __all__ = ["GROUP_SIZES", "can_forecast", "forecast"]
 

@@ -10,12 +10,19 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from workbench.analysis.diagnostics.finding import percent
-from workbench.core.display_text import counted, one_line
-from workbench.core.higher_level import higher_level
-from workbench.core.display import html_block, html_table, markdown_lines, markdown_table, markdown_text, paragraph
-from workbench.report.spending import money
 from workbench.analysis.statistics import Interval
 from workbench.analysis.statistics.live_groups import LiveShare
+from workbench.core.display import (
+    html_block,
+    html_table,
+    markdown_lines,
+    markdown_table,
+    markdown_text,
+    paragraph,
+)
+from workbench.core.display_text import counted, one_line
+from workbench.core.higher_level import higher_level
+from workbench.report.spending import money
 
 __all__ = ["Forecast", "Line", "Selection"]
 

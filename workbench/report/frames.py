@@ -9,16 +9,16 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from workbench.analysis.statistics import compact, dead_share, mean, mean_interval, quantiles, sample_sd
+from workbench.core.display import html_block, markdown_lines, paragraph
 from workbench.core.display_text import encodable
 from workbench.core.errors import SamplesError
 from workbench.core.grade import ErrorKind
 from workbench.core.grades import SCORED, Grades
-from workbench.core.display import html_block, markdown_lines, paragraph
+from workbench.core.safe_frame import SafeFrame
+from workbench.core.thread import StringThread
 from workbench.report.protocols import SampleLike, SamplesLike
 from workbench.report.rows_table import rows_markdown, rows_table
-from workbench.core.safe_frame import SafeFrame
-from workbench.analysis.statistics import compact, dead_share, mean, mean_interval, quantiles, sample_sd
-from workbench.core.thread import StringThread
 
 __all__ = [
     "long_frame",

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from workbench.core.display_text import counted
 from workbench.core.display import markdown_lines, markdown_table, markdown_text
+from workbench.core.display_text import counted
 from workbench.report.grader_lines import GraderLine, grader_lines
 from workbench.report.rich import ordered
 from workbench.report.terminal import isolation_line

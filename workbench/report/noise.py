@@ -10,11 +10,11 @@ import pandas as pd
 
 from workbench.analysis.diagnostics.finding import percent
 from workbench.analysis.diagnostics.repeats import Repeats, repeats_of
+from workbench.analysis.statistics.noise import noise_floor
 from workbench.core.display_text import one_line
+from workbench.core.safe_frame import SafeFrame
 from workbench.report.cases import labelled_case
 from workbench.report.protocols import ReportLike
-from workbench.core.safe_frame import SafeFrame
-from workbench.analysis.statistics.noise import noise_floor
 
 __all__ = ["noise_frame", "noise_lines"]
 

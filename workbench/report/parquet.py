@@ -15,13 +15,13 @@ from workbench.analysis.diagnostics.labels import read_labels
 from workbench.core.display_text import encodable, one_line
 from workbench.core.errors import ReportError, SamplesError, WorkbenchError
 from workbench.core.files import check_regular, replaced
-from workbench.graders.combine import GateResult
 from workbench.core.grades import Grades
+from workbench.data.samples import Samples, as_samples, read_samples
+from workbench.data.samples.parquet_bounds import Unpacked, check_metadata, step_rows
+from workbench.graders.combine import GateResult
 from workbench.report.grades_table import GRADE_COLUMNS, WORDS, fill, grade_columns
 from workbench.report.protocols import ReportLike
 from workbench.report.same import digest_of_ends
-from workbench.data.samples import Samples, as_samples, read_samples
-from workbench.data.samples.parquet_bounds import Unpacked, check_metadata, step_rows
 
 __all__ = ["read_marks", "read_settings", "require_own_file", "write_report"]
 

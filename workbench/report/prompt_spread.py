@@ -7,12 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from workbench.analysis.statistics import compact
+from workbench.analysis.statistics.answer_sets import AnswerSets
 from workbench.core.grades import SCORED
 from workbench.report.bins import edges_of, within
 from workbench.report.protocols import ReportLike
 from workbench.report.select import check_graders
-from workbench.analysis.statistics import compact
-from workbench.analysis.statistics.answer_sets import AnswerSets
 
 __all__ = ["SPREADS", "PromptSpread", "prompt_spread"]
 

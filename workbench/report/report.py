@@ -13,11 +13,11 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from workbench.analysis.diagnostics import Finding, SuiteParts, diagnose
+from workbench.core.display import bundle
 from workbench.core.errors import ReportError
-from workbench.graders.combine import GateResult
 from workbench.core.grades import Grades
 from workbench.core.higher_level import higher_level
-from workbench.core.display import bundle
+from workbench.graders.combine import GateResult
 from workbench.report.agreement import Agreement, agreement_of
 from workbench.report.bins import Histogram, histogram
 from workbench.report.cases import labelled_case

@@ -14,8 +14,8 @@ import pandas as pd
 from workbench.analysis.diagnostics import Finding
 from workbench.analysis.diagnostics.finding import joint_line
 from workbench.analysis.diagnostics.words import leading
-from workbench.core.display_text import one_line
 from workbench.core.display import bar, escaped, folded, html_block, legend, paragraph, sign, strip
+from workbench.core.display_text import one_line
 from workbench.report.finding_parts import finding_data
 from workbench.report.grader_lines import GraderLine, grader_lines
 from workbench.report.histogram_html import histogram_html

@@ -11,8 +11,8 @@ import pandas as pd
 
 from workbench.analysis.diagnostics import Finding
 from workbench.analysis.diagnostics.finding import joint_line, percent
-from workbench.core.display_text import counted, one_line
 from workbench.analysis.statistics import Interval
+from workbench.core.display_text import counted, one_line
 
 __all__ = [
     "DEAD",

@@ -10,10 +10,10 @@ import pandas as pd
 
 from workbench.analysis.diagnostics import SuiteCase
 from workbench.analysis.diagnostics.registry import pass_mark
-from workbench.report.protocols import ReportLike
-from workbench.core.safe_frame import SafeFrame
 from workbench.analysis.statistics import Interval
 from workbench.analysis.statistics.variance_shares import variance_share
+from workbench.core.safe_frame import SafeFrame
+from workbench.report.protocols import ReportLike
 
 __all__ = ["suite_case", "weights_frame"]
 

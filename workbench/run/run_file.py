@@ -19,13 +19,13 @@ from numpy.typing import NDArray
 from workbench.core.errors import ReportError
 from workbench.core.files import check_regular, check_writable
 from workbench.core.grade import ErrorKind
-from workbench.graders.control import put_together
 from workbench.core.grades import FAILED, MISSING, Grades
-from workbench.report.grades_table import grades_of_record, records
+from workbench.data.samples import Samples
+from workbench.graders.control import put_together
 from workbench.report import Report
+from workbench.report.grades_table import grades_of_record, records
 from workbench.report.parquet import read_marks, read_settings, require_own_file, write_report
 from workbench.report.same import COMPARED, digest_of_ends
-from workbench.data.samples import Samples
 
 __all__ = ["KeptGrades", "RunFile"]
 

@@ -9,24 +9,25 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from workbench.core import background
-from workbench.report.certificates import Certificate, fingerprints_of
 from workbench.analysis.diagnostics import SuiteParts
+from workbench.core import background
 from workbench.core.display_text import did_you_mean, visible
 from workbench.core.errors import FormatError
+from workbench.core.grades import Grades
+from workbench.core.progress import Bar, OnProgress
+from workbench.core.thread import StringThread
+from workbench.data.samples import Sample, Samples, as_samples
 from workbench.graders import Grader
 from workbench.graders.base import as_sample
 from workbench.graders.calls import with_call_help
 from workbench.graders.combine import CombiningRule, Entry, Gate, GateResult
 from workbench.graders.combine.combined import check_names, combine, combine_repeats
 from workbench.graders.combine.entry import as_entry, grades_of_one
-from workbench.core.grades import Grades
-from workbench.run.jobs import Job
 from workbench.judges.asking.budget import Budget
 from workbench.judges.asking.judge_run import JudgeRun
-from workbench.core.progress import Bar, OnProgress
 from workbench.report import Report, check_settings
-from workbench.data.samples import Sample, Samples, as_samples
+from workbench.report.certificates import Certificate, fingerprints_of
+from workbench.run.jobs import Job
 from workbench.run.suite_run import (
     Run,
     RunSettings,
@@ -37,7 +38,6 @@ from workbench.run.suite_run import (
     ready_spending,
     store_summary,
 )
-from workbench.core.thread import StringThread
 
 if TYPE_CHECKING:
     from workbench.run.run_file import RunFile

@@ -14,6 +14,11 @@ import numpy as np
 from workbench.core import background
 from workbench.core.errors import WorkbenchError
 from workbench.core.grade import ErrorKind, Grade
+from workbench.core.grades import MISSING, Grades
+from workbench.core.progress import OnProgress, Progress
+from workbench.data.packed import BATCH_ROWS
+from workbench.data.samples import Samples
+from workbench.data.samples.frame_columns import UnreadableRowsError
 from workbench.graders import Control
 from workbench.graders.combine import Entry, Outcome
 from workbench.graders.repeats import (
@@ -23,18 +28,13 @@ from workbench.graders.repeats import (
     reduce_repeats,
     shuffled_rows,
 )
-from workbench.core.grades import MISSING, Grades
+from workbench.graders.serialization import parts
 from workbench.judges.asking.budget import Budget, as_budget, check_priced
 from workbench.judges.asking.circuit_breaker import NOT_ASKED, UNRECOVERABLE
 from workbench.judges.asking.judge_run import JudgeRun, use_judge_run
 from workbench.judges.asking.spending import Spending
 from workbench.judges.base import Judge
-from workbench.data.packed import BATCH_ROWS
-from workbench.core.progress import OnProgress, Progress
 from workbench.report import Report
-from workbench.data.samples import Samples
-from workbench.data.samples.frame_columns import UnreadableRowsError
-from workbench.graders.serialization import parts
 
 if TYPE_CHECKING:
     from workbench.run.run_file import RunFile

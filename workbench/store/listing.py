@@ -7,8 +7,8 @@ from dataclasses import fields
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from workbench.core.display_text import one_line
 from workbench.core.display import html_block, html_table, markdown_table
+from workbench.core.display_text import one_line
 
 if TYPE_CHECKING:
     import pandas as pd

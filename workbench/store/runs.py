@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
-from workbench.graders.capture.source import Source
 from workbench.analysis.diagnostics import Finding
 from workbench.analysis.diagnostics.finding import Severity
 from workbench.analysis.diagnostics.row_numbers import RowNumbers
-from workbench.report import Report
 from workbench.analysis.statistics import Interval
+from workbench.graders.capture.source import Source
+from workbench.report import Report
 from workbench.store.database import Database
 from workbench.store.errors import StoreError
 from workbench.store.listing import Listing

@@ -8,7 +8,13 @@ import numpy as np
 import pytest
 
 from workbench.analysis import statistics as ws
-from workbench.analysis.diagnostics.claim import bootstrap_claim, claim_of, decide, estimate_claim, share_claim
+from workbench.analysis.diagnostics.claim import (
+    bootstrap_claim,
+    claim_of,
+    decide,
+    estimate_claim,
+    share_claim,
+)
 from workbench.analysis.diagnostics.finding import Finding, Severity
 from workbench.analysis.statistics.spread import level_counts, levels_of
 

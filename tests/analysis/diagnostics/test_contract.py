@@ -12,9 +12,9 @@ from workbench.analysis import diagnostics as wd
 from workbench.analysis.diagnostics.finding import Finding, Severity, joint_line
 from workbench.analysis.diagnostics.labels import read_labels
 from workbench.analysis.diagnostics.registry import group_codes
+from workbench.analysis.statistics import Interval
 from workbench.core.grade import ErrorKind, GradeError
 from workbench.core.grades import Grades
-from workbench.analysis.statistics import Interval
 
 EVERY = [(preset, kind) for preset in wd.presets() for kind in wd.kinds(preset)]
 RNG = np.random.default_rng(0)

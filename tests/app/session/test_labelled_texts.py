@@ -6,9 +6,9 @@ import pytest
 
 import workbench as wb
 from tests.app.widgets import using
-from workbench.core.errors import WorkbenchError
 from workbench.app.session.code_lines import label_code, undo_code
 from workbench.app.session.labelled_texts import LabelledTexts
+from workbench.core.errors import WorkbenchError
 
 
 def file_of(folder, say, ids="abcd"):

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from workbench.core.progress import Progress
 from workbench.app.session.pace import Pace, TimeLeft
+from workbench.core.progress import Progress
 
 
 def at(grader, rows, since, done=0):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from workbench.core.errors import SamplesError
 from workbench.app.session.problem import Problem
+from workbench.core.errors import SamplesError
 
 
 def raised(error):

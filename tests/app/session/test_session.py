@@ -9,8 +9,8 @@ import pytest
 
 import workbench as wb
 from tests.app.widgets import using
-from workbench.core.errors import WorkbenchError
 from workbench.app.session.session import Session
+from workbench.core.errors import WorkbenchError
 
 
 @pytest.fixture

@@ -12,8 +12,6 @@ from hypothesis import strategies as st
 
 import workbench as wb
 from tests.app.widgets import using
-from workbench.core.errors import SamplesError
-from workbench.data.samples import Sample
 from workbench.app.session.trial import (
     Trial,
     find_rows,
@@ -23,7 +21,9 @@ from workbench.app.session.trial import (
     random_row,
     with_completion,
 )
+from workbench.core.errors import SamplesError
 from workbench.core.thread import StringThread
+from workbench.data.samples import Sample
 
 SAMPLES = wb.read_samples(using.ROWS)
 TURNS = st.lists(

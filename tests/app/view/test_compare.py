@@ -12,11 +12,11 @@ import pytest
 
 import workbench as wb
 from tests.app.widgets import using
-from workbench.core.errors import WorkbenchError
-from workbench.report.comparison_words import sentence
 from workbench.app.session.session import Session
 from workbench.app.view.compare import CompareMode
 from workbench.app.view.text_differences import marked
+from workbench.core.errors import WorkbenchError
+from workbench.report.comparison_words import sentence
 
 LOOSE = wb.Regex(pattern="yes", name="loose")
 STRICT = wb.Regex(pattern="^yes$", name="strict")

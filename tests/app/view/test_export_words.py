@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from workbench.app.view.export_words import problem_lines
 from workbench.core.errors import FormatError, WorkbenchError
 from workbench.formats.shared.base import get_format
-from workbench.app.view.export_words import problem_lines
 
 OPENAI = get_format("openai")
 

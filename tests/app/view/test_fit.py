@@ -9,17 +9,17 @@ from types import SimpleNamespace
 import pytest
 
 import workbench as wb
-from tests.graders.examples import ALTERNATIVES, EXAMPLES
 from tests.app.view.test_compare import plain
 from tests.app.widgets import using
+from tests.graders.examples import ALTERNATIVES, EXAMPLES
+from workbench.app.session.fits import fit_of, platforms
+from workbench.app.session.session import Session
+from workbench.app.view.fit import ExportMode
 from workbench.core.errors import WorkbenchError
 from workbench.formats import FORMATS
 from workbench.formats.targets.base import Target
 from workbench.graders import SandboxedGrader
 from workbench.graders.serialization import parts
-from workbench.app.session.fits import fit_of, platforms
-from workbench.app.session.session import Session
-from workbench.app.view.fit import ExportMode
 
 OWN = wb.FunctionGrader.from_source(using.HALF, name="half")
 

@@ -12,10 +12,10 @@ import workbench as wb
 from tests.app.view.test_compare import plain
 from tests.app.widgets import using
 from workbench.analysis.diagnostics.families.agreement import FALSE_ACCEPTS, FALSE_REJECTS
-from workbench.core.errors import WorkbenchError
 from workbench.app.session.session import Session
 from workbench.app.view.grader_history import changed_lines, first_new_line
 from workbench.app.view.history import HistoryMode
+from workbench.core.errors import WorkbenchError
 
 ANY = "async def grade(thread):\n    return 1.0\n"
 YES = 'async def grade(thread):\n    answer = thread.completion()\n    return float(answer == "yes")\n'

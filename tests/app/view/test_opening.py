@@ -11,10 +11,10 @@ import pytest
 
 import workbench as wb
 from tests.app.view.page import RULES, Page
-from workbench.report.context import few_valued_columns
-from workbench.data.samples import search
 from workbench.app.session.labels import DatasetLabels
 from workbench.app.session.storage import Storage
+from workbench.data.samples import search
+from workbench.report.context import few_valued_columns
 
 MANY = 5_200  # more rows than are indexed immediately
 

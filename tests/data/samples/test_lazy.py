@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 import workbench as wb
 from workbench.core.errors import SamplesError
 from workbench.core.grade import ErrorKind
-from workbench.graders.base import Control
 from workbench.data.samples import encoding, parquet_columns
+from workbench.graders.base import Control
 
 ROWS = 60
 LENGTH = """

@@ -10,8 +10,8 @@ import pytest
 import workbench as wb
 from tests.deploy.serve.servers import expected, served, thread_of, until
 from workbench.core.errors import NotValidatedError
-from workbench.sandbox.host.residents import residents
 from workbench.deploy.serve import create_app
+from workbench.sandbox.host.residents import residents
 
 SLOW = """
 import time

@@ -22,10 +22,10 @@ from tests.formats.targets.test_targets import HERE, TARGETS
 from tests.judges.servers import server
 from workbench.core import background
 from workbench.core.errors import FormatError
+from workbench.core.grade import ErrorKind
 from workbench.formats.targets import runtime
 from workbench.formats.targets.judging import asking
 from workbench.formats.targets.judging.prompts import filled, question_of
-from workbench.core.grade import ErrorKind
 from workbench.judges import (
     AnswerRelevancyJudge,
     BinaryJudge,

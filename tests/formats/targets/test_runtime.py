@@ -11,17 +11,17 @@ from hypothesis import strategies as st
 
 import workbench as wb
 from tests.formats.targets.test_targets import GRADERS, TARGETS
+from workbench.core.grade import Grade
+from workbench.core.grades import Grades
+from workbench.data.row_columns import REFERENCE_NAMES
+from workbench.data.samples.columns import LABEL_NAMES
 from workbench.formats.targets import runtime
 from workbench.formats.targets.base import Part, Plan
 from workbench.formats.targets.formulas import formula_in_python
 from workbench.formats.targets.judging import asking
 from workbench.formats.targets.names import read_names, stand_apart
-from workbench.core.grade import Grade
 from workbench.graders.combine.combined import combine
 from workbench.graders.combine.formula import Expression
-from workbench.core.grades import Grades
-from workbench.data.row_columns import REFERENCE_NAMES
-from workbench.data.samples.columns import LABEL_NAMES
 
 NAMES = ("a", "b", "min")
 SCORES = st.one_of(st.none(), st.just("failed"), st.sampled_from([0.0, 1.0, 0.5, -2.0, 1e308, 3.25]))

@@ -19,8 +19,8 @@ from ipykernel.compiler import XCachingCompiler
 from IPython.core.interactiveshell import InteractiveShell
 from traitlets.config import Config
 
-from workbench.graders.capture import capture, cells
 from workbench.core.errors import WorkbenchError
+from workbench.graders.capture import capture, cells
 
 
 def main() -> None:

@@ -49,7 +49,7 @@ def outcomes() -> dict[str, dict]:
 def scores(outcomes) -> dict[str, list]:
     cases = [case for case in EVERY if "text" in outcomes[case.name]]
     jobs = [{"text": outcomes[case.name]["text"], "calls": calls(case)} for case in cases]
-    thread_file = str(ROOT / "workbench" / "thread.py")
+    thread_file = str(ROOT / "workbench" / "core" / "thread.py")
     given = run("capture_scores.py", jobs, "-I", "-S", arguments=(thread_file,))
     return dict(zip([case.name for case in cases], given, strict=True))
 

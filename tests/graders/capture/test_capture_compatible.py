@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 import workbench as wb
-from workbench.graders.capture import capture
 from workbench.core.errors import CaptureError
+from workbench.graders.capture import capture
 from workbench.sandbox.platforms import letta
 
 

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from workbench.core.errors import CaptureError
 from workbench.graders.capture import capture, install
 from workbench.graders.capture.literal import is_plain, literal
 from workbench.graders.capture.source import MAX_BYTES
-from workbench.core.errors import CaptureError
 
 ROOT = Path(__file__).parents[3]
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT)}
@@ -82,9 +82,7 @@ def test_from_a_module_whose_lines_moved(module):
 
 def test_from_python_c():
     """`python -c` keeps no source, which is said with the way out."""
-    program = (
-        "from workbench.graders.capture import capture\nasync def grade(thread):\n    return 1.0\ncapture(grade)"
-    )
+    program = "from workbench.graders.capture import capture\nasync def grade(thread):\n    return 1.0\ncapture(grade)"
     done = python("-c", program)
     if sys.version_info < (3, 13):  # from 3.13 on Python keeps the text of -c
         assert "no source text of grade" in done.stderr

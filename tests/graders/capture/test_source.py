@@ -4,8 +4,8 @@ import pickle
 
 import pytest
 
-from workbench.graders.capture.source import MAX_BYTES, Source
 from workbench.core.errors import CaptureError
+from workbench.graders.capture.source import MAX_BYTES, Source
 
 
 def test_equality_is_by_value():

@@ -19,9 +19,9 @@ import pytest
 
 import workbench as wb
 from workbench.core.errors import CaptureError
+from workbench.core.user_functions import LateError, ProcessLostError, ProcessPool, processes
 from workbench.graders.base import from_spec
 from workbench.graders.code.custom import CustomGrader
-from workbench.core.user_functions import LateError, ProcessLostError, ProcessPool, processes
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals and process groups of POSIX")
 

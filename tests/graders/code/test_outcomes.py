@@ -7,8 +7,8 @@ from IPython.core.interactiveshell import InteractiveShell
 
 import workbench as wb
 from workbench import Skip
-from workbench.core.grade import ErrorKind
 from workbench.app.widgets.magics import make
+from workbench.core.grade import ErrorKind
 
 TEXT = '''import workbench as wb
 

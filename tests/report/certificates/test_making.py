@@ -8,12 +8,12 @@ import pytest
 
 import workbench as wb
 from tests.report.certificates.making import TEXT, certified, function, ran, rows
-from workbench.report.certificates.digests import data_digest
-from workbench.report.certificates.record import Certificate
+from workbench.app.session.merged_reports import merge
 from workbench.core.errors import CaptureError, NotValidatedError, ReportError
 from workbench.report import Report
+from workbench.report.certificates.digests import data_digest
+from workbench.report.certificates.record import Certificate
 from workbench.sandbox.host.limits import CHECKS
-from workbench.app.session.merged_reports import merge
 
 
 @pytest.fixture(scope="module")

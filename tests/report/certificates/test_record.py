@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 import workbench as wb
-from tests.report.certificates.making import TEXT, at, certified, function, leaves, rows
 from tests.graders.examples import EXAMPLES
+from tests.report.certificates.making import TEXT, at, certified, function, leaves, rows
+from workbench.core.errors import FormatError
+from workbench.graders.serialization import from_record, record_of
 from workbench.report.certificates import fingerprints_of
 from workbench.report.certificates.parts import Certified
 from workbench.report.certificates.record import Certificate, schema
-from workbench.core.errors import FormatError
-from workbench.graders.serialization import from_record, record_of
 
 GRADERS = wb.Suite([function(), wb.ExactMatch(ignore_case=True)], combine=wb.combine.Mean(), name="both")
 CERTIFICATE = certified(GRADERS, probes=wb.probe(GRADERS, rows(), progress=False, tries=0))

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from workbench.analysis.diagnostics.finding import Finding, Severity
 from workbench.analysis.diagnostics.row_numbers import RowNumbers
 from workbench.analysis.diagnostics.votes import Raters, Scored, Votes, raters_by_columns, raters_by_repeats
-from workbench.core.grades import SCORED, Grades
 from workbench.analysis.statistics import Interval, auroc, compact
 from workbench.analysis.statistics.spread import SAME
+from workbench.core.grades import SCORED, Grades
 
 __all__ = ["Case", "RowContext"]
 

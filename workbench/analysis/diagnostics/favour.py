@@ -12,11 +12,16 @@ from numpy.typing import NDArray
 
 from workbench.analysis.diagnostics.case import Case
 from workbench.analysis.diagnostics.claim import Claim, claim_of
-from workbench.analysis.diagnostics.confounders import explained_share, explaining_column, length_levels, within
+from workbench.analysis.diagnostics.confounders import (
+    explained_share,
+    explaining_column,
+    length_levels,
+    within,
+)
 from workbench.analysis.diagnostics.finding import Finding, Severity
-from workbench.core.display_text import one_line
 from workbench.analysis.statistics import Estimate, Interval
 from workbench.analysis.statistics.differences import within_levels
+from workbench.core.display_text import one_line
 
 __all__ = ["beyond", "favoured", "in_user_units"]
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from workbench.analysis.diagnostics.row_numbers import RowNumbers
-from workbench.core.display_text import counted, one_line, two_digits
 from workbench.analysis.statistics import Interval
+from workbench.core.display_text import counted, one_line, two_digits
 
 __all__ = ["Finding", "Severity", "joint_line", "percent"]
 

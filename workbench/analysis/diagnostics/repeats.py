@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.analysis.diagnostics.case import Case
-from workbench.core.grades import SCORED
 from workbench.analysis.statistics import Share, compact
 from workbench.analysis.statistics.noise import (
     Reliability,
@@ -20,6 +19,7 @@ from workbench.analysis.statistics.noise import (
     row_sds,
     within_sd,
 )
+from workbench.core.grades import SCORED
 
 __all__ = ["Repeats", "repeats_of"]
 

@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 
 from workbench.analysis.diagnostics.finding import Finding, Severity
 from workbench.analysis.diagnostics.row_numbers import RowNumbers
-from workbench.graders.combine import AllPass, CombiningRule, Counted, Entry, Formula, Gate, Mean, Sum
-from workbench.core.grades import Grades
 from workbench.analysis.statistics import compact
 from workbench.analysis.statistics.spread import SAME
 from workbench.analysis.statistics.variance_shares import variance_shares
+from workbench.core.grades import Grades
+from workbench.graders.combine import AllPass, CombiningRule, Counted, Entry, Formula, Gate, Mean, Sum
 
 __all__ = ["SuiteCase", "SuiteParts", "missing_units"]
 

@@ -14,8 +14,8 @@ from workbench.core.errors import WorkbenchError
 from workbench.report.context import few_valued_columns
 
 if TYPE_CHECKING:
-    from workbench.data.samples import Samples
     from workbench.app.session.guard import ActionGuard
+    from workbench.data.samples import Samples
 
 __all__ = ["Draw", "DrawnRows"]
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
 
+from workbench.app.session.proofs import needs_proof
 from workbench.core.errors import WorkbenchError
 from workbench.formats import FORMATS, Loss, export, load
 from workbench.formats.files import check_target
@@ -17,7 +18,6 @@ from workbench.formats.shared.base import get_format
 from workbench.formats.targets.base import Target
 from workbench.graders import Grader, SandboxedGrader
 from workbench.graders.serialization import parts
-from workbench.app.session.proofs import needs_proof
 from workbench.run.suite import Suite
 
 __all__ = [

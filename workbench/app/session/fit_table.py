@@ -7,10 +7,10 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 
+from workbench.app.session.fits import Fit, fit_of, platforms
 from workbench.core import background
 from workbench.formats.shared.base import Format
 from workbench.graders.combine import Entry
-from workbench.app.session.fits import Fit, fit_of, platforms
 
 __all__ = ["FitTable"]
 

@@ -7,11 +7,11 @@ import re
 import unicodedata
 from typing import NamedTuple
 
-from workbench.core.errors import FormatError, WorkbenchError
-from workbench.graders import FunctionGrader, Grader, SandboxedGrader, ScriptGrader
-from workbench.core.python_text import parse
-from workbench.graders.serialization import from_record
 from workbench.app.session.notebook import notebook_names, taken_by
+from workbench.core.errors import FormatError, WorkbenchError
+from workbench.core.python_text import parse
+from workbench.graders import FunctionGrader, Grader, SandboxedGrader, ScriptGrader
+from workbench.graders.serialization import from_record
 
 __all__ = ["GraderText", "cell_of", "grader_from_text", "text_of"]
 

@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING, Any
 from traitlets import Any as AnyTrait
 from traitlets import HasTraits
 
-from workbench.core.errors import WorkbenchError
-from workbench.graders import Grader, SandboxedGrader
-from workbench.graders.announce import defined
-from workbench.graders.combine import Entry
 from workbench.app.session.code_lines import LastCode, grader_code, graders_code
 from workbench.app.session.grader_text import cell_of, grader_from_text
 from workbench.app.session.proofs import copy_proof, proof_of, suite_of
 from workbench.app.session.removed_grader import RemovedGrader
+from workbench.core.errors import WorkbenchError
+from workbench.graders import Grader, SandboxedGrader
+from workbench.graders.announce import defined
+from workbench.graders.combine import Entry
 from workbench.run.suite import Suite
 
 if TYPE_CHECKING:
-    from workbench.sandbox.host.validation import Validation
     from workbench.app.session.guard import ActionGuard
+    from workbench.sandbox.host.validation import Validation
 
 __all__ = ["GraderList"]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
+from workbench.app.session.grader_text import text_of
 from workbench.graders import Grader
 from workbench.report import Report
-from workbench.app.session.grader_text import text_of
 
 __all__ = ["KeptVersion", "KeptVersions"]
 

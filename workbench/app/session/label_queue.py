@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from workbench.app.session.label_weights import BALANCED, CHOSEN, DISAGREEING, RANDOM, of_stratum
 from workbench.core.errors import WorkbenchError
 from workbench.report.where import case_of, scaled_scores
-from workbench.app.session.label_weights import BALANCED, CHOSEN, DISAGREEING, RANDOM, of_stratum
 
 if TYPE_CHECKING:
     from workbench.report import Report

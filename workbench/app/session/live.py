@@ -15,20 +15,16 @@ from typing import TYPE_CHECKING, Any
 from traitlets import Any as AnyTrait
 from traitlets import HasTraits
 
-from workbench.core import background
 from workbench.analysis.diagnostics import SuiteParts
-from workbench.core.errors import WorkbenchError
-from workbench.graders import Entry, Grader, SandboxedGrader
-from workbench.report.reuse import reuse
 from workbench.app.session.edits import Edit, fails, like, needs_checks, without
 from workbench.app.session.grader_text import grader_from_text
 from workbench.app.session.proofs import waits_for
+from workbench.core import background
+from workbench.core.errors import WorkbenchError
+from workbench.graders import Entry, Grader, SandboxedGrader
+from workbench.report.reuse import reuse
 
 if TYPE_CHECKING:
-    from workbench.run.jobs import Job
-    from workbench.core.progress import Progress
-    from workbench.report import Report
-    from workbench.data.samples import Samples
     from workbench.app.session.draw import DrawnRows
     from workbench.app.session.graders import GraderList
     from workbench.app.session.guard import ActionGuard
@@ -36,6 +32,10 @@ if TYPE_CHECKING:
     from workbench.app.session.labels import DatasetLabels
     from workbench.app.session.results import Results
     from workbench.app.session.runs import Runs
+    from workbench.core.progress import Progress
+    from workbench.data.samples import Samples
+    from workbench.report import Report
+    from workbench.run.jobs import Job
 
 __all__ = ["Live"]
 

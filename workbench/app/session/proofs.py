@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from workbench.graders import CustomGrader, Grader, SandboxedGrader
+from workbench.graders.serialization import parts
 from workbench.judges import Endpoint
 from workbench.judges.base import Judge
-from workbench.graders.serialization import parts
 from workbench.run.suite import Suite
 
 if TYPE_CHECKING:

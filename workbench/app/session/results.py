@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 from traitlets import Any as AnyTrait
 from traitlets import HasTraits
 
+from workbench.app.session.code_lines import LastCode, relabel_code, rows_code
 from workbench.core.errors import ReportError
 from workbench.report.reuse import reuse
-from workbench.app.session.code_lines import LastCode, relabel_code, rows_code
 
 if TYPE_CHECKING:
-    from workbench.report import Report
     from workbench.app.session.guard import ActionGuard
     from workbench.app.session.labels import DatasetLabels
+    from workbench.report import Report
 
 __all__ = ["Results"]
 

@@ -9,9 +9,9 @@ from typing import Any
 from workbench.core.display_text import one_line
 from workbench.core.errors import SamplesError
 from workbench.core.grade import Grade
-from workbench.judges.answers.documents import documents
-from workbench.data.samples import Sample
 from workbench.core.thread import StringThread
+from workbench.data.samples import Sample
+from workbench.judges.answers.documents import documents
 
 __all__ = ["arguments_name", "documents_of", "sample_of", "texts_of"]
 

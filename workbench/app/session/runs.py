@@ -9,26 +9,26 @@ from typing import TYPE_CHECKING
 from traitlets import Any as AnyTrait
 from traitlets import Bool, HasTraits
 
-from workbench.core.errors import WorkbenchError
-from workbench.graders.combine import Entry
-from workbench.graders.repeats import is_deterministic
 from workbench.app.session.code_lines import LastCode, graders_code, grading_code, run_code
 from workbench.app.session.grader_versions import GraderVersions
 from workbench.app.session.merged_reports import merge, reusable_graders
 from workbench.app.session.pace import Pace, TimeLeft
+from workbench.core.errors import WorkbenchError
+from workbench.graders.combine import Entry
+from workbench.graders.repeats import is_deterministic
 
 if TYPE_CHECKING:
-    from workbench.run.jobs import Job
-    from workbench.core.progress import Progress
-    from workbench.report import Report
-    from workbench.report.protocols import SamplesLike
-    from workbench.data.samples import Samples
     from workbench.app.session.draw import Draw
     from workbench.app.session.graders import GraderList
     from workbench.app.session.guard import ActionGuard
     from workbench.app.session.kept_versions import KeptVersions
     from workbench.app.session.labels import DatasetLabels
     from workbench.app.session.results import Results
+    from workbench.core.progress import Progress
+    from workbench.data.samples import Samples
+    from workbench.report import Report
+    from workbench.report.protocols import SamplesLike
+    from workbench.run.jobs import Job
 
 __all__ = ["Runs"]
 

@@ -9,9 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from workbench.graders import Grader
-from workbench.graders.announce import listen
-from workbench.data.samples import as_samples
 from workbench.app.session.code_lines import LastCode, compare_code, label_code, undo_code
 from workbench.app.session.drafts import Drafts
 from workbench.app.session.draw import DrawnRows
@@ -24,6 +21,9 @@ from workbench.app.session.results import Results
 from workbench.app.session.runs import Runs
 from workbench.app.session.storage import DEFAULT_STORE, Storage
 from workbench.app.session.stored_graders import StoredGraders
+from workbench.data.samples import as_samples
+from workbench.graders import Grader
+from workbench.graders.announce import listen
 
 if TYPE_CHECKING:
     from workbench.report import Report

@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from traitlets import Any as AnyTrait
 from traitlets import HasTraits
 
-from workbench.core.errors import WorkbenchError
-from workbench.graders.serialization import spec_of
 from workbench.app.session.code_lines import LastCode, keep_code, stored_version_code
 from workbench.app.session.edits import with_client_of
 from workbench.app.session.grader_text import text_of
+from workbench.core.errors import WorkbenchError
+from workbench.graders.serialization import spec_of
 
 if TYPE_CHECKING:
-    from workbench.graders import Grader
     from workbench.app.session.graders import GraderList
     from workbench.app.session.guard import ActionGuard
     from workbench.app.session.storage import Storage
+    from workbench.graders import Grader
     from workbench.store import Store
     from workbench.store.graders import GraderEntry
 

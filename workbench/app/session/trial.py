@@ -17,14 +17,14 @@ import numpy as np
 from workbench.core import background
 from workbench.core.errors import SamplesError
 from workbench.core.grade import Grade
+from workbench.core.thread import StringThread
+from workbench.data.samples import Sample, Samples
+from workbench.data.samples.columns import ROLES
 from workbench.graders import Entry, Grader
 from workbench.graders.base import as_sample
 from workbench.graders.rules.threads import reference_of
 from workbench.judges.asking.judge_run import JudgeRun, use_judge_run
 from workbench.report.frames import row_texts
-from workbench.data.samples import Sample, Samples
-from workbench.data.samples.columns import ROLES
-from workbench.core.thread import StringThread
 
 __all__ = [
     "Trial",

@@ -7,10 +7,6 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any
 
-from workbench.core import background
-from workbench.core.display_text import one_line
-from workbench.report import Report
-from workbench.sandbox.host.info import SandboxInfo, sandbox_info
 from workbench.app.session.problem import Problem
 from workbench.app.session.starters import TEMPLATES
 from workbench.app.view.actions import Actions
@@ -27,6 +23,10 @@ from workbench.app.view.rail import rail_data
 from workbench.app.view.saved_views import SavedViews
 from workbench.app.view.shown_rows import ShownRows
 from workbench.app.view.try_out import TryMode
+from workbench.core import background
+from workbench.core.display_text import one_line
+from workbench.report import Report
+from workbench.sandbox.host.info import SandboxInfo, sandbox_info
 from workbench.store import StoreError
 
 if TYPE_CHECKING:

@@ -11,15 +11,15 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from workbench.app.view.pieces import Finder, around, pieces
 from workbench.core.display_text import one_line
 from workbench.core.grades import SCORED, Grades
-from workbench.report.counts import part_name
-from workbench.report.frames import row_texts
+from workbench.core.thread import StringThread
 from workbench.data.samples import Samples
 from workbench.data.samples.plain import is_missing
 from workbench.data.samples.search import row_words
-from workbench.app.view.pieces import Finder, around, pieces
-from workbench.core.thread import StringThread
+from workbench.report.counts import part_name
+from workbench.report.frames import row_texts
 
 __all__ = [
     "Column",

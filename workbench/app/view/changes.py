@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.analysis.diagnostics import Case
+from workbench.app.view.graded import Graded
 from workbench.core.display_text import counted
 from workbench.core.grades import Grades
 from workbench.report.cases import labelled_case
 from workbench.report.counts import NO_PART, PARTS, parts_of
-from workbench.app.view.graded import Graded
 
 if TYPE_CHECKING:
     from workbench.app.session.kept_versions import KeptVersion

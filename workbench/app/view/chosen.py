@@ -10,9 +10,6 @@ import numpy as np
 
 from workbench.analysis.diagnostics import Finding
 from workbench.analysis.diagnostics.words import leading
-from workbench.core.display_text import one_line, visible
-from workbench.graders import Grader, SandboxedGrader
-from workbench.report.finding_parts import finding_data
 from workbench.app.session.grader_text import text_of
 from workbench.app.session.proofs import waits_for
 from workbench.app.view.changes import Change, changed_data
@@ -23,11 +20,14 @@ from workbench.app.view.origin import origin_data
 from workbench.app.view.other_text import is_refused, notice_data
 from workbench.app.view.rail import check_name, failed_check, kind_words
 from workbench.app.view.scores import scores_data
+from workbench.core.display_text import one_line, visible
+from workbench.graders import Grader, SandboxedGrader
+from workbench.report.finding_parts import finding_data
 
 if TYPE_CHECKING:
-    from workbench.sandbox.host.validation import Validation
     from workbench.app.session.edits import Edit
     from workbench.app.session.session import Session
+    from workbench.sandbox.host.validation import Validation
 
 __all__ = ["chosen_data", "nothing_chosen", "shown_text"]
 

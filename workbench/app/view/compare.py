@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.core.display_text import counted, one_line
-from workbench.core.errors import WorkbenchError
-from workbench.report.comparison_words import TITLES, labels_data, sentence
-from workbench.report.counts import PARTS
 from workbench.app.session.grader_versions import current_name
 from workbench.app.view.compared import QUADRANTS, Compared
 from workbench.app.view.names import find_name, shown_name
 from workbench.app.view.text_differences import Pieces, cut, marked
+from workbench.core.display_text import counted, one_line
+from workbench.core.errors import WorkbenchError
+from workbench.report.comparison_words import TITLES, labels_data, sentence
+from workbench.report.counts import PARTS
 
 if TYPE_CHECKING:
-    from workbench.report import Report
     from workbench.app.session.session import Session
+    from workbench.report import Report
 
 __all__ = ["CompareMode"]
 

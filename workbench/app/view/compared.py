@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from workbench.app.view.cells import last_question
+from workbench.app.view.text_differences import similarity
 from workbench.report import Comparison, Report
 from workbench.report.counts import Counts, counts_of, parts_of
 from workbench.report.frames import row_texts
 from workbench.report.where import case_of
-from workbench.app.view.cells import last_question
-from workbench.app.view.text_differences import similarity
 
 __all__ = ["QUADRANTS", "Compared"]
 

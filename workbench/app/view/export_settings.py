@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from workbench.app.session.export_preview import chooses_on_error, chooses_reference
 from workbench.core.display_text import one_line
 from workbench.core.errors import WorkbenchError
 from workbench.formats.shared.base import Format, get_format
-from workbench.app.session.export_preview import chooses_on_error, chooses_reference
 
 __all__ = ["ON_ERROR", "ON_LOSS", "ExportSettings"]
 

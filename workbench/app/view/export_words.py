@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
+from workbench.app.session.export_preview import Preview
+from workbench.app.session.fits import Fit
+from workbench.app.view.names import shown_name
 from workbench.core.display_text import capital, counted, one_line
 from workbench.core.errors import WorkbenchError
 from workbench.formats.shared.base import Format
 from workbench.graders import SandboxedGrader
 from workbench.graders.combine import Entry
-from workbench.app.session.export_preview import Preview
-from workbench.app.session.fits import Fit
-from workbench.app.view.names import shown_name
 
 __all__ = ["problem_lines", "sentence"]
 

@@ -7,12 +7,6 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from workbench.core.display_text import one_line, shown
-from workbench.core.errors import WorkbenchError
-from workbench.formats import Loss, export
-from workbench.formats.shared.base import get_format
-from workbench.graders import Grader, SandboxedGrader
-from workbench.graders.serialization import parts
 from workbench.app.session.code_lines import export_code, grader_code
 from workbench.app.session.export_preview import (
     Preview,
@@ -29,6 +23,12 @@ from workbench.app.session.fits import Fit, is_trainer
 from workbench.app.view.export_settings import ON_ERROR, ON_LOSS, ExportSettings
 from workbench.app.view.export_words import problem_lines, sentence
 from workbench.app.view.names import shown_name
+from workbench.core.display_text import one_line, shown
+from workbench.core.errors import WorkbenchError
+from workbench.formats import Loss, export
+from workbench.formats.shared.base import get_format
+from workbench.graders import Grader, SandboxedGrader
+from workbench.graders.serialization import parts
 
 if TYPE_CHECKING:
     from workbench.app.session.session import Session

@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from workbench.graders.capture.source import Source
 from workbench.analysis.diagnostics import Finding
+from workbench.app.session.grader_text import text_of
 from workbench.core.errors import WorkbenchError
 from workbench.graders import Grader, SandboxedGrader
+from workbench.graders.capture.source import Source
 from workbench.report import Report
-from workbench.app.session.grader_text import text_of
 
 if TYPE_CHECKING:
     from workbench.app.session.kept_versions import KeptVersion, KeptVersions

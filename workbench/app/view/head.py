@@ -5,15 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from workbench.core.display_text import counted, one_line, visible
-from workbench.graders.repeats import is_deterministic
 from workbench.app.session.pace import TimeLeft
 from workbench.app.session.proofs import asks_models, waits_for
+from workbench.core.display_text import counted, one_line, visible
+from workbench.graders.repeats import is_deterministic
 
 if TYPE_CHECKING:
+    from workbench.app.session.session import Session
     from workbench.core.progress import Progress
     from workbench.report import Report
-    from workbench.app.session.session import Session
 
 __all__ = ["MODES", "head_data", "progress_data", "shown_column"]
 

@@ -7,8 +7,6 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from workbench.analysis.diagnostics.words import verdict_of
-from workbench.core.display_text import counted, one_line, shown
-from workbench.core.errors import WorkbenchError
 from workbench.app.session.code_lines import history_code, stored_version_code
 from workbench.app.session.edits import with_client_of
 from workbench.app.session.grader_text import cell_of
@@ -22,13 +20,15 @@ from workbench.app.view.grader_history import (
 )
 from workbench.app.view.names import find_name, shown_name
 from workbench.app.view.version_changes import LIMITS, ErrorShare, change_words, error_share
+from workbench.core.display_text import counted, one_line, shown
+from workbench.core.errors import WorkbenchError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from workbench.report import Report
     from workbench.app.session.kept_versions import KeptVersions
     from workbench.app.session.session import Session
+    from workbench.report import Report
     from workbench.store.runs import Run
 
 __all__ = ["HistoryMode"]

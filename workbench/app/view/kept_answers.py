@@ -7,14 +7,14 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from workbench.core.display_text import one_line
-from workbench.core.grade import Grade
-from workbench.graders.combine import Entry
-from workbench.data.samples import Sample
 from workbench.app.session.proofs import waits_for
 from workbench.app.session.trial import Trial
 from workbench.app.view.names import shown_name
 from workbench.app.view.try_words import accepts, outcome
+from workbench.core.display_text import one_line
+from workbench.core.grade import Grade
+from workbench.data.samples import Sample
+from workbench.graders.combine import Entry
 
 if TYPE_CHECKING:
     from workbench.app.session.session import Session

@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from workbench.core.display_text import counted, one_line
-from workbench.report.finding_parts import strip_of_share
+from workbench.analysis.statistics import Estimate, Share
 from workbench.app.session.label_queue import ORDERS
 from workbench.app.view.label_deck import LabelDeck
 from workbench.app.view.names import shown_name
 from workbench.app.view.reader import piece_of_text
-from workbench.analysis.statistics import Estimate, Share
+from workbench.core.display_text import counted, one_line
+from workbench.report.finding_parts import strip_of_share
 from workbench.store.graders import check_name
 
 if TYPE_CHECKING:
-    from workbench.report import Agreement, Report
     from workbench.app.session.session import Session
+    from workbench.report import Agreement, Report
 
 __all__ = ["KEYS", "LabelMode"]
 

@@ -7,17 +7,17 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from workbench.core.display_text import one_line
-from workbench.data.samples import Sample, Samples
 from workbench.app.session.label_queue import ORDERS, LabelQueue
 from workbench.app.session.label_weights import RANDOM
 from workbench.app.session.row_texts import sample_of, texts_of
 from workbench.app.view.reader import thread_data
+from workbench.core.display_text import one_line
 from workbench.core.thread import StringThread
+from workbench.data.samples import Sample, Samples
 
 if TYPE_CHECKING:
-    from workbench.report import Report
     from workbench.app.session.session import Session
+    from workbench.report import Report
 
 __all__ = ["AHEAD", "LabelDeck"]
 

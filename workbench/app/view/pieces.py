@@ -6,10 +6,10 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 
 from workbench.core.display_text import visible
+from workbench.core.patterns import Pattern, PatternError, python_spelling
 from workbench.graders import Entry, Grader
 from workbench.graders.text.contains import Contains
 from workbench.graders.text.regex import Regex
-from workbench.core.patterns import Pattern, PatternError, python_spelling
 
 __all__ = ["Finder", "around", "finder_of", "pieces", "words_finder"]
 

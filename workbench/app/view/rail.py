@@ -5,18 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from workbench.analysis.diagnostics.words import verdict_of
-from workbench.graders import Grader, SandboxedGrader
-from workbench.report.counts import Counts, counts_of, parts_of
-from workbench.report.finding_parts import estimate
 from workbench.app.session.proofs import asks_models, waits_for
 from workbench.app.view.graded import Graded
 from workbench.app.view.names import shown_name
 from workbench.app.view.other_text import is_refused
+from workbench.graders import Grader, SandboxedGrader
+from workbench.report.counts import Counts, counts_of, parts_of
+from workbench.report.finding_parts import estimate
 
 if TYPE_CHECKING:
-    from workbench.sandbox.host.validation import Validation
     from workbench.app.session.session import Session
     from workbench.app.view.changes import Change
+    from workbench.sandbox.host.validation import Validation
 
 __all__ = ["check_name", "failed_check", "kind_words", "rail_data"]
 

@@ -9,9 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from workbench.core import background
-from workbench.core.display_text import one_line
-from workbench.data.samples.search import known_words, row_words
 from workbench.app.session.code_lines import rows_code
 from workbench.app.view.changes import Change
 from workbench.app.view.conditions import Condition
@@ -19,6 +16,9 @@ from workbench.app.view.graded import Graded
 from workbench.app.view.pieces import Finder, finder_of, words_finder
 from workbench.app.view.reader import reader_data
 from workbench.app.view.table import RowsTable, TableSource
+from workbench.core import background
+from workbench.core.display_text import one_line
+from workbench.data.samples.search import known_words, row_words
 
 if TYPE_CHECKING:
     from workbench.app.session.session import Session

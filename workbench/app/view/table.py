@@ -10,10 +10,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.core.display_text import one_line
-from workbench.core.grades import Grades
-from workbench.report import Report
-from workbench.data.samples.search import known_words, row_words, rows_with_text
 from workbench.app.view.cells import (
     Column,
     FieldColumn,
@@ -28,6 +24,10 @@ from workbench.app.view.cells import (
 from workbench.app.view.conditions import Condition, chip_id, chip_text, title_of
 from workbench.app.view.names import shown_name
 from workbench.app.view.pieces import Finder, words_finder
+from workbench.core.display_text import one_line
+from workbench.core.grades import Grades
+from workbench.data.samples.search import known_words, row_words, rows_with_text
+from workbench.report import Report
 
 __all__ = ["RowsTable", "TableSource"]
 

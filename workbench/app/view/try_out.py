@@ -6,12 +6,6 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from workbench.analysis.diagnostics.registry import pass_mark
-from workbench.core.display_text import one_line, visible
-from workbench.core.grade import Grade
-from workbench.graders.combine import Entry
-from workbench.judges.asking.judge_run import JudgeRun
-from workbench.judges.asking.spending import Spending
-from workbench.data.samples import Sample
 from workbench.app.session.code_lines import grader_code
 from workbench.app.session.proofs import asks_models, waits_for
 from workbench.app.session.row_texts import sample_of, texts_of
@@ -29,12 +23,18 @@ from workbench.app.view.kept_answers import KeptAnswer, KeptAnswers, is_same
 from workbench.app.view.names import shown_name
 from workbench.app.view.reader import piece_of_text, thread_data
 from workbench.app.view.try_words import accepts, moved, outcome, verdict_of_answer
+from workbench.core.display_text import one_line, visible
+from workbench.core.grade import Grade
+from workbench.data.samples import Sample
+from workbench.graders.combine import Entry
+from workbench.judges.asking.judge_run import JudgeRun
+from workbench.judges.asking.spending import Spending
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from workbench.report import Report
     from workbench.app.session.session import Session
+    from workbench.report import Report
 
 __all__ = ["TryMode"]
 

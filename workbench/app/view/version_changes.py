@@ -9,14 +9,14 @@ from numpy.typing import NDArray
 
 from workbench.analysis.diagnostics.families.agreement import FALSE_ACCEPTS, FALSE_REJECTS
 from workbench.analysis.diagnostics.finding import percent
+from workbench.analysis.statistics import compact, share
+from workbench.app.session.grader_versions import shared_rows
+from workbench.app.view.grader_history import Version, findings_of
 from workbench.core.display_text import counted
 from workbench.report import Report
 from workbench.report.cases import label_codes
 from workbench.report.counts import NO_PART, PARTS, parts_of
 from workbench.report.where import case_of
-from workbench.app.session.grader_versions import shared_rows
-from workbench.app.view.grader_history import Version, findings_of
-from workbench.analysis.statistics import compact, share
 
 __all__ = ["LIMITS", "ErrorShare", "change_words", "error_share"]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from workbench.graders import Grader
-from workbench.data.samples import Sample, Samples
 from workbench.app.widgets.view import View
+from workbench.data.samples import Sample, Samples
+from workbench.graders import Grader
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.analysis.diagnostics.labels import read_labels
-from workbench.report.settings import label_column
-from workbench.data.samples import Samples, as_samples
 from workbench.app.session.session import DEFAULTS, Session
+from workbench.data.samples import Samples, as_samples
+from workbench.report.settings import label_column
 
 __all__ = ["current_cell", "forget_view", "remember_view", "session_of_cell"]
 

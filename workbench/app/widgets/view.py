@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import anywidget
 import traitlets
 
-from workbench.core.display_text import counted
 from workbench.app.session.session import Session
 from workbench.app.view.app import AppView
 from workbench.app.widgets.cell_state import forget_view, remember_view, session_of_cell
+from workbench.core.display_text import counted
 
 if TYPE_CHECKING:
     from workbench.app.session.problem import Problem

@@ -37,7 +37,9 @@ _CHECK_SECONDS = 0.1
 """Seconds between two checks whether a process still runs: what it forked may keep its pipe open when it has ended."""
 _END_SECONDS = 0.5
 """Seconds to wait for the end of a killed process; the kernel needs milliseconds, unless it waits for a disk."""
-_CODE = "import sys; sys.path[:] = {path!r}; from workbench.core.user_functions.process_child import main; main()"
+_CODE = (
+    "import sys; sys.path[:] = {path!r}; from workbench.core.user_functions.process_child import main; main()"
+)
 
 
 class ProcessLostError(RuntimeError):

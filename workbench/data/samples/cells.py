@@ -13,11 +13,18 @@ from typing import Any
 import numpy as np
 
 from workbench.core.grade import ErrorKind
+from workbench.core.thread import StringThread
 from workbench.data.row_columns import dicts, turns_of
 from workbench.data.samples.chats import MESSAGE_ROLES, without_no_answer
 from workbench.data.samples.plain import NotPlainError, plain, text
-from workbench.data.samples.roles import CellError, completion_of, mapping_of, messages_of, prompt_of, tools_of
-from workbench.core.thread import StringThread
+from workbench.data.samples.roles import (
+    CellError,
+    completion_of,
+    mapping_of,
+    messages_of,
+    prompt_of,
+    tools_of,
+)
 
 __all__ = [
     "EMPTY",

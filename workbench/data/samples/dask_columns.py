@@ -14,7 +14,13 @@ from numpy.typing import NDArray
 
 from workbench.core.display_text import one_line
 from workbench.core.errors import SamplesError
-from workbench.data.samples.frame_columns import FLOATS, FrameColumns, Rows, UnreadableRowsError, codes_of_pieces
+from workbench.data.samples.frame_columns import (
+    FLOATS,
+    FrameColumns,
+    Rows,
+    UnreadableRowsError,
+    codes_of_pieces,
+)
 
 __all__ = ["DaskColumns", "is_dask_frame"]
 

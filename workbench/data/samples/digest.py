@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from workbench.core.errors import SamplesError
+from workbench.core.thread import StringThread
 from workbench.data.samples.plain import NotPlainError, plain
 from workbench.data.samples.view import Samples
-from workbench.core.thread import StringThread
 
 __all__ = ["digest_of", "digests_of", "share_texts"]
 

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from numbers import Number
 from typing import Any
 
-from workbench.core.display_text import counted
 from workbench.core.display import (
     escaped,
     html_block,
@@ -17,6 +16,7 @@ from workbench.core.display import (
     markdown_text,
     paragraph,
 )
+from workbench.core.display_text import counted
 from workbench.data.samples.plain import NotPlainError, plain
 
 __all__ = ["MAX_TEXT", "as_html", "as_line", "as_markdown"]

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from workbench.core.thread import StringThread
 from workbench.data.packed import BATCH_ROWS, Packed, Stream, packed_ranges
 from workbench.data.row_columns import dumped, text_column
 from workbench.data.samples.cells import (
@@ -27,7 +28,6 @@ from workbench.data.samples.cells import (
 from workbench.data.samples.frame_columns import UnreadableRowsError
 from workbench.data.samples.plain import text
 from workbench.data.samples.table import Rows, Table
-from workbench.core.thread import StringThread
 
 __all__ = ["KEPT_BYTES", "KEPT_ROWS", "Encoder"]
 

@@ -17,7 +17,13 @@ from numpy.typing import NDArray
 
 from workbench.core.display_text import one_line
 from workbench.core.errors import SamplesError
-from workbench.data.samples.frame_columns import FLOATS, Rows, UnreadableRowsError, codes_of_pieces, large_text
+from workbench.data.samples.frame_columns import (
+    FLOATS,
+    Rows,
+    UnreadableRowsError,
+    codes_of_pieces,
+    large_text,
+)
 from workbench.data.samples.parquet_bounds import Unpacked, check_metadata, step_rows
 
 if TYPE_CHECKING:

@@ -15,12 +15,12 @@ import pandas as pd
 from workbench.core.display_text import one_line
 from workbench.core.errors import SamplesError
 from workbench.core.files import STANDARD_INPUT, check_regular, read_bytes, standard_input
+from workbench.core.thread import StringThread
 from workbench.data.samples.cells import Fault
 from workbench.data.samples.dask_columns import DaskColumns, is_dask_frame
 from workbench.data.samples.parquet_bounds import read_table
 from workbench.data.samples.parquet_columns import ParquetColumns, parquet_dataset, to_frame
 from workbench.data.samples.table import Loaded
-from workbench.core.thread import StringThread
 
 __all__ = ["SUFFIXES", "load", "load_file"]
 

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from itertools import repeat
 from typing import Any
 
+from workbench.core.thread import StringThread
 from workbench.data.samples.chats import chat_in_text, chat_of, data_in_text
 from workbench.data.samples.envelopes import EnvelopeError, choices_in, message_in, request_in, text_in
 from workbench.data.samples.plain import NotPlainError, is_missing, plain, text
-from workbench.core.thread import StringThread
 
 __all__ = [
     "WRAPPED_REFERENCES",

@@ -20,7 +20,13 @@ from workbench.data.samples.columns import COMPLETION_NAMES, ROLES, recognise
 from workbench.data.samples.envelopes import unpacked
 from workbench.data.samples.plain import NotPlainError, is_missing, plain
 from workbench.data.samples.proposals import PEEKED, are_completions, could_be_read
-from workbench.data.samples.roles import answer_in, answer_in_text, are_chat_texts, completions_of, joined_prompts
+from workbench.data.samples.roles import (
+    answer_in,
+    answer_in_text,
+    are_chat_texts,
+    completions_of,
+    joined_prompts,
+)
 from workbench.data.samples.table import DECIDING_ROWS, Loaded
 
 __all__ = ["PAIRS", "expanded"]

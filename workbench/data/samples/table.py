@@ -27,7 +27,13 @@ from workbench.data.samples.cells import (
     no_answer,
     prompt_key,
 )
-from workbench.data.samples.columns import check_names, every_role, metadata_columns, recognise, verdict_column
+from workbench.data.samples.columns import (
+    check_names,
+    every_role,
+    metadata_columns,
+    recognise,
+    verdict_column,
+)
 from workbench.data.samples.envelopes import batch_roles, failed_request, unpacked
 from workbench.data.samples.frame_columns import (
     FLOATS,

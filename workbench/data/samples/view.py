@@ -10,8 +10,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from workbench.core.errors import SamplesError
-from workbench.data.packed import BATCH_ROWS, Packed, Stream
 from workbench.core.safe_frame import SafeSeries, safe_frame
+from workbench.core.thread import StringThread
+from workbench.data.packed import BATCH_ROWS, Packed, Stream
 from workbench.data.samples.cells import Built, Fault, Problem, Wire, is_silent, no_answer, rewritten
 from workbench.data.samples.columns import no_answers, require_completion
 from workbench.data.samples.dask_columns import DaskColumns
@@ -27,7 +28,6 @@ from workbench.data.samples.row_expansion import expanded
 from workbench.data.samples.sample import Sample
 from workbench.data.samples.search import RowWords, WrittenColumn
 from workbench.data.samples.table import Rows, Table
-from workbench.core.thread import StringThread
 
 __all__ = ["ANY_ROW", "Sample", "Samples"]
 

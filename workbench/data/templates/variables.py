@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any
 
+from workbench.core.thread import StringThread
 from workbench.data.samples import Sample
 from workbench.data.templates.errors import TemplateError
 from workbench.data.templates.values import JsonList
-from workbench.core.thread import StringThread
 
 __all__ = ["PLATFORMS", "context_text", "thread_variables"]
 

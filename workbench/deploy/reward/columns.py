@@ -5,13 +5,13 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Sequence
 
-from workbench.graders.capture.columns_read import ColumnsRead, columns_read
 from workbench.core.display_text import visible
-from workbench.graders import FunctionGrader
-from workbench.graders.combine import Entry
+from workbench.data.samples.columns import LABEL_NAMES
 from workbench.deploy.reward.grading import Graded
 from workbench.deploy.reward.stats import GraderStats, RewardStats
-from workbench.data.samples.columns import LABEL_NAMES
+from workbench.graders import FunctionGrader
+from workbench.graders.capture.columns_read import ColumnsRead, columns_read
+from workbench.graders.combine import Entry
 
 __all__ = ["FIRST_ROWS", "RowWarnings", "columns_beside_label", "warn_of_label_alone"]
 

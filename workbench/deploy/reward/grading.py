@@ -16,14 +16,14 @@ from numpy.typing import NDArray
 
 from workbench.core import background
 from workbench.core.grade import ErrorKind, Grade, GradeError, Skip
+from workbench.core.grades import Grades
+from workbench.data.samples import Sample
+from workbench.deploy.reward.rows import Row
 from workbench.graders.code.sandboxed import SandboxedGrader
 from workbench.graders.combine import CombiningRule, Entry
 from workbench.graders.combine.combined import combine
 from workbench.graders.rule_grader import RuleGrader
-from workbench.core.grades import Grades
 from workbench.judges.asking.judge_run import JudgeRun, use_judge_run
-from workbench.deploy.reward.rows import Row
-from workbench.data.samples import Sample
 from workbench.sandbox.host.batches import Batch
 from workbench.sandbox.host.residents import new_owner, release, residents
 

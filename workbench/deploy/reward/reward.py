@@ -9,19 +9,19 @@ from typing import Any, Self
 import numpy as np
 
 from workbench.core.errors import CaptureError, FormatError, WorkbenchError
-from workbench.graders import Grader
-from workbench.graders.base import is_number
-from workbench.graders.combine import CombiningRule, Entry
 from workbench.core.grades import Grades
 from workbench.deploy.reward.columns import RowWarnings, warn_of_label_alone
 from workbench.deploy.reward.grading import Early, Graded, Graders
 from workbench.deploy.reward.rows import Row, rows_of
 from workbench.deploy.reward.stats import RewardStats
 from workbench.deploy.reward.trainer import TRAINERS, NoScoreError
-from workbench.sandbox.host.residents import release
+from workbench.graders import Grader
+from workbench.graders.base import is_number
+from workbench.graders.combine import CombiningRule, Entry
 from workbench.graders.serialization import parts
 from workbench.run.suite import Suite
 from workbench.run.suite_run import check_ready
+from workbench.sandbox.host.residents import release
 
 __all__ = ["Reward", "reward"]
 

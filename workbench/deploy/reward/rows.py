@@ -7,11 +7,11 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from workbench.core.thread import StringThread
 from workbench.data.row_columns import row_wire
 from workbench.data.samples import Sample
 from workbench.data.samples.columns import LABEL_NAMES, ROLES
 from workbench.data.samples.plain import NotPlainError, ObjectError, plain
-from workbench.core.thread import StringThread
 
 __all__ = [
     "MAX_TURNS",

@@ -12,9 +12,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from workbench.core.display import (
+    html_block,
+    html_table,
+    markdown_lines,
+    markdown_table,
+    markdown_text,
+    paragraph,
+)
 from workbench.core.display_text import visible
 from workbench.core.grades import Grades
-from workbench.core.display import html_block, html_table, markdown_lines, markdown_table, markdown_text, paragraph
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -11,10 +11,6 @@ from typing import Any
 import numpy as np
 
 from workbench.core.errors import SandboxError
-from workbench.graders.code.sandboxed import SandboxedGrader
-from workbench.graders.combine import Entry
-from workbench.graders.combine.combined import combine
-from workbench.graders.rule_grader import RuleGrader
 from workbench.core.grades import Grades
 from workbench.deploy.reward.grading import Graded
 from workbench.deploy.reward.rows import Row
@@ -22,6 +18,10 @@ from workbench.deploy.serve.errors import RequestError
 from workbench.deploy.serve.outcomes import Outcomes
 from workbench.deploy.serve.scoring import Scoring
 from workbench.deploy.serve.wire_form import WireForm
+from workbench.graders.code.sandboxed import SandboxedGrader
+from workbench.graders.combine import Entry
+from workbench.graders.combine.combined import combine
+from workbench.graders.rule_grader import RuleGrader
 
 __all__ = ["ASKED", "MADE_UP", "Example", "Examples"]
 

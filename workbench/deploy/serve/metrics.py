@@ -7,9 +7,9 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 
 from workbench.deploy.reward.stats import RewardStats
-from workbench.sandbox.host.residents import residents
 from workbench.deploy.serve.admission import Admission
 from workbench.deploy.serve.connections import Connections
+from workbench.sandbox.host.residents import residents
 
 __all__ = ["CONTENT_TYPE", "Metrics"]
 

@@ -13,14 +13,14 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.graders.code.sandboxed import SandboxedGrader
-from workbench.graders.rule_grader import RuleGrader
 from workbench.deploy.reward import Reward
 from workbench.deploy.reward.grading import Early, Graded
 from workbench.deploy.reward.rows import Row, row_of, with_column
-from workbench.sandbox.host.interpreter import StartError
 from workbench.deploy.serve.errors import RequestError
 from workbench.deploy.serve.outcomes import Outcomes
+from workbench.graders.code.sandboxed import SandboxedGrader
+from workbench.graders.rule_grader import RuleGrader
+from workbench.sandbox.host.interpreter import StartError
 
 __all__ = ["Scoring"]
 

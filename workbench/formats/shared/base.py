@@ -13,11 +13,11 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from workbench.report.certificates import Certificate
 from workbench.core.display_text import did_you_mean
 from workbench.core.errors import FormatError
 from workbench.core.files import STANDARD_INPUT, read_bytes, standard_input
 from workbench.graders.serialization import parts
+from workbench.report.certificates import Certificate
 from workbench.run.suite import Suite
 
 __all__ = [

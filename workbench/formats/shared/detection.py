@@ -7,11 +7,11 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from workbench.graders.capture.statements import parsed
 from workbench.core.errors import FormatError
 from workbench.formats.shared.base import FORMATS, Format
 from workbench.formats.shared.other_python import no_grader
 from workbench.formats.shared.parsing import MAX_PYTHON, parse_json, parse_python, parse_yaml
+from workbench.graders.capture.statements import parsed
 
 __all__ = ["detect"]
 

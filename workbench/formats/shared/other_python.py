@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import ast
 
+from workbench.core.errors import FormatError
 from workbench.graders.capture.foreign import candidates
 from workbench.graders.capture.moduletext import grade_function
 from workbench.graders.capture.statements import parsed, statements
-from workbench.core.errors import FormatError
 
 __all__ = ["WHAT_IS_READ", "check_grader", "no_grader"]
 

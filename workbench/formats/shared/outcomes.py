@@ -13,8 +13,8 @@ from __future__ import annotations
 import ast
 from functools import lru_cache
 
-from workbench.graders.capture.statements import parsed
 from workbench.formats.shared.base import Losses
+from workbench.graders.capture.statements import parsed
 
 __all__ = ["CLASSES", "note_outcomes", "outcomes_in", "with_outcomes"]
 

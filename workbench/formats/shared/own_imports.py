@@ -13,9 +13,9 @@ import tokenize
 from collections.abc import Iterator
 from functools import lru_cache
 
+from workbench.core.errors import FormatError
 from workbench.graders.capture.modules import GIVEN
 from workbench.graders.capture.statements import parsed
-from workbench.core.errors import FormatError
 
 __all__ = ["MARKS", "with_own_names", "without_own_names"]
 

@@ -7,9 +7,9 @@ from collections.abc import Collection
 from functools import lru_cache
 from typing import Any
 
-from workbench.graders.capture.statements import parsed
 from workbench.formats.shared.base import Losses
 from workbench.formats.shared.outcomes import note_outcomes
+from workbench.graders.capture.statements import parsed
 
 __all__ = ["check_calls", "check_reads", "looks_at_calls", "reads_beyond"]
 

@@ -12,11 +12,11 @@ import re
 from collections.abc import Collection
 from functools import lru_cache
 
-from workbench.graders.capture.statements import parsed
 from workbench.core.errors import FormatError
 from workbench.formats.shared.base import Losses
 from workbench.formats.shared.outcomes import CLASSES, outcomes_in, with_outcomes
 from workbench.formats.shared.own_imports import MARKS, with_own_names, without_own_names
+from workbench.graders.capture.statements import parsed
 
 __all__ = [
     "BEGIN", "END", "MARK", "check_free", "framed", "names_in", "unframed", "unwrap", "wrap", "wrapped",

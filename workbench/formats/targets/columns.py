@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from workbench.graders.capture.columns_read import columns_read
+from workbench.data.samples.columns import LABEL_NAMES
 from workbench.formats.shared.base import Losses
 from workbench.formats.targets.base import Target
+from workbench.graders.capture.columns_read import columns_read
 from workbench.graders.combine import Entry
-from workbench.data.samples.columns import LABEL_NAMES
 
 __all__ = ["tell_columns"]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
-from workbench.graders.combine.formula import FUNCTIONS, Expression, tokens
 from workbench.core.python_text import parse_expression
+from workbench.graders.combine.formula import FUNCTIONS, Expression, tokens
 
 __all__ = ["formula_in_python"]
 

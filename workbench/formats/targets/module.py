@@ -14,6 +14,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from workbench.core.python_text import parse
+from workbench.data.samples.columns import LABEL_NAMES
 from workbench.formats.shared.outcomes import outcomes_in
 from workbench.formats.shared.own_imports import with_own_names
 from workbench.formats.shared.wrapping import BEGIN, END, MARK, framed, unframed
@@ -26,8 +28,6 @@ from workbench.formats.targets.judging.waiting import waiting
 from workbench.formats.targets.names import quoted_block, stand_apart
 from workbench.graders.combine import AllPass, CombiningRule, Formula, Mean, Sum
 from workbench.graders.portable.slices import sliced
-from workbench.core.python_text import parse
-from workbench.data.samples.columns import LABEL_NAMES
 
 __all__ = ["SETTINGS", "compose", "decompose", "functions_of", "listed", "mapped", "quoted", "whole_of"]
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from symtable import Symbol, SymbolTable, symtable
 
-from workbench.graders.capture.statements import parsed
 from workbench.core.errors import FormatError
+from workbench.graders.capture.statements import parsed
 
 __all__ = ["quoted_block", "read_names", "stand_apart"]
 

@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from workbench.core.errors import FormatError
+from workbench.core.python_text import parse
 from workbench.data.extractors import Extractor
 from workbench.formats.shared.base import Losses
 from workbench.formats.shared.thread_access import looks_at_calls, reads_beyond
@@ -25,7 +26,6 @@ from workbench.graders.portable import is_portable, portable
 from workbench.graders.rule_grader import RuleGrader
 from workbench.judges.base import Judge
 from workbench.judges.client.openai import PROVIDERS
-from workbench.core.python_text import parse
 
 __all__ = ["own_judges_of", "parts_of"]
 

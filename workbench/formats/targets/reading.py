@@ -8,9 +8,6 @@ from dataclasses import replace
 from pathlib import PurePath
 from typing import Any
 
-from workbench.graders.capture.foreign import signature_of_target
-from workbench.graders.capture.statements import parsed
-from workbench.report.certificates import Certificate, comment_lines
 from workbench.core.errors import FormatError
 from workbench.formats.shared.base import Reading
 from workbench.formats.shared.node import Node
@@ -21,8 +18,11 @@ from workbench.formats.targets.judging.texts import judge_text
 from workbench.formats.targets.module import SETTINGS, compose, decompose
 from workbench.graders import FunctionGrader
 from workbench.graders.base import from_spec
+from workbench.graders.capture.foreign import signature_of_target
+from workbench.graders.capture.statements import parsed
 from workbench.graders.combine import CombiningRule, Entry
 from workbench.judges.base import Judge
+from workbench.report.certificates import Certificate, comment_lines
 from workbench.run.suite import Suite
 
 __all__ = ["companions", "detects", "read"]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from workbench.report.certificates import comment_lines
 from workbench.core.errors import FormatError
 from workbench.formats.shared.base import Document, Losses
 from workbench.formats.shared.unsupported import add_gate_loss, binary, without_unused_settings
@@ -17,6 +16,7 @@ from workbench.graders.combine import AllPass, CombiningRule, Entry, Formula, Me
 from workbench.graders.combine.formula import Expression
 from workbench.graders.rule_grader import RuleGrader
 from workbench.judges.base import Judge
+from workbench.report.certificates import comment_lines
 from workbench.run.suite import Suite
 
 __all__ = ["write"]

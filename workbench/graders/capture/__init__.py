@@ -16,6 +16,8 @@ import types
 from collections.abc import Mapping
 from typing import Any
 
+from workbench.core.errors import CaptureError
+from workbench.core.python_text import parse
 from workbench.graders.capture import refusals
 from workbench.graders.capture.cells import install
 from workbench.graders.capture.functions import is_nested, ours_on, own_text, refuse_kind, unwrapped
@@ -28,8 +30,6 @@ from workbench.graders.capture.render import arranged, assembled, import_lines, 
 from workbench.graders.capture.resolve import Resolver
 from workbench.graders.capture.source import Source
 from workbench.graders.capture.statements import bindings, statement_text
-from workbench.core.errors import CaptureError
-from workbench.core.python_text import parse
 from workbench.sandbox.host import pool
 from workbench.sandbox.host.interpreter import StartError, warn_absent
 

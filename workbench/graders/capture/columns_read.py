@@ -6,8 +6,8 @@ import ast
 from dataclasses import dataclass
 from functools import lru_cache
 
-from workbench.graders.capture.statements import parsed
 from workbench.core.python_text import parse
+from workbench.graders.capture.statements import parsed
 
 __all__ = ["ColumnsRead", "columns_read"]
 

@@ -12,10 +12,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from workbench.core.python_text import parse
 from workbench.graders.capture import refusals
 from workbench.graders.capture.names import Names, names_in
 from workbench.graders.capture.statements import parsed
-from workbench.core.python_text import parse
 
 __all__ = ["EVALUATES", "literals_read"]
 

@@ -7,14 +7,14 @@ import types
 from collections.abc import Iterable
 from typing import Any
 
+from workbench.core.errors import CaptureError
+from workbench.core.python_text import parse
 from workbench.graders.capture.credentials import refuse_credentials
 from workbench.graders.capture.edits import renamed, replaced, without
 from workbench.graders.capture.items import MISSING, Scope
 from workbench.graders.capture.literal import is_plain, literal
 from workbench.graders.capture.names import dotted
 from workbench.graders.capture.statements import Definition
-from workbench.core.errors import CaptureError
-from workbench.core.python_text import parse
 
 __all__ = ["is_nested", "ours_on", "own_text", "refuse_kind", "unwrapped"]
 

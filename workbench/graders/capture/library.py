@@ -17,11 +17,11 @@ import types
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from workbench.core.errors import CaptureError
 from workbench.graders.capture.cells import Text
 from workbench.graders.capture.modules import ModuleOwner, owner_of
 from workbench.graders.capture.names import chains_in
 from workbench.graders.capture.statements import parsed
-from workbench.core.errors import CaptureError
 
 __all__ = ["library_values", "refuse_library_state"]
 

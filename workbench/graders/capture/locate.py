@@ -17,10 +17,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from workbench.core.errors import CaptureError
 from workbench.graders.capture.cells import Text, texts_for, texts_named
 from workbench.graders.capture.marimo import private_names
 from workbench.graders.capture.statements import Definition, definitions, first_line, parsed, statement_text
-from workbench.core.errors import CaptureError
 from workbench.sandbox.child.fingerprint import code_facts
 
 __all__ = ["Found", "find_class", "find_function"]

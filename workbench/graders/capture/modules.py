@@ -13,11 +13,11 @@ from enum import Enum
 from pathlib import Path
 from typing import Any
 
+from workbench.core.errors import CaptureError
 from workbench.graders.capture.cells import Text
 from workbench.graders.capture.foreign import COMPATIBLE
 from workbench.graders.capture.items import MISSING
 from workbench.graders.capture.statements import parsed, statements
-from workbench.core.errors import CaptureError
 from workbench.sandbox.host.limits import OWN_PROCESS_HINT
 
 __all__ = [

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from workbench.core.errors import CaptureError
 from workbench.graders.capture import refusals
 from workbench.graders.capture.decorated import decorated, undecorated
 from workbench.graders.capture.dynamic import EVALUATES
@@ -26,7 +27,6 @@ from workbench.graders.capture.resolve import Resolver
 from workbench.graders.capture.source import Source
 from workbench.graders.capture.statements import parsed, statements, targets
 from workbench.graders.capture.unread import without_unread
-from workbench.core.errors import CaptureError
 
 __all__ = ["capture_text", "grade_function", "has_future", "inserted"]
 

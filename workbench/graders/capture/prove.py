@@ -13,10 +13,10 @@ import types
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from workbench.core.errors import CaptureError, SandboxError
 from workbench.graders.capture import refusals
 from workbench.graders.capture.items import MISSING
 from workbench.graders.capture.source import MAX_BYTES
-from workbench.core.errors import CaptureError, SandboxError
 from workbench.sandbox.child.fingerprint import Walker, global_reads
 from workbench.sandbox.host.text import clean
 

@@ -14,6 +14,7 @@ import types
 from dataclasses import replace
 from typing import Any
 
+from workbench.core.errors import CaptureError
 from workbench.graders.capture import refusals
 from workbench.graders.capture.credentials import refuse_credentials
 from workbench.graders.capture.dynamic import EVALUATES, literals_read
@@ -37,7 +38,6 @@ from workbench.graders.capture.names import Names, chains_in, names_in
 from workbench.graders.capture.source import MAX_BYTES
 from workbench.graders.capture.statements import bindings, statement_text, targets
 from workbench.graders.capture.unread import annotations_are_read
-from workbench.core.errors import CaptureError
 
 __all__ = ["Resolver"]
 

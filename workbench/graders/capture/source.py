@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass, field
 
-from workbench.graders.capture.credentials import refuse_credentials_in
 from workbench.core.errors import CaptureError
+from workbench.graders.capture.credentials import refuse_credentials_in
 
 __all__ = ["MAX_BYTES", "Source"]
 

@@ -20,10 +20,10 @@ from typing import Any, Self
 from workbench.core import user_functions
 from workbench.core.errors import CaptureError, IsolationError
 from workbench.core.grade import ErrorKind, Grade
-from workbench.graders.base import Control, Grader, kind
-from workbench.graders.settings import HANDLING, LIMIT
 from workbench.core.grades import Grades
 from workbench.data.samples import Sample, Samples
+from workbench.graders.base import Control, Grader, kind
+from workbench.graders.settings import HANDLING, LIMIT
 from workbench.sandbox.host.limits import ISOLATION
 
 __all__ = ["CustomGrader"]

@@ -7,11 +7,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, overload
 
-from workbench.graders.capture import capture
-from workbench.graders.capture.foreign import signature_of
 from workbench.core.grade import ErrorKind
+from workbench.core.grades import Grades
+from workbench.data.samples import Samples
 from workbench.graders.announce import announce
 from workbench.graders.base import Control, kind
+from workbench.graders.capture import capture
+from workbench.graders.capture.foreign import signature_of
 from workbench.graders.code.batch_check import (
     BATCH_RELATIVE,
     BATCHED,
@@ -20,8 +22,6 @@ from workbench.graders.code.batch_check import (
     mock_rows,
 )
 from workbench.graders.code.sandboxed import SandboxedGrader, SourceGrader
-from workbench.core.grades import Grades
-from workbench.data.samples import Samples
 from workbench.sandbox.host.limits import SIGNATURES
 from workbench.sandbox.host.validation import Validation
 

@@ -10,17 +10,17 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
-from workbench.graders.capture.source import Source
-from workbench.graders.capture.statements import parsed
 from workbench.core.errors import CaptureError
 from workbench.core.files import read_bytes
 from workbench.core.grade import Grade
-from workbench.graders.base import Control, Grader, kind
-from workbench.graders.code.sandboxed import SourceGrader, plain_thread
 from workbench.core.grades import Grades
 from workbench.data.row_columns import metadata_key
 from workbench.data.samples import Sample, Samples
 from workbench.data.samples.plain import plain
+from workbench.graders.base import Control, Grader, kind
+from workbench.graders.capture.source import Source
+from workbench.graders.capture.statements import parsed
+from workbench.graders.code.sandboxed import SourceGrader, plain_thread
 from workbench.sandbox.host.osmosis_names import osmosis_names
 from workbench.sandbox.platforms import osmosis
 from workbench.sandbox.platforms.osmosis import discover_grader, error_category, validate_backend

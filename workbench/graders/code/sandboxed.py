@@ -12,19 +12,20 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from workbench.core import background
-from workbench.graders.capture.source import MAX_BYTES, Source
 from workbench.core.errors import CaptureError, FormatError, IsolationError, NotValidatedError
 from workbench.core.grade import ErrorKind, Grade, GradeError
-from workbench.graders.base import Control, Grader, as_sample
-from workbench.graders.code.again import look_again
-from workbench.graders.code.rich import grader_html, grader_markdown
-from workbench.graders.code.warm import grade_alone
-from workbench.graders.settings import HANDLING, LIMIT
 from workbench.core.grades import Grades
+from workbench.core.thread import StringThread
 from workbench.data.packed import Packed, Stream, pack
 from workbench.data.row_columns import row_wire
 from workbench.data.samples import Sample, Samples
 from workbench.data.samples.plain import plain
+from workbench.graders.base import Control, Grader, as_sample
+from workbench.graders.capture.source import MAX_BYTES, Source
+from workbench.graders.code.again import look_again
+from workbench.graders.code.rich import grader_html, grader_markdown
+from workbench.graders.code.warm import grade_alone
+from workbench.graders.settings import HANDLING, LIMIT
 from workbench.sandbox.host.interpreter import StartError
 from workbench.sandbox.host.limits import (
     IMPORTED_MB,
@@ -39,7 +40,6 @@ from workbench.sandbox.host.prepared import Prepared
 from workbench.sandbox.host.run import Outcome
 from workbench.sandbox.host.text import clean
 from workbench.sandbox.host.validation import Validation, mock_thread, validate_program
-from workbench.core.thread import StringThread
 
 __all__ = ["SandboxedGrader", "plain_thread"]
 

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
 
-from workbench.graders.capture.source import Source
 from workbench.core.errors import CaptureError
 from workbench.graders.base import kind
+from workbench.graders.capture.source import Source
 from workbench.graders.code.sandboxed import SandboxedGrader
 from workbench.graders.settings import HANDLING, LIMIT
 from workbench.sandbox.host.engine import require_engine

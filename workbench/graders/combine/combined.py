@@ -11,11 +11,11 @@ import numpy as np
 
 from workbench.core.errors import FormatError
 from workbench.core.grade import ErrorKind, Grade
+from workbench.core.grades import Grades
+from workbench.data.samples import Sample, Samples
 from workbench.graders.base import Control, Grader, kind
 from workbench.graders.combine.combining import CombiningRule, Mean
 from workbench.graders.combine.entry import Entry, as_entry, grades_of_one
-from workbench.core.grades import Grades
-from workbench.data.samples import Sample, Samples
 from workbench.sandbox.host.limits import weakest
 
 __all__ = ["Combined", "check_names", "combine", "combine_repeats"]

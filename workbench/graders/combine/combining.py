@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 
 from workbench.core.errors import FormatError
 from workbench.core.grade import ErrorKind, Grade
+from workbench.core.grades import SCORED, Grades
 from workbench.graders.calls import with_call_help
 from workbench.graders.combine.entry import Counted, Entry
 from workbench.graders.combine.formula import Expression
-from workbench.core.grades import SCORED, Grades
 
 __all__ = ["COMBINING_RULES", "AllPass", "CombiningRule", "Formula", "Mean", "Sum"]
 

@@ -18,14 +18,14 @@ from numpy.typing import NDArray
 
 from workbench.core import background
 from workbench.core.errors import FormatError
-from workbench.data.extractors import Extractor, as_extractor
 from workbench.core.grade import ErrorKind, Grade, GradeError, Skip
+from workbench.core.grades import Grades
+from workbench.core.thread import StringThread
+from workbench.data.extractors import Extractor, as_extractor
+from workbench.data.samples import Sample, Samples
 from workbench.graders.base import Control, Grader, as_sample, from_spec, is_number
 from workbench.graders.calls import with_call_help
 from workbench.graders.control import grade_rest
-from workbench.core.grades import Grades
-from workbench.data.samples import Sample, Samples
-from workbench.core.thread import StringThread
 
 __all__ = ["NEGATED", "SEVERITIES", "Counted", "Entry", "Outcome", "as_entry", "grades_of_one"]
 

@@ -8,11 +8,11 @@ from typing import Any, ClassVar, Self
 
 from workbench.core.errors import FormatError
 from workbench.core.grade import ErrorKind, Grade, GradeError, Status
-from workbench.graders.base import Grader, from_spec, kind
-from workbench.graders.rule_grader import Unscored
+from workbench.core.thread import StringThread
 from workbench.data.samples import Sample
 from workbench.data.samples.columns import ROLES
-from workbench.core.thread import StringThread
+from workbench.graders.base import Grader, from_spec, kind
+from workbench.graders.rule_grader import Unscored
 
 __all__ = ["PerTurn", "turns_of"]
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from workbench.core.patterns import python_spelling
 from workbench.graders.portable.refusals import refusal
 from workbench.graders.portable.rule import javascript_literal, javascript_score
-from workbench.core.patterns import python_spelling
 
 __all__ = ["script_pattern", "search_in_javascript"]
 

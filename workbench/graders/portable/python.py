@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from workbench.data.samples.columns import ROLES
 from workbench.graders.base import Grader
 from workbench.graders.portable.refusals import article, refusal
 from workbench.graders.portable.rule import Portable
 from workbench.graders.portable.slices import sliced
-from workbench.data.samples.columns import ROLES
 
 __all__ = ["is_portable", "portable"]
 

@@ -6,10 +6,10 @@ import re
 from functools import lru_cache
 from pathlib import Path
 
+from workbench.data.samples.columns import ROLES
 from workbench.graders.base import Grader
 from workbench.graders.portable.refusals import refusal
 from workbench.graders.portable.rule import Portable
-from workbench.data.samples.columns import ROLES
 
 __all__ = ["portable_javascript"]
 

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from workbench.core.errors import FormatError
+from workbench.core.patterns import SECONDS, Pattern, python_spelling
+from workbench.core.thread import StringThread
 from workbench.graders.base import kind
 from workbench.graders.portable.expression import search_in_javascript
 from workbench.graders.portable.rule import PythonBody, javascript_literal, javascript_score
@@ -13,8 +15,6 @@ from workbench.graders.rules.patterns import guardrail_contains, guardrail_regex
 from workbench.graders.rules.verdict import Verdict
 from workbench.graders.settings import LIMIT, check_choice, check_time_limit
 from workbench.graders.text.base import TextGrader
-from workbench.core.patterns import SECONDS, Pattern, python_spelling
-from workbench.core.thread import StringThread
 
 __all__ = ["Guardrail"]
 

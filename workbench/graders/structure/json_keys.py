@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from workbench.core.thread import StringThread
 from workbench.data.extractors import Extractor, as_extractor
 from workbench.graders.base import kind
 from workbench.graders.portable.rule import Rule
@@ -13,7 +14,6 @@ from workbench.graders.rules.structure import json_keys
 from workbench.graders.rules.verdict import Verdict
 from workbench.graders.settings import as_texts
 from workbench.graders.text.base import TextGrader
-from workbench.core.thread import StringThread
 
 __all__ = ["JsonKeys"]
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from workbench.core.grade import ErrorKind
+from workbench.core.thread import StringThread
 from workbench.graders.base import kind
 from workbench.graders.portable.refusals import refusal
 from workbench.graders.portable.rule import PythonBody
@@ -14,7 +15,6 @@ from workbench.graders.rules.structure import strict_json
 from workbench.graders.rules.verdict import Verdict
 from workbench.graders.structure.schema import Schema, plain_schema
 from workbench.graders.text.base import TextGrader
-from workbench.core.thread import StringThread
 
 __all__ = ["JsonSchema"]
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import Field, dataclass, field
 from typing import Any, ClassVar
 
+from workbench.core.thread import StringThread
 from workbench.graders.base import kind
 from workbench.graders.portable.rule import PythonBody, Rule, javascript_score
 from workbench.graders.rule_grader import RuleGrader
 from workbench.graders.rules.tools import tool_call, tool_names
 from workbench.graders.rules.verdict import Verdict
 from workbench.graders.settings import as_texts, check_choice
-from workbench.core.thread import StringThread
 
 __all__ = ["ToolCallMatch"]
 

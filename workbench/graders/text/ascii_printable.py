@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from workbench.core.thread import StringThread
 from workbench.graders.base import kind
 from workbench.graders.portable.rule import Rule
 from workbench.graders.rules.text import ascii_printable
 from workbench.graders.rules.verdict import Verdict
 from workbench.graders.text.base import WordedGrader
-from workbench.core.thread import StringThread
 
 __all__ = ["AsciiPrintable"]
 

@@ -6,13 +6,13 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from workbench.core.errors import FormatError
+from workbench.core.thread import StringThread
 from workbench.graders.base import kind
 from workbench.graders.portable.rule import Rule
 from workbench.graders.rules.text import label_set
 from workbench.graders.rules.verdict import Verdict
 from workbench.graders.settings import as_texts
 from workbench.graders.text.base import TextGrader
-from workbench.core.thread import StringThread
 
 __all__ = ["LabelSet"]
 

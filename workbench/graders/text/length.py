@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from workbench.core.errors import FormatError
+from workbench.core.thread import StringThread
 from workbench.graders.base import kind
 from workbench.graders.portable.rule import Rule
 from workbench.graders.rule_grader import ColumnVerdicts
@@ -16,7 +17,6 @@ from workbench.graders.rules.text import length, length_within, measured
 from workbench.graders.rules.verdict import Verdict
 from workbench.graders.settings import check_choice
 from workbench.graders.text.base import TextGrader
-from workbench.core.thread import StringThread
 
 __all__ = ["Length"]
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from workbench.data.samples import Samples
 from workbench.graders.base import kind
 from workbench.graders.portable.refusals import refusal
 from workbench.graders.portable.rule import Rule, javascript_literal, javascript_score
@@ -16,7 +17,6 @@ from workbench.graders.rules.verdict import Verdict
 from workbench.graders.settings import check_choice
 from workbench.graders.text.base import two_reasons
 from workbench.graders.text.templated import OUTPUT, REFERENCE, TemplatedGrader
-from workbench.data.samples import Samples
 
 __all__ = ["StringCheck"]
 

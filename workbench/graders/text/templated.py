@@ -9,14 +9,14 @@ from typing import Any
 
 from workbench.core.errors import FormatError, WorkbenchError
 from workbench.core.grade import ErrorKind
+from workbench.core.thread import StringThread
+from workbench.data.templates import compile as compile_template
 from workbench.graders.portable.refusals import refusal
 from workbench.graders.portable.rule import PythonBody
 from workbench.graders.rule_grader import Unscored, no_reference
 from workbench.graders.rules import templates as rules
 from workbench.graders.rules.verdict import Verdict
 from workbench.graders.text.base import TextGrader
-from workbench.data.templates import compile as compile_template
-from workbench.core.thread import StringThread
 
 __all__ = ["OUTPUT", "REFERENCE", "TemplatedGrader"]
 

@@ -11,10 +11,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from workbench.core.cached import cached_property
+from workbench.core.thread import StringThread
+from workbench.data.samples import Sample
 from workbench.judges.answers.verdicts import json_spans
 from workbench.judges.protocol import Messages
-from workbench.data.samples import Sample
-from workbench.core.thread import StringThread
 
 __all__ = ["QUOTED", "without_quotes"]
 

@@ -8,6 +8,12 @@ from typing import Any
 
 from workbench.core.cached import cached_property
 from workbench.core.grade import ErrorKind, Grade
+from workbench.core.thread import StringThread
+from workbench.data.samples import Sample
+from workbench.data.templates import compile as compile_template
+from workbench.data.templates import thread_variables
+from workbench.data.templates.values import json_text
+from workbench.data.templates.variables import context_text
 from workbench.graders.base import kind
 from workbench.judges.answers.verdicts import AnswerError, verdict_object
 from workbench.judges.base import JSON_OBJECT, Judge, SampleError, as_sample, json_schema
@@ -15,12 +21,6 @@ from workbench.judges.field_checks import check_template_names, refuse_unless
 from workbench.judges.prompts.files import prompt
 from workbench.judges.prompts.thread_parts import question_and_context
 from workbench.judges.protocol import Messages
-from workbench.data.samples import Sample
-from workbench.data.templates import compile as compile_template
-from workbench.data.templates import thread_variables
-from workbench.data.templates.values import json_text
-from workbench.data.templates.variables import context_text
-from workbench.core.thread import StringThread
 
 __all__ = ["BinaryJudge"]
 

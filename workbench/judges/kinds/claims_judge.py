@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from workbench.core.grade import ErrorKind, Grade
+from workbench.core.thread import StringThread
+from workbench.data.samples import Sample
 from workbench.judges.answers.claim_verdicts import claims_schema, read_claims, share_of
 from workbench.judges.answers.documents import sentences
 from workbench.judges.answers.verdicts import AnswerError, verdict_object
@@ -14,8 +16,6 @@ from workbench.judges.base import JSON_OBJECT, Judge, SampleError, as_sample, js
 from workbench.judges.prompts.files import prompt
 from workbench.judges.prompts.thread_parts import question
 from workbench.judges.protocol import Messages, Reply
-from workbench.data.samples import Sample
-from workbench.core.thread import StringThread
 
 __all__ = ["ClaimsJudge", "no_documents_message", "zero_or_one"]
 

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from workbench.core.grade import Grade
+from workbench.core.thread import StringThread
+from workbench.data.samples import Sample
 from workbench.graders.base import kind
 from workbench.judges.answers.documents import documents
 from workbench.judges.answers.verdicts import verdict_object
@@ -15,8 +17,6 @@ from workbench.judges.kinds.claims_judge import no_documents_message, zero_or_on
 from workbench.judges.prompts.files import prompt
 from workbench.judges.prompts.thread_parts import question
 from workbench.judges.protocol import Messages, Reply
-from workbench.data.samples import Sample
-from workbench.core.thread import StringThread
 
 __all__ = ["ContextRelevancyJudge"]
 

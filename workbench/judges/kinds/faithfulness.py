@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from workbench.core.grade import Grade
+from workbench.data.samples import Sample
 from workbench.graders.base import kind
 from workbench.judges.answers.claim_verdicts import claims_schema, read_claims, share_of
 from workbench.judges.answers.documents import Evidence, documents
@@ -15,7 +16,6 @@ from workbench.judges.field_checks import refuse_unless
 from workbench.judges.kinds.claims_judge import ClaimsJudge
 from workbench.judges.prompts.thread_parts import conversation, question
 from workbench.judges.protocol import Reply
-from workbench.data.samples import Sample
 
 __all__ = ["FaithfulnessJudge"]
 

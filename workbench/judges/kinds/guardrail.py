@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from workbench.core.grade import Grade
+from workbench.core.thread import StringThread
+from workbench.data.samples import Sample
 from workbench.graders.base import kind
 from workbench.judges.answers.verdicts import AnswerError, score_value, verdict_object
 from workbench.judges.base import JSON_OBJECT, Judge, as_sample, json_schema
@@ -13,8 +15,6 @@ from workbench.judges.field_checks import check_number, refuse_unless
 from workbench.judges.kinds.criteria import PARSE_FAILURE
 from workbench.judges.prompts.files import prompt
 from workbench.judges.protocol import Messages, Reply
-from workbench.data.samples import Sample
-from workbench.core.thread import StringThread
 
 __all__ = ["GuardrailJudge"]
 

@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from workbench.core.grade import ErrorKind, Grade
+from workbench.data.templates.values import json_text
 from workbench.graders.base import kind
 from workbench.judges.answers.verdicts import AnswerError, verdict_object
 from workbench.judges.field_checks import refuse_unless
 from workbench.judges.kinds.templated import TemplatedJudge, conclusions, steps_format
 from workbench.judges.prompts.files import prompt
-from workbench.data.templates.values import json_text
 
 __all__ = ["LabelJudge"]
 

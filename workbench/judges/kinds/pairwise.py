@@ -7,6 +7,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from workbench.core.grade import ErrorKind, Grade
+from workbench.core.thread import StringThread
+from workbench.data.samples import Sample
+from workbench.data.samples.plain import NotPlainError
+from workbench.data.samples.plain import text as plain_text
+from workbench.data.templates import compile as compile_template
+from workbench.data.templates import thread_variables
 from workbench.graders.base import as_sample, kind
 from workbench.judges.answers.verdicts import AnswerError, verdict_object
 from workbench.judges.ask_each import ask_each
@@ -15,12 +21,6 @@ from workbench.judges.field_checks import refuse_unless
 from workbench.judges.prompts.files import prompt
 from workbench.judges.prompts.thread_parts import question_and_context
 from workbench.judges.protocol import Messages, Reply
-from workbench.data.samples import Sample
-from workbench.data.samples.plain import NotPlainError
-from workbench.data.samples.plain import text as plain_text
-from workbench.data.templates import compile as compile_template
-from workbench.data.templates import thread_variables
-from workbench.core.thread import StringThread
 
 __all__ = ["PairwiseJudge"]
 

@@ -13,6 +13,12 @@ from workbench.core.cached import cached_property
 from workbench.core.errors import FormatError
 from workbench.core.files import read_bytes
 from workbench.core.grade import ErrorKind, Grade
+from workbench.core.thread import StringThread
+from workbench.data.samples import Sample
+from workbench.data.templates import Template, TemplateRunError, thread_variables
+from workbench.data.templates import compile as compile_template
+from workbench.data.templates.bounds import MAX_SOURCE
+from workbench.data.templates.braces import check_names
 from workbench.graders.base import is_number, kind
 from workbench.graders.settings import HANDLING, LIMIT
 from workbench.judges.answers.verdicts import AnswerError, score_value, verdict_object
@@ -22,12 +28,6 @@ from workbench.judges.client.openai import PROVIDERS, provider_client
 from workbench.judges.field_checks import check_number, refuse_unless
 from workbench.judges.prompts.files import prompt
 from workbench.judges.protocol import ChatClient, Messages, Reply
-from workbench.data.samples import Sample
-from workbench.data.templates import Template, TemplateRunError, thread_variables
-from workbench.data.templates import compile as compile_template
-from workbench.data.templates.bounds import MAX_SOURCE
-from workbench.data.templates.braces import check_names
-from workbench.core.thread import StringThread
 
 __all__ = ["RubricJudge", "RubricPrompt", "check_scale"]
 

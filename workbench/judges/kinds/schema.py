@@ -7,6 +7,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from workbench.core.grade import ErrorKind, Grade
+from workbench.core.thread import StringThread
+from workbench.data.samples import Sample
+from workbench.data.templates import compile as compile_template
+from workbench.data.templates import thread_variables
+from workbench.data.templates.values import json_text
 from workbench.graders.base import kind
 from workbench.graders.structure.schema import Fault, Schema, plain_schema
 from workbench.judges.answers.verdicts import AnswerError, score_value, verdict_object
@@ -14,11 +19,6 @@ from workbench.judges.base import Judge, as_sample, json_schema
 from workbench.judges.field_checks import check_template_names, refuse_unless
 from workbench.judges.prompts.files import prompt
 from workbench.judges.protocol import Messages
-from workbench.data.samples import Sample
-from workbench.data.templates import compile as compile_template
-from workbench.data.templates import thread_variables
-from workbench.data.templates.values import json_text
-from workbench.core.thread import StringThread
 
 __all__ = ["SchemaJudge"]
 

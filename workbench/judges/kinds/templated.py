@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from workbench.judges.base import Judge, as_sample, json_schema
-from workbench.judges.field_checks import refuse_unless
-from workbench.judges.protocol import Messages
+from workbench.core.thread import StringThread
 from workbench.data.samples import Sample
 from workbench.data.templates import compile as compile_template
 from workbench.data.templates import thread_variables
-from workbench.core.thread import StringThread
+from workbench.judges.base import Judge, as_sample, json_schema
+from workbench.judges.field_checks import refuse_unless
+from workbench.judges.protocol import Messages
 
 __all__ = ["TemplatedJudge", "conclusions", "steps_format"]
 

@@ -7,9 +7,9 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from workbench.judges.prompts.tag_marks import tag_mark
 from workbench.data.templates import Template
 from workbench.data.templates import compile as compile_template
+from workbench.judges.prompts.tag_marks import tag_mark
 
 __all__ = ["prompt"]
 

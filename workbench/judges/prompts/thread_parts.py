@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from workbench.data.templates.variables import context_text
 from workbench.core.thread import StringThread, Turn
+from workbench.data.templates.variables import context_text
 
 __all__ = ["conversation", "question", "question_and_context"]
 

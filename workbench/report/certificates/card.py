@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
+from workbench.core.display import escaped, html_block, html_table, paragraph
 from workbench.report.certificates.parts import CertificateLike
 from workbench.report.certificates.words import NO_SIGNATURE, Facts, facts, facts_of, heading, title
-from workbench.core.display import escaped, html_block, html_table, paragraph
 
 __all__ = ["as_html"]
 

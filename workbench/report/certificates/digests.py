@@ -19,8 +19,8 @@ from workbench.core.errors import ReportError, WorkbenchError
 from workbench.graders import Grader
 from workbench.graders.combine import Entry
 from workbench.graders.combine.entry import as_entry
-from workbench.report.same import data_digest
 from workbench.graders.serialization import is_data_field, spec_of
+from workbench.report.same import data_digest
 
 __all__ = [
     "SUITE",

@@ -10,6 +10,16 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from workbench.analysis.diagnostics import Finding
+from workbench.analysis.diagnostics.registry import pass_mark
+from workbench.core.display_text import one_line
+from workbench.core.errors import NotValidatedError, ReportError, WorkbenchError
+from workbench.graders.combine import Entry
+from workbench.graders.combine.combined import check_names
+from workbench.graders.serialization import parts
+from workbench.judges import Judge
+from workbench.report import Report
+from workbench.report.cases import label_codes
 from workbench.report.certificates.digests import (
     SUITE,
     data_digest,
@@ -21,18 +31,8 @@ from workbench.report.certificates.digests import (
 from workbench.report.certificates.parts import Certified, Labels, Probed, Proof
 from workbench.report.certificates.rates import error_rates
 from workbench.report.certificates.record import VERSION, Certificate, changed_settings, setting_phrase
-from workbench.analysis.diagnostics import Finding
-from workbench.analysis.diagnostics.registry import pass_mark
-from workbench.core.display_text import one_line
-from workbench.core.errors import NotValidatedError, ReportError, WorkbenchError
-from workbench.graders.combine import Entry
-from workbench.graders.combine.combined import check_names
-from workbench.judges import Judge
-from workbench.report import Report
-from workbench.report.cases import label_codes
 from workbench.report.frames import isolation
 from workbench.sandbox.host.limits import CHECKS
-from workbench.graders.serialization import parts
 
 __all__ = ["certificate"]
 

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.report.certificates.parts import Rate
 from workbench.analysis.diagnostics.families.human import against_labels
-from workbench.report.cases import labelled_case
-from workbench.report.protocols import ReportLike
 from workbench.analysis.statistics import Confusion, Interval, Share
+from workbench.report.cases import labelled_case
+from workbench.report.certificates.parts import Rate
+from workbench.report.protocols import ReportLike
 
 __all__ = ["error_rates"]
 

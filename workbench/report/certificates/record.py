@@ -10,15 +10,15 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, Self
 
-from workbench.report.certificates.card import as_html
-from workbench.report.certificates.digests import SUITE, digest, entries_of, fingerprints_of
-from workbench.report.certificates.parts import Certified, Labels, seals
-from workbench.report.certificates.words import as_markdown, as_text
+from workbench.core.display import bundle
 from workbench.core.display_text import one_line
 from workbench.core.errors import FormatError
 from workbench.core.files import write_atomically
 from workbench.core.higher_level import higher_level
-from workbench.core.display import bundle
+from workbench.report.certificates.card import as_html
+from workbench.report.certificates.digests import SUITE, digest, entries_of, fingerprints_of
+from workbench.report.certificates.parts import Certified, Labels, seals
+from workbench.report.certificates.words import as_markdown, as_text
 
 __all__ = ["VERSION", "Certificate", "schema"]
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from workbench.report.certificates.parts import CertificateLike, Certified, Probed, Rate
 from workbench.analysis.diagnostics.finding import percent
-from workbench.core.display_text import counted, one_line
 from workbench.core.display import markdown_table, markdown_text
+from workbench.core.display_text import counted, one_line
+from workbench.report.certificates.parts import CertificateLike, Certified, Probed, Rate
 from workbench.sandbox.host.limits import CHECKS
 
 __all__ = [

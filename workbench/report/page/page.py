@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from workbench.analysis.diagnostics.finding import joint_line
+from workbench.core.display import STYLE, folded, html_table
 from workbench.core.display_text import shown, visible
 from workbench.core.files import write_atomically
 from workbench.core.higher_level import higher_level
-from workbench.core.display import STYLE, folded, html_table
 from workbench.report.grader_lines import grader_lines
 from workbench.report.histogram_html import histogram_html
 from workbench.report.rich import finding_html, lines_html, ordered

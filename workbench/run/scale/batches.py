@@ -11,13 +11,13 @@ import pandas as pd
 import pyarrow as pa
 
 from workbench.core.errors import SamplesError
-from workbench.graders.combine import CombiningRule, Entry
-from workbench.graders.combine.combined import combine_repeats
 from workbench.core.grades import Grades
-from workbench.report.grades_table import GRADE_COLUMNS, grade_columns
-from workbench.judges.asking.judge_run import JudgeRun
 from workbench.data.samples import Samples
 from workbench.data.samples.parquet_columns import to_frame
+from workbench.graders.combine import CombiningRule, Entry
+from workbench.graders.combine.combined import combine_repeats
+from workbench.judges.asking.judge_run import JudgeRun
+from workbench.report.grades_table import GRADE_COLUMNS, grade_columns
 from workbench.run.scale.plan import Plan, shared_address
 from workbench.run.suite_run import Run, RunSettings, check_ready, ending_notes_of, open_run_store
 

@@ -14,17 +14,17 @@ from numpy.typing import NDArray
 from workbench.core import background
 from workbench.core.display_text import one_line
 from workbench.core.grade import ErrorKind
-from workbench.graders.combine import Entry
-from workbench.graders.control import put_together
-from workbench.graders.repeats import reduce_repeats
 from workbench.core.grades import MISSING, Grades
-from workbench.judges.asking.budget import Budget
-from workbench.judges.asking.judge_run import JudgeRun
 from workbench.core.progress import OnProgress
-from workbench.run.run_file import KeptGrades, RunFile
 from workbench.data.samples import Samples
 from workbench.data.samples.columns import every_role
 from workbench.data.samples.dask_columns import DaskColumns
+from workbench.graders.combine import Entry
+from workbench.graders.control import put_together
+from workbench.graders.repeats import reduce_repeats
+from workbench.judges.asking.budget import Budget
+from workbench.judges.asking.judge_run import JudgeRun
+from workbench.run.run_file import KeptGrades, RunFile
 from workbench.run.scale.partition import PartitionGrades, PartitionTask, grade_partition
 from workbench.run.scale.plan import Plan, shared_address
 from workbench.run.scale.queue import PartitionQueue

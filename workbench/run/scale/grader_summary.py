@@ -11,14 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.analysis.diagnostics import Case
-from workbench.report.bins import BINS, Histogram, bin_counts, edges_of
-from workbench.report.counts import PARTS, parts_of
-from workbench.report.frames import isolation, known_sum
 from workbench.analysis.statistics import Interval
 from workbench.analysis.statistics.bounded import MAX_CLUSTERS, BoundedMean
 from workbench.analysis.statistics.means import mean_interval_of_sums
 from workbench.analysis.statistics.spread import mean
 from workbench.analysis.statistics.value_counts import ValueCounts
+from workbench.report.bins import BINS, Histogram, bin_counts, edges_of
+from workbench.report.counts import PARTS, parts_of
+from workbench.report.frames import isolation, known_sum
 
 __all__ = ["GraderSummary", "Moments"]
 

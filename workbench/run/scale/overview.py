@@ -9,12 +9,14 @@ from typing import Any
 
 import pandas as pd
 
-from workbench.core.cached import cached_property
 from workbench.analysis.diagnostics import Finding
 from workbench.analysis.diagnostics.finding import percent
 from workbench.analysis.diagnostics.words import verdict_of
-from workbench.core.display_text import counted, one_line
+from workbench.analysis.statistics import Interval
+from workbench.core.cached import cached_property
 from workbench.core.display import html_block, markdown_lines, markdown_table, markdown_text, paragraph
+from workbench.core.display_text import counted, one_line
+from workbench.core.safe_frame import SafeFrame
 from workbench.report import Report
 from workbench.report.bins import Histogram
 from workbench.report.grader_lines import GraderLine
@@ -22,9 +24,7 @@ from workbench.report.histogram_html import bars_html
 from workbench.report.markdown import findings_markdown
 from workbench.report.rich import findings_html, lines_html, table_html
 from workbench.report.terminal import as_text, interval_text, isolation_line, number
-from workbench.core.safe_frame import SafeFrame
 from workbench.run.scale.grader_summary import GraderSummary
-from workbench.analysis.statistics import Interval
 
 __all__ = ["Overview"]
 

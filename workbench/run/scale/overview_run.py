@@ -19,22 +19,28 @@ from workbench.core.display_text import counted, one_line
 from workbench.core.errors import FormatError, ReportError, WorkbenchError
 from workbench.core.files import check_writable
 from workbench.core.grade import ErrorKind
-from workbench.graders.combine import CombiningRule, Entry
 from workbench.core.grades import Grades
-from workbench.judges.asking.budget import Budget
-from workbench.judges.asking.circuit_breaker import NOT_ASKED, UNRECOVERABLE
-from workbench.judges.asking.judge_run import JudgeRun
 from workbench.core.progress import Bar, OnProgress, Progress
-from workbench.report import Report, check_settings
-from workbench.report.parquet import require_own_file
-from workbench.report.same import COMPARED
 from workbench.core.safe_frame import SafeFrame
 from workbench.data.samples import Samples
 from workbench.data.samples.columns import every_role
 from workbench.data.samples.frame_columns import UnreadableRowsError
+from workbench.graders.combine import CombiningRule, Entry
+from workbench.judges.asking.budget import Budget
+from workbench.judges.asking.circuit_breaker import NOT_ASKED, UNRECOVERABLE
+from workbench.judges.asking.judge_run import JudgeRun
+from workbench.report import Report, check_settings
+from workbench.report.parquet import require_own_file
+from workbench.report.same import COMPARED
 from workbench.run.scale.grader_summary import GraderSummary
 from workbench.run.scale.overview import Overview
-from workbench.run.scale.part_summary import PartSummary, PartTask, part_path, summarise_in_worker, summarise_part
+from workbench.run.scale.part_summary import (
+    PartSummary,
+    PartTask,
+    part_path,
+    summarise_in_worker,
+    summarise_part,
+)
 from workbench.run.scale.partition import PartitionTask
 from workbench.run.scale.plan import Plan, shared_address
 from workbench.run.scale.queue import PartitionQueue, cluster_of

@@ -13,15 +13,15 @@ import pandas as pd
 
 from workbench.analysis.diagnostics import SuiteParts
 from workbench.core.errors import FormatError, ReportError, WorkbenchError
+from workbench.core.grades import Grades
+from workbench.core.progress import OnProgress
+from workbench.data.samples import Samples
 from workbench.graders.combine import CombiningRule, Entry
 from workbench.graders.combine.combined import combine_repeats
-from workbench.core.grades import Grades
 from workbench.judges.asking.judge_run import JudgeRun
 from workbench.judges.asking.spending import Spending
-from workbench.core.progress import OnProgress
 from workbench.report import Report
 from workbench.report.cases import labelled_case
-from workbench.data.samples import Samples
 from workbench.run.scale.grader_summary import BUNDLES, GraderSummary
 from workbench.run.scale.partition import PartitionTask, Stop, share_of
 from workbench.run.scale.plan import with_concurrency

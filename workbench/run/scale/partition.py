@@ -11,14 +11,14 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from workbench.graders.combine import Entry
 from workbench.core.grades import Grades
-from workbench.report.grades_table import grades_of_record, records
+from workbench.core.progress import Progress
+from workbench.data.samples import Samples
+from workbench.graders.combine import Entry
 from workbench.judges.asking.budget import Budget
 from workbench.judges.asking.judge_run import JudgeRun
 from workbench.judges.asking.spending import Spending
-from workbench.core.progress import Progress
-from workbench.data.samples import Samples
+from workbench.report.grades_table import grades_of_record, records
 from workbench.run.scale.plan import Plan, with_concurrency
 from workbench.run.suite_run import Run, RunSettings, open_run_store
 

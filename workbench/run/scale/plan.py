@@ -13,9 +13,9 @@ from urllib.parse import urlsplit
 from workbench.core.errors import ReportError, WorkbenchError
 from workbench.graders import Grader
 from workbench.graders.combine import Entry
+from workbench.graders.serialization import parts
 from workbench.judges.base import Judge
 from workbench.judges.client.openai import OpenAIClient
-from workbench.graders.serialization import parts
 
 __all__ = ["Plan", "shared_address", "with_concurrency"]
 

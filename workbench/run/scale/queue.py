@@ -12,14 +12,14 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from workbench.core import background
+from workbench.core.progress import OnProgress, Progress
+from workbench.data.samples import Samples
 from workbench.graders.combine import Entry
+from workbench.graders.serialization import parts
 from workbench.judges.asking.budget import Budget
 from workbench.judges.asking.judge_run import JudgeRun
 from workbench.judges.base import Judge
 from workbench.judges.client.openai import OpenAIClient
-from workbench.core.progress import OnProgress, Progress
-from workbench.data.samples import Samples
-from workbench.graders.serialization import parts
 from workbench.run.suite_run import asks_model
 
 __all__ = ["PartitionQueue", "Sent", "cluster_of"]

@@ -15,8 +15,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from workbench.core.grades import Grades
-from workbench.report.grades_table import grades_of_record, records
 from workbench.core.safe_frame import SafeFrame
+from workbench.report.grades_table import grades_of_record, records
 
 __all__ = ["Cut", "RowSample", "SampledPart", "keys_of"]
 

@@ -113,6 +113,7 @@ def _importable() -> dict[str, tuple[type, ...]]:
         outcome.__module__ = "workbench.core.grade"
     return {
         "workbench": (*thread, *outcomes),
+        "workbench.core": (),
         "workbench.core.thread": thread,
         "workbench.core.grade": outcomes,
         "adaptive_harmony": thread,

@@ -24,9 +24,9 @@ from typing import Any
 _HERE = os.path.dirname(os.path.abspath(__file__))
 
 _FILES = (
-    ("_wb_thread", ("..", "..", "thread.py")),
-    ("_wb_grade", ("..", "..", "grade.py")),
-    ("_wb_row_columns", ("..", "..", "row_columns.py")),
+    ("_wb_thread", ("..", "..", "core", "thread.py")),
+    ("_wb_grade", ("..", "..", "core", "grade.py")),
+    ("_wb_row_columns", ("..", "..", "data", "row_columns.py")),
     ("_wb_privileges", ("privileges.py",)),
     ("_wb_confine", ("confine.py",)),
     ("_wb_probes", ("probes.py",)),

@@ -19,6 +19,8 @@ from typing import Any
 
 from workbench.core.errors import SandboxError
 from workbench.core.grades import Grades
+from workbench.core.system_limits import limited
+from workbench.core.thread import StringThread
 from workbench.data.packed import Packed, Stream
 from workbench.sandbox.host import questions as ask
 from workbench.sandbox.host.interpreter import StartError
@@ -31,8 +33,6 @@ from workbench.sandbox.host.run import Outcome, Run
 from workbench.sandbox.host.second_calls import second_calls
 from workbench.sandbox.host.worker import Death, Layout, Worker
 from workbench.sandbox.host.zygote import Zygote
-from workbench.core.system_limits import limited
-from workbench.core.thread import StringThread
 
 Wire = Sequence[Any]
 

@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from workbench.core.errors import SandboxError
+from workbench.core.system_limits import limited
 from workbench.sandbox.host.batches import Batch
 from workbench.sandbox.host.interpreter import StartError
 from workbench.sandbox.host.janitor import Janitor, no_interrupts
@@ -27,7 +28,6 @@ from workbench.sandbox.host.member import Member
 from workbench.sandbox.host.pool import default_workers, pool
 from workbench.sandbox.host.worker import Worker
 from workbench.sandbox.host.worker_group import WorkerGroup
-from workbench.core.system_limits import limited
 
 __all__ = ["Residents", "new_owner", "release", "residents"]
 

@@ -11,12 +11,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from workbench.core.errors import ValidationError
 from workbench.core.display import html_block
+from workbench.core.errors import ValidationError
+from workbench.core.thread import StringThread
 from workbench.sandbox.host.limits import CHECKS, ISOLATION, OWN_PROCESS_HINT, Program
 from workbench.sandbox.host.pool import pool
 from workbench.sandbox.host.validation_rich import checks_html, checks_markdown
-from workbench.core.thread import StringThread
 
 __all__ = ["CHECKS", "Check", "Validation", "mock_thread", "validate_program"]
 

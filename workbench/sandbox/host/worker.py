@@ -22,11 +22,11 @@ from typing import Any
 import numpy as np
 
 from workbench.core.errors import SandboxError
+from workbench.core.system_limits import limited
 from workbench.sandbox.child.protocol import CAPACITY, HEADER, MAGIC, MAX_TEXT
 from workbench.sandbox.host.interpreter import StartError
 from workbench.sandbox.host.memory import Blob, RowBuffer, anonymous_file
 from workbench.sandbox.host.zygote import START_SECONDS, Zygote
-from workbench.core.system_limits import limited
 
 __all__ = ["Death", "Layout", "Worker", "readable"]
 

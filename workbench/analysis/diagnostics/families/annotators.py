@@ -14,8 +14,8 @@ from workbench.analysis.diagnostics.families.human import against_labels
 from workbench.analysis.diagnostics.finding import Severity, percent
 from workbench.analysis.diagnostics.registry import diagnostic
 from workbench.analysis.diagnostics.votes import Raters
-from workbench.core.display_text import one_line
 from workbench.analysis.statistics import compact, share
+from workbench.core.display_text import one_line
 
 __all__ = ["annotator_disagrees"]
 

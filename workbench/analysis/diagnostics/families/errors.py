@@ -15,9 +15,9 @@ from workbench.analysis.diagnostics.claim import Claim, share_claim
 from workbench.analysis.diagnostics.finding import Finding, Severity, percent
 from workbench.analysis.diagnostics.registry import diagnostic
 from workbench.analysis.diagnostics.row_numbers import RowNumbers
+from workbench.analysis.statistics import compact, effective_n, share
 from workbench.core.display_text import counted
 from workbench.core.grade import Status
-from workbench.analysis.statistics import compact, effective_n, share
 
 __all__ = ["broken", "few_rows", "nothing_scored", "one_prompt", "skipped", "unfinished"]
 

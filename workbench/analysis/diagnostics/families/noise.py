@@ -12,9 +12,9 @@ from workbench.analysis.diagnostics.finding import Finding, Severity, percent
 from workbench.analysis.diagnostics.registry import diagnostic
 from workbench.analysis.diagnostics.repeats import Repeats, repeats_of
 from workbench.analysis.diagnostics.row_numbers import RowNumbers
+from workbench.analysis.statistics import compact, share
 from workbench.core.display_text import counted
 from workbench.core.grades import FAILED, SCORED
-from workbench.analysis.statistics import compact, share
 
 __all__ = ["fails_when_repeated", "inconsistent", "keeps_state", "uses_chance"]
 

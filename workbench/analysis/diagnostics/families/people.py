@@ -13,8 +13,8 @@ from workbench.analysis.diagnostics.families.human import KAPPA
 from workbench.analysis.diagnostics.finding import Finding, Severity
 from workbench.analysis.diagnostics.registry import diagnostic
 from workbench.analysis.diagnostics.votes import Raters, Votes
-from workbench.core.display_text import one_line
 from workbench.analysis.statistics import Estimate
+from workbench.core.display_text import one_line
 
 __all__ = ["below_human_ceiling", "labels_disagree"]
 

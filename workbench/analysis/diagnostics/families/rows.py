@@ -16,9 +16,9 @@ from workbench.analysis.diagnostics.claim import Claim, share_claim
 from workbench.analysis.diagnostics.finding import Finding, Severity, percent
 from workbench.analysis.diagnostics.labels import read_labels
 from workbench.analysis.diagnostics.registry import diagnostic
+from workbench.analysis.statistics import compact, share
 from workbench.core.display_text import one_line
 from workbench.core.errors import ReportError
-from workbench.analysis.statistics import compact, share
 
 __all__ = ["copied_answers", "reads_a_giveaway", "reads_the_label"]
 

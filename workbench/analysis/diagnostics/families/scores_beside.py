@@ -23,12 +23,12 @@ from workbench.analysis.diagnostics.favour import beyond, in_user_units
 from workbench.analysis.diagnostics.finding import Severity
 from workbench.analysis.diagnostics.registry import diagnostic
 from workbench.analysis.diagnostics.row_numbers import RowNumbers
-from workbench.core.display_text import one_line
 from workbench.analysis.statistics import Estimate, compact
 from workbench.analysis.statistics.differences import within_levels
 from workbench.analysis.statistics.partial import rank_correlation
 from workbench.analysis.statistics.ranks import ranks
 from workbench.analysis.statistics.steps import Step, find_step
+from workbench.core.display_text import one_line
 
 __all__ = ["differs_by_column", "drifts", "follows_length"]
 

@@ -14,8 +14,8 @@ from workbench.analysis.diagnostics.case import Case
 from workbench.analysis.diagnostics.finding import Finding, Severity
 from workbench.analysis.diagnostics.registry import diagnostic
 from workbench.analysis.diagnostics.row_numbers import RowNumbers
-from workbench.core.display_text import counted
 from workbench.analysis.statistics import sample_sd
+from workbench.core.display_text import counted
 
 __all__ = ["lenient_rule", "strict_rule", "variance_rule"]
 

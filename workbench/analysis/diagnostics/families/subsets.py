@@ -12,8 +12,8 @@ from workbench.analysis.diagnostics.case import Case
 from workbench.analysis.diagnostics.claim import Claim, share_claim
 from workbench.analysis.diagnostics.finding import Severity, percent
 from workbench.analysis.diagnostics.registry import diagnostic
-from workbench.core.display_text import one_line
 from workbench.analysis.statistics import compact, share
+from workbench.core.display_text import one_line
 
 __all__ = ["few_levels", "subset_mistakes"]
 

@@ -8,7 +8,13 @@ from collections.abc import Hashable, Iterable, Sequence
 import numpy as np
 
 from workbench.analysis.diagnostics.case import Case
-from workbench.analysis.diagnostics.dry_run import UNKNOWN_TOPIC, DryRun, balance, code_reference_verdict, dry_run
+from workbench.analysis.diagnostics.dry_run import (
+    UNKNOWN_TOPIC,
+    DryRun,
+    balance,
+    code_reference_verdict,
+    dry_run,
+)
 from workbench.analysis.diagnostics.finding import Finding, Severity, percent
 from workbench.analysis.diagnostics.readiness import readiness
 from workbench.analysis.diagnostics.registry import diagnostic

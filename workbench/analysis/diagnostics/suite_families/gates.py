@@ -13,8 +13,8 @@ from workbench.analysis.diagnostics.claim import Claim, share_claim
 from workbench.analysis.diagnostics.finding import Finding, Severity
 from workbench.analysis.diagnostics.suite_case import SuiteCase, missing_units
 from workbench.analysis.diagnostics.suite_registry import suite_diagnostic
-from workbench.graders.combine import AllPass, Entry, Gate
 from workbench.analysis.statistics import share
+from workbench.graders.combine import AllPass, Entry, Gate
 
 __all__ = ["gate_without_effect", "never_blocks", "never_passes"]
 

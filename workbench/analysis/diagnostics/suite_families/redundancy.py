@@ -14,10 +14,10 @@ from workbench.analysis.diagnostics.claim import Claim, bootstrap_claim, share_c
 from workbench.analysis.diagnostics.finding import Severity, percent
 from workbench.analysis.diagnostics.suite_case import SuiteCase, missing_units
 from workbench.analysis.diagnostics.suite_registry import suite_diagnostic
-from workbench.core.display_text import one_line
-from workbench.core.grades import SCORED
 from workbench.analysis.statistics import compact, share, spearman
 from workbench.analysis.statistics.variance_shares import rank_correlation
+from workbench.core.display_text import one_line
+from workbench.core.grades import SCORED
 
 __all__ = ["redundant"]
 

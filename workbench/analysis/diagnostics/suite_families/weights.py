@@ -11,10 +11,10 @@ from workbench.analysis.diagnostics.claim import Claim, bootstrap_claim, share_c
 from workbench.analysis.diagnostics.finding import Severity, percent
 from workbench.analysis.diagnostics.suite_case import SuiteCase, missing_units
 from workbench.analysis.diagnostics.suite_registry import suite_diagnostic
-from workbench.core.display_text import one_line
-from workbench.core.grades import Grades
 from workbench.analysis.statistics import Interval, share
 from workbench.analysis.statistics.variance_shares import variance_share
+from workbench.core.display_text import one_line
+from workbench.core.grades import Grades
 
 __all__ = ["decides_little", "effective_weight", "expensive", "price_shares"]
 

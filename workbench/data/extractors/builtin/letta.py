@@ -10,9 +10,9 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from workbench.data.extractors.registry import extractor
 from workbench.core.patterns import Pattern
 from workbench.core.thread import StringThread
+from workbench.data.extractors.registry import extractor
 
 __all__ = [
     "after_marker",

@@ -7,10 +7,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from workbench.graders.rules.queries import completion_of
 from workbench.deploy.reward.grading import Graded
 from workbench.deploy.reward.rows import check_length, labelled_row
 from workbench.deploy.reward.trainer import TrainerFunction, trainer
+from workbench.graders.rules.queries import completion_of
 
 __all__ = ["OpenRlhfReward"]
 

@@ -14,8 +14,6 @@ import difflib
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Self
 
-from workbench.graders.capture import capture
-from workbench.graders.capture.statements import parsed
 from workbench.core.errors import CaptureError, FormatError
 from workbench.formats.platforms.adaptive import writing as adaptive_write
 from workbench.formats.platforms.adaptive.bindings import constant_at, functions_in, module_of
@@ -23,6 +21,8 @@ from workbench.formats.shared.base import Format, Reading, register
 from workbench.formats.shared.node import Node
 from workbench.formats.shared.parsing import parse_json, parse_python
 from workbench.graders import FunctionGrader, Grader
+from workbench.graders.capture import capture
+from workbench.graders.capture.statements import parsed
 from workbench.judges import (
     AnswerRelevancyJudge,
     BinaryJudge,

@@ -7,8 +7,6 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from workbench.graders.capture.moduletext import has_future, inserted
-from workbench.graders.capture.statements import parsed, statements, targets
 from workbench.core.errors import FormatError
 from workbench.formats.shared.base import Document, Losses
 from workbench.formats.shared.parsing import to_json
@@ -26,6 +24,8 @@ from workbench.formats.shared.unsupported import (
     without_unused_settings,
 )
 from workbench.graders import FunctionGrader
+from workbench.graders.capture.moduletext import has_future, inserted
+from workbench.graders.capture.statements import parsed, statements, targets
 from workbench.graders.combine import Entry
 from workbench.graders.portable import portable
 from workbench.graders.rule_grader import RuleGrader

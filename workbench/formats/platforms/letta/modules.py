@@ -6,12 +6,12 @@ import re
 from dataclasses import replace
 from typing import Any
 
-from workbench.graders.capture import capture
 from workbench.core.errors import FormatError
 from workbench.formats.shared.base import Reading
 from workbench.formats.shared.node import Node
 from workbench.formats.shared.wrapping import unwrap
 from workbench.graders import FunctionGrader
+from workbench.graders.capture import capture
 
 __all__ = ["function_grader"]
 

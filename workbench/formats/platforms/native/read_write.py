@@ -18,14 +18,14 @@ from functools import cache, partial
 from importlib.resources import files
 from typing import Any, TypeVar
 
-from workbench.report.certificates import Certificate
 from workbench.core.errors import FormatError
 from workbench.formats.shared.base import Document, Format, Losses, Reading, register, require_proofs
 from workbench.formats.shared.parsing import parse_json, to_json
 from workbench.graders import Grader
 from workbench.graders.combine import CombiningRule, Entry, Gate
-from workbench.judges import Judge
 from workbench.graders.serialization import from_record, parts, record_of
+from workbench.judges import Judge
+from workbench.report.certificates import Certificate
 from workbench.run.suite import Suite
 
 __all__ = ["FORMAT", "VERSION", "as_suite", "certificate_for", "read", "schema", "write"]

@@ -13,16 +13,16 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from workbench.graders.capture.credentials import refuse_credentials
 from workbench.core.errors import CaptureError, FormatError
+from workbench.core.grade import ErrorKind, Grade
 from workbench.formats.platforms.openai import writing as openai_write
 from workbench.formats.shared.base import Format, Reading, register
 from workbench.formats.shared.node import Node
 from workbench.formats.shared.parsing import parse_json
 from workbench.formats.shared.unsupported import suite_name
 from workbench.formats.shared.wrapping import unwrap
-from workbench.core.grade import ErrorKind, Grade
 from workbench.graders import FunctionGrader, Grader
+from workbench.graders.capture.credentials import refuse_credentials
 from workbench.graders.combine import Entry, Formula
 from workbench.graders.text import StringCheck
 from workbench.graders.text.text_similarity import TextSimilarity

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from workbench.graders.capture import capture
 from workbench.formats.shared.base import Losses
 from workbench.graders import FunctionGrader
+from workbench.graders.capture import capture
 from workbench.graders.combine import Entry
 from workbench.run.suite import Suite
 

@@ -13,10 +13,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from workbench.graders.capture import capture
-from workbench.graders.capture.decorated import decorated
-from workbench.graders.capture.foreign import signature_of
-from workbench.graders.capture.statements import parsed
 from workbench.core.errors import CaptureError, FormatError
 from workbench.formats.shared.base import Document, Format, Losses, Reading, register
 from workbench.formats.shared.other_python import check_grader
@@ -30,6 +26,10 @@ from workbench.formats.shared.unsupported import (
     without_unused_settings,
 )
 from workbench.graders import FunctionGrader, Grader, ScriptGrader
+from workbench.graders.capture import capture
+from workbench.graders.capture.decorated import decorated
+from workbench.graders.capture.foreign import signature_of
+from workbench.graders.capture.statements import parsed
 from workbench.graders.combine import Entry
 from workbench.graders.portable import portable, portable_javascript
 from workbench.graders.rule_grader import RuleGrader

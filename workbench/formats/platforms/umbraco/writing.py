@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from workbench.core.errors import FormatError
+from workbench.core.patterns import PatternError, dotnet_spelling
 from workbench.formats.shared.base import Document, Losses
 from workbench.formats.shared.parsing import to_json
 from workbench.formats.shared.unsupported import (
@@ -25,7 +26,6 @@ from workbench.graders.structure.json_keys import JsonKeys
 from workbench.graders.structure.tool_call import ToolCallMatch
 from workbench.graders.text import Contains, ExactMatch, Regex, StringCheck
 from workbench.judges import CriteriaJudge, GuardrailJudge
-from workbench.core.patterns import PatternError, dotnet_spelling
 from workbench.run.suite import Suite
 
 __all__ = ["MODES", "write"]

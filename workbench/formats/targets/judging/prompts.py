@@ -11,16 +11,16 @@ from types import SimpleNamespace
 from typing import Any
 
 from workbench.core.errors import FormatError
+from workbench.core.thread import StringThread
 from workbench.data.extractors import Extractor
+from workbench.data.samples import Sample
+from workbench.data.templates import TemplateError, TemplateRunError
 from workbench.formats.targets.judging import asking, slots
 from workbench.formats.targets.judging.kinds import columns_of, form_of
 from workbench.judges.base import Judge, SampleError
 from workbench.judges.kinds.binary import BinaryJudge
 from workbench.judges.prompts.tag_marks import tag_mark
 from workbench.judges.protocol import Messages
-from workbench.data.samples import Sample
-from workbench.data.templates import TemplateError, TemplateRunError
-from workbench.core.thread import StringThread
 
 __all__ = ["Question", "filled", "question_of"]
 

@@ -13,6 +13,8 @@ from workbench.core.cached import cached_property
 from workbench.core.errors import FormatError, SandboxError
 from workbench.core.files import read_bytes
 from workbench.core.grade import ErrorKind, Grade
+from workbench.core.thread import StringThread
+from workbench.data.samples import Sample
 from workbench.graders.base import kind
 from workbench.graders.settings import HANDLING
 from workbench.judges.answers.verdicts import AnswerError, check_complete, parse_json, score_value
@@ -24,9 +26,7 @@ from workbench.judges.kinds.agent.tools import ToolBox, call_tools, tool_record,
 from workbench.judges.kinds.rubric import RubricPrompt
 from workbench.judges.prompts.files import prompt as built_in_prompt
 from workbench.judges.protocol import Messages, Reply
-from workbench.data.samples import Sample
 from workbench.sandbox.host.limits import IMPORTED_MB, IMPORTED_SECONDS
-from workbench.core.thread import StringThread
 
 __all__ = ["AgentJudge"]
 

@@ -16,14 +16,14 @@ from dataclasses import dataclass
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from workbench.core.cached import cached_property
-from workbench.graders.capture import capture
-from workbench.graders.capture.source import MAX_BYTES, Source
 from workbench.core.errors import FormatError
 from workbench.core.grade import ErrorKind, Grade
+from workbench.core.thread import StringThread
+from workbench.data.samples import Sample
+from workbench.graders.capture import capture
+from workbench.graders.capture.source import MAX_BYTES, Source
 from workbench.graders.code.function import FunctionGrader
 from workbench.judges.kinds.agent.agent_file import AgentFile, AgentTool
-from workbench.data.samples import Sample
-from workbench.core.thread import StringThread
 
 __all__ = ["MAX_CALLS", "MAX_RESULT", "ToolBox", "call_tools", "tool_record", "tools_sha256"]
 

@@ -16,9 +16,11 @@ from typing import Any, Self
 from workbench.core import background
 from workbench.core.errors import WorkbenchError
 from workbench.core.grade import ErrorKind, Grade
+from workbench.core.grades import Grades
+from workbench.data.samples import Sample, Samples
+from workbench.data.templates.values import plain_values
 from workbench.graders.base import Control, Grader, kind
 from workbench.graders.settings import HANDLING, LIMIT
-from workbench.core.grades import Grades
 from workbench.judges.asking.settings import check_setting
 from workbench.judges.client.url_policy import is_internal, service_sha256, untrusted_error
 from workbench.judges.field_checks import refuse_unless
@@ -39,9 +41,7 @@ from workbench.judges.redaction import (
     keys_in_use,
     register_key_variable,
 )
-from workbench.data.samples import Sample, Samples
 from workbench.sandbox.host.validation import mock_thread
-from workbench.data.templates.values import plain_values
 
 __all__ = ["Endpoint", "EndpointInfo"]
 

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from workbench.core.errors import ReportError
 from workbench.core.grades import SCORED
-from workbench.report.plots.look import SHADES, bare_layout, graders_to_draw, shade_range, text
-from workbench.report.plots.register import figure
 from workbench.report.bins import edges_of
 from workbench.report.joint import joint
+from workbench.report.plots.look import SHADES, bare_layout, graders_to_draw, shade_range, text
+from workbench.report.plots.register import figure
 
 if TYPE_CHECKING:
     from workbench.report import Report

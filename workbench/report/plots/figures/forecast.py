@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from workbench.analysis.diagnostics.finding import percent
+from workbench.report.forecast import can_forecast, forecast
 from workbench.report.plots.look import COLOURS, LINE, bare_layout, graders_to_draw, text
 from workbench.report.plots.register import figure
-from workbench.report.forecast import can_forecast, forecast
 
 if TYPE_CHECKING:
     from workbench.report import Report

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from workbench.report.forecast import can_forecast
 from workbench.report.plots.look import COLOURS, LINE, bare_layout, graders_to_draw, text
 from workbench.report.plots.register import figure
-from workbench.report.forecast import can_forecast
 from workbench.report.prompt_spread import SPREADS, PromptSpread, prompt_spread
 
 if TYPE_CHECKING:

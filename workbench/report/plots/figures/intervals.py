@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from workbench.analysis.statistics import Interval
 from workbench.report.plots.look import COLOURS, QUIET, bare_layout, grader_ticks, graders_to_draw, text
 from workbench.report.plots.register import figure
-from workbench.analysis.statistics import Interval
 
 if TYPE_CHECKING:
     from workbench.report import Report

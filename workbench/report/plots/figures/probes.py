@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from workbench.analysis.statistics import Interval, Share, compact, share
 from workbench.report.plots.look import COLOURS, bare_layout, graders_to_draw, text
 from workbench.report.plots.register import figure
 from workbench.report.where import case_of
-from workbench.analysis.statistics import Interval, Share, compact, share
 
 if TYPE_CHECKING:
     from workbench.report import Report

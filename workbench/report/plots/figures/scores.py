@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from workbench.core.display_text import shown
+from workbench.report.bins import Histogram
 from workbench.report.plots.look import COLOURS, LINE, QUIET, bare_layout, graders_to_draw, text
 from workbench.report.plots.register import figure
-from workbench.report.bins import Histogram
 from workbench.report.terminal import number
 
 if TYPE_CHECKING:
