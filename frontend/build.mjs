@@ -7,7 +7,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const here = dirname(fileURLToPath(import.meta.url));
-const target = join(here, "..", "workbench", "widgets", "static");
+const target = join(here, "..", "workbench", "app", "widgets", "static");
 
 const result = await build({
   absWorkingDir: here,

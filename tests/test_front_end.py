@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-STATIC = ROOT / "workbench" / "widgets" / "static"
+STATIC = ROOT / "workbench" / "app" / "widgets" / "static"
 NAMESPACES = {
     "http://www.w3.org/1998/Math/MathML",
     "http://www.w3.org/1999/xhtml",
