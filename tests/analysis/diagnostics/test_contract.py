@@ -254,5 +254,5 @@ def test_one_line_says_what_is_judged_together(graded):
 
 def test_two_diagnostics_may_not_share_a_name():
     """Another function of a name that is taken is refused."""
-    with pytest.raises(ValueError, match=r"'collapsed' is taken by workbench\.diagnostics"):
+    with pytest.raises(ValueError, match=r"'collapsed' is taken by workbench\.analysis\.diagnostics"):
         wd.registry.diagnostic("collapsed")(lambda case: ())

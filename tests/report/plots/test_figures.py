@@ -231,7 +231,7 @@ def test_a_report_draws_any_figure_by_its_name():
 
 def test_two_figures_may_not_share_a_name():
     """Another function of a name that is taken is refused; the same cell run again is not."""
-    with pytest.raises(ValueError, match=r"'scores' is taken by workbench\.plots"):
+    with pytest.raises(ValueError, match=r"'scores' is taken by workbench\.report\.plots"):
         figure("scores", "x")(lambda report, graders: None)
     assert figure("scores", "Distributions", position=0)(FIGURES["scores"].draw)
 
