@@ -9,11 +9,11 @@ import pandas as pd
 
 from workbench.core.display_text import counted, one_line
 from workbench.core.errors import SamplesError
+from workbench.data.samples import as_samples
 from workbench.judges.asking.budget import as_budget
 from workbench.probes.accepting import Rule, rule_of
 from workbench.probes.board import Board, Outcome, as_suite
 from workbench.probes.kept import RIGHT
-from workbench.data.samples import as_samples
 
 __all__ = ["Again", "again"]
 
