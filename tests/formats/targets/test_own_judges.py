@@ -192,7 +192,7 @@ REFUSED = {
     "extractor": (GuardrailJudge(model="m", extractor={"name": "pattern", "pattern": "x"}), "the whole completion"),
     "conditions": (BinaryJudge("x", user_template="{{#if criteria}}{{completion}}{{/if}}", model="m"), "conditions"),
     "variable": (CriteriaJudge("It names {{ inputs }}.", model="m"), "two braces|a variable"),
-    "nothing shown": (ScoreJudge([{"role": "user", "content": "Say 1."}], model="m"), "shows? nothing|not show"),
+    "nothing shown": (ScoreJudge([{"role": "user", "content": "Say 1."}], model="m"), "no part of the row|not show"),
 }  # fmt: skip
 
 
