@@ -75,7 +75,7 @@ class Page:
             self.changed.notify_all()
 
     def tell(self, **message: Any) -> None:
-        self.view.hear({"id": 1, "page": "p", **message})
+        self.view.on_message({"id": 1, "page": "p", **message})
 
     def wait(self, holds: Callable[[], Any]) -> None:
         with self.changed:
@@ -99,7 +99,7 @@ class Page:
 
     def window(self) -> None:
         middle, revision = self.state["table"]["count"] // 2, self.state["table"]["revision"]
-        self.view.hear(
+        self.view.on_message(
             {"ask": "rows", "start": middle, "stop": middle + 60, "revision": revision, "id": 1, "page": "p"}
         )
 

@@ -267,11 +267,11 @@ FAULTS["reversed"] = (
     lambda n, rng: _labelled(n, rng, false_accepts=0.9, false_rejects=0.9),
 )
 FAULTS["threshold at 0.5, should be 0.2"] = (
-    "wrong-pass-mark",
+    "suboptimal-pass-threshold",
     lambda n, rng: _labelled_scores(n, rng, good=0.3, bad=0.1),
 )
 FAULTS["zero-variance prompts"] = (
-    "dead-groups",
+    "zero-variance-groups",
     lambda n, rng: Draw((np.repeat(rng.random(-(-n // 8)) < 0.5, 8)[:n]) * 1.0, None, np.arange(n) // 8),
 )
 FAULTS["0.3 lower from the middle on"] = (

@@ -21,7 +21,7 @@ CHILD = {
     "workbench.sandbox.child.javascript",
     "workbench.sandbox.child.loaders",
     "workbench.sandbox.child.outcomes",
-    "workbench.sandbox.child.resident",
+    "workbench.sandbox.child.calls",
     "workbench.sandbox.platforms.rollout",
     "workbench.sandbox.platforms.signatures",
     "workbench.sandbox.platforms.trainers",

@@ -25,7 +25,7 @@ export function Drawing(props: DrawingProps) {
   const { scores, mark, grader, look, plot } = props;
   // A page may contain several views, whose patterns need different ids.
   const [id] = useState(() => `p${Math.random().toString(36).slice(2, 9)}`);
-  const moved = mark.value !== scores.pass_mark ? mark.value : null;
+  const moved = mark.value !== scores.pass_threshold ? mark.value : null;
   const onKeyDown = (event: KeyboardEvent) => {
     const there = event.currentTarget as HTMLElement;
     const moves = moveFocus(event, there, "[role=button]", ["ArrowLeft", "ArrowRight"]);

@@ -16,7 +16,7 @@ export function Figure({ chosen }: { chosen: Chosen }) {
   const { scores, finding, name } = chosen;
   if (!scores) return null;
   const said = finding ? `${finding.lead}: ${finding.before}${finding.link}${finding.after}` : scores.note;
-  const mark = { value: scores.pass_mark, move: nothing, rest: nothing, nudge: nothing };
+  const mark = { value: scores.pass_threshold, move: nothing, rest: nothing, nudge: nothing };
   const height = scores.kind === "bins" ? HEIGHT : TOP + scores.values.length * LINE + 24;
   return (
     <svg class="figure" viewBox={`0 0 ${WIDTH} ${height}`} width={WIDTH} height={height}>

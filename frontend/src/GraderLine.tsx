@@ -27,24 +27,24 @@ export function GraderLine({ line, chosen, draft = false }: LineProps) {
       <span class="l1">
         <button type="button" class="choose cut" aria-current={chosen ? "true" : undefined} title={`${name}: ${line.kind}`}>{name}</button>
         {line.letter && <span class="ab">{line.letter}</span>}
-        <Proof line={line} />
+        <ValidationMark line={line} />
       </span>
       <Outcome line={line} old={old} />
     </li>
   );
 }
 
-const PROOFS: Record<RailLine["proof"], string> = {
-  proved: "all five checks pass",
+const VALIDATIONS: Record<RailLine["validation"], string> = {
+  validated: "all five checks pass",
   failed: "a check fails, of this text or the one in the editor",
-  unproved: "not validated yet",
+  not_validated: "not validated yet",
   rule: "a built-in rule: needs no validation",
 };
 
-function Proof({ line: { proof, say, counts } }: { line: RailLine }) {
-  const name = proof === "failed" ? "cross" : say && !counts ? "wait" : proof === "unproved" ? "wait" : "tick";
-  const colour = { cross: "c-failed", wait: "faint", tick: proof === "rule" ? "faint" : "c-good" }[name];
-  return <span class="proof" role="img" aria-label={PROOFS[proof]} title={PROOFS[proof]}><Icon name={name} class={colour} small /></span>;
+function ValidationMark({ line: { validation, say, counts } }: { line: RailLine }) {
+  const name = validation === "failed" ? "cross" : say && !counts ? "wait" : validation === "not_validated" ? "wait" : "tick";
+  const colour = { cross: "c-failed", wait: "faint", tick: validation === "rule" ? "faint" : "c-good" }[name];
+  return <span class="validation" role="img" aria-label={VALIDATIONS[validation]} title={VALIDATIONS[validation]}><Icon name={name} class={colour} small /></span>;
 }
 
 function Outcome({ line, old }: { line: RailLine; old: boolean }) {

@@ -51,8 +51,8 @@ function LogAxis() {
 function useMark(scores: ScoresData): Mark {
   const tell = useTell();
   const view = useView();
-  const given = scores.pass_mark;
-  const moving = useMoving(given ?? 0, scores, (value) => tell({ do: "pass_mark", value }));
+  const given = scores.pass_threshold;
+  const moving = useMoving(given ?? 0, scores, (value) => tell({ do: "pass_threshold", value }));
   const step = (scores.scale[1] - scores.scale[0]) / STEPS || 0.05;
   const nudge = (by: number) => moving.nudge(toStep(moving.value + by * step, step, scores.scale));
   useEffect(() => {

@@ -87,7 +87,7 @@ export interface RailLine {
   name: string;
   kind: string; // "Python function", "exact match"
   ticked: boolean; // part of the run
-  proof: "proved" | "failed" | "unproved" | "rule"; // a built-in rule needs no validation
+  validation: "validated" | "failed" | "not_validated" | "rule"; // a built-in rule needs no validation
   counts: Counts | null; // null before it has run
   was: Counts | null; // before the edit
   verdict: Verdict | null;
@@ -147,7 +147,7 @@ export interface Scores {
   bins: Bin[];
   log: boolean;
   has_labels: boolean;
-  pass_mark: number | null; // null if the grader returns a verdict itself
+  pass_threshold: number | null; // null if the grader returns a verdict itself
   scale: [number, number];
   failed: number;
   skipped: number;
@@ -311,10 +311,10 @@ export interface TryData {
     printed: string;
   }[];
   verdict: { shape: Shape; lead: string; text: string } | null;
-  kept: KeptData[]; // completions that are graded again after every edit
+  kept: SavedData[]; // completions that are graded again after every edit
 }
 
-export interface KeptData {
+export interface SavedData {
   number: number;
   text: string; // its beginning
   label: boolean | null;
@@ -389,7 +389,7 @@ export interface ExportData {
   title: string; // "To Adaptive"
   sentence: string;
   settings: { on_loss: string; on_error: string; reference: string; allow_unvalidated: boolean };
-  choices: { on_loss: string[]; on_error: string[]; has_reference: boolean; unproved: string[] };
+  choices: { on_loss: string[]; on_error: string[]; has_reference: boolean; not_validated: string[] };
   file: string;
   files: { name: string; text: string; language: string; lines: number }[];
   losses: string[];
@@ -462,7 +462,7 @@ export type Action =
   | { do: "add_files"; files: { name: string; text: string; size: number }[] }
   | { do: "remove"; name: string }
   | { do: "restore" }
-  | { do: "pass_mark"; value: number }
+  | { do: "pass_threshold"; value: number }
   | { do: "limit"; kind: "lenient" | "strict"; value: number }
   | { do: "look"; where: Condition[] } // replaces all filters
   | { do: "filter"; where: Condition[] } // adds
@@ -483,7 +483,7 @@ export type Action =
   | { do: "try_paste"; text: string }
   | { do: "try_ask"; grader: string }
   | { do: "try_keep" }
-  | { do: "try_kept"; number: number } // try it again
+  | { do: "try_saved"; number: number } // try it again
   | { do: "try_drop"; number: number }
   | { do: "label"; action: "good" | "bad" | "skip" | "undo" | "note"; seq: number; note: string; page: string; turn: number }
   | { do: "label_order"; order: string }
@@ -494,7 +494,7 @@ export type Action =
   | { do: "export"; platform: string }
   | { do: "export_settings"; settings: Partial<ExportData["settings"]> & { file?: string } }
   | { do: "write" }
-  | { do: "prove_all" }
+  | { do: "validate_all" }
   | { do: "version"; from: string; to: string }
   | { do: "bring"; version: string }; // not `id`, which every message already has
 

@@ -60,7 +60,7 @@ describe("scores with few values", () => {
   });
 
   it("have no pass threshold if the grader returns a verdict itself", () => {
-    const { queryByRole } = show(<Scores scores={twoScores({ pass_mark: null })} grader="g" />);
+    const { queryByRole } = show(<Scores scores={twoScores({ pass_threshold: null })} grader="g" />);
     expect(queryByRole("slider")).toBeNull();
   });
 
@@ -121,9 +121,9 @@ describe("scores with many values", () => {
     for (let press = 0; press < 9; press += 1) await settle(() => fireEvent.keyDown(app, { key: "]" }));
     expect(getByRole("slider", { name: "pass threshold" }).getAttribute("aria-valuenow")).toBe("0.95");
     expect(container.querySelectorAll("rect.mark.bad_accepted")).toHaveLength(1);
-    expect(model.done("pass_mark")).toHaveLength(0);
+    expect(model.done("pass_threshold")).toHaveLength(0);
     vi.advanceTimersByTime(REST);
-    expect(model.done("pass_mark")).toMatchObject([{ value: 0.95 }]);
+    expect(model.done("pass_threshold")).toMatchObject([{ value: 0.95 }]);
   });
 });
 

@@ -11,7 +11,7 @@ export function counts(part: Partial<Counts> = {}): Counts {
 
 export function line(name: string, part: Partial<RailLine> = {}): RailLine {
   return {
-    name, kind: "Python function", ticked: true, proof: "proved", counts: null, was: null, verdict: null, mean: null, say: "", stale: false, letter: "",
+    name, kind: "Python function", ticked: true, validation: "validated", counts: null, was: null, verdict: null, mean: null, say: "", stale: false, letter: "",
     ...part,
   };
 }
@@ -26,11 +26,11 @@ const LINES: RailLine[] = [
     verdict: { shape: "unsettled", words: "not settled", tip: "The interval holds the limit." }, mean: { value: 0.408, lo: 0.3654, hi: 0.4521 },
   }),
   line("exact_match", {
-    kind: "exact match", proof: "rule", counts: counts({ good_accepted: 64, good_refused: 146, bad_refused: 290 }),
+    kind: "exact match", validation: "rule", counts: counts({ good_accepted: 64, good_refused: 146, bad_refused: 290 }),
     verdict: { shape: "bad", words: "too strict", tip: "Refuses 146 of 210 known-good rows." }, mean: { value: 0.128, lo: 0.1013, hi: 0.1605 },
   }),
   line("closeness", { counts: CLOSE, verdict: { shape: "failed", words: "often fails", tip: "65 of 500 rows get no score." }, mean: { value: 0.6543, lo: 0.6172, hi: 0.6913 } }),
-  line("shows_working", { kind: "judge", ticked: false, proof: "unproved", say: "judge, waits for Run" }),
+  line("shows_working", { kind: "judge", ticked: false, validation: "not_validated", say: "judge, waits for Run" }),
 ];
 
 const SOURCE = `import workbench as wb
@@ -58,7 +58,7 @@ export function twoScores(part: Partial<Scores> = {}): Scores {
       { value: 1, counts: counts({ good_accepted: 210, bad_accepted: 50 }) },
       { value: 0, counts: counts({ bad_refused: 240 }) },
     ],
-    bins: [], log: false, has_labels: true, pass_mark: 0.5, scale: [0, 1], failed: 0, skipped: 0, failed_good: 0, failed_bad: 0, ...part,
+    bins: [], log: false, has_labels: true, pass_threshold: 0.5, scale: [0, 1], failed: 0, skipped: 0, failed_good: 0, failed_bad: 0, ...part,
   };
 }
 
@@ -116,7 +116,7 @@ export function fullState(part: Partial<State> = {}): State {
     },
     progress: { running: false, done: 0, total: 0, failed: 0, text: "" },
     rail: {
-      lines: LINES, drafts: [line("same_as_reference", { ticked: false, proof: "failed", say: "check 3 of 5 fails: signature" })], in_run: 4, has_labels: true,
+      lines: LINES, drafts: [line("same_as_reference", { ticked: false, validation: "failed", say: "check 3 of 5 fails: signature" })], in_run: 4, has_labels: true,
       chosen: "contains_number", removed: "",
     },
     chosen: chosenData(), table: tableData(), reader: readerData(), mode: "grade", part: "",

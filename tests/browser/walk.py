@@ -224,10 +224,10 @@ class Walk:
         self.at("table.fit .fit-cell").wait_for()
         self.at("table.fit .names").get_by_role("button", name=re.compile("native")).click()
         self.at(".export-panel .setting").wait_for()
-        prove = self.at(".export-panel .unproved button")
+        prove = self.at(".export-panel .not_validated button")
         if prove.count():
             prove.click()
-            self.at(".export-panel .unproved").wait_for(state="detached")
+            self.at(".export-panel .not_validated").wait_for(state="detached")
         self.at(".export-panel .setting input").fill(file)
         self.at(".export-buttons .main").click()
         self.view.expect(self.at(".export-panel .outcome")).to_contain_text(file)

@@ -24,7 +24,7 @@ grader = wb.FunctionGrader.from_source("async def grade(thread):\\n    return 1.
 samples = wb.Samples([{"prompt": "a", "completion": str(i)} for i in range(500)])
 samples.packed, grader.run  # what is imported late
 thread = wb.StringThread([("user", "a"), ("assistant", "b")])
-import workbench.sandbox.host.residents, workbench.run.suite_run, workbench.report
+import workbench.sandbox.host.worker_pool, workbench.run.suite_run, workbench.report
 number = getattr(resource, sys.argv[1])
 resource.setrlimit(number, (int(sys.argv[2]), resource.getrlimit(number)[1]))
 try:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import workbench as wb
 from workbench.data.packed import Packed, Stream
-from workbench.data.row_columns import Batch, cells, dumped, loaded, metadata_key, row_wire, text_column
+from workbench.data.row_columns import ColumnBatch, cells, dumped, loaded, metadata_key, row_wire, text_column
 
 
 def wires(packed):
@@ -58,7 +58,7 @@ def test_threads_of_a_batch_are_those_of_its_rows(frame, asked):
     data = wb.Samples(frame)._encoding.encode(0, len(frame))
     expected = [wb.StringThread.from_wire(wire) for wire in loaded(data)]
     for read in ("completion", "get_turns", "tool_calls", "last", "metadata"):
-        threads = wb.StringThread.of_batch(Batch(data), asked)
+        threads = wb.StringThread.of_batch(ColumnBatch(data), asked)
         for thread, other in zip(threads, expected, strict=True):
             if read == "last":
                 assert repr(thread) == repr(other)
@@ -91,7 +91,7 @@ def test_copies_of_a_subclass_keep_its_attributes():
 def test_what_a_grader_changes_stays_with_its_row():
     """Metadata and tools of a thread out of a batch are its own, and can be set."""
     data = wb.Samples([{"completion": "a", "x": 1}, {"completion": "b", "x": 2}])._encoding.encode(0, 2)
-    one, other = wb.StringThread.of_batch(Batch(data))
+    one, other = wb.StringThread.of_batch(ColumnBatch(data))
     one.metadata["x"], other.metadata = 9, {"y": 3}
     one.tools.append({"name": "t"})
     assert (one.metadata, other.metadata, other.tools) == ({"x": 9}, {"y": 3}, [])
@@ -158,7 +158,7 @@ def test_rows_beyond_the_limit_are_sent_as_they_are_graded(monkeypatch):
     frame = pd.DataFrame({"prompt": ["q"] * 40, "completion": [f"answer {row}" for row in range(40)]})
     kept = wb.Samples(frame).packed()
     assert isinstance(kept, Packed)
-    for name, value in (("KEPT_ROWS", 39), ("KEPT_BYTES", 100)):
+    for name, value in (("CACHED_ROWS", 39), ("CACHED_BYTES", 100)):
         with monkeypatch.context() as patch:
             patch.setattr(encoding, name, value)
             sent = wb.Samples(frame).packed()

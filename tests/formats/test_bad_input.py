@@ -367,8 +367,8 @@ def test_source_of_any_file_is_a_strangers(platform, text):
 @pytest.mark.parametrize("platform", FORMATS)
 def test_reading_executes_nothing(platform, tmp_path):
     """Sources that would write a file when imported are read, and the file is not there."""
-    proof = tmp_path / "executed"
-    evil = EVIL.format(path=str(proof))
+    validation = tmp_path / "executed"
+    evil = EVIL.format(path=str(validation))
     code = f"{evil}def grade(sample, item):\n    return 1.0\n"
     module = MODULES.get(platform, "").format(evil=evil)
     (tmp_path / "mine.py").write_text(module)
@@ -391,7 +391,7 @@ def test_reading_executes_nothing(platform, tmp_path):
     modules = set(sys.modules)
     assert len(wb.load(path, platform)) >= 1
     assert len(wb.load(path)) >= 1
-    assert not proof.exists()
+    assert not validation.exists()
     assert "judge_mod" not in set(sys.modules) - modules
 
 

@@ -79,18 +79,18 @@ def test_a_grader_that_cannot_be_written_is_named(platform, bad, tmp_path):
     written = wb.export(suite, path, platform, on_loss="report")
     (loss,) = (loss for loss in written.losses if loss.grader == "bad")
     assert loss.field in {"kind", "json-schema", "json-schema.schema"}
-    assert loss.way_out
+    assert loss.hint
     (entry,) = wb.load(path, trust=True).entries
     assert [wb.Suite(entry)(thread).score for thread in (YES, NO)] == [0.0, 1.0]
 
 
 @pytest.mark.parametrize(("platform", "way_out"), [("osmosis", "json-keys"), ("vllora", "function grader")])
-def test_what_cannot_be_code_says_what_could(platform, way_out, tmp_path):
+def test_what_cannot_be_code_says_what_could(platform, hint, tmp_path):
     """The hint is that of the setting that cannot be exported, not the platform's list of supported kinds."""
     suite = wb.Suite([wb.JsonSchema({}, name="bad"), wb.Contains("one")], combine=wb.combine.Sum())
     written = wb.export(suite, tmp_path / f"g{FORMATS[platform].suffix}", platform, on_loss="report")
     (loss,) = (loss for loss in written.losses if loss.grader == "bad")
-    assert way_out in loss.way_out
+    assert hint in loss.hint
 
 
 @pytest.mark.parametrize("platform", ["adaptive", "osmosis", "python", "javascript", "umbraco", "vllora"])

@@ -65,12 +65,12 @@ def test_a_listener_may_listen_and_end_while_it_is_told():
     """No lock is held while listeners are told."""
     heard, ends = [], []
 
-    def hear(grader):
+    def on_message(grader):
         heard.append(grader.name)
         ends.append(listen(lambda again: heard.append(f"late {again.name}")))
         ends[0]()
 
-    ends.append(listen(hear))
+    ends.append(listen(on_message))
     done = threading.Event()
     threading.Thread(
         target=lambda: (announce(named("a")), announce(named("b")), done.set()), daemon=True

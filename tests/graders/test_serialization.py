@@ -33,16 +33,16 @@ checks = st.fixed_dictionaries({name: anything for name in ("name", "passed", "m
 
 @st.composite
 def spoiled(draw):
-    """A good record with anything in one of its fields, and perhaps a proof out of nowhere."""
+    """A good record with anything in one of its fields, and perhaps a validation out of nowhere."""
     record = draw(st.sampled_from(RECORDS))
     name = draw(st.sampled_from([f.name for f in fields(KINDS[record["kind"]]) if f.init] + ["kind"]))
-    proof = {
+    validation = {
         "checks": draw(anything | st.lists(checks, max_size=2)),
         "warnings": draw(anything | st.lists(anything, max_size=2)),
         "isolation": draw(anything),
         "sha256": record.get("source", {}).get("sha256"),
     }
-    more = {"validation": proof} if draw(st.booleans()) else {}
+    more = {"validation": validation} if draw(st.booleans()) else {}
     return {**record, name: draw(anything), **more}
 
 

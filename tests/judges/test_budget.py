@@ -209,7 +209,7 @@ def test_kept_answers_cost_nothing():
     grader, store = judge(), DictStore()
     first_grade, second_grade = (graded(grader, JudgeRun(replies=store))[0] for _ in range(2))
     assert len(grader.client.calls) == 1
-    assert (first_grade.tokens, second_grade.tokens, second_grade.cost, second_grade.metadata["kept"]) == (
+    assert (first_grade.tokens, second_grade.tokens, second_grade.cost, second_grade.metadata["cached"]) == (
         100,
         0,
         0.0,
@@ -217,7 +217,7 @@ def test_kept_answers_cost_nothing():
     )
     assert first_grade.cost == pytest.approx(0.0000195)
     assert (first_grade.score, first_grade.reasoning) == (second_grade.score, second_grade.reasoning)
-    assert "kept" not in first_grade.metadata
+    assert "cached" not in first_grade.metadata
 
 
 def test_two_rows_that_ask_the_same_at_once_ask_once():
@@ -319,7 +319,7 @@ def test_a_repaired_answer_is_kept_with_what_led_to_it():
     store = DictStore()
     grader = judge(client=wb.ScriptedClient(["I like it.", SAID]))
     assert graded(grader, JudgeRun(replies=store))[0].score == 1.0
-    assert graded(grader, JudgeRun(replies=store))[0].metadata["kept"] is True
+    assert graded(grader, JudgeRun(replies=store))[0].metadata["cached"] is True
     assert len(grader.client.calls) == 2
 
 

@@ -151,7 +151,7 @@ def test_a_judge_works_with_a_server_that_has_plain_text_only():
 @pytest.mark.parametrize("headers", [{}, {"retry-after-ms": "1"}])
 def test_a_server_that_warms_up_keeps_its_formats(headers, monkeypatch):
     """500 to its first 40 requests costs the first answer its format at most, and no later one."""
-    monkeypatch.setattr(chat_request, "_LONGEST_WAIT", 0.001)  # the waiting itself is not what is tested
+    monkeypatch.setattr(chat_request, "_MAX_WAIT_SECONDS", 0.001)  # the waiting itself is not what is tested
     count = iter(range(10_000))
 
     def answer(*_):

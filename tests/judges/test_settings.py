@@ -11,7 +11,7 @@ from workbench.core import background
 from workbench.core.errors import FormatError, WorkbenchError
 from workbench.graders.base import from_spec
 from workbench.judges import OpenAIClient
-from workbench.judges.asking.settings import MOST_TOKENS, SAMPLING
+from workbench.judges.asking.settings import MAX_TOKENS, SAMPLING
 
 INPUT = [{"role": "user", "content": "Rate {{sample.output_text}}"}]
 THREAD = wb.StringThread([("user", "Hi"), ("assistant", "Hello")])
@@ -88,7 +88,7 @@ def test_what_is_on_the_list_reaches_the_server_and_nothing_else(limit_name, sen
         "seed": 7,
         "reasoning_effort": "low",
         "frequency_penalty": 0.1,
-        limit_name: MOST_TOKENS,
+        limit_name: MAX_TOKENS,
     }
     suite = wb.loads(json.dumps(record(params)), "openai")
     with server(lambda *_: (200, {}, completion('{"result": 1.0, "steps": []}'))) as (address, requests):
@@ -98,7 +98,7 @@ def test_what_is_on_the_list_reaches_the_server_and_nothing_else(limit_name, sen
         assert judge(THREAD).score == 1.0
     body = requests[0][1]
     own = {"messages", "model", "temperature", "response_format"}
-    expected = {name: value for name, value in params.items() if name != limit_name} | {sent: MOST_TOKENS}
+    expected = {name: value for name, value in params.items() if name != limit_name} | {sent: MAX_TOKENS}
     assert {name: value for name, value in body.items() if name not in own} == expected
     assert body["model"] == "gpt-4o-mini"
 

@@ -49,7 +49,7 @@ def run_with_store(store, grader):
     return asyncio.run(go())
 
 
-@pytest.mark.parametrize("lost", [False, True], ids=["locked", "dead"])
+@pytest.mark.parametrize("lost", [False, True], ids=["locked", "zero_variance"])
 def test_an_answer_that_waits_for_the_store_holds_its_place(lost, monkeypatch):
     """No more than the concurrency are paid for meanwhile; once it writes again all are, and if it never does no more."""
     monkeypatch.setenv("OPENAI_API_KEY", "none")

@@ -275,7 +275,7 @@ def test_a_grader_of_a_later_cell_is_graded_and_its_change_told(page):
     page.run("%load_ext workbench")
     page.run("%%grader magical\nasync def grade(thread):\n    return 0.5")
     page.wait(lambda: line(page, "later")["counts"] and line(page, "magical")["counts"], what="both graded")
-    assert [line(page, name)["proof"] for name in ("later", "magical")] == ["proved", "proved"]
+    assert [line(page, name)["validation"] for name in ("later", "magical")] == ["proved", "proved"]
     tell(page, "choose", name="later")
     page.run("@wb.grader\nasync def later(thread):\n    return 0.75")
     page.wait(
@@ -339,7 +339,7 @@ def test_messages_do_not_grow_with_rows(kernel):
 
 
 def test_messages_in_another_thread(threaded):
-    """Where callbacks run in a subshell's thread, run, stop and proof work too, also while a cell blocks."""
+    """Where callbacks run in a subshell's thread, run, stop and validation work too, also while a cell blocks."""
     threaded.run(SETUP)
     threaded.run(APP)
     cell = threaded.start("held = threading.Event()\nprint('holds', flush=True)\nheld.wait(60)")
@@ -350,7 +350,7 @@ def test_messages_in_another_thread(threaded):
     assert any("Interrupted" in note for note in view(threaded)["head"]["notes"])
     tell(threaded, "open")
     tell(threaded, "add", text="async def grade(thread):\n    return 0.5\n", name="half")
-    threaded.wait(lambda: line(threaded, "half")["proof"] == "proved", what="the proof")
+    threaded.wait(lambda: line(threaded, "half")["validation"] == "proved", what="the validation")
     assert not cell.done
     threaded.interrupt()
     threaded.finish(cell, check=False)

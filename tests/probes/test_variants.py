@@ -10,7 +10,7 @@ from tests.probes.tasks import TASKS
 from workbench.probes import VARIANTS, variant
 from workbench.probes.mining import Mined
 from workbench.probes.right import as_text, same
-from workbench.probes.row import Row
+from workbench.probes.row import ProbeRow
 
 MINED = Mined(
     "json",
@@ -33,7 +33,7 @@ def rows():
                 for other in made
                 if not same(as_text(other["expected"]), as_text(row["expected"]))
             ]
-            yield Row(
+            yield ProbeRow(
                 number,
                 row["prompt"],
                 row["completion"],
@@ -42,7 +42,7 @@ def rows():
                 MINED,
                 str,
             )
-    yield Row(0, "How are you?", "Fine.", "", (), MINED, str)
+    yield ProbeRow(0, "How are you?", "Fine.", "", (), MINED, str)
 
 
 @pytest.mark.parametrize("name", VARIANTS)

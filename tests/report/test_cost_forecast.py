@@ -46,10 +46,10 @@ def test_the_time_of_answers_out_of_the_store_is_nobodys():
     """A new row needs a request; if all replies came from the store the time is unknown."""
     seconds = np.full(100, 0.5)
     seconds[:50] = 0.0001
-    stored = {row: {"kept": True} for row in range(50)}
+    stored = {row: {"cached": True} for row in range(50)}
     forecast = wb.forecast_cost(report_of(seconds=seconds, metadata=stored), 1000, concurrency=10)
     assert forecast.table.loc["g", "time"] == pytest.approx(50)
-    all_stored = {row: {"kept": True} for row in range(100)}
+    all_stored = {row: {"cached": True} for row in range(100)}
     assert math.isnan(wb.forecast_cost(report_of(metadata=all_stored), 1000).seconds)
 
 
@@ -66,7 +66,7 @@ def test_judges_take_questions_under_way():
     """Time, tokens and money; a reply out of the store counts at the price of the others."""
     tokens, cost = np.full(100, 400.0), np.tile([0.001, 0.003], 50)
     tokens[:20] = cost[:20] = math.nan
-    kept = {row: {"kept": True} for row in range(20)}
+    kept = {row: {"cached": True} for row in range(20)}
     forecast = wb.forecast_cost(report_of(tokens=tokens, cost=cost, metadata=kept), 1_000_000, cores=1, concurrency=100)  # fmt: skip
     line = forecast.table.loc["g"]
     assert (line["waits"], line["questions"]) == (True, 1_000_000)

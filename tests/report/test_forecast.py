@@ -123,7 +123,7 @@ class TestMoney:
         grades = report.grades["judge"]
         grades.tokens[:], grades.cost[:] = 100, 0.01
         for row in range(40):
-            grades.metadata[row] = {"kept": True}
+            grades.metadata[row] = {"cached": True}
             grades.tokens[row], grades.cost[row] = np.nan, 0.0
         table = wb.forecast(report, prompts=50).table
         assert table["cost"].loc[4] == pytest.approx(50 * 4 * 0.01)

@@ -38,7 +38,7 @@ from workbench.data.packed import pack
 from workbench.sandbox.host.answers import WORKER_KINDS
 from workbench.sandbox.host.limits import Limits, Program
 from workbench.sandbox.host.pool import pool
-from workbench.sandbox.host.residents import new_owner, residents
+from workbench.sandbox.host.worker_pool import new_owner, worker_pool
 
 HOST_KINDS = sorted(set(ErrorKind) - WORKER_KINDS)
 """Kinds that say what happened outside of a grader."""
@@ -217,28 +217,30 @@ class StayArena(InternalsArena):
         try:
             for _ in range(2):  # the second call meets what the first one left
                 program = Program(case.text(scene), LIMITS)
-                grades = residents().lent(program, _wires(), owner=owner, workers=1).future.result(SLOW)
+                grades = (
+                    worker_pool().grade_batch(program, _wires(), owner=owner, workers=1).future.result(SLOW)
+                )
             found = unfit(grades, [], ended=True)
         except Exception as error:
             return [f"the host raised {type(error).__name__}: {str(error)[:200]}"]
         finally:
-            residents().release(owner)
+            worker_pool().release(owner)
         return found + self._betrayed(case, grades, "")
 
     def _next_run(self) -> list[str]:
         owner = new_owner()
         try:
             program = Program(SPY, Limits(row_seconds=5, memory_mb=256))
-            grades = residents().lent(program, _wires(), owner=owner, workers=1).future.result(SLOW)
+            grades = worker_pool().grade_batch(program, _wires(), owner=owner, workers=1).future.result(SLOW)
         except Exception as error:
             return [f"the next call raised {type(error).__name__}: {str(error)[:200]}"]
-        residents().close()
+        worker_pool().close()
         scores = list(grades.scores)
         right = scores == [float(i) for i in range(ROWS)]
         return [] if right else [f"the next call scored {scores} {grades.errors}"]
 
     def _strays(self, others: set[int]) -> list[str]:
-        residents().close()
+        worker_pool().close()
         return super()._strays(others)
 
 

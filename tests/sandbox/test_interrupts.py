@@ -10,7 +10,7 @@ import psutil
 import pytest
 
 from tests.browser.lab import wait_until
-from workbench.sandbox.host.janitor import no_interrupts
+from workbench.sandbox.host.cleanup_thread import no_interrupts
 from workbench.sandbox.host.limits import Program
 from workbench.sandbox.host.pool import Pool
 from workbench.sandbox.host.worker import Worker

@@ -16,7 +16,7 @@ from workbench.core.thread import StringThread
 from workbench.data.packed import pack
 from workbench.sandbox.child import loops, zygote
 from workbench.sandbox.host.limits import Limits, Program
-from workbench.sandbox.host.needs import ALWAYS, needs_library
+from workbench.sandbox.host.needs import ALWAYS, needs_full_stdlib
 from workbench.sandbox.host.pool import Pool
 
 GRADE = "async def grade(thread):\n    return {}\n"
@@ -36,8 +36,8 @@ ROWS = pack([StringThread([("user", "q"), ("assistant", "4")], {"expected": "4"}
 )  # fmt: skip
 def test_texts_that_need_none_of_it(text):
     """Rows are compared, JSON is read: all of that is there from the start."""
-    assert not needs_library(text)
-    assert not Program(text).needs_library
+    assert not needs_full_stdlib(text)
+    assert not Program(text).needs_full_stdlib
 
 
 @pytest.mark.parametrize(
@@ -76,13 +76,13 @@ def test_texts_that_need_none_of_it(text):
 )
 def test_texts_that_may_need_it(text):
     """What imports another module, or may reach one, waits; so does what cannot be read."""
-    assert needs_library(text)
+    assert needs_full_stdlib(text)
 
 
 @pytest.mark.parametrize("called", [{"language": "javascript"}, {"signature": "trl"}])
 def test_other_ways_to_be_called_need_it(called):
     """Platforms' classes and other languages are not looked at so closely."""
-    assert Program(GRADE.format("1.0"), **called).needs_library
+    assert Program(GRADE.format("1.0"), **called).needs_full_stdlib
 
 
 @pytest.fixture(scope="module")
@@ -142,7 +142,7 @@ def test_what_they_import_late(name, loaded):
 def test_a_first_grade_is_as_any(body):
     """What the first worker of a process says is what a later one says."""
     program = Program("import json\nimport re\nfrom collections import Counter\n" + GRADE.format(body))
-    assert not program.needs_library
+    assert not program.needs_full_stdlib
     fresh = Pool()
     try:
         first = fresh.run(program, ROWS).grades

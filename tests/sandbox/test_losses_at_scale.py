@@ -14,9 +14,9 @@ from workbench.core.thread import StringThread
 from workbench.data.packed import Packed, Stream
 from workbench.data.samples import encoding
 from workbench.sandbox.host.limits import Limits, Program
-from workbench.sandbox.host.lost import LEAST_LOST
+from workbench.sandbox.host.lost import MIN_CRASHES
 from workbench.sandbox.host.pool import Pool
-from workbench.sandbox.host.residents import new_owner, residents
+from workbench.sandbox.host.worker_pool import new_owner, worker_pool
 
 ROWS = 100_000
 LIMITS = Limits(row_seconds=20, load_seconds=2.0, memory_mb=256)
@@ -92,7 +92,7 @@ def kinds(grades):
 def test_crashes_here_and_there_cost_their_rows_only(own, samples, packed, monkeypatch, sent):
     """Crashes at the ends of everything and in between: no other row is lost, moved, or decided twice."""
     if sent:
-        monkeypatch.setattr(encoding, "KEPT_ROWS", 0)
+        monkeypatch.setattr(encoding, "CACHED_ROWS", 0)
         packed = wb.Samples(samples.frame).packed()
         assert isinstance(packed, Stream)
     outcome = run(own, CRASHES.format(f"i in {set(BAD)}"), packed)
@@ -131,7 +131,7 @@ def test_three_lost_in_a_row_end_it(own, packed):
 def test_one_row_in_two_ends_it(own, packed):
     """With scores in between the share of lost workers ends it, after thirty and not after fifty thousand."""
     outcome = run(own, CRASHES.format("i % 2"), packed)
-    assert LEAST_LOST <= outcome.lost <= LEAST_LOST + 1
+    assert MIN_CRASHES <= outcome.lost <= MIN_CRASHES + 1
     assert "more than one in ten" in outcome.stopped
     scored = np.flatnonzero(~np.isnan(outcome.grades.scores))
     assert np.array_equal(outcome.grades.scores[scored], scored)
@@ -166,9 +166,9 @@ def test_a_successor_that_hangs_in_its_load_ends_it(own, packed, monkeypatch):
 def test_rows_of_one_call_that_crash_cost_themselves():
     """The same in workers that stay: one call of 100,000 rows, each row told once."""
     rows = [marshal.dumps(StringThread([("assistant", str(i))]).to_wire()) for i in range(ROWS)]
-    program, told, started = Program(CRASHES.format(f"i in {set(BAD)}"), LIMITS), [], residents().started
+    program, told, started = Program(CRASHES.format(f"i in {set(BAD)}"), LIMITS), [], worker_pool().started
     owner = new_owner()
-    batch = residents().lent(program, rows, owner=owner, workers=WORKERS)
+    batch = worker_pool().grade_batch(program, rows, owner=owner, workers=WORKERS)
     put = batch.put
 
     def counted(piece, grades, at):
@@ -177,8 +177,8 @@ def test_rows_of_one_call_that_crash_cost_themselves():
 
     batch.put = counted
     grades = batch.future.result(600)
-    residents().release(owner)
+    worker_pool().release(owner)
     assert kinds(grades) == dict.fromkeys(BAD, ErrorKind.CRASH)
     assert np.array_equal(grades.scores[KEPT], KEPT)
     assert sum(told) <= ROWS
-    assert residents().started - started <= len(BAD) + WORKERS
+    assert worker_pool().started - started <= len(BAD) + WORKERS

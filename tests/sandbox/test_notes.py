@@ -14,7 +14,7 @@ from workbench.graders.code.script import ScriptGrader
 from workbench.sandbox.child import protocol
 from workbench.sandbox.host import note_memory
 from workbench.sandbox.host.answers import MAX_DEPTH, MAX_REASONING, read_done, read_notes
-from workbench.sandbox.host.worker import Death
+from workbench.sandbox.host.worker import WorkerLostError
 
 HEAD = "import os\nfrom letta_evals.models import GradeResult\n\n\ndef grade(sample, submission):\n"
 
@@ -139,7 +139,7 @@ def test_texts_of_notes_are_cut_and_cleaned():
 @pytest.mark.parametrize("done", [0, -1, 6, 1.0, True, "5", None])
 def test_a_range_that_claims_no_progress_breaks_the_protocol(done):
     """Else a worker could be asked for ever."""
-    with pytest.raises(Death):
+    with pytest.raises(WorkerLostError):
         read_done({"done": done}, 5)
     assert read_done({}, 5) == read_done({"done": 5}, 5) == 5
 

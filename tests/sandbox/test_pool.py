@@ -18,7 +18,7 @@ from workbench.core.grade import ErrorKind
 from workbench.core.thread import StringThread
 from workbench.data.packed import pack
 from workbench.sandbox.host.limits import Limits, Program
-from workbench.sandbox.host.lost import LEAST_LOST
+from workbench.sandbox.host.lost import MIN_CRASHES
 from workbench.sandbox.host.pool import Pool, pool
 
 FAST = Limits(row_seconds=0.3, load_seconds=2.0, memory_mb=256)
@@ -200,8 +200,8 @@ def test_three_lost_workers_in_a_row_stop_the_run():
 def test_losing_too_large_a_share_stops_the_run():
     """A grader that crashes on every second row is given up, with what was graded kept and the rest named."""
     outcome = run("if i % 2:\n    import os; os._exit(1)\nreturn 0.5", 20_000)
-    assert outcome.lost == LEAST_LOST
-    assert outcome.grades.n_scored == LEAST_LOST
+    assert outcome.lost == MIN_CRASHES
+    assert outcome.grades.n_scored == MIN_CRASHES
     assert "30 worker crashes on 60 rows, more than one in ten" in outcome.stopped
     assert outcome.grades.ended == outcome.stopped
     assert outcome.grades.errors[19_999].kind == ErrorKind.CANCELLED
@@ -210,8 +210,8 @@ def test_losing_too_large_a_share_stops_the_run():
 
 def test_a_small_share_of_losses_stops_nothing():
     """Crashes on one row in twenty cost their rows only, however many they become."""
-    outcome = run("if i % 20 == 3:\n    import os; os._exit(1)\nreturn 0.5", 20 * (LEAST_LOST + 5))
-    assert outcome.lost == LEAST_LOST + 5
+    outcome = run("if i % 20 == 3:\n    import os; os._exit(1)\nreturn 0.5", 20 * (MIN_CRASHES + 5))
+    assert outcome.lost == MIN_CRASHES + 5
     assert outcome.stopped == outcome.grades.ended == ""
     assert outcome.grades.n_scored == 19 * outcome.lost
 

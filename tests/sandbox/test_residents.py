@@ -20,12 +20,12 @@ from workbench.core.grade import ErrorKind
 from workbench.core.thread import StringThread
 from workbench.sandbox.child.contained import is_self_contained
 from workbench.sandbox.child.protocol import CAPACITY, HEADER, MAGIC, NOT_SCORED
-from workbench.sandbox.host import residents as module
 from workbench.sandbox.host import worker_group
+from workbench.sandbox.host import worker_pool as module
 from workbench.sandbox.host.limits import Limits, Program
 from workbench.sandbox.host.pool import Pool
-from workbench.sandbox.host.residents import new_owner, residents
-from workbench.sandbox.host.worker import Death, Worker
+from workbench.sandbox.host.worker import Worker, WorkerLostError
+from workbench.sandbox.host.worker_pool import new_owner, worker_pool
 
 FAST = Limits(row_seconds=0.5, load_seconds=2.0, memory_mb=128)
 COUNT = "async def grade(thread):\n    return float(thread.completion())\n"
@@ -35,15 +35,15 @@ def packed(texts):
     return [marshal.dumps(StringThread([("user", "q"), ("assistant", text)], {}).to_wire()) for text in texts]
 
 
-def lent(text, texts, *, limits=FAST, owner=None, workers=None, **settings):
+def grade_batch(text, texts, *, limits=FAST, owner=None, workers=None, **settings):
     program = Program(text, limits, **settings)
-    batch = residents().lent(program, packed(texts), owner=owner or new_owner(), workers=workers)
+    batch = worker_pool().grade_batch(program, packed(texts), owner=owner or new_owner(), workers=workers)
     return batch.future.result(60)
 
 
 def members():
     """The workers that are there, of whichever group."""
-    return [member for group in list(residents()._groups.values()) for member in group.members]
+    return [member for group in list(worker_pool()._groups.values()) for member in group.members]
 
 
 def kinds(grades):
@@ -53,12 +53,12 @@ def kinds(grades):
 @pytest.fixture(autouse=True)
 def _closed():
     yield
-    residents().close()
+    worker_pool().close()
 
 
 def test_scores_come_back_in_row_order():
     """Every row has its own score, also over several workers and several commands."""
-    grades = lent(COUNT, map(str, range(3000)), workers=3)
+    grades = grade_batch(COUNT, map(str, range(3000)), workers=3)
     assert np.array_equal(grades.scores, np.arange(3000.0))
     assert grades.isolation
     assert (grades.seconds >= 0).all()
@@ -66,23 +66,23 @@ def test_scores_come_back_in_row_order():
 
 def test_no_rows():
     """A call without rows ends at once."""
-    assert len(lent(COUNT, [])) == 0
+    assert len(grade_batch(COUNT, [])) == 0
 
 
 def test_rows_that_are_larger_than_a_pipe():
     """One a command, however large it is; small ones beside them go together."""
     text = "async def grade(thread):\n    return float(len(thread.completion()))\n"
     sizes = [3, 3_000_000, 5, 2_000_000, 700_000, 700_000, 8]
-    grades = lent(text, ["x" * size for size in sizes], limits=Limits(memory_mb=256))
+    grades = grade_batch(text, ["x" * size for size in sizes], limits=Limits(memory_mb=256))
     assert grades.scores.tolist() == sizes
 
 
 def test_rows_of_a_sandbox_process_that_is_killed_are_tried_again():
     """All its workers end with it; the next ones come from a new one."""
     owner = new_owner()
-    lent(COUNT, ["1"], owner=owner)
+    grade_batch(COUNT, ["1"], owner=owner)
     text = "import time\nasync def grade(thread):\n    time.sleep(0.2 if thread.completion() == '1' else 0)\n    return 1.0\n"
-    batch = residents().lent(Program(text, FAST), packed("0123"), owner=owner, workers=1)
+    batch = worker_pool().grade_batch(Program(text, FAST), packed("0123"), owner=owner, workers=1)
     wait_until(lambda: any(member.state == "busy" and member.mark == 1 for member in members()), what="a row")
     os.kill(members()[0].running.zygote._process.pid, signal.SIGKILL)
     assert batch.future.result(30).n_scored == 4
@@ -92,9 +92,9 @@ def test_a_worker_keeps_its_module_for_its_owner():
     """One long run: the module's names live on from call to call; another owner's workers have names of their own."""
     text = "N = 0\nasync def grade(thread):\n    global N\n    N += 1\n    return N\n"
     owner = new_owner()
-    scores = [lent(text, ["x"], owner=owner, workers=1).scores[0] for _ in range(3)]
+    scores = [grade_batch(text, ["x"], owner=owner, workers=1).scores[0] for _ in range(3)]
     assert scores == [1, 2, 3]
-    assert lent(text, ["x"], workers=1).scores[0] == 1
+    assert grade_batch(text, ["x"], workers=1).scores[0] == 1
 
 
 FAULTS = """
@@ -116,7 +116,7 @@ async def grade(thread):
 
 def test_rows_that_hang_crash_and_eat_memory_cost_only_themselves():
     """Of 512 rows every honest one has its score, in order, and time limits do not add up."""
-    grades = lent(FAULTS, map(str, range(512)), workers=2)
+    grades = grade_batch(FAULTS, map(str, range(512)), workers=2)
     bad = {row for row in range(512) if row % 100 == 7}
     assert set(grades.errors) == bad
     assert all(grades.scores[row] == row for row in set(range(512)) - bad)
@@ -131,7 +131,7 @@ def test_rows_behind_one_that_hangs_go_to_another_worker():
     text = "async def grade(thread):\n    while int(thread.completion()) % 3 == 0:\n        pass\n    return 1.0\n"
     most = []
     program = Program(text, FAST)
-    batch = residents().lent(program, packed(map(str, range(24))), owner=new_owner(), workers=1)
+    batch = worker_pool().grade_batch(program, packed(map(str, range(24))), owner=new_owner(), workers=1)
     wait_until(lambda: most.append(len(members())) or batch.future.done(), what="the workers")
     assert max(most) > 1
     assert max(most) <= 1 + worker_group.EXTRA_WORKERS
@@ -160,8 +160,10 @@ def test_rows_before_one_that_hangs_are_known_before_it_ends(value):
     """Also those that failed and those with a reasoning, which another worker grades again; what follows goes on."""
     owner, program = new_owner(), Program(HELD % value, PATIENT)
     told = []
-    residents().lent(program, packed(["a"] * 20), owner=owner, workers=1).future.result(60)
-    batch = residents().lent(program, packed(["a", "boom", "b", "loop", "c"]), owner=owner, workers=1)
+    worker_pool().grade_batch(program, packed(["a"] * 20), owner=owner, workers=1).future.result(60)
+    batch = worker_pool().grade_batch(
+        program, packed(["a", "boom", "b", "loop", "c"]), owner=owner, workers=1
+    )
     batch.news = lambda: told.append(batch.so_far())
     wait_until(lambda: (batch.so_far().codes != 0).sum() == 4, what="the honest rows", seconds=15)
     assert not batch.future.done()
@@ -169,7 +171,8 @@ def test_rows_before_one_that_hangs_are_known_before_it_ends(value):
     assert known.statuses.tolist() == ["scored", "failed", "scored", "missing", "scored"]
     assert kinds(known) == {1: ErrorKind.RUNTIME}
     assert (
-        known.isolation == residents().lent(program, packed(["a"]), owner=owner).future.result(60).isolation
+        known.isolation
+        == worker_pool().grade_batch(program, packed(["a"]), owner=owner).future.result(60).isolation
     )
     assert known.reasoning == (dict.fromkeys((0, 2, 4), "fine") if "fine" in value else {})
     assert np.isnan(known.seconds[3])
@@ -177,14 +180,14 @@ def test_rows_before_one_that_hangs_are_known_before_it_ends(value):
     assert told
     assert max((each.codes != 0).sum() for each in told) == 4
     batch.stopped = True
-    residents().release(owner)
+    worker_pool().release(owner)
 
 
 def test_what_is_told_early_is_not_told_again():
     """The row that hung has its failure in the end, and the others what they had, each once."""
     owner, program = new_owner(), Program(HELD % "float(text)", FAST)
-    residents().lent(program, packed(["1"] * 20), owner=owner, workers=1).future.result(60)
-    batch = residents().lent(
+    worker_pool().grade_batch(program, packed(["1"] * 20), owner=owner, workers=1).future.result(60)
+    batch = worker_pool().grade_batch(
         program, packed(["1", "2", "boom", "loop", "3", "loop", "4"]), owner=owner, workers=1
     )
     counts = []
@@ -203,12 +206,12 @@ def test_a_worker_that_takes_back_what_it_finished_costs_itself():
         "        import time\n        time.sleep(0.4)\n        os._exit(0)\n    return 1.0\n"
     )
     owner, program = new_owner(), Program(text, PATIENT)
-    residents().lent(program, packed(["a"] * 20), owner=owner, workers=1).future.result(60)
-    batch = residents().lent(program, packed(["a", "b", "bad", "c"]), owner=owner, workers=1)
+    worker_pool().grade_batch(program, packed(["a"] * 20), owner=owner, workers=1).future.result(60)
+    batch = worker_pool().grade_batch(program, packed(["a", "b", "bad", "c"]), owner=owner, workers=1)
 
     def overwrite():
         for member in members():
-            if member.given and member.worker is not None:
+            if member.n_flushed and member.worker is not None:
                 member.worker.bits[0] = NOT_SCORED
                 return True
         return False
@@ -227,7 +230,7 @@ def test_slow_rows_among_quick_ones_are_not_taken_for_hanging():
         "    while time.process_time() < end:\n        pass\n    return float(number)\n"
     )
     limits = Limits(row_seconds=6.0, load_seconds=6.0)
-    grades = lent(text, map(str, range(300)), limits=limits, workers=1)
+    grades = grade_batch(text, map(str, range(300)), limits=limits, workers=1)
     assert grades.scores.tolist() == list(range(300))
 
 
@@ -243,7 +246,7 @@ def test_slow_rows_among_quick_ones_are_not_taken_for_hanging():
 def test_what_ignores_the_soft_limit_is_ended(body):
     """The worker is ended within a second of the limit, and the row has that time."""
     text = f"async def grade(thread):\n    if thread.completion() != '1':\n        return 1.0\n    {body}\n"
-    grades = lent(text, ["0", "1", "2"])
+    grades = grade_batch(text, ["0", "1", "2"])
     assert kinds(grades) == {1: ErrorKind.TIMEOUT}
     assert grades.n_scored == 2
     assert grades.seconds[1] >= FAST.row_seconds
@@ -268,7 +271,7 @@ async def grade(thread):
 
 def test_forged_progress_buys_a_row_no_time():
     """The rows behind are taken from its worker by the host's clock: what it writes for them does not count."""
-    grades = lent(FORGING, map(str, range(3000)), workers=1)
+    grades = grade_batch(FORGING, map(str, range(3000)), workers=1)
     assert 0.25 not in grades.scores  # it never comes to its end
     assert grades.n_scored + grades.n_failed == 3000
     assert (grades.scores[:1000] == 1.0).all()
@@ -277,7 +280,7 @@ def test_forged_progress_buys_a_row_no_time():
 def test_a_single_call_gains_nothing_by_seeming_to_load():
     """A worker that says it still makes the module ready has the time that this took before, and no more."""
     text = "import re\nasync def grade(thread):\n    return bool(re.match('(a+)+$', 'a' * 60 + 'b'))\n"
-    batch = residents().alone(
+    batch = worker_pool().grade_isolated(
         Program(text, Limits(row_seconds=0.3, load_seconds=60.0)), packed(["bad", "worse"])
     )
     forged = itertools.cycle([0.0, -1.0])
@@ -300,7 +303,7 @@ def test_seconds_that_are_not_told_are_taken_from_the_clock():
         "    while 'threads' not in frame.f_locals:\n        frame = frame.f_back\n"
         "    rows = frame.f_locals['threads']\n    rows._since = time.perf_counter()\n    return 1.0\n"
     )
-    grades = lent(text, ["a"], workers=1)
+    grades = grade_batch(text, ["a"], workers=1)
     assert grades.scores.tolist() == [1.0]
     assert grades.seconds[0] >= 0.3
 
@@ -308,7 +311,9 @@ def test_seconds_that_are_not_told_are_taken_from_the_clock():
 def test_a_batch_of_which_most_rows_hang_is_given_up():
     """More than half of at least 32 rows: the others are cancelled, with the reason, and never zero."""
     limits = Limits(row_seconds=0.05, load_seconds=2.0)
-    grades = lent("async def grade(thread):\n    while True: pass\n", map(str, range(400)), limits=limits)
+    grades = grade_batch(
+        "async def grade(thread):\n    while True: pass\n", map(str, range(400)), limits=limits
+    )
     assert grades.n_failed == 400
     found = {error.kind for error in grades.errors.values()}
     assert ErrorKind.CANCELLED in found
@@ -330,7 +335,7 @@ def test_a_forged_answer_costs_its_sender(forged):
         "import os, struct\nasync def grade(thread):\n"
         f"    if thread.completion() == '3':\n        {forged}\n    return float(thread.completion())\n"
     )
-    grades = lent(text, map(str, range(6)))
+    grades = grade_batch(text, map(str, range(6)))
     assert all(np.isnan(score) or score == row for row, score in enumerate(grades.scores))
     assert grades.n_scored + grades.n_failed == 6
 
@@ -345,14 +350,14 @@ def test_seconds_that_cannot_be_are_not_believed(seconds):
         "    def forge(self):\n        for i in range(len(self)):\n"
         f"            seconds[i] = float('{seconds}')\n    type(rows).stop_clock = forge\n    return 1.0\n"
     )
-    grades = lent(text, map(str, range(100)), workers=1)
+    grades = grade_batch(text, map(str, range(100)), workers=1)
     assert np.isnan(grades.seconds).all()
     assert grades.n_scored == 100
 
 
 def test_a_module_that_does_not_load_fails_its_rows():
     """With kind *load* and the check's words; nobody waits for ever."""
-    grades = lent("raise ValueError('no')\nasync def grade(thread):\n    return 1.0\n", ["a", "b"])
+    grades = grade_batch("raise ValueError('no')\nasync def grade(thread):\n    return 1.0\n", ["a", "b"])
     assert set(kinds(grades).values()) == {ErrorKind.LOAD}
     assert "ValueError: no" in grades.errors[0].message
 
@@ -361,12 +366,12 @@ def test_a_module_that_does_not_load_fails_its_rows():
 def test_workers_that_are_killed_are_replaced():
     """Between calls, and in the middle of one: the row it was at is tried once more, and no row is lost."""
     owner = new_owner()
-    lent(COUNT, ["1"], owner=owner)
+    grade_batch(COUNT, ["1"], owner=owner)
     for member in members():
         os.kill(member.running.pid, signal.SIGKILL)
-    assert lent(COUNT, ["2"], owner=owner).scores[0] == 2.0
+    assert grade_batch(COUNT, ["2"], owner=owner).scores[0] == 2.0
     text = "import time\nasync def grade(thread):\n    time.sleep(0.2 if thread.completion() == '1' else 0)\n    return 1.0\n"
-    batch = residents().lent(Program(text, FAST), packed("0123"), owner=owner, workers=1)
+    batch = worker_pool().grade_batch(Program(text, FAST), packed("0123"), owner=owner, workers=1)
     wait_until(
         lambda: any(member.state == "busy" and member.mark == 1 for member in members()), what="the workers"
     )
@@ -380,7 +385,7 @@ def test_many_threads_at_once():
     owner, found = new_owner(), {}
 
     def call(number):
-        found[number] = lent(COUNT, [str(number), str(-number)], owner=owner).scores.tolist()
+        found[number] = grade_batch(COUNT, [str(number), str(-number)], owner=owner).scores.tolist()
 
     threads = [threading.Thread(target=call, args=(number,)) for number in range(64)]
     for thread in threads:
@@ -513,20 +518,20 @@ def test_which_texts_keep_to_themselves(text, contained):
 
 def test_no_process_and_no_descriptor_is_left():
     """When an owner lets go, when all is closed, and after rows that crash: no worker, pipe or page stays."""
-    residents().close()
+    worker_pool().close()
     gc.collect()
     process = psutil.Process()
-    lent(COUNT, ["1"])  # the sandbox process itself stays, with its socket
-    residents().close()
+    grade_batch(COUNT, ["1"])  # the sandbox process itself stays, with its socket
+    worker_pool().close()
     before = process.num_fds()
     owner = new_owner()
-    lent(FAULTS, map(str, range(310)), owner=owner, workers=2)
+    grade_batch(FAULTS, map(str, range(310)), owner=owner, workers=2)
     workers = [psutil.Process(member.running.pid) for member in members()]
     assert workers
     module.release(owner)
     wait_until(lambda: not members(), what="the workers")
     wait_until(lambda: not any(worker.is_running() for worker in workers), what="the workers")
-    residents().close()
+    worker_pool().close()
     gc.collect()
     assert process.num_fds() == before
 
@@ -534,9 +539,9 @@ def test_no_process_and_no_descriptor_is_left():
 def test_idle_workers_end(monkeypatch):
     """Workers without a call for long are not kept."""
     monkeypatch.setattr(module, "_IDLE_SECONDS", {True: 0.0, False: 0.0})
-    lent(COUNT, ["1"])
+    grade_batch(COUNT, ["1"])
     wait_until(lambda: not members(), what="the workers")
-    assert lent(COUNT, ["2"]).scores[0] == 2.0
+    assert grade_batch(COUNT, ["2"]).scores[0] == 2.0
 
 
 def test_workers_of_many_programs_do_not_pile_up():
@@ -545,7 +550,7 @@ def test_workers_of_many_programs_do_not_pile_up():
     for number in range(20):
         grader = wb.FunctionGrader.from_source(f"async def grade(thread):\n    return {number}\n")
         assert grader(thread).score == number
-    assert len(members()) <= module._MOST_ALONE
+    assert len(members()) <= module._MAX_ISOLATED_PROGRAMS
 
 
 def test_a_grader_from_elsewhere_needs_the_kernel(monkeypatch):
@@ -554,9 +559,9 @@ def test_a_grader_from_elsewhere_needs_the_kernel(monkeypatch):
     monkeypatch.setattr(module, "pool", lambda: weak)
     try:
         with pytest.raises(IsolationError):
-            lent(COUNT, ["1"], kernel_only=True)
+            grade_batch(COUNT, ["1"], kernel_only=True)
     finally:
-        residents().close()
+        worker_pool().close()
         weak.close()
 
 
@@ -564,22 +569,22 @@ def test_a_grader_from_elsewhere_needs_the_kernel(monkeypatch):
 def test_a_forked_process_has_workers_of_its_own():
     """It never touches its parent's, which serve on; both have right scores."""
     owner = new_owner()
-    lent(COUNT, ["1"], owner=owner)
+    grade_batch(COUNT, ["1"], owner=owner)
     parents = {member.running.pid for member in members()}
     child = os.fork()
     if child == 0:
         status = 1
         try:
-            right = lent(COUNT, ["5"], owner=owner).scores[0] == 5.0
+            right = grade_batch(COUNT, ["5"], owner=owner).scores[0] == 5.0
             own = {member.running.pid for member in members()}
             status = 0 if right and own and not own & parents else 2
-            residents().close()
+            worker_pool().close()
         finally:
             os._exit(status)
     _, status = os.waitpid(child, 0)
     assert os.waitstatus_to_exitcode(status) == 0
     assert {member.running.pid for member in members()} == parents
-    assert lent(COUNT, ["6"], owner=owner).scores[0] == 6.0
+    assert grade_batch(COUNT, ["6"], owner=owner).scores[0] == 6.0
 
 
 def test_the_process_ends_while_rows_hang():
@@ -589,7 +594,7 @@ def test_the_process_ends_while_rows_hang():
 
     code = (
         "import marshal, workbench as wb\n"
-        "from workbench.sandbox.host.residents import residents\n"
+        "from workbench.sandbox.host.worker_pool import residents\n"
         "from workbench.sandbox.host.limits import Limits, Program\n"
         "text = 'async def grade(thread):\\n    while True: pass\\n'\n"
         "wire = marshal.dumps(wb.StringThread([('assistant', 'x')]).to_wire())\n"
@@ -616,7 +621,7 @@ def test_calls_go_on_while_the_residents_are_closed():
     for caller in callers:
         caller.start()
     for _ in range(30):
-        residents().close()
+        worker_pool().close()
     stop.set()
     for caller in callers:
         caller.join(60)
@@ -630,10 +635,10 @@ def test_calls_go_on_while_the_residents_are_closed():
 def test_a_sandbox_process_that_is_stopped_is_replaced():
     """The next workers come from a new one, and nobody waits for the time that a start may take."""
     owner = new_owner()
-    lent(COUNT, ["1"], owner=owner)
+    grade_batch(COUNT, ["1"], owner=owner)
     stopped = members()[0].running.zygote
     os.kill(stopped._process.pid, signal.SIGSTOP)
-    assert lent(COUNT + "\n# another\n", ["2"]).scores[0] == 2.0
+    assert grade_batch(COUNT + "\n# another\n", ["2"]).scores[0] == 2.0
     assert not stopped.alive
 
 
@@ -645,6 +650,6 @@ def test_a_worker_that_ends_within_its_answer_has_ended():
     os.write(written, HEADER.pack(MAGIC, 7, 1000) + b"{")
     assert worker.poll(7) is None
     os.close(written)
-    with pytest.raises(Death, match="process ended"):
+    with pytest.raises(WorkerLostError, match="process ended"):
         worker.poll(7)
     os.close(out)

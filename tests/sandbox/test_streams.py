@@ -30,7 +30,7 @@ async def grade(thread):
 @pytest.fixture
 def streamed(monkeypatch):
     """Every dataset is sent as it is graded."""
-    monkeypatch.setattr(encoding, "KEPT_ROWS", 0)
+    monkeypatch.setattr(encoding, "CACHED_ROWS", 0)
 
 
 def samples_of(texts):

@@ -344,33 +344,35 @@ _IN_TEXT = ("hash of a text", "the first of a set")
 """What is the same in every worker here, so that only the text shows it."""
 
 
-def in_text(proof):
+def in_text(validation):
     return [
-        warning for warning in proof.warnings if warning.startswith("line ") and "annotated" not in warning
+        warning
+        for warning in validation.warnings
+        if warning.startswith("line ") and "annotated" not in warning
     ]
 
 
-def in_calls(proof):
-    return [warning for warning in proof.warnings if "graded again" in warning]
+def in_calls(validation):
+    return [warning for warning in validation.warnings if "graded again" in warning]
 
 
 @pytest.mark.parametrize("name", TOLD)
 def test_what_a_text_shows_is_told_with_its_line(name):
     """The grader passes its checks, and is warned of by its text; where a score changes, by its calls too."""
-    proof = validate_text(TOLD[name])
-    assert proof.ok
-    assert len(in_text(proof)) == 1
+    validation = validate_text(TOLD[name])
+    assert validation.ok
+    assert len(in_text(validation)) == 1
     if name != "an id":  # where an object lies may be the same twice
-        assert bool(in_calls(proof)) is (name not in _IN_TEXT)
+        assert bool(in_calls(validation)) is (name not in _IN_TEXT)
 
 
 @pytest.mark.parametrize("name", HEALTHY)
 def test_healthy_graders_get_no_warning(name):
     """Tables, patterns, caches of pure functions, what is made on first use, seeded draws, sets that are searched."""
-    proof = validate_text(HEALTHY[name], threads=THREADS)
-    assert proof.ok
-    assert not in_text(proof)
-    assert not in_calls(proof)
+    validation = validate_text(HEALTHY[name], threads=THREADS)
+    assert validation.ok
+    assert not in_text(validation)
+    assert not in_calls(validation)
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ GOOD = "async def grade(thread: StringThread) -> float:\n    return 0.5\n"
 
 
 def validate_text(text, *, threads=(), limits=None):
-    """The proof of a grade function's text, on the mock thread and on others."""
+    """The validation of a grade function's text, on the mock thread and on others."""
     rows = [("the mock thread", mock_thread().to_wire())]
     rows += [(f"test thread {number}", thread.to_wire()) for number, thread in enumerate(threads, 1)]
     return validate_program(Program(text, limits or Limits()), rows)
@@ -19,11 +19,11 @@ def validate_text(text, *, threads=(), limits=None):
 
 def test_a_good_grader_gets_five_ticks():
     """All five checks are reached, in order, without a warning."""
-    proof = validate_text(GOOD)
-    assert proof.ok
-    assert tuple(check.name for check in proof.checks) == CHECKS
-    assert proof.warnings == ()
-    proof.raise_for_failure()
+    validation = validate_text(GOOD)
+    assert validation.ok
+    assert tuple(check.name for check in validation.checks) == CHECKS
+    assert validation.warnings == ()
+    validation.raise_for_failure()
 
 
 @pytest.mark.parametrize(
@@ -67,28 +67,28 @@ def test_a_good_grader_gets_five_ticks():
 )
 def test_first_cross_stops(text, check, part):
     """The failing check is the last one listed, and its message says what to look at."""
-    proof = validate_text(text)
-    assert not proof.ok
-    assert proof.checks[-1].name == check == proof.failure.name
-    assert part in proof.failure.message
-    assert [c.passed for c in proof.checks] == [True] * (len(proof.checks) - 1) + [False]
+    validation = validate_text(text)
+    assert not validation.ok
+    assert validation.checks[-1].name == check == validation.failure.name
+    assert part in validation.failure.message
+    assert [c.passed for c in validation.checks] == [True] * (len(validation.checks) - 1) + [False]
     with pytest.raises(ValidationError, match=f"^{check}: "):
-        proof.raise_for_failure()
+        validation.raise_for_failure()
 
 
 def test_endless_loop_times_out():
     """A grader that never ends fails its test run with the time limit named."""
-    proof = validate_text("async def grade(t):\n    while True: pass\n", limits=Limits(row_seconds=0.2))
-    assert proof.failure.name == "test_run"
-    assert "timed out" in proof.failure.message
+    validation = validate_text("async def grade(t):\n    while True: pass\n", limits=Limits(row_seconds=0.2))
+    assert validation.failure.name == "test_run"
+    assert "timed out" in validation.failure.message
 
 
 def test_endless_module_times_out():
     """A module that never finishes loading fails the execution check."""
     text = "while True: pass\nasync def grade(t):\n    return 1.0\n"
-    proof = validate_text(text, limits=Limits(load_seconds=0.2))
-    assert proof.failure.name == "execution"
-    assert "timed out" in proof.failure.message
+    validation = validate_text(text, limits=Limits(load_seconds=0.2))
+    assert validation.failure.name == "execution"
+    assert "timed out" in validation.failure.message
 
 
 @pytest.mark.parametrize(
@@ -104,17 +104,17 @@ def test_endless_module_times_out():
 )
 def test_annotation_warnings(signature, count):
     """Missing and other annotations warn and do not fail."""
-    proof = validate_text(f"async def grade{signature}:\n    return 0.5\n")
-    assert proof.ok
-    assert len(proof.warnings) == count
+    validation = validate_text(f"async def grade{signature}:\n    return 0.5\n")
+    assert validation.ok
+    assert len(validation.warnings) == count
 
 
 def test_metadata_get_warns_once():
     """`.get` on metadata is pointed out, with its line."""
-    proof = validate_text(GOOD.replace("0.5", "float(thread.metadata.get('a', 1))"))
-    assert proof.ok
-    assert len(proof.warnings) == 1
-    assert proof.warnings[0].startswith("line 2: metadata is None")
+    validation = validate_text(GOOD.replace("0.5", "float(thread.metadata.get('a', 1))"))
+    assert validation.ok
+    assert len(validation.warnings) == 1
+    assert validation.warnings[0].startswith("line 2: metadata is None")
 
 
 def test_payload_runs_after_the_mock_thread():
@@ -145,10 +145,10 @@ def test_checklist_prints():
 
 def test_html_is_escaped():
     """A message with markup is shown, not run."""
-    proof = validate_text(
+    validation = validate_text(
         "raise ValueError('<img src=x onerror=alert(1)>')\nasync def grade(t):\n    return 1.0\n"
     )
-    html = proof._repr_html_()
+    html = validation._repr_html_()
     assert "<img" not in html
     assert "&lt;img" in html
 

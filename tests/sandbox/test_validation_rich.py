@@ -11,7 +11,7 @@ from workbench.sandbox.host.validation import Check, Validation
 EVIL = "<script>alert(1)</script> | `x` \u202egnp.exe"
 
 
-def proof(failed: str = "", message: str = "fine", tries: int = 1) -> Validation:
+def validation(failed: str = "", message: str = "fine", tries: int = 1) -> Validation:
     """Checks up to the one that fails."""
     names = CHECKS[: CHECKS.index(failed) + 1] if failed else (*CHECKS, *["test_run"] * (tries - 1))
     checks = tuple(Check(name, name != failed, message, 0.001) for name in names)
@@ -26,7 +26,7 @@ def line(shown: Validation) -> str:
 
 def test_five_ticks_stand_in_one_line():
     """Nothing else is asked of whoever reads it."""
-    assert line(proof()).split() == [
+    assert line(validation()).split() == [
         "✓",
         "syntax",
         "✓",
@@ -40,16 +40,16 @@ def test_five_ticks_stand_in_one_line():
         "run",
     ]
     assert (
-        proof()
+        validation()
         ._repr_markdown_()
         .startswith("✓ syntax · ✓ structure · ✓ signature · ✓ execution · ✓ test run\n")
     )
-    assert "→" not in proof()._repr_html_()
+    assert "→" not in validation()._repr_html_()
 
 
 def test_the_first_cross_says_what_to_change():
     """What was not reached has a dash; the message stands below the line with the next step."""
-    shown = proof("signature", "it takes 0")
+    shown = validation("signature", "it takes 0")
     assert line(shown).split()[4:] == ["✗", "signature", "-", "execution", "-", "test", "run"]
     html = shown._repr_html_()
     assert "<strong>Signature:</strong> it takes 0" in html
@@ -59,12 +59,12 @@ def test_the_first_cross_says_what_to_change():
 
 def test_several_test_runs_are_one_tick():
     """With their number."""
-    assert line(proof(tries=3)).endswith("✓ test run (3) ")
+    assert line(validation(tries=3)).endswith("✓ test run (3) ")
 
 
 def test_hostile_texts_stay_texts():
     """In messages, warnings and what was printed, in both forms."""
-    shown = proof("execution", EVIL)
+    shown = validation("execution", EVIL)
     html, markdown = shown._repr_html_().replace(STYLE, ""), shown._repr_markdown_()
     assert "<script" not in html + markdown
     assert "\u202e" not in html + markdown

@@ -60,9 +60,9 @@ def test_config():
 def test_a_judge_with_a_package_is_refused_in_the_sandbox():
     """Litellm is not there; the failed check says what is and what to do."""
     grader = wb.RolloutGrader.from_source(block("osmosis", "LLM-as-Judge Grading"))
-    proof = grader.validate()
-    assert not proof.ok
-    assert "litellm" in str(proof)
+    validation = grader.validate()
+    assert not validation.ok
+    assert "litellm" in str(validation)
 
 
 def test_several_samples_and_metadata_alone():

@@ -141,7 +141,7 @@ def test_a_source_inside_another_grader_is_checked_too(store):
 
 
 def test_a_source_comes_back_as_it_was_and_counts_as_imported(store):
-    """Text and hash are the same; it runs where the kernel confines it; its proof is a claim until checked here."""
+    """Text and hash are the same; it runs where the kernel confines it; its validation is a claim until checked here."""
     grader = wb.FunctionGrader.from_source(GOOD, name="always", timeout=2.0)
     assert not grader.source.imported
     store.graders.create("it", grader)

@@ -11,7 +11,7 @@ from workbench.core.files import check_writable
 if TYPE_CHECKING:
     from workbench.report import Report
 
-__all__ = ["check_place", "prove_all", "write_certificate"]
+__all__ = ["check_place", "validate_all", "write_certificate"]
 
 _ENDINGS = (".html", ".md", ".json")
 
@@ -34,21 +34,21 @@ def check_place(path: Path) -> None:
         check_target(path, get_format("native"))
 
 
-def prove_all(graders: wb.Suite, samples: wb.Samples) -> None:
+def validate_all(graders: wb.Suite, samples: wb.Samples) -> None:
     """Validate the graders: on the mock row, and if that lacks a column that they read, on the first rows.
 
     Raises:
         NotValidatedError: A grader does not pass its checks.
     """
     from workbench.formats.files import prove
-    from workbench.formats.shared.base import require_proofs
+    from workbench.formats.shared.base import require_all_validated
 
     prove(graders)
     try:
-        require_proofs(graders)
+        require_all_validated(graders)
     except wb.errors.NotValidatedError:
         prove(graders, samples)
-        require_proofs(graders)
+        require_all_validated(graders)
 
 
 def write_certificate(path: Path, graders: wb.Suite, report: Report) -> Path:

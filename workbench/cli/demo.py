@@ -28,9 +28,9 @@ def _demo(options: argparse.Namespace) -> int:
     make_folder(options.out)
     graders = [wb.grader(function) for function in GRADERS]
     for item in graders:
-        proof = item.validate()
-        say(f"\n{item.name}: {item.description}\n{proof}")
-        proof.raise_for_failure()
+        validation = item.validate()
+        say(f"\n{item.name}: {item.description}\n{validation}")
+        validation.raise_for_failure()
     samples = demo_samples()
     say(f"\nGrading {len(samples):,} bundled samples with {len(graders)} graders ...")
     report = wb.Suite(graders).run(samples, labels="good")

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import workbench as wb
-from workbench.cli.certify import check_place, prove_all, write_certificate
+from workbench.cli.certify import check_place, validate_all, write_certificate
 from workbench.cli.options import add_reading, at_least_one, read_suite
 from workbench.cli.output import EXIT_CODES, Commands, say
 from workbench.core.display_text import counted, without_controls
@@ -123,7 +123,7 @@ def _run(options: argparse.Namespace) -> int:
     if options.draw is not None:
         samples = samples.draw(options.draw, seed=options.seed)
     if options.certificate:
-        prove_all(graders, samples)
+        validate_all(graders, samples)
     report = graders.run(
         samples, workers=options.workers, labels=_labels(options.labels), budget=options.budget, store=options.store,
         repeats=options.repeats, reduce=options.reduce, resume=options.resume,

@@ -97,7 +97,7 @@ def _add_hostile_limits(serve: argparse.ArgumentParser) -> None:
 
 def _serve(options: argparse.Namespace) -> int:
     from workbench.deploy.reward.columns import columns_beside_label
-    from workbench.deploy.serve import Limits, create_app, serve
+    from workbench.deploy.serve import RequestLimits, create_app, serve
     from workbench.deploy.serve.access import check_binding
     from workbench.deploy.serve.app import require_extra
     from workbench.deploy.serve.server import address, bound
@@ -105,13 +105,13 @@ def _serve(options: argparse.Namespace) -> int:
     require_extra()
     token = "" if options.no_token else os.environ.get(options.token_env, "")
     check_binding(options.host, token, token_env=options.token_env, open_to_all=options.no_token)
-    limits = Limits(
+    limits = RequestLimits(
         max_rows=options.max_rows, max_bytes=options.max_bytes, timeout=options.timeout, queue=options.queue,
         max_row_bytes=options.max_row_bytes, max_values=options.max_values, max_connections=options.max_connections,
         max_connections_per_address=options.max_connections_per_address,
     )  # fmt: skip
     suite = read_suite(options.graders, options)
-    _prove(suite)
+    _run_checks(suite)
     _log_to_stderr()
     for name, column in columns_beside_label(suite.entries, options.reference):
         say(
@@ -137,7 +137,7 @@ def _names(suite: wb.Suite) -> str:
     return one_line(", ".join(entry.name for entry in suite.entries))
 
 
-def _prove(suite: wb.Suite) -> None:
+def _run_checks(suite: wb.Suite) -> None:
     """Run the five checks on sources that have not passed them, as a run does before its first row.
 
     Raises:
@@ -146,7 +146,7 @@ def _prove(suite: wb.Suite) -> None:
     from workbench.graders.serialization import parts
 
     for entry in suite.entries:
-        code_graders: list[Any] = [part for part in parts(entry.grader) if hasattr(part, "require_proof")]
+        code_graders: list[Any] = [part for part in parts(entry.grader) if hasattr(part, "require_validated")]
         for grader in code_graders:
             if grader.validation is None or not grader.validation.ok:
                 grader.validate().raise_for_failure()

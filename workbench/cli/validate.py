@@ -40,7 +40,7 @@ def _validate(options: argparse.Namespace) -> int:
     trial_samples = None if rows is None else first_rows(rows)
     functions: list[Any] = []
     for entry in graders.entries:
-        code_graders: list[Any] = [part for part in parts(entry.grader) if hasattr(part, "require_proof")]
+        code_graders: list[Any] = [part for part in parts(entry.grader) if hasattr(part, "require_validated")]
         for grader in code_graders:
             say(f"{one_line(entry.name)}\n{grader.validate(trial_samples)}\n")
         if not code_graders:

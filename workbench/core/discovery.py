@@ -10,14 +10,14 @@ from typing import Any
 __all__ = ["load_modules", "refuse_taken"]
 
 
-def load_modules(package: ModuleType, *, but: tuple[str, ...] = ()) -> None:
+def load_modules(package: ModuleType, *, exclude: tuple[str, ...] = ()) -> None:
     """Import every module of a package and of its subpackages, by name.
 
     Args:
         package: The package.
-        but: Subpackages, by their own names, without modules to register.
+        exclude: Subpackages, by their own names, without modules to register.
     """
-    left_out = {f"{package.__name__}.{name}" for name in but}
+    left_out = {f"{package.__name__}.{name}" for name in exclude}
     for module in walk_packages(package.__path__, f"{package.__name__}."):
         if not any(f"{module.name}.".startswith(f"{name}.") for name in left_out):
             import_module(module.name)

@@ -160,7 +160,7 @@ class Grades:
             if value is not None:
                 column[row] = value
 
-    def put_later(self, row: int, grade: Grade) -> None:
+    def replace_with_retry(self, row: int, grade: Grade) -> None:
         """Replace the grade of a failed row by a later one; both were paid for."""
         first = self[row]
         tokens = (

@@ -16,7 +16,7 @@ __all__ = ["FILE_BYTES", "OPEN_FILES", "check_open_files", "is_limit", "limited"
 OPEN_FILES = 128
 """Minimum open files of this process: two for each worker, a few for the process that creates them and for the
 event loop, and those of Python, pandas and a notebook."""
-_FEWEST_FILES = 66
+_MIN_FILES = 66
 """Below this limit no worker starts: it moves its two pipes to the numbers 64 and 65 first."""
 FILE_BYTES = 64 * 1024 * 1024
 """Minimum file size in bytes: rows and scores are sent to workers in memory that counts as a file, 16 MiB
@@ -75,7 +75,7 @@ def check_open_files(kind: type[WorkbenchError]) -> None:
         WorkbenchError: Of the kind; it names the limit, its value and the required value.
     """
     value = _FILES.value
-    if value is not None and value < _FEWEST_FILES:
+    if value is not None and value < _MIN_FILES:
         raise _FILES.as_error(kind, "this process may open too few files for a sandbox worker")
 
 

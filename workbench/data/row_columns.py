@@ -14,7 +14,7 @@ from typing import Any
 
 __all__ = [
     "REFERENCE_NAMES",
-    "Batch",
+    "ColumnBatch",
     "cells",
     "dicts",
     "dumped",
@@ -47,7 +47,7 @@ REFERENCE_NAMES = (
 )
 """Column names that samples recognise as the reference; a row's metadata contains it under its column's name."""
 
-_MOST_KEYS = 200
+_MAX_KEYS = 200
 """Maximum number of columns for which the code that builds dicts of them is written out."""
 
 Column = Any
@@ -105,7 +105,7 @@ def dumped(
     return marshal.dumps((rows, turns, metadata, rest or {}, list(empty), extras))
 
 
-class Batch:
+class ColumnBatch:
     """Rows as columns, which are decoded and combined to conversations or metadata on demand.
 
     Args:
@@ -217,7 +217,7 @@ def dicts(keys: tuple[str, ...], columns: Sequence[Sequence[Any]]) -> list[dict[
         keys: One per column, at least one.
         columns: Cells, (n,) each.
     """
-    if len(keys) > _MOST_KEYS or len(set(keys)) < len(keys):
+    if len(keys) > _MAX_KEYS or len(set(keys)) < len(keys):
         return [dict(zip(keys, row, strict=True)) for row in zip(*columns, strict=True)]
     return _dict_maker(len(keys))(*keys, columns)  # type: ignore[no-any-return]
 

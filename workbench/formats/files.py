@@ -18,7 +18,7 @@ from workbench.formats.shared.base import (
     Reading,
     get_format,
     read_text,
-    require_proofs,
+    require_all_validated,
 )
 from workbench.formats.shared.detection import detect
 from workbench.formats.shared.parsing import to_json
@@ -226,7 +226,7 @@ def export(  # noqa: PLR0913 (users set these by name)
     check_on_loss(on_loss)
     suite = native.as_suite(graders)
     if not allow_unvalidated:
-        require_proofs(suite)
+        require_all_validated(suite)
     check_target(Path(path), get_format(format))
     document, losses = render(
         suite, Path(path).name, format, on_loss=on_loss, on_error=on_error, reference=reference, certificate=certificate
@@ -301,7 +301,9 @@ def prove(suite: Suite, samples: Any = None) -> None:
     for grader in suite.graders:
         for part in parts(grader):
             # With rows of the user all are validated again: the record may be for the mock row only.
-            if hasattr(part, "require_proof") and (rows is not None or not getattr(part, "validation", None)):
+            if hasattr(part, "require_validated") and (
+                rows is not None or not getattr(part, "validation", None)
+            ):
                 part.validate(rows)  # type: ignore[attr-defined]
 
 

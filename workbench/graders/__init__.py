@@ -25,7 +25,7 @@ from workbench.graders.text import (
 )
 
 # Kinds are found by import: every module registers its kind. `rules` and `portable` contain none.
-load_modules(sys.modules[__name__], but=("rules", "portable"))
+load_modules(sys.modules[__name__], exclude=("rules", "portable"))
 
 __all__ = [
     "KINDS",

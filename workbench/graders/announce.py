@@ -14,7 +14,7 @@ __all__ = ["announce", "defined", "listen"]
 
 Listener = Callable[[Grader], object]
 
-_MOST = 256
+_MAX_DEFINITIONS = 256
 """Maximum number of stored definitions: a program that creates thousands of graders is not a notebook."""
 
 _lock = threading.Lock()
@@ -28,7 +28,7 @@ def announce(grader: Grader) -> None:
         # Assigning to an existing key would retain its old position, and the oldest ones are dropped first.
         _defined.pop(grader.name, None)
         _defined[grader.name] = grader
-        while len(_defined) > _MOST:
+        while len(_defined) > _MAX_DEFINITIONS:
             _defined.pop(next(iter(_defined)))
         listeners = list(_listeners)
     # Outside the lock: a listener may announce a grader itself, or stop listening.

@@ -14,7 +14,7 @@ from workbench.core.grades import MISSING, Grades
 from workbench.data.samples import Samples
 from workbench.sandbox.host.limits import weakest
 
-__all__ = ["Checkpoint", "Control", "grade_rest", "put_together"]
+__all__ = ["Checkpoint", "Control", "concat_grades", "grade_missing"]
 
 
 class Checkpoint(Protocol):
@@ -116,7 +116,7 @@ class Control:
             self.checkpoint.add(grades, without=without)
 
 
-async def grade_rest(
+async def grade_missing(
     samples: Samples, control: Control, grade: Callable[[Samples, Control], Awaitable[Grades]]
 ) -> Grades:
     """Grade the rows without a grade in the checkpoint, and merge both.
@@ -143,10 +143,10 @@ async def grade_rest(
 
     part = control.part(count, control.checkpoint.of_rows(rest))
     new = await _kept_as_graded(samples.take(rest), part, grade)
-    return put_together([(before, kept), (rest, new)])
+    return concat_grades([(before, kept), (rest, new)])
 
 
-def put_together(parts: Sequence[tuple[NDArray[np.intp], Grades]]) -> Grades:
+def concat_grades(parts: Sequence[tuple[NDArray[np.intp], Grades]]) -> Grades:
     """One grader's grades of parts of the rows, as `Grades.joined`, with merged information about the run.
 
     The weakest isolation of any part counts. The grader is code if any part reports so (a part without grades cannot),

@@ -29,7 +29,7 @@ __all__ = [
 
 _SEED = 13
 """Seed of the row orders of all repeats: a resumed run grades the rows in the same order as the first run."""
-_MOST = 1_000
+_MAX_REPEATS = 1_000
 
 Matrix = NDArray[np.float64]
 
@@ -40,9 +40,9 @@ def check_repeats(repeats: object, reduce: object) -> None:
     Raises:
         ReportError: With what was found and what is expected.
     """
-    if not _is_whole(repeats) or not 1 <= repeats <= _MOST:  # type: ignore[operator]
+    if not _is_whole(repeats) or not 1 <= repeats <= _MAX_REPEATS:  # type: ignore[operator]
         raise ReportError(
-            "repeats must be a whole number", found=repr(repeats), expected=f"1 to {_MOST:,}",
+            "repeats must be a whole number", found=repr(repeats), expected=f"1 to {_MAX_REPEATS:,}",
             hint="repeats=3 grades every row three times; omit it to grade once",
         )  # fmt: skip
     if reduce not in REDUCERS:

@@ -13,7 +13,7 @@ import numpy as np
 from workbench.core.grade import ErrorKind, Grade, GradeError
 from workbench.core.grades import Grades
 from workbench.data.samples import Sample, Samples
-from workbench.data.samples.cells import Problem
+from workbench.data.samples.cells import CellProblem
 from workbench.graders.control import Control
 
 __all__ = ["RowRun", "in_second_pass", "second_pass"]
@@ -78,14 +78,14 @@ class RowRun:
 
     async def run(self) -> Grades:
         """The grades; rows that were not reached are failed."""
-        await self._pass(_Rows(self._samples), self._put, len(self._samples))
+        await self._pass(_RunRows(self._samples), self._put, len(self._samples))
         await self._second_pass()
         if self._end_error is not None:
             self._grades.finish(self._end_error.kind, self._end_error.message)
         self._grades.finish()
         return self._grades
 
-    async def _pass(self, rows: _Rows, put: Callable[[int, Grade], None], count: int) -> None:
+    async def _pass(self, rows: _RunRows, put: Callable[[int, Grade], None], count: int) -> None:
         """Start rows until none remain, or the run must end."""
         workers = [
             asyncio.ensure_future(self._work(rows, put)) for _ in range(min(self._grader.at_once, count))
@@ -113,7 +113,7 @@ class RowRun:
         def put(at: int, grade: Grade) -> None:
             nonlocal mended, in_a_row
             if grade.error is None or grade.error.kind not in _NOT_GRADED:
-                grade = self._stored(self._grades.put_later, int(failed[at]), grade)
+                grade = self._stored(self._grades.replace_with_retry, int(failed[at]), grade)
                 mended += grade.error is None
             in_a_row = in_a_row + 1 if grade.error is not None and grade.error.transient else 0
             if not mended and in_a_row >= _MAX_FAILURES_IN_A_ROW:
@@ -121,7 +121,7 @@ class RowRun:
             self._count(grade)
 
         with second_pass():
-            await self._pass(_Rows(self._samples.take(failed)), put, len(failed))
+            await self._pass(_RunRows(self._samples.take(failed)), put, len(failed))
         self._end_error = None  # every row has an error or a grade now
         self._control.notes.append(
             f"{self._grader.name}: retried {len(failed):,} rows after transient errors: "
@@ -141,7 +141,7 @@ class RowRun:
                 await asyncio.gather(*working, return_exceptions=True)
                 return
 
-    async def _work(self, rows: _Rows, put: Callable[[int, Grade], None]) -> None:
+    async def _work(self, rows: _RunRows, put: Callable[[int, Grade], None]) -> None:
         while not self._control.cancel.is_set() and self._end_error is None:
             row, sample = await rows.next()
             # Checked again, since the run may have been stopped while the samples were built.
@@ -149,8 +149,8 @@ class RowRun:
                 return
             put(row, await self._grade(sample))
 
-    async def _grade(self, sample: Sample | Problem) -> Grade:
-        if isinstance(sample, Problem):
+    async def _grade(self, sample: Sample | CellProblem) -> Grade:
+        if isinstance(sample, CellProblem):
             return Grade.failed(sample.kind, str(sample))
         return await self._grader.grade(sample)
 
@@ -174,16 +174,16 @@ class RowRun:
         self._control.progress(self._done, self._failed, self._grades)
 
 
-class _Rows:
+class _RunRows:
     """The rows of a dataset one by one, with samples built a few hundred at a time in a worker thread."""
 
     def __init__(self, samples: Samples) -> None:
         self._samples = samples
         self._at = 0
-        self._ready: Iterator[tuple[int, Sample | Problem]] = iter(())
+        self._ready: Iterator[tuple[int, Sample | CellProblem]] = iter(())
         self._lock = asyncio.Lock()
 
-    async def next(self) -> tuple[int, Sample | Problem | None]:
+    async def next(self) -> tuple[int, Sample | CellProblem | None]:
         """The next row and its sample, or why it has none; None after the last row."""
         if (row_and_sample := next(self._ready, None)) is not None:
             return row_and_sample

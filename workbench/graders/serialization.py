@@ -53,9 +53,9 @@ def spec_of(grader: Grader) -> dict[str, Any]:
 def record_of(grader: Grader) -> dict[str, Any]:
     """The spec of `spec_of`, with the validation of its source if there is one."""
     record = spec_of(grader)
-    proof = getattr(grader, "validation", None)
-    if isinstance(proof, Validation):
-        fields = asdict(proof) | {"ok": proof.ok}
+    validation = getattr(grader, "validation", None)
+    if isinstance(validation, Validation):
+        fields = asdict(validation) | {"ok": validation.ok}
         record["validation"] = {
             key: fields[key] for key in ("ok", "sha256", "isolation", "checks", "warnings")
         }
@@ -169,8 +169,8 @@ def _attach(grader: Any, record: Any) -> None:
     try:
         checks = tuple(Check(**{**check, "message": clean(check["message"])}) for check in record["checks"])
         warnings = tuple(map(clean, record["warnings"]))
-        proof = Validation(checks, warnings, record["isolation"], record["sha256"], claimed=True)
+        validation = Validation(checks, warnings, record["isolation"], record["sha256"], claimed=True)
     except (KeyError, TypeError):
         return
-    if proof.sha256 == grader.source.sha256:
-        grader.remember(proof)
+    if validation.sha256 == grader.source.sha256:
+        grader.remember(validation)

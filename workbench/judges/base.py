@@ -83,7 +83,7 @@ class Judge(Grader):
         client: The client that sends requests; None for OpenAI with the key in `OPENAI_API_KEY`. Like `base_url` and
             `api_key_env` it is not part of spec, repr or equality: a file cannot name a server.
 
-    Metadata contains `raw` (the reply's text, at most 10,000 characters) and `kept` if it was read from a store.
+    Metadata contains `raw` (the reply's text, at most 10,000 characters) and `cached` if it was read from a store.
 
     Error kinds: judge_server, judge_unreachable, judge_key, judge_limit, timeout (the server), judge_parse,
     judge_cut, judge_too_long, judge_refusal, out_of_range, not_finite (the reply), budget, store, template, sample.
@@ -391,8 +391,8 @@ def _with_costs(grade: Grade, replies: list[Reply], seconds: float) -> Grade:
     metadata: dict[str, Any] = (
         {"raw": texts[-1][:_MAX_RAW_CHARACTERS]} if texts and "raw" not in grade.metadata else {}
     )
-    if replies and all(reply.raw.get("kept") for reply in replies):
-        metadata["kept"] = True
+    if replies and all(reply.raw.get("cached") for reply in replies):
+        metadata["cached"] = True
     reply_seconds: list[Any] = [reply.raw.get("seconds") for reply in replies]
     return replace(
         grade,

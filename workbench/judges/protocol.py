@@ -145,7 +145,7 @@ class Reply:
         text: Its text; "" if it only calls tools.
         usage: What it cost; None if unknown.
         raw: The rest: `finish_reason`, `refusal`, `tool_calls` in OpenAI's format; optionally the `seconds` it took, and
-            `kept` for a reply from a store.
+            `cached` for a reply from a store.
     """
 
     text: str

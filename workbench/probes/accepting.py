@@ -6,9 +6,9 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from workbench.probes.board import Outcome
+from workbench.probes.board import ProbeOutcome
 
-__all__ = ["Rule", "rule_of"]
+__all__ = ["AcceptanceRule", "rule_of"]
 
 _EQUAL, _CLOSE, _HALF = 1 - 1e-6, 0.9, 0.5
 """Shares of the span between the lowest score seen and the correct completion's.
@@ -19,7 +19,7 @@ to stay a tenth of the span below; and a correct completion in another form may 
 
 
 @dataclass(frozen=True)
-class Rule:
+class AcceptanceRule:
     """When a text is accepted.
 
     Attributes:
@@ -39,15 +39,15 @@ class Rule:
         """One pass threshold for all rows, for a report."""
         return self.floor + _EQUAL * (self.usual - self.floor) if self.mark is None else self.mark
 
-    def accepts(self, row: int, outcome: Outcome, *, gross: bool = False) -> bool:
+    def accepts(self, row: int, outcome: ProbeOutcome, *, gross: bool = False) -> bool:
         """Whether a known-bad text is accepted; a gross one must not even come close to the correct completion."""
         return self._above(row, outcome, _CLOSE if gross else _EQUAL)
 
-    def rejects(self, row: int, outcome: Outcome) -> bool:
+    def rejects(self, row: int, outcome: ProbeOutcome) -> bool:
         """Whether a known-good text is rejected; with continuous scores, whether it loses more than half."""
         return not self._above(row, outcome, _HALF)
 
-    def _above(self, row: int, outcome: Outcome, share: float) -> bool:
+    def _above(self, row: int, outcome: ProbeOutcome, share: float) -> bool:
         if not outcome.tried or math.isnan(outcome.score):
             return False
         if outcome.passed is not None:
@@ -59,8 +59,8 @@ class Rule:
 
 
 def rule_of(
-    outcomes: Iterable[Outcome], best: Mapping[int, float], *, pass_threshold: float | None = None
-) -> Rule:
+    outcomes: Iterable[ProbeOutcome], best: Mapping[int, float], *, pass_threshold: float | None = None
+) -> AcceptanceRule:
     """The rule for a grader, from its grades so far.
 
     Args:
@@ -74,4 +74,6 @@ def rule_of(
     floor = scores[0] if scores else 0.0
     # A grader whose scores are all equal: 0 to 1 is the scale unless another is given.
     levels = {1: _HALF, 2: scores[-1] if scores else None}
-    return Rule(levels.get(len(scores)) if pass_threshold is None else pass_threshold, best, usual, floor)
+    return AcceptanceRule(
+        levels.get(len(scores)) if pass_threshold is None else pass_threshold, best, usual, floor
+    )

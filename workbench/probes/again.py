@@ -11,8 +11,8 @@ from workbench.core.display_text import counted, one_line
 from workbench.core.errors import SamplesError
 from workbench.data.samples import as_samples
 from workbench.judges.asking.budget import as_budget
-from workbench.probes.accepting import Rule, rule_of
-from workbench.probes.board import Board, Outcome, as_suite
+from workbench.probes.accepting import AcceptanceRule, rule_of
+from workbench.probes.board import Board, ProbeOutcome, as_suite
 from workbench.probes.kept import RIGHT
 
 __all__ = ["Again", "again"]
@@ -97,7 +97,8 @@ def again(grader: Any, rows: Any, *, pass_threshold: float | None = None, budget
     texts = [thread.completion() for thread in samples.threads]
     board.grade(enumerate(texts))
     outcomes = [
-        board.outcomes.get((row, text), Outcome(float("nan"), tried=False)) for row, text in enumerate(texts)
+        board.outcomes.get((row, text), ProbeOutcome(float("nan"), tried=False))
+        for row, text in enumerate(texts)
     ]
     rule = _rule(frame, outcomes, pass_threshold)
     label = [value in (True, 1, "True", "true") for value in frame["label"]]
@@ -124,7 +125,7 @@ def again(grader: Any, rows: Any, *, pass_threshold: float | None = None, budget
     return Again(board.name, closed, still, int((~known).sum()), int(known.sum()), frame)
 
 
-def _rule(frame: pd.DataFrame, outcomes: list[Outcome], pass_threshold: float | None) -> Rule:
+def _rule(frame: pd.DataFrame, outcomes: list[ProbeOutcome], pass_threshold: float | None) -> AcceptanceRule:
     best = {
         row: outcome.score
         for row, (name, outcome) in enumerate(zip(frame["probe"], outcomes, strict=True))

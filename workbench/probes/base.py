@@ -11,12 +11,12 @@ from typing import Any
 
 from workbench.analysis.diagnostics.labels import read_labels
 from workbench.data.samples import Samples
-from workbench.probes.accepting import Rule, rule_of
-from workbench.probes.board import Board, Outcome, Pair
+from workbench.probes.accepting import AcceptanceRule, rule_of
+from workbench.probes.board import Board, Pair, ProbeOutcome
 from workbench.probes.filler import gibberish
 from workbench.probes.mining import Mined
 from workbench.probes.right import apart, as_text, number_in, parsed_json
-from workbench.probes.row import Row
+from workbench.probes.row import ProbeRow
 from workbench.probes.shapes import FREE, PLAIN, Shape, shapes_for
 
 __all__ = ["Base", "establish"]
@@ -58,8 +58,8 @@ class Base:
         references: Text of each row's reference, by position.
     """
 
-    rows: tuple[Row, ...]
-    rule: Rule
+    rows: tuple[ProbeRow, ...]
+    rule: AcceptanceRule
     shape: Shape
     shape_rate: float
     free: bool
@@ -114,7 +114,7 @@ def establish(
         is_good = good[row] or (outcome is not None and rule.accepts(row, outcome))
         text = completion if completion and is_good else right.get(row)
         rows.append(
-            Row(
+            ProbeRow(
                 row,
                 prompt,
                 completion,
@@ -148,15 +148,15 @@ class _Tried:
         """Test forms on the rows with a reference, at most the first `most` of them."""
         self.board.grade((row, shape(self.references[row])) for row in self.known[:most] for shape in shapes)
 
-    def outcome(self, row: int, shape: Shape) -> Outcome | None:
+    def outcome(self, row: int, shape: Shape) -> ProbeOutcome | None:
         return self.board.outcomes.get((row, shape(self.references[row])))
 
-    def rate(self, shape: Shape, rule: Rule) -> float:
+    def rate(self, shape: Shape, rule: AcceptanceRule) -> float:
         """Share of rows whose reference is accepted in a form."""
         found = [(row, outcome) for row in self.known if (outcome := self.outcome(row, shape)) is not None]
         return sum(rule.accepts(row, outcome) for row, outcome in found) / len(found) if found else 0.0
 
-    def rule(self, shapes: Sequence[Shape]) -> Rule:
+    def rule(self, shapes: Sequence[Shape]) -> AcceptanceRule:
         """What counts as accepted; each row's best score in some forms counts as that of its correct completion."""
         best: dict[int, float] = {}
         for row in self.known:
@@ -165,7 +165,7 @@ class _Tried:
                 best[row] = max(known)
         return rule_of(self.board.outcomes.values(), best, pass_threshold=self.pass_threshold)
 
-    def choose(self, shapes: Sequence[Shape]) -> tuple[Shape, Rule]:
+    def choose(self, shapes: Sequence[Shape]) -> tuple[Shape, AcceptanceRule]:
         """The form in which most references are accepted; the plain one if it is accepted for most rows."""
         self.grade(shapes, _LEARNT_ON)
         first = self.rule(shapes)
@@ -175,14 +175,14 @@ class _Tried:
         self.grade([best])
         return best, self.rule(shapes)
 
-    def right(self, shape: Shape, rule: Rule) -> dict[int, str]:
+    def right(self, shape: Shape, rule: AcceptanceRule) -> dict[int, str]:
         """Rows whose reference is accepted in a form, with that text."""
         found = [(row, outcome) for row in self.known if (outcome := self.outcome(row, shape)) is not None]
         return {row: shape(self.references[row]) for row, outcome in found if rule.accepts(row, outcome)}
 
 
 def _accepted_first(
-    board: Board, rule: Rule, examples: Sequence[tuple[str, str]], known: Sequence[int]
+    board: Board, rule: AcceptanceRule, examples: Sequence[tuple[str, str]], known: Sequence[int]
 ) -> list[tuple[str, str]]:
     """Examples, sorted so that accepted completions are first."""
     accepted = {

@@ -20,7 +20,7 @@ from workbench.judges.asking.budget import Budget
 from workbench.report import Report
 from workbench.run.suite import Suite
 
-__all__ = ["Board", "Outcome", "Pair", "as_suite", "with_texts"]
+__all__ = ["Board", "Pair", "ProbeOutcome", "as_suite", "with_texts"]
 
 Pair = tuple[int, str | None]
 """A row's position among those drawn, and a text that replaces its completion; None for no completion."""
@@ -35,7 +35,7 @@ _NOT_TRIED = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class ProbeOutcome:
     """A grader's result for one text.
 
     Attributes:
@@ -69,7 +69,7 @@ class Board:
     budget: Budget | None = None
     store: Any = None
     listen: OnProgress | None = None
-    outcomes: dict[Pair, Outcome] = field(default_factory=dict)
+    outcomes: dict[Pair, ProbeOutcome] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     stopped: bool = False
     _texts: list[str] = field(default_factory=list)
@@ -113,7 +113,7 @@ class Board:
             progress=progress, budget=self.budget, store=self.store,
         )  # fmt: skip
 
-    def _outcomes(self, report: Report) -> list[Outcome]:
+    def _outcomes(self, report: Report) -> list[ProbeOutcome]:
         grades = report.grades[self.name]
         return [_outcome(row, grades) for row in range(len(grades))]
 
@@ -140,14 +140,16 @@ class Board:
         self.budget = Budget(**left)
 
 
-def _outcome(row: int, grades: Grades) -> Outcome:
+def _outcome(row: int, grades: Grades) -> ProbeOutcome:
     error = grades.errors.get(row)
     if error is not None:
-        return Outcome(np.nan, None, f"{error.kind}: {error.message}"[:300], error.kind not in _NOT_TRIED)
+        return ProbeOutcome(
+            np.nan, None, f"{error.kind}: {error.message}"[:300], error.kind not in _NOT_TRIED
+        )
     if grades.codes[row] != SCORED:
-        return Outcome(np.nan, None, "", tried=False)
+        return ProbeOutcome(np.nan, None, "", tried=False)
     verdict = int(grades.passed[row])
-    return Outcome(float(grades.scores[row]), None if verdict < 0 else bool(verdict))
+    return ProbeOutcome(float(grades.scores[row]), None if verdict < 0 else bool(verdict))
 
 
 def with_texts(

@@ -13,7 +13,7 @@ from workbench.probes.base import Base
 from workbench.probes.board import Pair
 from workbench.probes.mining import Mined
 from workbench.probes.shapes import PLAIN
-from workbench.probes.tried import Family, Text
+from workbench.probes.tried import Family, TriedText
 
 __all__ = ["HALF", "MOST", "ProbeCase"]
 
@@ -44,7 +44,7 @@ class ProbeCase:
     base: Base
     mined: Mined
     judge: bool
-    row_numbers: Callable[[Sequence[Text]], list[int]]
+    row_numbers: Callable[[Sequence[TriedText]], list[int]]
     column: str = ""
     changed: Sequence[Pair] = ()
     regraded: int = 0
@@ -98,7 +98,13 @@ class ProbeCase:
         )  # fmt: skip
 
     def about(
-        self, kind: str, severity: Severity, message: str, advice: str, family: Family, texts: Sequence[Text]
+        self,
+        kind: str,
+        severity: Severity,
+        message: str,
+        advice: str,
+        family: Family,
+        texts: Sequence[TriedText],
     ) -> Finding:
         """A finding with the share and interval of one transformation, and the rows of some texts."""
         return Finding(
@@ -107,7 +113,7 @@ class ProbeCase:
         )  # fmt: skip
 
     def count(
-        self, kind: str, severity: Severity, message: str, advice: str, texts: Sequence[Text], total: int
+        self, kind: str, severity: Severity, message: str, advice: str, texts: Sequence[TriedText], total: int
     ) -> Finding:
         """A plain fact about some of all texts, without an interval."""
         value = len(texts) / total if total else float("nan")

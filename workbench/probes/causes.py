@@ -31,7 +31,7 @@ _ANY_ANSWER = _BESIDE | {
     "case-that-matters",
 }  # fmt: skip
 """Consequences of accepting any completion, regardless of its content."""
-_LEAST = 0.9
+_MIN_SHARE = 0.9
 """Share of a consequence's rows that its cause has to reach."""
 _FEW_FAILURES = 3
 
@@ -153,7 +153,7 @@ def _follows(family: Family, lead: Finding, proven: Sequence[Family]) -> bool:
 def _is_explained(family: Family, proven: Sequence[Family]) -> bool:
     """Whether any completion passes, or any text of that length, on as many rows."""
     shares = {one.variant.name: one.share.value for one in proven}
-    name, least = family.variant.name, _LEAST * family.share.value
+    name, least = family.variant.name, _MIN_SHARE * family.share.value
     no_meaning = max(shares.get(cause, 0.0) for cause in ("gibberish", "padding", "opener"))
     if no_meaning and no_meaning >= least and (name in _BESIDE or name == "glued"):
         return True

@@ -10,7 +10,7 @@ from workbench.data.samples import Samples
 from workbench.probes.base import Base
 from workbench.probes.board import with_texts
 from workbench.probes.causes import MENTIONS
-from workbench.probes.tried import Family, Text
+from workbench.probes.tried import Family, TriedText
 
 __all__ = ["RIGHT", "kept_rows", "kinds_behind"]
 
@@ -77,7 +77,7 @@ def kinds_behind(kinds: AbstractSet[str], found: Sequence[Family]) -> set[str]:
     }
 
 
-def _spread(family: Family, most: int) -> list[Text]:
+def _spread(family: Family, most: int) -> list[TriedText]:
     """Misgraded texts, from as many rows as possible, the shortest first."""
     shortest = {text.row: text for text in reversed(family.fooled)}
     first = sorted(shortest.values(), key=lambda text: len(text.text or ""))

@@ -17,7 +17,7 @@ from workbench.judges.base import Judge
 
 __all__ = ["Mined", "as_json_value", "mine"]
 
-_MOST_WORDS, _MOST_NUMBERS, _LONGEST = 24, 6, 200
+_MAX_WORDS, _MAX_NUMBERS, _LONGEST = 24, 6, 200
 _READS = re.compile(r"\b(?:ground_truth|reference|expected|solution_gold|gold|\.label)\b")
 _NOT_AN_ANSWER = frozenset(
     {"user", "assistant", "system", "tool", "role", "content", "utf-8", "ascii", "ignore"}
@@ -127,9 +127,9 @@ def _mined(
     joined = [heap for heap in [*heaps, " ".join(dict.fromkeys(words))] if heap.strip()]
     return Mined(
         text,
-        tuple(dict.fromkeys(words))[:_MOST_WORDS],
+        tuple(dict.fromkeys(words))[:_MAX_WORDS],
         tuple(dict.fromkeys(joined))[:4],
-        tuple(dict.fromkeys(number for number in numbers if 2 <= number <= 5_000))[:_MOST_NUMBERS],
+        tuple(dict.fromkeys(number for number in numbers if 2 <= number <= 5_000))[:_MAX_NUMBERS],
         tuple(dict.fromkeys(word for word in plain if re.fullmatch(r"[A-Za-z_][\w-]{0,30}", word)))[:8],
         tuple(dict.fromkeys(frame for pattern in patterns if (frame := _frame(pattern)) is not None))[:6],
         rubric,

@@ -9,7 +9,7 @@ import numpy as np
 
 from workbench.probes.base import Base
 from workbench.probes.board import Board
-from workbench.probes.tried import Family, Text
+from workbench.probes.tried import Family, TriedText
 from workbench.probes.variant import Variant
 
 __all__ = ["MORE", "monotone"]
@@ -17,7 +17,7 @@ __all__ = ["MORE", "monotone"]
 _ROWS, _TIMES = 12, (3, 12)
 _RISE = 0.02
 """Share of the span of scores that counts as higher. Workbench limit."""
-_MOST = 0.8
+_MIN_SHARE = 0.8
 """Share of the rows on which the score has to rise. Workbench limit: chance gives as many falls as rises."""
 
 MORE = Variant(
@@ -48,14 +48,14 @@ def monotone(board: Board, base: Base, like: Family) -> list[Family]:
         for one in both
     ]
     rises = np.mean([text.wrong for text in texts])
-    kept = texts if rises >= _MOST / 2 else [replace(text, wrong=False) for text in texts]
+    kept = texts if rises >= _MIN_SHARE / 2 else [replace(text, wrong=False) for text in texts]
     return [Family(MORE, tuple(kept), like.groups, float("nan"))]
 
 
-def _judged(board: Board, base: Base, row: int, chain: Sequence[str]) -> Text:
+def _judged(board: Board, base: Base, row: int, chain: Sequence[str]) -> TriedText:
     """The longest of a chain of repeats, wrong if every step scores higher than the one before."""
     outcomes = [board.outcomes[row, text] for text in chain if (row, text) in board.outcomes]
     scores = [outcome.score for outcome in outcomes]
     span = max(base.rule.usual - base.rule.floor, 1e-9)
     rises = len(scores) == len(chain) and scores[-1] - scores[0] > _RISE * span and all(np.diff(scores) >= 0)
-    return Text(row, chain[-1], outcomes[-1], bool(rises))
+    return TriedText(row, chain[-1], outcomes[-1], bool(rises))

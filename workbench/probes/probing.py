@@ -15,7 +15,7 @@ from workbench.data.samples import Samples, as_samples
 from workbench.graders.serialization import parts
 from workbench.judges.asking.budget import as_budget
 from workbench.judges.base import Judge
-from workbench.probes.accepting import Rule, rule_of
+from workbench.probes.accepting import AcceptanceRule, rule_of
 from workbench.probes.base import Base, establish
 from workbench.probes.board import Board, Pair, as_suite
 from workbench.probes.case import ProbeCase
@@ -24,10 +24,10 @@ from workbench.probes.mining import Mined, mine
 from workbench.probes.monotone import monotone
 from workbench.probes.result import Probe
 from workbench.probes.search import attack
-from workbench.probes.settings import RunSettings
-from workbench.probes.tried import Family, Text, families, texts_of
+from workbench.probes.settings import ProbeRunSettings
+from workbench.probes.tried import Family, TriedText, families, texts_of
 from workbench.probes.variant import Variant
-from workbench.probes.verdicts import Verdicts, verdicts
+from workbench.probes.verdicts import ProbeVerdicts, verdicts
 from workbench.report.certificates import fingerprints_of
 from workbench.report.settings import label_column
 from workbench.run.suite import Suite
@@ -90,7 +90,7 @@ def probe(
     start = time.perf_counter()
     if isinstance(seed, bool) or not isinstance(seed, int):
         raise TypeError(f"seed must be a whole number, not {seed!r}")
-    suite, run = as_suite(grader), RunSettings.of(settings)
+    suite, run = as_suite(grader), ProbeRunSettings.of(settings)
     if against is not None:
         as_suite(against)  # rejected now rather than after thousands of texts
     judge = any(isinstance(part, Judge) for entry in suite.entries for part in parts(entry.grader))
@@ -110,7 +110,7 @@ class _Plan:
     """The settings of one probe."""
 
     board: Board
-    run: RunSettings
+    run: ProbeRunSettings
     judge: bool
     tries: int
     seed: int
@@ -150,7 +150,7 @@ def _families(plan: _Plan, base: Base, made: Sequence[tuple[Variant, int, str | 
     return found if plan.against is None else _without_allowed(found, plan.against, plan.board)
 
 
-def _decision(plan: _Plan, base: Base, mined: Mined) -> Callable[[Sequence[Family]], Verdicts]:
+def _decision(plan: _Plan, base: Base, mined: Mined) -> Callable[[Sequence[Family]], ProbeVerdicts]:
     """A function from results to verdicts; its findings have the numbers of their texts among all graded ones."""
     board = plan.board
     some = [] if plan.judge else _to_regrade(board, base)
@@ -159,11 +159,11 @@ def _decision(plan: _Plan, base: Base, mined: Mined) -> Callable[[Sequence[Famil
     alone = not (plan.judge or mined.reads([column])) and same_everywhere(board, base)
     form = alone and is_form_check(board)
 
-    def decide(found: Sequence[Family]) -> Verdicts:
+    def decide(found: Sequence[Family]) -> ProbeVerdicts:
         texts = [text for family in found for text in family.texts]
         numbers = {id(text): number for number, text in enumerate(texts)}
 
-        def numbers_of(chosen: Sequence[Text]) -> list[int]:
+        def numbers_of(chosen: Sequence[TriedText]) -> list[int]:
             return [numbers[id(text)] for text in chosen]
 
         return verdicts(
@@ -247,7 +247,7 @@ def _without_allowed(found: Sequence[Family], against: Any, board: Board) -> lis
     ]
 
 
-def _allowed(text: Text, strict: Board, rule: Rule, family: Family) -> Text:
+def _allowed(text: TriedText, strict: Board, rule: AcceptanceRule, family: Family) -> TriedText:
     outcome = strict.outcomes.get((text.row, text.text))
     if not text.wrong or outcome is None:
         return text

@@ -22,7 +22,7 @@ from workbench.core.safe_frame import SafeFrame
 from workbench.data.samples import Samples
 from workbench.probes.again import Again, again
 from workbench.probes.base import Base
-from workbench.probes.board import Outcome, with_texts
+from workbench.probes.board import ProbeOutcome, with_texts
 from workbench.probes.kept import kept_rows, kinds_behind
 from workbench.probes.rich import as_html, as_markdown
 from workbench.probes.tried import Family, table
@@ -220,7 +220,7 @@ def _claim(finding: Finding) -> str:
     return finding.message.partition(":")[0]
 
 
-def _grade(outcome: Outcome) -> Grade:
+def _grade(outcome: ProbeOutcome) -> Grade:
     if outcome.error:
         kind, _, message = outcome.error.partition(": ")
         return Grade.failed(ErrorKind(kind), message)

@@ -7,13 +7,13 @@ from collections.abc import Callable, Mapping, Sequence
 import pandas as pd
 
 from workbench.analysis.diagnostics import Finding
-from workbench.analysis.diagnostics.words import shape_of
+from workbench.analysis.diagnostics.verdicts import shape_of
 from workbench.core.display import escaped, folded, html_block, markdown_lines, markdown_text, paragraph, sign
 from workbench.report.rows_table import rows_markdown, rows_table
 
 __all__ = ["as_html", "as_markdown"]
 
-_MOST_FINDINGS, _MOST_TEXTS = 12, 5
+_MAX_FINDINGS, _MAX_TEXTS = 12, 5
 _COLUMNS = ["sample", "prompt", "reference", "text", "score"]
 
 
@@ -41,7 +41,7 @@ def as_html(
         *(paragraph(note, "failed", limit=400) for note in run_notes),
         *(
             _item(finding, texts(finding), leads=at == 0)
-            for at, finding in enumerate(findings[:_MOST_FINDINGS])
+            for at, finding in enumerate(findings[:_MAX_FINDINGS])
         ),
         paragraph(_rest(findings), "quiet"),
         *(folded(f"{len(some):,} {heading}", _quiet(some)) for heading, some in more.items() if some),
@@ -53,14 +53,16 @@ def as_html(
 def _item(finding: Finding, texts: pd.DataFrame, *, leads: bool) -> str:
     kind = " class='lead'" if leads else ""
     sentence = f"<p{kind}>{sign(shape_of(finding))}{escaped(finding.sentence, 1_000)}</p>"
-    few = texts[_COLUMNS].head(_MOST_TEXTS) if len(texts) else texts
-    proof = folded(f"{len(few)} of its {len(texts):,} texts", rows_table(few, None)) if len(texts) else ""
-    return f"<div class='finding'>{sentence}{paragraph(finding.advice, 'quiet', limit=400)}{proof}</div>"
+    few = texts[_COLUMNS].head(_MAX_TEXTS) if len(texts) else texts
+    validation = (
+        folded(f"{len(few)} of its {len(texts):,} texts", rows_table(few, None)) if len(texts) else ""
+    )
+    return f"<div class='finding'>{sentence}{paragraph(finding.advice, 'quiet', limit=400)}{validation}</div>"
 
 
 def _rest(findings: Sequence[Finding]) -> str:
     """How many findings are not shown; "" for none."""
-    more = len(findings) - _MOST_FINDINGS
+    more = len(findings) - _MAX_FINDINGS
     return f"and {more:,} more in probe.findings" if more > 0 else ""
 
 
@@ -73,7 +75,7 @@ def as_markdown(
     head: str, findings: Sequence[Finding], table: pd.DataFrame, *, run_notes: Sequence[str] = ()
 ) -> str:
     """The number of graded texts, the holes, and the table of transformations; see `as_html`."""
-    shown = findings[:_MOST_FINDINGS]
+    shown = findings[:_MAX_FINDINGS]
     items = [f"- {markdown_text(f'{one.sentence} {one.advice}', 1_400)}" for one in shown]
     items += [f"- {_rest(findings)}"] if _rest(findings) else []
     notes = (markdown_text(note, 400) for note in run_notes)

@@ -12,13 +12,13 @@ from typing import Any
 from workbench.probes.mining import Mined
 from workbench.probes.right import number_in, parsed_json, plainly
 
-__all__ = ["Row"]
+__all__ = ["ProbeRow"]
 
 _CODE = re.compile(r"[(){};=<>\[\]\\]|^\s*(?:def|return|import|SELECT|class)\b")
 
 
 @dataclass(frozen=True)
-class Row:
+class ProbeRow:
     """One row as transformations see it.
 
     Attributes:

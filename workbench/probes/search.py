@@ -16,13 +16,13 @@ from workbench.probes.board import Board, Pair
 from workbench.probes.filler import PADDING
 from workbench.probes.monotone import MORE
 from workbench.probes.right import apart, mentions, number_in, plainly
-from workbench.probes.tried import Family, Text
+from workbench.probes.tried import Family, TriedText
 from workbench.probes.variant import Variant
-from workbench.probes.verdicts import Verdicts
+from workbench.probes.verdicts import ProbeVerdicts
 
 __all__ = ["attack"]
 
-_MOST_HOLES, _PIECES = 8, 8
+_MAX_HOLES, _PIECES = 8, 8
 """Holes whose texts are shortened, and parts that are omitted from a text, one at a time, in a round. Workbench limits."""
 _ROWS = 12
 """Rows on which a text found by the search is graded."""
@@ -76,7 +76,7 @@ class _Hunt:
 
 
 def attack(
-    board: Board, base: Base, found: Sequence[Family], decided: Verdicts, *, tries: int, seed: int
+    board: Board, base: Base, found: Sequence[Family], decided: ProbeVerdicts, *, tries: int, seed: int
 ) -> list[Family]:
     """Search with a limited number of texts.
 
@@ -115,7 +115,7 @@ def _gains(family: Family) -> bool:
 def _shorten(hunt: _Hunt, holes: Sequence[Family]) -> dict[str, list[Pair]]:
     """Shorter texts that still pass, by hole: parts are omitted as long as that succeeds."""
     now: dict[str, Pair] = {}
-    for family in holes[:_MOST_HOLES]:
+    for family in holes[:_MAX_HOLES]:
         texts = [
             text
             for text in family.fooled
@@ -176,7 +176,7 @@ def _draws(hunt: _Hunt, rows: Sequence[int], random: Random, count: int) -> Iter
 
 
 def _with(hunt: _Hunt, family: Family, pairs: Sequence[Pair]) -> Family:
-    more = [Text(row, text, hunt.board.outcomes[row, text], wrong=True) for row, text in pairs]
+    more = [TriedText(row, text, hunt.board.outcomes[row, text], wrong=True) for row, text in pairs]
     return replace(family, texts=(*family.texts, *more)) if more else family
 
 
@@ -188,7 +188,7 @@ def _family(hunt: _Hunt, pairs: Sequence[Pair], like: Family) -> Family:
     needed = min(3, hunt.base.distinct)
     tried: Mapping[Pair, bool] = dict.fromkeys(pairs, True)
     texts = [
-        Text(row, text, hunt.board.outcomes[row, text], len(references[text or ""]) >= max(2, needed))
+        TriedText(row, text, hunt.board.outcomes[row, text], len(references[text or ""]) >= max(2, needed))
         for row, text in tried
     ]
     return Family(SEARCH, tuple(texts), like.groups, float("nan"))

@@ -12,11 +12,11 @@ from workbench.core.progress import OnProgress
 from workbench.graders.base import is_number
 from workbench.judges.asking.budget import Budget
 
-__all__ = ["RunSettings"]
+__all__ = ["ProbeRunSettings"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class RunSettings:
+class ProbeRunSettings:
     """Settings of `wb.probe` with the meaning they have in `Suite.run`.
 
     Attributes:

@@ -71,7 +71,7 @@ _MENDED = (
     Shape("without spaces", change=lambda answer: "".join(answer.split()), mends=True),
 )
 
-_LONGEST = 2_000
+_MAX_CHARACTERS = 2_000
 """Maximum characters of a completion that serves as a form. Workbench limit."""
 
 
@@ -107,7 +107,7 @@ def learned(examples: Iterable[tuple[str, str]], most: int = 6) -> list[Shape]:
     found: dict[tuple[str, str], Shape] = {}
     for completion, reference in examples:
         at = completion.rfind(reference) if reference else -1
-        if at < 0 or completion.strip() == reference or len(completion) > _LONGEST:
+        if at < 0 or completion.strip() == reference or len(completion) > _MAX_CHARACTERS:
             continue
         before, after = completion[:at], completion[at + len(reference) :]
         if before[-1:].isalnum() or after[:1].isalnum():

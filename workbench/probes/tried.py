@@ -12,17 +12,17 @@ from numpy.typing import NDArray
 
 from workbench.analysis.statistics import Interval, Share, share
 from workbench.core.safe_frame import SafeFrame
-from workbench.probes.accepting import Rule
+from workbench.probes.accepting import AcceptanceRule
 from workbench.probes.base import Base
-from workbench.probes.board import Board, Outcome
+from workbench.probes.board import Board, ProbeOutcome
 from workbench.probes.right import plainly
 from workbench.probes.variant import VARIANTS, Variant
 
-__all__ = ["Family", "Text", "families", "table", "texts_of"]
+__all__ = ["Family", "TriedText", "families", "table", "texts_of"]
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class TriedText:
     """One graded text.
 
     Attributes:
@@ -35,7 +35,7 @@ class Text:
 
     row: int
     text: str | None
-    outcome: Outcome
+    outcome: ProbeOutcome
     wrong: bool
     against: bool | None = None
 
@@ -52,7 +52,7 @@ class Family:
     """
 
     variant: Variant
-    texts: tuple[Text, ...]
+    texts: tuple[TriedText, ...]
     groups: NDArray[np.intp]
     difference: float
 
@@ -62,12 +62,12 @@ class Family:
         return list(dict.fromkeys(text.row for text in self.texts))
 
     @property
-    def fooled(self) -> list[Text]:
+    def fooled(self) -> list[TriedText]:
         """The misgraded texts, the shortest first."""
         return sorted((text for text in self.texts if text.wrong), key=lambda text: len(text.text or ""))
 
     @property
-    def failed(self) -> list[Text]:
+    def failed(self) -> list[TriedText]:
         """The texts on which the grader failed."""
         return [text for text in self.texts if text.outcome.error]
 
@@ -118,7 +118,7 @@ def texts_of(base: Base, *, judge: bool) -> Iterator[tuple[Variant, int, str | N
 def families(board: Board, base: Base, made: Iterable[tuple[Variant, int, str | None]]) -> list[Family]:
     """The results of the texts, by transformation, in the register's order."""
     rule, groups = base.rule, board.samples.group_codes
-    texts: dict[str, list[Text]] = {}
+    texts: dict[str, list[TriedText]] = {}
     for variant, row, text in made:
         outcome = board.outcomes.get((row, text))
         if outcome is None or not outcome.tried:
@@ -129,7 +129,7 @@ def families(board: Board, base: Base, made: Iterable[tuple[Variant, int, str | 
             else rule.rejects(row, outcome)
         )
         wrong = wrong and not (variant.beside and _passes_alone(board, base, rule, row))
-        texts.setdefault(variant.name, []).append(Text(row, text, outcome, wrong))
+        texts.setdefault(variant.name, []).append(TriedText(row, text, outcome, wrong))
     return [
         Family(
             VARIANTS[name],
@@ -141,7 +141,7 @@ def families(board: Board, base: Base, made: Iterable[tuple[Variant, int, str | 
     ]
 
 
-def _passes_alone(board: Board, base: Base, rule: Rule, row: int) -> bool:
+def _passes_alone(board: Board, base: Base, rule: AcceptanceRule, row: int) -> bool:
     """Whether the row's wrong completion is accepted without any addition."""
     if not base.rows[row].others:
         return False
@@ -152,7 +152,7 @@ def _passes_alone(board: Board, base: Base, rule: Rule, row: int) -> bool:
     return any(outcome is not None and rule.accepts(row, outcome, gross=True) for outcome in alone)
 
 
-def _distinct(variant: Variant, texts: Sequence[Text], base: Base) -> Iterator[Text]:
+def _distinct(variant: Variant, texts: Sequence[TriedText], base: Base) -> Iterator[TriedText]:
     """The same texts; one that must be misgraded on rows of several references counts only if it is."""
     if not variant.distinct:
         yield from texts
@@ -167,7 +167,7 @@ def _distinct(variant: Variant, texts: Sequence[Text], base: Base) -> Iterator[T
         yield text if enough or not text.wrong else replace(text, wrong=False)
 
 
-def _magic(text: Text, base: Base) -> str:
+def _magic(text: TriedText, base: Base) -> str:
     """A text without the row's own wrong completion: what stays the same from row to row."""
     row = base.rows[text.row]
     return (
@@ -177,7 +177,7 @@ def _magic(text: Text, base: Base) -> str:
     )
 
 
-def _difference(texts: Sequence[Text], rule: Rule) -> float:
+def _difference(texts: Sequence[TriedText], rule: AcceptanceRule) -> float:
     best = rule.best
     pairs = [
         text.outcome.score - best[text.row]

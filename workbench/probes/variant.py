@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from typing import Literal
 
 from workbench.core.discovery import refuse_taken
-from workbench.probes.row import Row
+from workbench.probes.row import ProbeRow
 
 __all__ = ["VARIANTS", "Alarm", "Make", "Variant", "variant"]
 
 _NEAR_MISSES = 20
 """Rank from which texts resemble the reference."""
 
-Make = Callable[[Row], Iterable[str | None]]
+Make = Callable[[ProbeRow], Iterable[str | None]]
 """From a row to texts, none if the transformation does not apply; None is a row without a completion."""
 Alarm = Literal["always", "reference", "form", "free", "strict", "number", "never"]
 

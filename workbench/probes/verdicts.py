@@ -10,7 +10,7 @@ from workbench.probes.causes import failing, follows_from, form_only, leading, s
 from workbench.probes.shapes import PLAIN
 from workbench.probes.tried import Family
 
-__all__ = ["Verdicts", "verdicts"]
+__all__ = ["ProbeVerdicts", "verdicts"]
 
 _JUDGE_ACCEPTS, _JUDGE_REJECTS = 0.05, 0.1
 """Lower bounds above which a model's errors are a finding: a model makes occasional errors (Thakur 2024, 2406.12624)."""
@@ -25,7 +25,7 @@ _SAY_ALL = frozenset({"accepts-anything", "fails", "inconsistent"})
 
 
 @dataclass(frozen=True)
-class Verdicts:
+class ProbeVerdicts:
     """The results of a probe.
 
     Attributes:
@@ -41,7 +41,7 @@ class Verdicts:
     held: frozenset[str]
 
 
-def verdicts(case: ProbeCase) -> Verdicts:
+def verdicts(case: ProbeCase) -> ProbeVerdicts:
     """Evaluate all results of one grader."""
     fooled = [family for family in sorted(case.found, key=lambda one: _order(case, one)) if family.wrong_rows]
     proven = [family for family in fooled if _is_alarm(case, family)]
@@ -54,7 +54,7 @@ def verdicts(case: ProbeCase) -> Verdicts:
     if lead and lead[0].kind in _SAY_ALL:
         told = []
     notes = [*form_only(case), *(case.finding(family, Severity.NOTE) for family in told)]
-    return Verdicts(
+    return ProbeVerdicts(
         (*lead, *own, *failing(case)),
         tuple(notes),
         tuple(case.finding(family, _severity(family)) for family in follows),

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from workbench.analysis.diagnostics import Case
 from workbench.analysis.diagnostics.labels import read_labels
-from workbench.analysis.diagnostics.registry import pass_mark
+from workbench.analysis.diagnostics.registry import threshold_on_scale
 from workbench.core.errors import ReportError
 from workbench.report.protocols import ReportLike
 from workbench.report.settings import label_column
@@ -48,7 +48,7 @@ def labelled_case(report: ReportLike, grader: str, groups: NDArray[np.intp], lab
         if labels is None
         else read_labels(label_column(report.samples, labels), len(report))
     )
-    mark = pass_mark(report.pass_threshold, report.scale)
+    mark = threshold_on_scale(report.pass_threshold, report.scale)
     return Case(grader, report.grades[grader], groups, codes, mark, report.scale)
 
 

@@ -17,8 +17,8 @@ from workbench.analysis.statistics import (
     Difference,
     Estimate,
     Interval,
+    PairedVerdicts,
     Share,
-    Verdicts,
     accuracy_difference,
     compact,
     paired_difference,
@@ -37,8 +37,8 @@ from workbench.report.terminal import interval_in_words, number, signed
 
 __all__ = ["AgainstLabels", "Comparison", "compare_cases"]
 
-_MOST = float(np.finfo(np.float64).max)
-_LARGE = _MOST / 4
+_MAX_FLOAT = float(np.finfo(np.float64).max)
+_LARGE = _MAX_FLOAT / 4
 """Half a difference above which doubling it, or adding two, may overflow to infinity."""
 _SIGNIFICANCE = 0.05  # two-sided p value of McNemar's test, the level of the reported 95 % intervals
 
@@ -89,7 +89,7 @@ class Comparison:
     equal: int
     difference: float
     interval: Interval
-    verdicts: Verdicts
+    verdicts: PairedVerdicts
     kappa: Estimate
     spearman: float
     labels: AgainstLabels | None
@@ -242,7 +242,7 @@ def compare_cases(samples: SamplesLike, a: Case, b: Case) -> Comparison:
     rows = np.intersect1d(a.rows, b.rows, assume_unique=True)
     gaps = _differences(a.grades, b.grades, rows)
     codes = compact(a.groups[rows])
-    verdicts = Verdicts(_accepted(a, rows), _accepted(b, rows), codes)
+    verdicts = PairedVerdicts(_accepted(a, rows), _accepted(b, rows), codes)
     difference = _difference(a, b, rows, codes)
     return Comparison(
         a.grader,
@@ -284,7 +284,7 @@ def _accepted(case: Case, rows: NDArray[np.intp]) -> NDArray[np.bool_]:
     return accepted
 
 
-def _against_labels(labels: NDArray[np.int8], verdicts: Verdicts) -> AgainstLabels | None:
+def _against_labels(labels: NDArray[np.int8], verdicts: PairedVerdicts) -> AgainstLabels | None:
     is_labelled = labels >= 0
     if not is_labelled.any():
         return None
@@ -301,8 +301,8 @@ def _difference(a: Case, b: Case, rows: NDArray[np.intp], codes: NDArray[np.intp
     if max(np.abs(halves[1] - halves[0]).max(initial=0.0), *spans) <= _LARGE:
         return paired_difference(_differences(a.grades, b.grades, rows), codes, span=2 * max(spans))
     found = paired_difference(halves[1] - halves[0], codes, span=max(spans))
-    lo, hi = (float(np.clip(2 * end, -_MOST, _MOST)) for end in found.interval)
-    return Difference(float(np.clip(2 * found.value, -_MOST, _MOST)), Interval(lo, hi), found.n)
+    lo, hi = (float(np.clip(2 * end, -_MAX_FLOAT, _MAX_FLOAT)) for end in found.interval)
+    return Difference(float(np.clip(2 * found.value, -_MAX_FLOAT, _MAX_FLOAT)), Interval(lo, hi), found.n)
 
 
 def _differences(a: Grades, b: Grades, rows: NDArray[np.intp]) -> NDArray[np.float64]:

@@ -20,13 +20,13 @@ from workbench.core.display import (
     sign,
 )
 from workbench.core.display_text import counted, one_line
-from workbench.report.comparison_words import TITLES, labels_data, quadrant_counts, sentence
+from workbench.report.comparison_text import TITLES, labels_data, quadrant_counts, sentence
 from workbench.report.counts import Counts
 from workbench.report.rows_table import rows_table
 
 __all__ = ["as_html", "as_markdown"]
 
-_MOST_ROWS = 8
+_MAX_ROWS = 8
 
 
 def as_html(compared: Any, read: Callable[[Any], pd.DataFrame]) -> str:
@@ -45,7 +45,7 @@ def as_html(compared: Any, read: Callable[[Any], pd.DataFrame]) -> str:
         _grid(compared),
         _labels(compared),
         folded("all numbers", paragraph(compared)),
-        _rows(read(compared.rows[:_MOST_ROWS])),
+        _rows(read(compared.rows[:_MAX_ROWS])),
     ]
     return html_block("".join(parts), "wb-report", label="Comparison")
 

@@ -36,7 +36,7 @@ POSITION_COLUMNS = ("position", "answer_position", "slot", "shown_as")
 """Columns with the position at which a completion was shown; the first existing one is used."""
 
 
-_MOST_VALUES = 50
+_MAX_VALUES = 50
 """Maximum number of values of a column that groups rows; one with more describes single rows."""
 
 
@@ -56,8 +56,8 @@ def few_valued_columns(samples: SamplesLike) -> list[str]:
         for name in samples.column_names
         # A sample of rows rules out texts and numbers, so that whole columns are read only if they probably qualify.
         if name not in texts
-        and _distinct(first.column(name)) <= _MOST_VALUES
-        and 1 < _distinct(samples.column(name)) <= _MOST_VALUES
+        and _distinct(first.column(name)) <= _MAX_VALUES
+        and 1 < _distinct(samples.column(name)) <= _MAX_VALUES
     ]
 
 

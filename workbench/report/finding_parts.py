@@ -10,7 +10,7 @@ from typing import Any
 
 from workbench.analysis.diagnostics import Finding
 from workbench.analysis.diagnostics.finding import percent
-from workbench.analysis.diagnostics.words import shape_of, two_words
+from workbench.analysis.diagnostics.verdicts import shape_of, short_verdict
 from workbench.core.display_text import capital, visible
 
 __all__ = ["estimate", "finding_data", "rows_behind", "strip_data", "strip_of_share"]
@@ -59,7 +59,7 @@ def rows_behind(finding: Finding) -> list[dict[str, Any]] | None:
 
 def _sentence(finding: Finding) -> tuple[str, str, str]:
     """The title of the finding, the start of its sentence, and the rest of it without the number that is drawn."""
-    words = two_words(finding.kind)
+    words = short_verdict(finding.kind)
     name, colon, rest = finding.message.partition(": ")
     if colon and name in {words, f"possibly {words}", f"not {words}", finding.kind}:
         called = words if name == finding.kind else name

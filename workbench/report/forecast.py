@@ -29,7 +29,7 @@ GROUP_SIZES = (4, 8, 12, 16, 24, 32, 48, 64)
 """Completions per group, from the smallest size in use to the largest."""
 MIN_PROMPTS = 10
 """Minimum prompts with at least two scored completions: with fewer an interval would be nearly 0 to 100 %."""
-_MOST = 1_024  # completions in a group: more than any trainer draws
+_MAX_GROUP_SIZE = 1_024  # completions in a group: more than any trainer draws
 _GAIN = 0.1
 """Minimum relative increase of the mean sd that justifies doubling the group; this project's limit."""
 
@@ -60,7 +60,7 @@ def forecast(
         ReportError: Fewer than 10 prompts have two scored completions, the grader is unknown or has to be named, or a
             number is outside its range.
     """
-    _check("group_size", group_size, 2, _MOST)
+    _check("group_size", group_size, 2, _MAX_GROUP_SIZE)
     _check("prompts", prompts, 1, 10**12)
     if isinstance(least_chance, bool | str) or not 0 <= least_chance <= 1:
         raise ReportError("least_chance must be between 0 and 1", found=repr(least_chance))

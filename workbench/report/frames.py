@@ -9,7 +9,14 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from workbench.analysis.statistics import compact, dead_share, mean, mean_interval, quantiles, sample_sd
+from workbench.analysis.statistics import (
+    compact,
+    mean,
+    mean_interval,
+    quantiles,
+    sample_sd,
+    zero_variance_share,
+)
 from workbench.core.display import html_block, markdown_lines, paragraph
 from workbench.core.display_text import encodable
 from workbench.core.errors import SamplesError
@@ -116,7 +123,7 @@ def summary_frame(
     return SafeFrame(lines, columns=columns, index=_names(grades, "grader"))
 
 
-_FEWEST_PROMPTS = 10  # with several completions: a share of fewer has a useless interval
+_MIN_PROMPTS = 10  # with several completions: a share of fewer has a useless interval
 
 
 def _summary(grades: Grades, groups: NDArray[np.intp], scale: tuple[float, float]) -> dict[str, Any]:
@@ -125,8 +132,8 @@ def _summary(grades: Grades, groups: NDArray[np.intp], scale: tuple[float, float
     n = len(scores)
     codes = compact(groups[rows])
     lo, hi = mean_interval(scores, codes, scale=scale)
-    dead = dead_share(scores, codes)
-    is_known = dead.n >= _FEWEST_PROMPTS
+    dead = zero_variance_share(scores, codes)
+    is_known = dead.n >= _MIN_PROMPTS
     q25, median, q75 = quantiles(scores)
     return {
         "n": len(grades),
@@ -142,9 +149,9 @@ def _summary(grades: Grades, groups: NDArray[np.intp], scale: tuple[float, float
         "median": median,
         "q75": q75,
         "max": scores.max() if n else np.nan,
-        "dead": dead.value if is_known else np.nan,
-        "dead_lo": dead.interval().lo if is_known else np.nan,
-        "dead_hi": dead.interval().hi if is_known else np.nan,
+        "zero_variance": dead.value if is_known else np.nan,
+        "zero_variance_lo": dead.interval().lo if is_known else np.nan,
+        "zero_variance_hi": dead.interval().hi if is_known else np.nan,
         "seconds_total": known_sum(grades.seconds),
         "tokens": known_sum(grades.tokens),
         "cost": known_sum(grades.cost),
@@ -161,23 +168,23 @@ def known_sum(values: NDArray[np.float64]) -> float:
 class RowFrame(SafeFrame):
     """A DataFrame of rows to read, which a notebook shows as text: left-aligned, not truncated, escaped."""
 
-    MOST_SHOWN = 20
+    MAX_SHOWN = 20
 
     @property
     def _constructor(self) -> type[RowFrame]:
         return RowFrame
 
     def _repr_html_(self) -> str:
-        table = rows_table(self.head(self.MOST_SHOWN), None)
+        table = rows_table(self.head(self.MAX_SHOWN), None)
         return html_block(f"{table}{paragraph(self._rest, 'quiet')}", "wb-report", label="Rows")
 
     def _repr_markdown_(self) -> str:
-        return markdown_lines([rows_markdown(self.head(self.MOST_SHOWN), None), self._rest])
+        return markdown_lines([rows_markdown(self.head(self.MAX_SHOWN), None), self._rest])
 
     @property
     def _rest(self) -> str:
         """How many rows are not shown; "" for none."""
-        hidden_rows = len(self) - self.MOST_SHOWN
+        hidden_rows = len(self) - self.MAX_SHOWN
         return f"{hidden_rows:,} more rows" if hidden_rows > 0 else ""
 
 

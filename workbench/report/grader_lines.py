@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from workbench.analysis.diagnostics.words import verdict_of
+from workbench.analysis.diagnostics.verdicts import verdict_of
 from workbench.report.cases import label_codes
 from workbench.report.counts import Counts, counts_of, parts_of
 from workbench.report.where import case_of

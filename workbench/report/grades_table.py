@@ -17,7 +17,7 @@ from workbench.core.row_notes import RowNotes
 
 __all__ = ["GRADE_COLUMNS", "WORDS", "fill", "grade_columns", "grades_of_record", "records"]
 
-_LONGEST = 10_000
+_MAX_CHARACTERS = 10_000
 """Maximum characters of a value that is stored as text because JSON cannot represent it."""
 _BATCH = 65_536
 """Maximum rows of a record."""
@@ -104,7 +104,7 @@ def _json(note: Mapping[str, Any]) -> str:
     try:
         return json.dumps(dict(note), default=str)
     except (TypeError, ValueError, RecursionError):  # keys of other kinds, a value that contains itself
-        return json.dumps({str(key): repr(value)[:_LONGEST] for key, value in note.items()})
+        return json.dumps({str(key): repr(value)[:_MAX_CHARACTERS] for key, value in note.items()})
 
 
 def fill(grades: Grades, start: int, part: Mapping[str, pa.Array]) -> None:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["as_markdown", "findings_markdown"]
 
-_MOST_FINDINGS = 12
+_MAX_FINDINGS = 12
 _HEADS = ("grader", "verdict", "mean", "95 % interval", "accepted", "rejected", "failed", "skipped")
 
 
@@ -40,8 +40,8 @@ def findings_markdown(report: Any) -> str:
     findings = ordered(report.findings)
     if not findings:
         return "**No findings.**"
-    first, *others = findings[:_MOST_FINDINGS]
-    more = len(findings) - _MOST_FINDINGS
+    first, *others = findings[:_MAX_FINDINGS]
+    more = len(findings) - _MAX_FINDINGS
     items = [f"- {_sentence(one)}" for one in others]
     items += [f"- and {more:,} more in report.findings"] if more > 0 else []
     lead = f"**{_sentence(first)}** {_advice(first)}".strip()

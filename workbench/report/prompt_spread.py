@@ -16,7 +16,7 @@ from workbench.report.select import check_graders
 
 __all__ = ["SPREADS", "PromptSpread", "prompt_spread"]
 
-SPREADS = ("dead", "narrow", "wide")
+SPREADS = ("zero_variance", "narrow", "wide")
 """All completions have one score; their sd is below a tenth of the scale; it is larger."""
 _NARROW = 0.1
 """Share of the histogram's span from which the diagnostic *no-variance* applies (Razin 2025, arXiv 2503.15477)."""

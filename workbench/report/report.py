@@ -134,7 +134,7 @@ class Report:
 
         Columns: n, scored, failed, skipped; over the scored rows mean, mean_lo and mean_hi (95 %
         interval clustered by prompt; NaN if there are too few prompts), sd (sample sd, ddof=1), min, q25,
-        median, q75, max; dead, dead_lo and dead_hi (share of zero-variance prompts among those with several completions,
+        median, q75, max; dead, zero_variance_lo and zero_variance_hi (share of zero-variance prompts among those with several completions,
         with its 95 % interval; NaN for fewer than ten); seconds_total, tokens, cost (NaN if unknown) and
         isolation: the sandbox level, "not needed" (built-in code), "no sandbox", or "not run" (no row was tried).
         """

@@ -13,20 +13,26 @@ import pandas as pd
 
 from workbench.analysis.diagnostics import Finding
 from workbench.analysis.diagnostics.finding import joint_line
-from workbench.analysis.diagnostics.words import leading
+from workbench.analysis.diagnostics.verdicts import leading
 from workbench.core.display import bar, escaped, folded, html_block, legend, paragraph, sign, strip
 from workbench.core.display_text import one_line
 from workbench.report.finding_parts import finding_data
 from workbench.report.grader_lines import GraderLine, grader_lines
 from workbench.report.histogram_html import histogram_html
 from workbench.report.rows_table import rows_table
-from workbench.report.terminal import DEAD, dead_cells, interval_text, isolation_line, number
+from workbench.report.terminal import (
+    ZERO_VARIANCE,
+    interval_text,
+    isolation_line,
+    number,
+    zero_variance_cells,
+)
 
 __all__ = ["as_html", "finding_html", "findings_html", "lines_html", "ordered", "table_html"]
 
 _IN_SIGHT = 5
-_MOST_FINDINGS = 12
-_MOST_ROWS, _MOST_ROWS_OF_OTHERS = 5, 3
+_MAX_FINDINGS = 12
+_MAX_ROWS, _MAX_ROWS_OF_OTHERS = 5, 3
 
 
 def as_html(report: Any) -> str:
@@ -77,8 +83,8 @@ def ordered(findings: Sequence[Finding]) -> list[Finding]:
 def findings_html(report: Any) -> str:
     """The findings, the most severe first, each with some of its rows."""
     findings = ordered(report.findings)
-    items = [_finding(report, one, leads=at == 0) for at, one in enumerate(findings[:_MOST_FINDINGS])]
-    more = len(findings) - _MOST_FINDINGS
+    items = [_finding(report, one, leads=at == 0) for at, one in enumerate(findings[:_MAX_FINDINGS])]
+    more = len(findings) - _MAX_FINDINGS
     items += [paragraph(f"and {more:,} more in report.findings", "quiet")] if more > 0 else []
     hidden = len(findings) - _IN_SIGHT
     if hidden > 1:
@@ -87,7 +93,7 @@ def findings_html(report: Any) -> str:
 
 
 def _finding(report: Any, finding: Finding, *, leads: bool) -> str:
-    count = min(_MOST_ROWS if leads else _MOST_ROWS_OF_OTHERS, len(finding.rows))
+    count = min(_MAX_ROWS if leads else _MAX_ROWS_OF_OTHERS, len(finding.rows))
     if not count:
         return finding_html(finding, leads=leads)
     rows = rows_table(report.rows(where=finding, limit=count))
@@ -134,8 +140,8 @@ def table_html(summary: pd.DataFrame, drawings: Mapping[str, str]) -> str:
         summary: As `Report.summary`.
         drawings: The histogram of each grader's scores, by its name.
     """
-    dead = dead_cells(summary)
-    names = ("scored", "failed", "skipped", "mean", "95 % interval", "sd", *([DEAD] if dead else []))
+    dead = zero_variance_cells(summary)
+    names = ("scored", "failed", "skipped", "mean", "95 % interval", "sd", *([ZERO_VARIANCE] if dead else []))
     head = "<th>grader</th><th>scores</th>" + "".join(f"<th class='num'>{name}</th>" for name in names)
     body = "".join(
         _summary_row(str(name), row, drawings[str(name)], dead[at : at + 1])

@@ -51,10 +51,10 @@ def asked_rows(grades: Grades) -> NDArray[np.bool_]:
 def _stored_rows(grades: Grades) -> NDArray[np.bool_]:
     """Rows (n,) with a reply from the store."""
     is_stored = np.zeros(len(grades), np.bool_)
-    is_stored[[row for row, metadata in grades.metadata.items() if metadata.get("kept")]] = True
+    is_stored[[row for row, metadata in grades.metadata.items() if metadata.get("cached")]] = True
     return is_stored
 
 
 def _has_reply(metadata: Mapping[str, Any]) -> bool:
     """Whether a grade is based on a model's reply: its text is stored, or it came from the store."""
-    return "raw" in metadata or bool(metadata.get("kept"))
+    return "raw" in metadata or bool(metadata.get("cached"))

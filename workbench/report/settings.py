@@ -17,7 +17,7 @@ from workbench.report.protocols import SamplesLike
 
 __all__ = ["check_lengths", "check_settings", "label_column"]
 
-_MOST_NAMES = 100  # annotators whose labels are columns: a longer list can only be labels
+_MAX_NAMES = 100  # annotators whose labels are columns: a longer list can only be labels
 
 
 def check_settings(
@@ -76,7 +76,7 @@ def label_column(samples: SamplesLike, labels: Any) -> Any:
 
 def _are_names(labels: Any) -> bool:
     """Whether these are names of columns rather than labels as text, such as "good"."""
-    if not isinstance(labels, list | tuple) or not labels or len(labels) > _MOST_NAMES:
+    if not isinstance(labels, list | tuple) or not labels or len(labels) > _MAX_NAMES:
         return False
     return all(isinstance(label, str) and not is_label(label) for label in labels)
 

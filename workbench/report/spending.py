@@ -23,7 +23,7 @@ def spending_line(grades: Mapping[str, Grades]) -> str:
         int((~np.isnan(columns.tokens) & np.isnan(columns.cost)).sum()) for columns in grades.values()
     )
     reused = sum(
-        bool(metadata.get("kept")) for columns in grades.values() for metadata in columns.metadata.values()
+        bool(metadata.get("cached")) for columns in grades.values() for metadata in columns.metadata.values()
     )
     uncounted = sum(_uncounted(columns) for columns in grades.values())
     if not counted and not uncounted:

@@ -15,9 +15,8 @@ from workbench.analysis.statistics import Interval
 from workbench.core.display_text import counted, one_line
 
 __all__ = [
-    "DEAD",
+    "ZERO_VARIANCE",
     "as_text",
-    "dead_cells",
     "finding_line",
     "interval_in_words",
     "interval_text",
@@ -25,11 +24,12 @@ __all__ = [
     "number",
     "signed",
     "too_far_apart",
+    "zero_variance_cells",
 ]
 
-DEAD = "zero-variance prompts"
+ZERO_VARIANCE = "zero-variance prompts"
 """Heading: prompts with several completions that all get one score, which give group-relative training no signal."""
-_MOST = sys.float_info.max
+_MAX_FLOAT = sys.float_info.max
 _COLUMNS = ("grader", "scored", "failed", "skipped", "mean", "95 % interval", "sd", "min", "median", "max")
 
 
@@ -67,7 +67,7 @@ def too_far_apart(summary: pd.DataFrame) -> list[str]:
     """Why a grader with several scores has a dash for its sd."""
     without = summary[(summary["scored"] > 1) & summary["sd"].isna()]
     return [
-        f"sd: none for {one_line(str(name))}, whose scores differ by more than the largest number ({_MOST:.3g})"
+        f"sd: none for {one_line(str(name))}, whose scores differ by more than the largest number ({_MAX_FLOAT:.3g})"
         for name in without.index
     ]
 
@@ -79,10 +79,10 @@ def finding_line(finding: Finding) -> str:
 
 
 def _table(summary: pd.DataFrame) -> list[str]:
-    dead = dead_cells(summary)
+    dead = zero_variance_cells(summary)
     lines = [_COLUMNS, *(_summary_cells(str(name), row) for name, row in summary.iterrows())]
     if dead:
-        lines = [(*line, cell) for line, cell in zip(lines, [DEAD, *dead], strict=True)]
+        lines = [(*line, cell) for line, cell in zip(lines, [ZERO_VARIANCE, *dead], strict=True)]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     return ["  " + "  ".join(_aligned(row, widths)).rstrip() for row in lines]
 
@@ -102,17 +102,17 @@ def _summary_cells(name: str, row: pd.Series[Any]) -> tuple[str, ...]:
     return (one_line(name, 40), *counts, number(row["mean"]), interval, *measures)
 
 
-def dead_cells(summary: pd.DataFrame) -> list[str]:
+def zero_variance_cells(summary: pd.DataFrame) -> list[str]:
     """Share of zero-variance prompts of each grader, with its 95 % interval; no cells if no prompt has several completions."""
-    if summary["dead"].isna().all():
+    if summary["zero_variance"].isna().all():
         return []
-    return [_dead_cell(row) for _, row in summary.iterrows()]
+    return [_zero_variance_cell(row) for _, row in summary.iterrows()]
 
 
-def _dead_cell(row: pd.Series[Any]) -> str:
-    if math.isnan(row["dead"]):
+def _zero_variance_cell(row: pd.Series[Any]) -> str:
+    if math.isnan(row["zero_variance"]):
         return "-"
-    return f"{percent(row['dead'])} ({percent(row['dead_lo'])} to {percent(row['dead_hi'])})"
+    return f"{percent(row['zero_variance'])} ({percent(row['zero_variance_lo'])} to {percent(row['zero_variance_hi'])})"
 
 
 def number(value: float) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from workbench.analysis.diagnostics import SuiteCase
-from workbench.analysis.diagnostics.registry import pass_mark
+from workbench.analysis.diagnostics.registry import threshold_on_scale
 from workbench.analysis.statistics import Interval
 from workbench.analysis.statistics.variance_shares import variance_share
 from workbench.core.safe_frame import SafeFrame
@@ -24,7 +24,7 @@ def suite_case(report: ReportLike) -> SuiteCase:
     """A report's graders with their suite; computed once and stored in the report."""
     case: SuiteCase | None = report.__dict__.get("_suite_case")
     if case is None:
-        mark = pass_mark(report.pass_threshold, report.scale)
+        mark = threshold_on_scale(report.pass_threshold, report.scale)
         case = SuiteCase(report.grades, report.prompt_codes, report.suite, mark, report.scale)
         report.__dict__["_suite_case"] = case
     return case

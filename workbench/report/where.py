@@ -13,7 +13,7 @@
 | `{"scaled_apart": [a, b], "least": 0.5}` | the same, after scaling the ends of each grader's histogram to 0 and 1 |
 | `{"verdicts": [a, b], "are": [true, false]}` | scored by both, accepted by `a` and not by `b` |
 | `{"decides": g}` | the combined verdict would change without `g` |
-| `{"prompts": g, "mean": [low, high], "scores": "dead"}` | whose prompt has that mean score of `g`, and scores that are all equal ("dead"), close ("narrow") or apart ("wide") |
+| `{"prompts": g, "mean": [low, high], "scores": "zero_variance"}` | whose prompt has that mean score of `g`, and scores that are all equal ("zero_variance"), close ("narrow") or apart ("wide") |
 | `{"probe": "empty"}` | of that transformation: rows of a probe, which have a column `probe` |
 | `{"text": "words"}` | id, a turn or the reference contains it, ignoring case |
 | `{"column": "writer", "is": "hasty"}` | whose cell in that column has this text; `null` if it is empty |
@@ -207,7 +207,7 @@ def _by_any_of(report: ReportLike, choices: Sequence[Sequence[Condition]]) -> Ro
     return np.unique(np.concatenate([np.empty(0, np.intp), *matches]))
 
 
-class _Kind(NamedTuple):
+class _ConditionKind(NamedTuple):
     """One kind of condition: its keys, the rows that meet it, its text, and its graders."""
 
     keys: tuple[str, ...]
@@ -220,49 +220,49 @@ def _verdict(passed: Any) -> str:
     return "accepts" if passed else "refuses"
 
 
-_KINDS: dict[str, _Kind] = {
-    "score": _Kind(
+_KINDS: dict[str, _ConditionKind] = {
+    "score": _ConditionKind(
         ("grader", "score"),
         _by_score,
         lambda c: f"{c['grader']}: score {float(c['score'][0]):.3g} to {float(c['score'][1]):.3g}",
         lambda c: [c["grader"]],
     ),
-    "status": _Kind(
+    "status": _ConditionKind(
         ("grader", "status"), _by_status, lambda c: f"{c['grader']}: {c['status']}", lambda c: [c["grader"]]
     ),
-    "passed": _Kind(
+    "passed": _ConditionKind(
         ("grader", "passed"),
         _by_verdict,
         lambda c: f"{c['grader']} {_verdict(c['passed'])}",
         lambda c: [c["grader"]],
     ),
-    "spread": _Kind(
+    "spread": _ConditionKind(
         ("grader", "spread"),
         _by_spread,
         lambda c: f"{c['grader']}: repeats {float(c['spread'][0]):.3g} to {float(c['spread'][1]):.3g} apart",
         lambda c: [c["grader"]],
     ),
-    "label": _Kind(
+    "label": _ConditionKind(
         ("label",),
         _by_label,
         lambda c: {True: "labelled good", False: "labelled bad"}.get(c["label"], "unlabelled"),
     ),
-    "wrong": _Kind(
+    "wrong": _ConditionKind(
         ("wrong",), _against_label, lambda c: f"{c['wrong']} differs from the label", lambda c: [c["wrong"]]
     ),
-    "finding": _Kind(
+    "finding": _ConditionKind(
         ("finding",),
         _by_finding,
         lambda c: f"{c['finding'][0]}: {str(c['finding'][1]).replace('-', ' ')}",
         lambda c: [c["finding"][0]],
     ),
-    "apart": _Kind(
+    "apart": _ConditionKind(
         ("apart", "least"),
         _by_distance,
         lambda c: f"{c['apart'][0]} and {c['apart'][1]} differ by at least {float(c['least']):g}",
         lambda c: c["apart"],
     ),
-    "scaled_apart": _Kind(
+    "scaled_apart": _ConditionKind(
         ("scaled_apart", "least"),
         _by_scaled_distance,
         lambda c: (
@@ -270,7 +270,7 @@ _KINDS: dict[str, _Kind] = {
         ),
         lambda c: c["scaled_apart"],
     ),
-    "verdicts": _Kind(
+    "verdicts": _ConditionKind(
         ("verdicts", "are"),
         _by_verdicts,
         lambda c: ", ".join(
@@ -278,10 +278,10 @@ _KINDS: dict[str, _Kind] = {
         ),
         lambda c: c["verdicts"],
     ),
-    "decides": _Kind(
+    "decides": _ConditionKind(
         ("decides",), _by_decision, lambda c: f"{c['decides']} decides the verdict", lambda c: [c["decides"]]
     ),
-    "prompts": _Kind(
+    "prompts": _ConditionKind(
         ("prompts", "mean", "scores"),
         _by_prompt,
         lambda c: (
@@ -289,28 +289,28 @@ _KINDS: dict[str, _Kind] = {
         ),
         lambda c: [c["prompts"]],
     ),
-    "probe": _Kind(("probe",), by_probe, lambda c: f"probe {c['probe']}"),
-    "text": _Kind(("text",), by_text, lambda c: f"text {str(c['text'])!r}"),
-    "is": _Kind(
+    "probe": _ConditionKind(("probe",), by_probe, lambda c: f"probe {c['probe']}"),
+    "text": _ConditionKind(("text",), by_text, lambda c: f"text {str(c['text'])!r}"),
+    "is": _ConditionKind(
         ("column", "is"),
         by_value,
         lambda c: f"{c['column']} {'is empty' if c['is'] is None else c['is']}",
     ),
-    "between": _Kind(
+    "between": _ConditionKind(
         ("column", "between"),
         by_range,
         lambda c: f"{c['column']} {float(c['between'][0]):.4g} to {float(c['between'][1]):.4g}",
     ),
-    "any": _Kind(
+    "any": _ConditionKind(
         ("any",),
         _by_any_of,
         lambda c: ", or ".join(" and ".join(map(condition_text, conditions)) for conditions in c["any"]),
     ),
-    "rows": _Kind(("rows",), _by_number, lambda c: f"{len(c['rows']):,} chosen rows"),
+    "rows": _ConditionKind(("rows",), _by_number, lambda c: f"{len(c['rows']):,} chosen rows"),
 }
 
 
-def _kind_of(condition: Condition) -> _Kind | None:
+def _kind_of(condition: Condition) -> _ConditionKind | None:
     key = next((name for name in _KINDS if isinstance(condition, Mapping) and name in condition), None)
     return None if key is None else _KINDS[key]
 

@@ -21,13 +21,13 @@ from workbench.core.files import check_regular, check_writable
 from workbench.core.grade import ErrorKind
 from workbench.core.grades import FAILED, MISSING, Grades
 from workbench.data.samples import Samples
-from workbench.graders.control import put_together
+from workbench.graders.control import concat_grades
 from workbench.report import Report
 from workbench.report.grades_table import grades_of_record, records
 from workbench.report.parquet import read_marks, read_settings, require_own_file, write_report
 from workbench.report.same import COMPARED, digest_of_ends
 
-__all__ = ["KeptGrades", "RunFile"]
+__all__ = ["RunFile", "SavedGrades"]
 
 _SUFFIX = ".unfinished"
 _VERSION = 1
@@ -205,7 +205,7 @@ class RunFile:
                 rest[rows] = False
             missing = np.flatnonzero(rest)
             earlier = self._kept.get(key, Grades.empty(len(self._samples))).take(missing)
-            self._keep(key, put_together([(missing, earlier), *parts]))
+            self._keep(key, concat_grades([(missing, earlier), *parts]))
         for part in list(self._kept):
             if (inside := self._inside(part)) is not None:
                 self._keep(part, _without(self._kept[part], ~inside))
@@ -255,9 +255,9 @@ class RunFile:
         """The note at the end of a run with remaining rows."""
         return f"Rerun with resume={str(self.path)!r} to continue."
 
-    def of(self, grader: str, repeat: int) -> KeptGrades:
+    def of(self, grader: str, repeat: int) -> SavedGrades:
         """The grades of one pass of a grader."""
-        return KeptGrades(self, (grader, repeat))
+        return SavedGrades(self, (grader, repeat))
 
     def kept(self, part: Part) -> Grades | None:
         """The grades of earlier runs, in the samples' order; rows to be graded are missing. None if there are none."""
@@ -352,7 +352,7 @@ class RunFile:
 
 
 @dataclass(frozen=True)
-class KeptGrades:
+class SavedGrades:
     """One grader's part of a run's file: the `Checkpoint` of its run.
 
     Attributes:
@@ -374,15 +374,15 @@ class KeptGrades:
             return Grades.empty(n)
         return grades if self.rows is None else grades.take(self.rows)
 
-    def of_rows(self, rows: NDArray[np.intp]) -> KeptGrades:
+    def of_rows(self, rows: NDArray[np.intp]) -> SavedGrades:
         """The checkpoint for a run over some of the rows (m,), which it numbers from 0 on."""
         return replace(self, rows=rows if self.rows is None else self.rows[rows])
 
-    def of_part(self, name: str) -> KeptGrades:
+    def of_part(self, name: str) -> SavedGrades:
         """The checkpoint for a grader inside this one."""
-        return KeptGrades(self.file, (*self.part, name), self.rows)
+        return SavedGrades(self.file, (*self.part, name), self.rows)
 
-    def applied(self, apply: Callable[[Grades], Grades]) -> KeptGrades:
+    def applied(self, apply: Callable[[Grades], Grades]) -> SavedGrades:
         """The checkpoint for grades that are stored after a function was applied to them."""
         return replace(self, apply=apply)
 
@@ -406,7 +406,7 @@ def _without(grades: Grades, again: NDArray[np.bool_]) -> Grades:
     if not again.any():
         return grades
     rest, rows = np.flatnonzero(~again), np.flatnonzero(again)
-    return put_together([(rows, Grades.empty(len(rows))), (rest, grades.take(rest))])
+    return concat_grades([(rows, Grades.empty(len(rows))), (rest, grades.take(rest))])
 
 
 def _different_graders(earlier: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:

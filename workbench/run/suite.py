@@ -33,9 +33,9 @@ from workbench.run.suite_run import (
     RunSettings,
     SuiteOutcome,
     ending_notes_of,
+    open_budget,
     open_run_file,
     open_run_store,
-    ready_spending,
     store_summary,
 )
 
@@ -437,7 +437,7 @@ class Suite:
         data.require_answers()
         shown = {"preset": settings.preset, "labels": settings.labels}
         check_settings(data, **shown)  # now rather than after hours of grading
-        spending = ready_spending(self.entries, settings.budget)
+        spending = open_budget(self.entries, settings.budget)
         fingerprints = fingerprints_of(
             self
         )  # of the current graders: a dict in a grader may be changed later

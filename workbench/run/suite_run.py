@@ -20,7 +20,7 @@ from workbench.data.packed import BATCH_ROWS
 from workbench.data.samples import Samples
 from workbench.data.samples.frame_columns import UnreadableRowsError
 from workbench.graders import Control
-from workbench.graders.combine import Entry, Outcome
+from workbench.graders.combine import Entry, EntryOutcome
 from workbench.graders.repeats import (
     check_repeats,
     check_workers,
@@ -47,9 +47,9 @@ __all__ = [
     "asks_model",
     "check_ready",
     "ending_notes_of",
+    "open_budget",
     "open_run_file",
     "open_run_store",
-    "ready_spending",
     "repeats_of",
     "store_summary",
 ]
@@ -64,7 +64,7 @@ class SuiteOutcome:
         combined: The combined grade; None for a suite without a combining rule.
     """
 
-    parts: Mapping[str, Outcome]
+    parts: Mapping[str, EntryOutcome]
     combined: Grade | None = None
 
     @property
@@ -229,9 +229,7 @@ class Run:
                 return  # rows of a repeat that was never started are not failures
             self._current, self._grader_start = entry.name, time.monotonic()
             # The remaining budget is shared by the remaining judges; code uses nothing of it.
-            self._judge_run.spending.start_share(
-                sum(map(asks_model, entries[at:])) if asks_model(entry) else 1
-            )
+            self._judge_run.spending.allocate(sum(map(asks_model, entries[at:])) if asks_model(entry) else 1)
             self._open_checkpoint(entry.name, repeat)
             grades = await self._safely(entry, repeat)
             self._passes.setdefault(entry.name, []).append(grades)
@@ -392,7 +390,7 @@ def _unreachable_notes(name: str, grades: Grades) -> Iterator[str]:
         yield f"{len(not_asked):,} requests were not sent."
 
 
-def ready_spending(entries: Iterable[Entry], budget: Budget | float | None) -> Spending:
+def open_budget(entries: Iterable[Entry], budget: Budget | float | None) -> Spending:
     """The budget state of a run, at its start; raises what would end the run before its first row, see `check_ready`."""
     spending = Spending(as_budget(budget))
     for entry in entries:

@@ -6,7 +6,7 @@ from workbench.store.errors import StoreError
 from workbench.store.graders import GraderEntry, GraderEvent
 from workbench.store.labels import Label
 from workbench.store.listing import Listing
-from workbench.store.runs import Run
+from workbench.store.runs import StoredRun
 from workbench.store.store import Store, open_store
 
 __all__ = [
@@ -14,8 +14,8 @@ __all__ = [
     "GraderEvent",
     "Label",
     "Listing",
-    "Run",
     "Store",
     "StoreError",
+    "StoredRun",
     "open_store",
 ]

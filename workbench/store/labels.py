@@ -12,9 +12,9 @@ from sqlalchemy.engine import Connection
 
 from workbench.data.samples import Sample
 from workbench.store.database import Database
+from workbench.store.effective_labels import effective_labels, is_same, key_of, tops
 from workbench.store.errors import LabelledSinceError, StoreError
 from workbench.store.graders import check_name
-from workbench.store.holding import holding, is_same, key_of, tops
 from workbench.store.label import NONE, WORDS, Label, label_of
 from workbench.store.listing import Listing
 from workbench.store.named import Named, Which, named
@@ -96,7 +96,7 @@ class Labels:
         (name,) = selection.ids
         with self._database.writing() as connection:
             lock_labels(connection)
-            _, last = holding(connection, selection, dataset, labeller).get(0, (0, None))
+            _, last = effective_labels(connection, selection, dataset, labeller).get(0, (0, None))
             if only is not None and (last is None or not is_same(connection, last, only.id)):
                 raise _labelled_since(name, last)
             if last is None:
@@ -107,7 +107,7 @@ class Labels:
                 columns = {key: getattr(below, key) for key in columns}
             columns |= {"digest": last.digest, "at": now()}
             _insert(connection, _row(name, dataset, labeller) | columns)
-            now_held = holding(connection, selection, dataset, labeller)
+            now_held = effective_labels(connection, selection, dataset, labeller)
         return label_of(now_held[0][1]) if now_held else None
 
     def get(self, samples: Which, *, labeller: str | None = None, dataset: str = "") -> list[bool | None]:
@@ -143,7 +143,7 @@ class Labels:
                     for name, candidates in tops(connection, None, dataset, labeller).items()
                 }
             else:
-                holding_labels = holding(connection, selection, dataset, labeller)
+                holding_labels = effective_labels(connection, selection, dataset, labeller)
                 by_time = sorted(holding_labels.items(), key=lambda entry: entry[1][0])
                 last = {selection.ids[at]: top for at, top in by_time}
         return {name: label_of(row) for name, (_, row) in last.items()}
@@ -163,7 +163,7 @@ class Labels:
     def _values(self, selection: Named, labeller: str | None, dataset: str) -> list[bool | None]:
         _check(labeller or "", dataset)
         with self._database.reading() as connection:
-            labels_ = holding(connection, selection, dataset, labeller)
+            labels_ = effective_labels(connection, selection, dataset, labeller)
         return [label_of(labels_[at][1]).value if at in labels_ else None for at in range(len(selection.ids))]
 
     def labellers(self, *, dataset: str = "") -> list[str]:

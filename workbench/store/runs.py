@@ -26,11 +26,11 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-__all__ = ["Run", "Runs"]
+__all__ = ["Runs", "StoredRun"]
 
 
 @dataclass(frozen=True)
-class Run:
+class StoredRun:
     """The summary of a run.
 
     Attributes:
@@ -76,7 +76,7 @@ class Runs:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def add(self, report: Report, name: str = "", *, dataset: str = "") -> Run:
+    def add(self, report: Report, name: str = "", *, dataset: str = "") -> StoredRun:
         """Store a report's summary.
 
         Args:
@@ -95,7 +95,7 @@ class Runs:
         assert key is not None
         return self.get(int(key[0]))
 
-    def list(self, *, dataset: str | None = None, limit: int | None = None) -> Listing[Run]:
+    def list(self, *, dataset: str | None = None, limit: int | None = None) -> Listing[StoredRun]:
         """Runs, the newest first.
 
         Args:
@@ -109,7 +109,7 @@ class Runs:
             rows = connection.execute(query).all()
         return Listing(map(_run, rows))
 
-    def get(self, id: int) -> Run:  # noqa: A002 (the field's name)
+    def get(self, id: int) -> StoredRun:  # noqa: A002 (the field's name)
         """One run.
 
         Raises:
@@ -175,9 +175,9 @@ def _filled(cells: list[Any]) -> list[Any]:
     )
 
 
-def _run(row: Any) -> Run:
+def _run(row: Any) -> StoredRun:
     graders = from_json(row.graders)
-    return Run(
+    return StoredRun(
         row.id,
         datetime.fromisoformat(row.at),
         read(row.name),

@@ -179,7 +179,7 @@ STEPS: dict[int, Callable[[Connection], None]] = {
 }
 """Version, to the step that upgrades to it from the one before."""
 
-_MOST = 10**15  # sums of thousands of these still fit a column
+_MAX_INTEGER = 10**15  # sums of thousands of these still fit a column
 
 
 def now() -> str:
@@ -189,7 +189,7 @@ def now() -> str:
 
 def count_or_none(value: int | None) -> int | None:
     """A count as a column stores it; None for one that is too large."""
-    return value if value is not None and abs(value) <= _MOST else None
+    return value if value is not None and abs(value) <= _MAX_INTEGER else None
 
 
 def lock_labels(connection: Connection) -> None:

@@ -81,7 +81,7 @@ describe("the settings", () => {
   });
 
   it("are left out where there is nothing to choose", () => {
-    open(exported({ choices: { on_loss: [], on_error: ["fail"], has_reference: false, unproved: [] } }));
+    open(exported({ choices: { on_loss: [], on_error: ["fail"], has_reference: false, not_validated: [] } }));
     expect(screen.queryByLabelText("unsupported")).toBeNull();
     expect(screen.queryByLabelText("no score")).toBeNull();
     expect(screen.queryByLabelText("reference field")).toBeNull();
@@ -93,7 +93,7 @@ describe("the settings", () => {
     fireEvent.click(screen.getByText("Validate it"));
     fireEvent.input(screen.getByLabelText("file"), { target: { value: "other.py" } });
     fireEvent.click(screen.getByText("Write the files"));
-    expect(model.sent.slice(-3).map((message) => message.do)).toEqual(["prove_all", "export_settings", "write"]);
+    expect(model.sent.slice(-3).map((message) => message.do)).toEqual(["validate_all", "export_settings", "write"]);
     expect(model.done("export_settings")[0]?.settings).toEqual({ file: "other.py" });
   });
 

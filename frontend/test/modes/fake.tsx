@@ -75,7 +75,7 @@ const REST: Partial<State> = {
   },
   rail: {
     lines: ["contains_number", "last_number"].map((name) => ({
-      name, kind: "Python function", ticked: true, proof: "proved", counts: counts(), was: null, verdict: null, mean: null, say: "", stale: false, letter: "",
+      name, kind: "Python function", ticked: true, validation: "validated", counts: counts(), was: null, verdict: null, mean: null, say: "", stale: false, letter: "",
     })),
     drafts: [], in_run: 2, has_labels: true, chosen: "contains_number", removed: "",
   },

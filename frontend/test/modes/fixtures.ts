@@ -127,7 +127,7 @@ export function exported(changes: Partial<ExportData> = {}): ExportData {
     ],
     chosen: "adaptive", title: "To Adaptive", sentence: "4 graders, all as code: three with their own text unchanged, exact_match as its rule in 74 lines. Nothing is lost.",
     settings: { on_loss: "fail", on_error: "fail", reference: "expected", allow_unvalidated: false },
-    choices: { on_loss: ["fail", "warn"], on_error: ["fail", "zero"], has_reference: true, unproved: ["last_number"] },
+    choices: { on_loss: ["fail", "warn"], on_error: ["fail", "zero"], has_reference: true, not_validated: ["last_number"] },
     file: "graders.py",
     files: [{ name: "graders.py", text: CODE, language: "python", lines: 15 }, { name: "suite.json", text: '{"name": "arithmetic", "n": 4, "ok": true}\n', language: "json", lines: 1 }],
     losses: [], notes: ["exact_match: its extractor's name"], problem: [], in_the_way: ["graders.py"], written: "",

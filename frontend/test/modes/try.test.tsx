@@ -78,7 +78,7 @@ describe("saved completions", () => {
     expect(root.querySelector("img")).toBeNull();
     expect(screen.getByText("a grader errs on 1 of 2")).toBeTruthy();
     fireEvent.click(screen.getByText(HOSTILE));
-    expect(model.done("try_kept")[0]).toMatchObject({ number: 2 });
+    expect(model.done("try_saved")[0]).toMatchObject({ number: 2 });
     fireEvent.click(screen.getByLabelText("Remove: an empty completion"));
     expect(model.done("try_drop")[0]).toMatchObject({ number: 1 });
   });

@@ -57,7 +57,7 @@ def test_a_writer_is_named(world):
     """Its answers score a quarter higher than their labels deserve."""
     favoured = (world.frame["writer"] == "m1").to_numpy()
     findings = world.report(world.scores + 0.25 * favoured).findings
-    (finding,) = (finding for finding in findings if finding.kind == "favours-a-writer")
+    (finding,) = (finding for finding in findings if finding.kind == "writer-bias")
     assert finding.is_verdict
     assert "biased towards writer 'm1'" in str(finding)
     assert favoured[list(finding.rows)].all()
@@ -73,9 +73,9 @@ def test_a_pass_mark_in_the_wrong_place_is_named(world):
     """All scores halved: 0.5 accepts nothing, a mark between 0.2 and 0.3 tells good from bad."""
     report = world.report(world.scores / 2)
     finding = leading(report)
-    assert finding.kind == "wrong-pass-mark"
+    assert finding.kind == "suboptimal-pass-threshold"
     assert "pass_threshold=0.5 is suboptimal: 0." in str(finding)
-    assert {f.kind for f in report.findings if f.cause == "wrong-pass-mark"} >= {
+    assert {f.kind for f in report.findings if f.cause == "suboptimal-pass-threshold"} >= {
         "too-strict",
         "no-better-than-chance",
     }
@@ -85,7 +85,7 @@ def test_a_grader_with_its_own_verdict_has_no_pass_mark(world):
     """Then another mark would change nothing."""
     report = world.report(world.scores / 2)
     report.grades["g"].passed[:] = 0
-    assert "wrong-pass-mark" not in {finding.kind for finding in report.diagnose().findings}
+    assert "suboptimal-pass-threshold" not in {finding.kind for finding in report.diagnose().findings}
 
 
 def test_an_annotator_who_labels_upside_down_is_named(world):
@@ -140,7 +140,7 @@ def test_a_mark_between_two_scores_is_found_and_written_between_them():
     """0.9 for good rows and 0.6 for bad ones, in turns: the mark is between, and so is what the advice says."""
     good = np.arange(N) % 2 == 0
     finding = leading(World(3).report(np.where(good, 0.9, 0.6), good))
-    assert finding.kind == "wrong-pass-mark"
+    assert finding.kind == "suboptimal-pass-threshold"
     assert "0.8 (0.6 to 0.9)" in str(finding)
     assert finding.advice.startswith("set pass_threshold=0.8,")
 

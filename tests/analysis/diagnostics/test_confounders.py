@@ -91,7 +91,7 @@ def test_a_writer_of_long_answers_is_not_favoured(base):
     length = np.where(writers == "ann", random.integers(40, 100, N), random.integers(10, 70, N))
     found = kinds(np.clip(scores + 0.005 * (length - 50), 0, 1), labels, writer=writers, length=length)
     assert "follows-length" in found
-    assert "favours-a-writer" not in found
+    assert "writer-bias" not in found
 
 
 def test_a_writer_of_easy_topics_is_not_favoured(base):
@@ -100,7 +100,7 @@ def test_a_writer_of_easy_topics_is_not_favoured(base):
     topics = np.where(random.random(N) < 0.5, "easy", "hard")
     writers = np.where(random.random(N) < np.where(topics == "easy", 0.85, 0.15), "ann", "bob")
     found = kinds(np.clip(scores + 0.2 * (topics == "easy"), 0, 1), labels, writer=writers, topic=topics)
-    assert "favours-a-writer" not in found
+    assert "writer-bias" not in found
 
 
 def test_a_favoured_writer_stays(base):
@@ -110,7 +110,7 @@ def test_a_favoured_writer_stays(base):
     topics = np.where(random.random(N) < 0.5, "easy", "hard")
     higher = np.clip(scores + 0.15 * (writers == "ann"), 0, 1)
     found = kinds(higher, labels, writer=writers, topic=topics, account=np.char.add("id-", writers))
-    assert "favours-a-writer" in found
+    assert "writer-bias" in found
 
 
 def test_the_demo_blames_no_order():

@@ -368,7 +368,7 @@ class TestGroups:
     def test_dead_prompts(self, graded):
         """Prompts that give every answer one score leave nothing to learn."""
         scores = np.repeat(np.random.default_rng(7).random(40), 4)
-        finding = only(graded(scores), "dead-groups", groups=np.arange(160) // 4)
+        finding = only(graded(scores), "zero-variance-groups", groups=np.arange(160) // 4)
         assert finding.severity == "warning"
         assert finding.n == 40
         assert len(finding.rows) == 160
@@ -376,26 +376,26 @@ class TestGroups:
     def test_few_prompts_are_enough_where_all_are_dead(self, graded):
         """Six dead of six would happen once in 64 times at one half; five of five are no verdict. Plans are in prompts."""
         scores = np.repeat(np.random.default_rng(8).random(6), 4)
-        assert only(graded(scores), "dead-groups", groups=np.arange(24) // 4).severity == "warning"
-        finding = only(graded(scores[:20]), "dead-groups", groups=np.arange(20) // 4)
+        assert only(graded(scores), "zero-variance-groups", groups=np.arange(24) // 4).severity == "warning"
+        finding = only(graded(scores[:20]), "zero-variance-groups", groups=np.arange(20) // 4)
         assert (finding.severity, finding.unit) == ("note", "prompt")
 
-    @pytest.mark.parametrize(("dead", "fires"), [(600, True), (500, False)])
+    @pytest.mark.parametrize(("zero_variance", "fires"), [(600, True), (500, False)])
     def test_more_than_half_must_be_dead(self, graded, dead, fires):
         """Of 1,000 prompts 600 are past one half, 500 are not."""
         scores = np.tile([0.2, 0.8, 0.2, 0.8], 1_000)
         scores[: 4 * dead] = 0.5
-        finding = only(graded(scores), "dead-groups", groups=np.arange(4_000) // 4)
+        finding = only(graded(scores), "zero-variance-groups", groups=np.arange(4_000) // 4)
         assert (finding is not None and finding.is_verdict) == fires
 
     def test_two_answers_are_often_alike_by_chance(self, graded):
         """Prompts with two or three answers are not counted."""
         scores = np.repeat(np.random.default_rng(8).random(40), 3)
-        assert only(graded(scores), "dead-groups", groups=np.arange(120) // 3) is None
+        assert only(graded(scores), "zero-variance-groups", groups=np.arange(120) // 3) is None
 
     def test_single_answers_say_nothing(self, graded):
         """Without two answers to one prompt there is no spread to miss."""
-        assert only(graded(np.ones(100)), "dead-groups") is None
+        assert only(graded(np.ones(100)), "zero-variance-groups") is None
 
     def test_prompt_decides(self, graded):
         """Scores that only vary between prompts get a note."""

@@ -36,12 +36,12 @@ def test_answers_shown_first_that_score_higher_are_told():
     """A column says at which place each answer was shown; those at the first score a fifth higher."""
     places = [row % 4 + 1 for row in range(N)]
     finding = kinds(np.clip(SCORES + 0.2 * (np.array(places) == 1), 0, 1), position=places)[
-        "favours-a-position"
+        "score-position-bias"
     ]
     assert finding.severity == "warning"
     assert "biased towards position '1': scores 0." in str(finding)
     assert finding.interval.lo < 0.2 < finding.interval.hi
-    assert "favours-a-position" not in kinds(SCORES, position=places)
+    assert "score-position-bias" not in kinds(SCORES, position=places)
 
 
 def test_a_favour_that_makes_the_mistakes_leads():
@@ -49,8 +49,8 @@ def test_a_favour_that_makes_the_mistakes_leads():
     places = np.arange(N) % 3
     scores = np.where(GOOD, 4.0, 2.0) + np.where(places == 0, 1.5, 0.0) * ~GOOD
     found = kinds(scores, scale=(1.0, 5.0), position=[int(place) for place in places])
-    assert found["too-lenient"].cause == "favours-a-position"
-    assert "biased towards" in str(found["favours-a-position"])
+    assert found["too-lenient"].cause == "score-position-bias"
+    assert "biased towards" in str(found["score-position-bias"])
 
 
 def pairwise(answers, rows=60, swap=True):

@@ -59,10 +59,10 @@ def test_others_are_not(text):
 def test_copies_of_an_answer_are_counted():
     """Four answers to each prompt, two of them the same: a quarter of the rows are copies."""
     answers = [f"{row // 4} {row % 4 // 2 if row % 4 < 2 else row % 4}" for row in range(N)]
-    finding = kinds(report("", answers=answers, groups=4))["copied-answers"]
+    finding = kinds(report("", answers=answers, groups=4))["copied-completions"]
     assert (finding.severity, len(finding.rows)) == ("note", 10)
     assert "10 of 40 rows repeat another completion of the same prompt exactly, 25 %" in str(finding)
-    assert "copied-answers" not in kinds(report("", answers=["same"] * N))  # each to another prompt
+    assert "copied-completions" not in kinds(report("", answers=["same"] * N))  # each to another prompt
 
 
 def told(column, source, *, groups=None):

@@ -95,7 +95,7 @@ def distinct(**columns):
 )
 def test_rows_that_ask_for_something_else_are_not_the_same_answer(columns):
     """No text at all, another reference, or one instruction for all: no label is called wrong, no answer a copy."""
-    assert not {"wrong-labels", "copied-answers"} & distinct(**columns)
+    assert not {"wrong-labels", "copied-completions"} & distinct(**columns)
 
 
 def test_the_same_answer_to_another_prompt_may_have_another_label():

@@ -450,7 +450,7 @@ class TestMcnemar:
             np.repeat([True, True, False, False], [5, 4, 31, 7]),
             np.repeat([True, False, True, False], [5, 4, 31, 7]),
         )
-        result = ws.Verdicts(a, b)
+        result = ws.PairedVerdicts(a, b)
         assert (result.both, result.only_a, result.only_b, result.neither) == (5, 4, 31, 7)
         assert result.p == ws.mcnemar(4, 31)
         assert result.is_exact
@@ -463,8 +463,8 @@ class TestMcnemar:
         for _ in range(300):
             a = np.repeat(rng.random(40) < 0.5, 10)
             b = np.repeat(rng.random(40) < 0.5, 10)
-            aware += ws.Verdicts(a, b, groups).p < 0.05
-            naive += ws.Verdicts(a, b).p < 0.05
+            aware += ws.PairedVerdicts(a, b, groups).p < 0.05
+            naive += ws.PairedVerdicts(a, b).p < 0.05
         assert aware / 300 <= 0.05
         assert naive / 300 > 0.3
 
@@ -474,9 +474,9 @@ class TestMcnemar:
         """Within 0 to 1, the same from either side, whatever the prompts."""
         a, b = columns(drawn)
         groups = np.arange(len(a)) // size
-        p = ws.Verdicts(a, b, groups).p
+        p = ws.PairedVerdicts(a, b, groups).p
         assert 0 <= p <= 1
-        assert ws.Verdicts(b, a, groups).p == pytest.approx(p)
+        assert ws.PairedVerdicts(b, a, groups).p == pytest.approx(p)
 
 
 class TestPairedDifference:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from workbench.analysis.statistics.groups import dead_share, group_spans
+from workbench.analysis.statistics.groups import group_spans, zero_variance_share
 from workbench.analysis.statistics.marks import Marks
 from workbench.analysis.statistics.partial import rank_correlation
 
@@ -66,7 +66,7 @@ class TestDeadPrompts:
     def test_counts_prompts_with_several_answers(self):
         """Of three prompts one is dead; the one with a single answer does not count."""
         scores, groups = np.array([1.0, 1, 0, 1, 0.5, 0.2, 0.3]), np.array([0, 0, 1, 1, 2, 3, 3])
-        dead = dead_share(scores, groups)
+        dead = zero_variance_share(scores, groups)
         assert (dead.k, dead.n) == (1, 3)
         sizes, spans = group_spans(scores, groups)
         assert sizes.tolist() == [2, 2, 1, 2]

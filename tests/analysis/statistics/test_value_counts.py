@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.analysis.statistics.value_counts import MOST_VALUES, ValueCounts
+from workbench.analysis.statistics.value_counts import MAX_VALUES, ValueCounts
 
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
 
@@ -37,10 +37,10 @@ def test_few_values_are_counted_as_they_are(values, cuts):
 def test_many_values_lose_the_same_digits_whatever_the_parts(parts):
     """Negative ones, small ones and large ones."""
     draws = np.random.default_rng(3)
-    column = draws.normal(size=3 * MOST_VALUES) * 10.0 ** draws.integers(-3, 3, 3 * MOST_VALUES)
+    column = draws.normal(size=3 * MAX_VALUES) * 10.0 ** draws.integers(-3, 3, 3 * MAX_VALUES)
     whole = ValueCounts.of(column)
     found = merged(np.array_split(draws.permutation(column), parts))
-    assert len(found.values) <= MOST_VALUES
+    assert len(found.values) <= MAX_VALUES
     assert not found.is_exact
     np.testing.assert_array_equal(found.values, whole.values)
     np.testing.assert_array_equal(found.counts, whole.counts)

@@ -8,7 +8,13 @@ import pytest
 
 import workbench as wb
 from tests.app.widgets import using
-from workbench.app.session.export_preview import WrittenFiles, file_name, format_names, preview, proof_states
+from workbench.app.session.export_preview import (
+    WrittenFiles,
+    file_name,
+    format_names,
+    preview,
+    validation_states,
+)
 
 
 def half():
@@ -44,7 +50,7 @@ def test_what_is_not_validated_is_refused_and_then_allowed():
     seen = preview(half(), "mine")
     assert "half" in str(seen.problem)
     assert preview(half(), "mine", allow_unvalidated=True).files
-    assert proof_states(half()) == [("half", False, "not validated")]
+    assert validation_states(half()) == [("half", False, "not validated")]
 
 
 def test_a_failed_proof_is_told():
@@ -53,7 +59,7 @@ def test_a_failed_proof_is_told():
         [wb.FunctionGrader.from_source("async def grade(thread):\n    return missing\n", name="broken")]
     )
     suite.graders[0].validate()
-    ((name, good, words),) = proof_states(suite)
+    ((name, good, words),) = validation_states(suite)
     assert (name, good) == ("broken", False)
     assert words.endswith(" failed")
 

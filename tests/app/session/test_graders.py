@@ -75,7 +75,7 @@ def test_a_proof_that_comes_too_late_does_not_count(graders, monkeypatch):
 
     monkeypatch.setattr(wb.FunctionGrader, "validate", slow)
     graders.validate("half")
-    assert graders.proofs["half"] is None
+    assert graders.validations["half"] is None
 
 
 @pytest.fixture

@@ -5,14 +5,14 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 import workbench as wb
-from workbench.app.session.kept_versions import KeptVersions
+from workbench.app.session.saved_versions import SavedVersions
 
 FIRST, SECOND = wb.Contains(expected="a", name="g"), wb.Contains(expected="b", name="g")
 
 
 def test_versions_are_counted_by_name_oldest_first():
     """Each name has separate versions, with text and time."""
-    kept = KeptVersions()
+    kept = SavedVersions()
     before = datetime.now(UTC)
     kept.note("g", FIRST)
     kept.note("g", SECOND)
@@ -26,7 +26,7 @@ def test_versions_are_counted_by_name_oldest_first():
 
 def test_an_equal_grader_is_no_new_version():
     """Only its report is taken; none takes nothing away."""
-    kept = KeptVersions()
+    kept = SavedVersions()
     report = wb.Suite([FIRST]).run([{"completion": "a"}], progress=False)
     first = kept.note("g", FIRST)
     assert kept.note("g", wb.Contains(expected="a", name="g"), report=report).report is report
@@ -36,5 +36,5 @@ def test_an_equal_grader_is_no_new_version():
 
 def test_an_unknown_name_has_no_version():
     """Nothing, and no error."""
-    kept = KeptVersions()
+    kept = SavedVersions()
     assert (kept.of("g"), kept.last("g")) == ((), None)

@@ -44,11 +44,11 @@ def test_the_same_text_keeps_its_proof_and_another_loses_it(session):
     using.ran(SimpleNamespace(session=session))
     assert session.graders.unrun == frozenset()
     session.graders.add(half())
-    assert session.graders.proofs["half"].ok
+    assert session.graders.validations["half"].ok
     assert session.graders.by_name["half"].validation.ok
     assert session.graders.unrun == frozenset()
     session.graders.add(half(using.BROKEN))
-    assert session.graders.proofs["half"] is None
+    assert session.graders.validations["half"] is None
     assert session.graders.unrun == {"half"}
 
 
@@ -69,7 +69,7 @@ def test_take_keeps_what_was_written_and_drops_what_is_no_longer_given(session):
     session.graders.set_given([using.GRADERS[1]])
     assert list(session.graders.by_name) == ["exact", "half"]
     assert set(session.graders.chosen) == {"exact", "half"}
-    assert set(session.graders.proofs) == set(session.graders.by_name)
+    assert set(session.graders.validations) == set(session.graders.by_name)
     assert session.graders.unrun <= set(session.graders.by_name)
 
 

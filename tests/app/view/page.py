@@ -69,7 +69,7 @@ class Page:
         raise AttributeError(name)
 
     def _hear(self, message: dict[str, Any]) -> Any:
-        return self.view.hear(message)
+        return self.view.on_message(message)
 
     def tell(self, do: str, **message: Any) -> None:
         """Do something; it has been heard when this returns."""

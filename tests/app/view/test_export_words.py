@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from workbench.app.view.export_words import problem_lines
+from workbench.app.view.export_text import problem_lines
 from workbench.core.errors import FormatError, WorkbenchError
 from workbench.formats.shared.base import get_format
 
@@ -51,7 +51,7 @@ def test_every_word_of_an_error_is_kept():
 def test_proof_is_a_button_on_the_page():
     """Code that a person would have to run somewhere else is none."""
     lines = problem_lines(
-        WorkbenchError("not proved", hint="call half.validate() first, or pass allow_unvalidated=True"),
+        WorkbenchError("not validated", hint="call half.validate() first, or pass allow_unvalidated=True"),
         OPENAI,
     )
     assert lines[-1] == "Validate it above, or tick “export without validation”."

@@ -10,7 +10,7 @@ import pytest
 
 import workbench as wb
 from tests.app.view.page import NASTY, YES, coded
-from workbench.app.session.grader_files import MOST_CHARACTERS
+from workbench.app.session.grader_files import MAX_CHARACTERS
 
 OPENAI = {
     "type": "string_check", "name": "same", "input": "{{sample.output_text}}", "reference": "{{item.expected}}",
@@ -71,7 +71,7 @@ def test_what_cannot_be_read_says_so_and_keeps_nothing_else_out(page):
 
 def test_a_file_that_is_too_large_is_refused(page):
     """Its text was never sent."""
-    page.tell("add_files", files=[{"name": "big.json", "text": "", "size": MOST_CHARACTERS + 1}])
+    page.tell("add_files", files=[{"name": "big.json", "text": "", "size": MAX_CHARACTERS + 1}])
     page.settled()
     assert "too large" in page.problem
 

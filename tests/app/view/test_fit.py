@@ -174,7 +174,7 @@ def test_unproved_graders_fit_and_drafts_stand_apart(made):
     draft = data["graders"][1]
     assert (draft["draft"], draft["fits"]) == (True, [])
     assert draft["say"] == "a draft: exported once its five checks pass"
-    assert [line.split(":")[0] for line in data["choices"]["unproved"]] == ["half"]
+    assert [line.split(":")[0] for line in data["choices"]["not_validated"]] == ["half"]
 
 
 # ---- sentences and settings
@@ -318,9 +318,9 @@ def test_unproved_graders_are_refused_until_proved_or_allowed(made, tmp_path):
     mode.do_export_settings({"allow_unvalidated": True})
     assert mode.data()["problem"] == []
     mode.do_export_settings({"allow_unvalidated": False})
-    mode.do_prove_all()
+    mode.do_validate_all()
     assert mode._session.code.text == "app.graders['half'].validate()"
-    assert mode.data()["choices"]["unproved"] == []
+    assert mode.data()["choices"]["not_validated"] == []
     mode.do_write()
     assert (tmp_path / "graders.json").is_file()
 

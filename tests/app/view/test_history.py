@@ -229,7 +229,7 @@ def test_a_version_of_the_session_is_brought_back(made):
     mode.do_bring("v1")
     session = mode._session
     assert session.graders.by_name["half"].source.text == half().source.text
-    assert session.graders.proofs["half"].ok
+    assert session.graders.validations["half"].ok
     assert session.code.text.startswith("%%grader half\n")
     assert session.graders.restore() == "half"
     assert session.graders.by_name["half"].source.text == half(YES).source.text

@@ -20,7 +20,7 @@ def test_an_opened_page_grades_what_costs_nothing(page_of):
     page = page_of(graders=(*RULES, coded(), judge), labels="good")
     assert page.line("coded")["counts"] is None
     page.opened()
-    assert page.line("coded")["proof"] == "proved"
+    assert page.line("coded")["validation"] == "validated"
     assert page.line("coded")["counts"]["good_accepted"] == 30
     assert page.line("judge")["say"] == "judge, waits for Run"
     assert page.session.results.report.graders == ["has yes", "exact", "coded"]
@@ -237,15 +237,15 @@ def test_the_pass_mark_and_a_limit_are_moved_and_stay(page_of):
     """Bars, verdict and sentence follow immediately, and after the next edit."""
     page = page_of(graders=(coded(YES.replace("1.0 if", "0.6 if")),), labels="good").opened()
     assert page.line("coded")["counts"]["good_accepted"] == 30
-    page.tell("pass_mark", value=0.7)
+    page.tell("pass_threshold", value=0.7)
     assert page.line("coded")["counts"]["good_refused"] == 30
     page.typed("coded", YES.replace("1.0 if", "0.65 if"))
     assert page.line("coded")["counts"]["good_refused"] == 30
-    assert page.chosen["scores"]["pass_mark"] == 0.7
+    assert page.chosen["scores"]["pass_threshold"] == 0.7
     page.tell("limit", kind="strict", value=0.25)
     strict = [page.chosen["finding"], *page.chosen["more"]]
     assert "limit 25 %" in [each["strip"]["limit_text"] for each in strict if each["strip"]]
-    page.tell("pass_mark", value=7)
+    page.tell("pass_threshold", value=7)
     assert "not on the scale" in page.problem
 
 

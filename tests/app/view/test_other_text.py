@@ -26,13 +26,13 @@ def test_grades_below_a_refused_text_are_said_to_be_of_the_version_before(page):
     assert page.chosen["refused"]
     assert notice["text"] == "This text is not graded: the results shown are of version 1."
     assert notice["link"] == "Restore version 1"
-    assert page.line("coded")["proof"] == "failed"
+    assert page.line("coded")["validation"] == "failed"
     assert page.line("coded")["stale"]
     page.tell(**notice["act"])
     page.settled()
     assert (page.chosen["refused"], page.chosen["notice"]) == (False, None)
     assert page.chosen["source"]["text"] == YES
-    assert page.line("coded")["proof"] == "proved"
+    assert page.line("coded")["validation"] == "validated"
 
 
 def test_between_them_may_be_a_text_that_nobody_kept(page):

@@ -268,9 +268,9 @@ def test_nonsense_is_ignored(page):
         {"do": "sort", "key": 3, "descending": 1},
         {"do": "__init__"},
     ):
-        assert page.view.hear({**message, "id": 1, "page": "p"}) == {"page": "p", "heard": 1}
-    assert page.view.hear({"do": "run"}) is None
-    assert page.view.hear({"ask": "rows", "id": 2, "page": "p"})["problem"]
+        assert page.view.on_message({**message, "id": 1, "page": "p"}) == {"page": "p", "heard": 1}
+    assert page.view.on_message({"do": "run"}) is None
+    assert page.view.on_message({"ask": "rows", "id": 2, "page": "p"})["problem"]
     page.tell("look", where=[{"grader": "nobody", "passed": True}])
     assert "nobody" in page.problem
     page.tell("forget")

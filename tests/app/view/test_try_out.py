@@ -108,12 +108,12 @@ def test_a_kept_answer_is_opened_again_and_dropped(page):
     first, second = kept(page)
     assert (first["text"], first["label"]) == ("yes", True)
     assert second["text"] == "one"
-    page.tell("try_kept", number=second["number"])
+    page.tell("try_saved", number=second["number"])
     shown = tried(page).try_out
     assert (shown["id"], shown["yours"], shown["yours_label"]) == ("row-0", "one", False)
     page.tell("try_drop", number=second["number"])
     assert [each["text"] for each in page.try_out["kept"]] == ["yes"]
-    page.tell("try_kept", number=second["number"])
+    page.tell("try_saved", number=second["number"])
     assert page.try_out["id"] == "row-0"
 
 
@@ -123,7 +123,7 @@ def test_a_kept_answer_of_rows_that_are_drawn_no_more(page):
     page.tell("try", seq=1, text="late")
     page.tell("try_keep")
     page.tell("draw", draw={"n": 5, "seed": 3})
-    page.tell("try_kept", number=page.try_out["kept"][0]["number"])
+    page.tell("try_saved", number=page.try_out["kept"][0]["number"])
     shown = tried(page).try_out
     assert (shown["pasted"], shown["yours"]) == (True, "late")
     assert page.problem is None
@@ -138,7 +138,7 @@ def test_a_pasted_conversation(page):
     assert line(page)["before"]["score"] == "1"
     page.tell("try_keep")
     page.tell("try_row", query="row-1")
-    page.tell("try_kept", number=kept(page)[0]["number"])
+    page.tell("try_saved", number=kept(page)[0]["number"])
     assert tried(page).try_out["pasted"]
     page.tell("try_paste", text=NASTY)
     assert "not valid JSON" in page.problem

@@ -94,9 +94,11 @@ def test_a_grader_of_a_later_cell_appears(page):
     using.ran(page.widget)
     made = define(0.25)
     assert page.widget.graders["later"] is made
-    assert page.line("later") | {"ticked": True, "proof": "unproved", "say": "not run yet"} == page.line(
-        "later"
-    )
+    assert page.line("later") | {
+        "ticked": True,
+        "validation": "not_validated",
+        "say": "not run yet",
+    } == page.line("later")
     assert page.head["state"] == {"shape": "old", "text": "1 grader to run"}
     page.tell("mode", mode="try")
     page.until(lambda page: {line["grader"] for line in page.try_out["lines"]} >= {"later"})
@@ -104,10 +106,10 @@ def test_a_grader_of_a_later_cell_appears(page):
     using.ran(page.widget)
     assert page.session.graders.unrun == frozenset()
     define(0.25)
-    assert page.line("later")["proof"] == "proved"
+    assert page.line("later")["validation"] == "validated"
     assert page.session.graders.unrun == frozenset()
     define(0.75)
-    assert (page.line("later")["proof"], page.line("later")["stale"]) == ("unproved", True)
+    assert (page.line("later")["validation"], page.line("later")["stale"]) == ("not_validated", True)
     page.close()
     define(0.5)
     assert "0.75" in page.widget.graders["later"].source.text
@@ -118,7 +120,7 @@ def test_a_page_sees_a_later_cells_grader_graded(page):
     page.opened()
     define(0.25)
     page.until(lambda page: page.line("later")["counts"] is not None, "the grades of the new grader")
-    assert page.settled().line("later")["proof"] == "proved"
+    assert page.settled().line("later")["validation"] == "validated"
 
 
 def test_a_magics_grader_appears(page):
@@ -126,8 +128,8 @@ def test_a_magics_grader_appears(page):
     shell = pytest.importorskip("IPython.core.interactiveshell").InteractiveShell()
     shell.run_line_magic("load_ext", "workbench")
     assert shell.run_cell("%%grader from_a_cell\nasync def grade(thread):\n    return 0.5\n").success
-    assert page.session.graders.proofs["from_a_cell"].ok
-    assert page.line("from_a_cell")["proof"] == "proved"
+    assert page.session.graders.validations["from_a_cell"].ok
+    assert page.line("from_a_cell")["validation"] == "validated"
     assert page.session.graders.unrun == {"from_a_cell"} | {one.name for one in using.GRADERS}
 
 

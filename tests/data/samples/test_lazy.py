@@ -128,7 +128,7 @@ def test_a_folder_of_files(tmp_path, small):
 @pytest.mark.parametrize("kept", [0, 160_000])
 def test_the_same_report(path, monkeypatch, kept):
     """Code, rules and findings; whether the rows are kept encoded or sent as they are graded."""
-    monkeypatch.setattr(encoding, "KEPT_ROWS", kept)
+    monkeypatch.setattr(encoding, "CACHED_ROWS", kept)
     graders = [wb.FunctionGrader.from_source(LENGTH, name="code"), wb.ExactMatch(), wb.Length(maximum=7)]
     reports = [
         wb.Suite(graders).run(wb.read_samples(str(path), lazy=lazy), labels="good", progress=False, workers=2)
@@ -232,7 +232,7 @@ GRADERS = [
 @pytest.mark.parametrize("kept", [0, 10**6])
 def test_a_file_that_is_written_anew_while_it_is_graded(path, monkeypatch, kept):
     """Rows that were not read before the change fail; a row that is graded has the old file's values throughout."""
-    monkeypatch.setattr(encoding, "KEPT_ROWS", kept)
+    monkeypatch.setattr(encoding, "CACHED_ROWS", kept)
     before = wb.Suite(GRADERS).run(wb.read_samples(str(path)), progress=False).scores
     samples = wb.read_samples(str(path), lazy=True)
     samples[0:3].completions()
@@ -306,7 +306,7 @@ def test_repeats_read_the_file_once_each(path, monkeypatch):
 
     monkeypatch.setattr(parquet_columns.ParquetColumns, "_read", note)
     monkeypatch.setattr("workbench.run.suite_run.BATCH_ROWS", 5)
-    monkeypatch.setattr(encoding, "KEPT_ROWS", 0)
+    monkeypatch.setattr(encoding, "CACHED_ROWS", 0)
     samples = wb.read_samples(str(path), lazy=True)
     read.clear()
     wb.Suite(GRADERS[0]).run(samples, progress=False, repeats=3, workers=1)

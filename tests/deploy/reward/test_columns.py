@@ -10,7 +10,7 @@ import pytest
 import workbench as wb
 from tests.deploy.reward.graders import proven
 from workbench.deploy.reward.columns import FIRST_ROWS
-from workbench.sandbox.host.residents import residents
+from workbench.sandbox.host.worker_pool import worker_pool
 
 SKIPS = """
 import workbench as wb
@@ -38,7 +38,7 @@ def skips():
 @pytest.fixture(autouse=True, scope="module")
 def _closed():
     yield
-    residents().close()
+    worker_pool().close()
 
 
 def test_the_label_has_the_name_that_was_given(reads):

@@ -7,7 +7,7 @@ from types import SimpleNamespace as Record
 import pytest
 
 import workbench as wb
-from workbench.sandbox.host.residents import residents
+from workbench.sandbox.host.worker_pool import worker_pool
 
 SUITE = wb.Suite([wb.Length(maximum=5)])
 """Accepts the empty answer, and any that is short."""
@@ -23,7 +23,7 @@ CALLEE = {
 @pytest.fixture(autouse=True, scope="module")
 def _closed():
     yield
-    residents().close()
+    worker_pool().close()
 
 
 def slime(response, prompt="q", **more):

@@ -14,7 +14,7 @@ from workbench.core.errors import IsolationError, NotValidatedError
 from workbench.data.extractors import Extractor
 from workbench.deploy.reward import TRAINERS
 from workbench.deploy.reward.rows import rows_of
-from workbench.sandbox.host.residents import residents
+from workbench.sandbox.host.worker_pool import worker_pool
 
 PROMPTS, ANSWERS = ["2+2?", "1+1?", "3+3?"], ["4", "2", "6"]
 
@@ -32,7 +32,7 @@ def faults():
 @pytest.fixture(autouse=True, scope="module")
 def _closed():
     yield
-    residents().close()
+    worker_pool().close()
 
 
 def test_scores_come_back_in_order(grader):
@@ -261,7 +261,7 @@ def test_a_forked_process_grades_beside_its_parent(grader):
             status = 1
             try:
                 status = 0 if reward(PROMPTS, ["4", "0", "6"], answer=ANSWERS) == wanted else 2
-                residents().close()
+                worker_pool().close()
             finally:
                 os._exit(status)
         assert reward(PROMPTS, ["4", "0", "6"], answer=ANSWERS) == wanted
@@ -308,7 +308,7 @@ def test_an_interrupt_gives_up_what_was_not_begun(faults):
     """The cell is free again at once, and the next call is answered."""
 
     def interrupt():
-        _until(lambda: any(group.busy for group in list(residents()._groups.values())))
+        _until(lambda: any(group.busy for group in list(worker_pool()._groups.values())))
         os.kill(os.getpid(), signal.SIGINT)
 
     with wb.reward(faulty(timeout=60.0)) as reward:
@@ -326,12 +326,12 @@ def test_closing_ends_the_workers_and_the_next_call_starts_them(grader):
     reward = wb.reward(grader)
     reward(PROMPTS, ANSWERS, answer=ANSWERS)
     owner = reward._graders.owners[0]
-    assert any(key[0] == owner for key in list(residents()._groups))
+    assert any(key[0] == owner for key in list(worker_pool()._groups))
     reward.close()
-    _until(lambda: not any(key[0] == owner for key in list(residents()._groups)))
+    _until(lambda: not any(key[0] == owner for key in list(worker_pool()._groups)))
     assert reward(PROMPTS, ANSWERS, answer=ANSWERS) == [1.0] * 3
     del reward
-    _until(lambda: not any(key[0] == owner for key in list(residents()._groups)))
+    _until(lambda: not any(key[0] == owner for key in list(worker_pool()._groups)))
 
 
 def _until(true):

@@ -11,7 +11,7 @@ import pytest
 import workbench as wb
 from tests.deploy.reward.graders import faulty, proven
 from workbench.deploy.reward import NoScoreError
-from workbench.sandbox.host.residents import residents
+from workbench.sandbox.host.worker_pool import worker_pool
 
 SEEN = """
 async def grade(thread):
@@ -38,7 +38,7 @@ def faults():
 @pytest.fixture(autouse=True, scope="module")
 def _closed():
     yield
-    residents().close()
+    worker_pool().close()
 
 
 def test_trl(seen, faults):

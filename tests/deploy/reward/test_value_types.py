@@ -128,9 +128,12 @@ def reward_func(queries, prompts, labels):
     def test_it_fails_its_checks_and_is_not_run(self, text):
         """By name, with a way out; no row has the score of a batch of one."""
         grader = wb.FunctionGrader.from_source(text)
-        proof = grader.validate()
-        assert not proof.ok
-        assert (proof.failure.name, "other rows of its batch" in proof.failure.message) == ("test_run", True)
+        validation = grader.validate()
+        assert not validation.ok
+        assert (validation.failure.name, "other rows of its batch" in validation.failure.message) == (
+            "test_run",
+            True,
+        )
         report = wb.Suite([grader, wb.Length(minimum=1)]).run(self.ROWS, progress=False)
         grades = report.grades[grader.name]
         assert grades.n_failed == len(self.ROWS)

@@ -18,7 +18,7 @@ import httpx
 
 import workbench as wb
 from tests.browser.lab import wait_until
-from workbench.deploy.serve import Limits, create_app
+from workbench.deploy.serve import RequestLimits, create_app
 from workbench.deploy.serve.server import address, bound, uvicorn_server
 
 EXPECTED = """
@@ -61,9 +61,9 @@ class Served:
 
 @contextlib.contextmanager
 def served(suite: Any, **settings: Any) -> Iterator[Served]:
-    """Serve a suite; `settings` are those of `create_app`, and of `Limits`."""
-    names = Limits.__dataclass_fields__
-    limits = Limits(**{name: settings.pop(name) for name in list(settings) if name in names})
+    """Serve a suite; `settings` are those of `create_app`, and of `RequestLimits`."""
+    names = RequestLimits.__dataclass_fields__
+    limits = RequestLimits(**{name: settings.pop(name) for name in list(settings) if name in names})
     app = create_app(suite, limits=limits, **settings)
     listening, ready = bound("127.0.0.1", 0), threading.Event()
     server = uvicorn_server(app, stop_seconds=5, ready=ready.set)

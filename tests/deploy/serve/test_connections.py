@@ -9,7 +9,7 @@ import pytest
 
 import workbench as wb
 from tests.deploy.serve.servers import expected, served, thread_of, until
-from workbench.deploy.serve import Limits, connections
+from workbench.deploy.serve import RequestLimits, connections
 from workbench.deploy.serve.counted_log import LOG, CountedLog
 
 HEAD = b"POST /score HTTP/1.1\r\nhost: localhost\r\n"
@@ -269,7 +269,7 @@ def test_a_server_takes_no_more_connections_than_it_has_descriptors(monkeypatch)
     monkeypatch.setattr("workbench.deploy.serve.server._descriptors", lambda: 400)
     with served(wb.Length(maximum=3)) as running:
         assert running.app.state.connections.most == 144
-        assert Limits().max_connections == 2048
+        assert RequestLimits().max_connections == 2048
 
 
 def test_equal_log_lines_are_counted(caplog):

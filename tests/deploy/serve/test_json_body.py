@@ -145,7 +145,7 @@ def test_what_is_written_in_pieces_is_the_same():
 
 def test_large_bodies_are_read_beside_the_event_loop(monkeypatch):
     """Parsed, made rows, packed and written on other threads; small ones on the loop's own."""
-    from workbench.deploy.reward.rows import Row
+    from workbench.deploy.reward.rows import RewardRow
     from workbench.deploy.serve import endpoint
     from workbench.deploy.serve.wire_forms.adaptive import AdaptiveScore
 
@@ -161,7 +161,7 @@ def test_large_bodies_are_read_beside_the_event_loop(monkeypatch):
     monkeypatch.setattr(endpoint, "parsed", noting("parsed", endpoint.parsed))
     monkeypatch.setattr(AdaptiveScore, "read", noting("read", AdaptiveScore.read))
     monkeypatch.setattr(AdaptiveScore, "write", noting("written", AdaptiveScore.write))
-    monkeypatch.setattr(Row, "packed", noting("packed", Row.packed))
+    monkeypatch.setattr(RewardRow, "packed", noting("packed", RewardRow.packed))
     with served(expected()) as running:
         for kinds in seen.values():
             kinds.clear()
@@ -209,10 +209,10 @@ def test_a_row_has_so_many_bytes(wide):
 
 def test_wide_bodies_are_held_two_at_a_time():
     """429 for a third: as objects they take much more room than as text. Small bodies find room beside large ones."""
-    from workbench.deploy.serve import Limits
+    from workbench.deploy.serve import RequestLimits
     from workbench.deploy.serve.admission import Admission
 
-    admission = Admission(Limits(max_values=1000, max_bytes=2**26))
+    admission = Admission(RequestLimits(max_values=1000, max_bytes=2**26))
     with admission.of_values(5000), admission.of_values(1000):
         with pytest.raises(RequestError) as raised, admission.of_values(1):
             pass

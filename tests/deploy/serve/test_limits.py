@@ -11,7 +11,7 @@ import pytest
 import workbench as wb
 from tests.deploy.serve.servers import expected, served, thread_of, until
 from workbench.core.errors import WorkbenchError
-from workbench.deploy.serve import Limits
+from workbench.deploy.serve import RequestLimits
 from workbench.deploy.serve.admission import Admission
 from workbench.deploy.serve.errors import RequestError
 
@@ -131,7 +131,7 @@ def test_a_slow_body_has_no_more_time():
 def test_retry_after_is_computed_from_the_measured_rate():
     """Rows a second while there are any; as many seconds as the rows above the limit take, between 1 and 60."""
     now = [0.0]
-    admission = Admission(Limits(queue=100, max_rows=100), clock=lambda: now[0])
+    admission = Admission(RequestLimits(queue=100, max_rows=100), clock=lambda: now[0])
 
     def refused(count):
         with pytest.raises(RequestError) as raised, admission.of_rows(count):
@@ -157,7 +157,7 @@ def test_retry_after_is_computed_from_the_measured_rate():
 
 def test_bodies_of_all_requests_are_limited():
     """Four of the largest size are held at once."""
-    admission = Admission(Limits(max_bytes=10))
+    admission = Admission(RequestLimits(max_bytes=10))
     admission.hold(40)
     with pytest.raises(RequestError, match="retry in"):
         admission.hold(1)
@@ -172,4 +172,4 @@ def test_bodies_of_all_requests_are_limited():
 def test_limits_must_make_sense(settings):
     """Positive numbers, and a queue that holds a request."""
     with pytest.raises(WorkbenchError):
-        Limits(**settings)
+        RequestLimits(**settings)

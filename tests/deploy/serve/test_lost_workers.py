@@ -60,9 +60,9 @@ def hit(running, path, body, how, times):
 
 def at_work():
     """Workers that are at a row."""
-    from workbench.sandbox.host.residents import residents
+    from workbench.sandbox.host.worker_pool import worker_pool
 
-    groups = list(residents()._groups.values())
+    groups = list(worker_pool()._groups.values())
     return {
         member.running.pid
         for group in groups

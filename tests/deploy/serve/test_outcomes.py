@@ -4,8 +4,8 @@ import pytest
 
 from workbench.core.grade import ErrorKind, GradeError
 from workbench.core.grades import Grades
-from workbench.deploy.reward.grading import Graded
-from workbench.deploy.reward.rows import Row
+from workbench.deploy.reward.grading import RewardGrades
+from workbench.deploy.reward.rows import RewardRow
 from workbench.deploy.serve.outcomes import Outcomes
 
 
@@ -17,6 +17,6 @@ def test_rows_whose_workers_were_ended_are_cut_off(row, kind, cut_off):
     """Of this request alone, and for no fault of the row's own: the server then says that it stops."""
     grades = Grades.empty(4)
     grades.fail(row, GradeError(kind, "why"))
-    graded = Graded([Row] * 4, {"g": grades}, None, 0.1)
+    graded = RewardGrades([RewardRow] * 4, {"g": grades}, None, 0.1)
     outcomes = Outcomes(graded, grades, [None] * 4).part(1, 2)
     assert outcomes.cut_off is cut_off

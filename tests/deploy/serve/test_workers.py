@@ -11,7 +11,7 @@ import workbench as wb
 from tests.deploy.serve.servers import expected, served, thread_of, until
 from workbench.core.errors import NotValidatedError
 from workbench.deploy.serve import create_app
-from workbench.sandbox.host.residents import residents
+from workbench.sandbox.host.worker_pool import worker_pool
 
 SLOW = """
 import time
@@ -24,7 +24,7 @@ async def grade(thread: StringThread) -> float:
 
 def workers():
     """Processes of the sandbox's workers, of whichever server of this process."""
-    groups = list(residents()._groups.values())
+    groups = list(worker_pool()._groups.values())
     return [member.running.pid for group in groups for member in group.members if member.worker is not None]
 
 

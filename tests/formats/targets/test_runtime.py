@@ -16,10 +16,10 @@ from workbench.core.grades import Grades
 from workbench.data.row_columns import REFERENCE_NAMES
 from workbench.data.samples.columns import LABEL_NAMES
 from workbench.formats.targets import runtime
-from workbench.formats.targets.base import Part, Plan
+from workbench.formats.targets.base import ExportPlan, Part
 from workbench.formats.targets.formulas import formula_in_python
 from workbench.formats.targets.judging import asking
-from workbench.formats.targets.names import read_names, stand_apart
+from workbench.formats.targets.names import needs_namespace, read_names
 from workbench.graders.combine.combined import combine
 from workbench.graders.combine.formula import Expression
 
@@ -74,7 +74,7 @@ def whole(rule, answers, weights):
     from workbench.formats.targets.module import _combined
 
     parts = tuple(Part(name, name, "", {"weight": weight}) for name, weight in weights.items())
-    text = _combined(Plan(parts, rule), rule)
+    text = _combined(ExportPlan(parts, rule), rule)
     return eval(text, {**vars(runtime), "answers": answers})
 
 
@@ -117,7 +117,7 @@ def test_a_targets_lines_have_names_of_their_own(target):
     bound = set()
     for rule in (None, wb.combine.Mean(), wb.combine.AllPass()):
         bound |= set(
-            re.findall(r"^(?:async )?def (\w+)", TARGETS[target].lines(Plan(parts, rule)), re.MULTILINE)
+            re.findall(r"^(?:async )?def (\w+)", TARGETS[target].lines(ExportPlan(parts, rule)), re.MULTILINE)
         )
     assert bound & shared == set()
     assert {name for name in bound if not name.startswith("_wb_")} <= {*TARGETS[target].public, "one", "two"}
@@ -127,11 +127,11 @@ def test_whose_names_a_text_reads():
     """Arguments and locals are private; globals, builtins and names of nested functions are not."""
     text = "import re\nA = 1\n\n\ndef f(x, y=A):\n    z = x\n    return [len(z) for w in re.findall(x, y)]\n"
     assert read_names(text) == {"A", "len", "re"}
-    assert stand_apart([text, text]) == [False, False]
-    assert stand_apart([text, text.replace("A = 1", "A = 2")]) == [False, True]
-    assert stand_apart([text], ["z"]) == [False]
-    assert stand_apart([text], ["len"]) == [True]
-    assert stand_apart([text, "def len(x):\n    return 1\n"]) == [False, True]
+    assert needs_namespace([text, text]) == [False, False]
+    assert needs_namespace([text, text.replace("A = 1", "A = 2")]) == [False, True]
+    assert needs_namespace([text], ["z"]) == [False]
+    assert needs_namespace([text], ["len"]) == [True]
+    assert needs_namespace([text, "def len(x):\n    return 1\n"]) == [False, True]
 
 
 def test_exported_files_know_the_same_names_of_references():

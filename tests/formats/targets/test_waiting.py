@@ -7,14 +7,14 @@ import pytest
 
 import workbench as wb
 from tests.formats.targets.test_targets import TARGETS
-from workbench.formats.targets.base import Part, Plan
+from workbench.formats.targets.base import ExportPlan, Part
 from workbench.formats.targets.judging.waiting import waiting
 from workbench.judges import GuardrailJudge
 
 WAITING = [name for name, target in TARGETS.items() if target.waits]
 JUDGE = GuardrailJudge(model="m")
 PLANS = [
-    Plan(parts, rule, on_error)
+    ExportPlan(parts, rule, on_error)
     for parts in [
         (Part("judge", "judge", "", {}, JUDGE),),
         (Part('Ä ☕ "x"', "x", "", {}, JUDGE), Part("b", "b", "", {"weight": 2.0})),

@@ -64,20 +64,20 @@ def test_proof_is_remembered_and_required():
     """Only a grader that passed its checks may be saved."""
     fresh = wb.FunctionGrader.from_source(HALF)
     with pytest.raises(NotValidatedError, match="not validated"):
-        fresh.require_proof()
+        fresh.require_validated()
     assert fresh.validate().ok
-    fresh.require_proof()
+    fresh.require_validated()
     broken = wb.FunctionGrader.from_source("async def grade(t):\n    return None\n")
     broken.validate()
     with pytest.raises(NotValidatedError, match="test_run"):
-        broken.require_proof()
+        broken.require_validated()
 
 
 def test_payload_may_be_samples():
     """Samples of one's own join the test run."""
     samples = wb.Samples([{"prompt": "q", "completion": "no"}, {"prompt": "q", "completion": "yes"}])
-    proof = says_yes.validate(samples)
-    assert [check.message for check in proof.checks][-2:] == [
+    validation = says_yes.validate(samples)
+    assert [check.message for check in validation.checks][-2:] == [
         "test thread 1 scores 0.0",
         "test thread 2 scores 1.0",
     ]

@@ -163,10 +163,10 @@ def test_config_of_the_document():
 
 def test_third_party_packages_are_refused_by_name():
     """The document's litellm judge cannot run here; the check says why and what to do."""
-    proof = RolloutGrader.from_source("import litellm\n" + EXACT).validate()
-    assert proof.failure.name == "execution"
-    assert "litellm is not available" in proof.failure.message
-    assert "in_process" in str(proof)
+    validation = RolloutGrader.from_source("import litellm\n" + EXACT).validate()
+    assert validation.failure.name == "execution"
+    assert "litellm is not available" in validation.failure.message
+    assert "in_process" in str(validation)
 
 
 def test_context_is_the_row():
@@ -305,9 +305,9 @@ def test_full_artifacts_of_many_rows_all_arrive():
 )
 def test_first_cross_names_the_check(text, check, part):
     """The same five checks as for functions."""
-    proof = RolloutGrader.from_source(HEAD + text).validate()
-    assert proof.failure.name == check
-    assert part in proof.failure.message
+    validation = RolloutGrader.from_source(HEAD + text).validate()
+    assert validation.failure.name == check
+    assert part in validation.failure.message
 
 
 def test_value_and_spec():

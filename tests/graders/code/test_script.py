@@ -200,16 +200,16 @@ def test_first_cross_names_the_check(script, check, part):
         with pytest.raises(CaptureError, match=re.escape(part)):
             ScriptGrader.from_source(script)
         return
-    proof = ScriptGrader.from_source(script).validate()
-    assert proof.failure.name == check
-    assert part in proof.failure.message
-    assert "javascript" in proof.form
+    validation = ScriptGrader.from_source(script).validate()
+    assert validation.failure.name == check
+    assert part in validation.failure.message
+    assert "javascript" in validation.form
 
 
 def test_nothing_of_a_script_runs_before_the_execution_check():
     """A script with a cross before it never gets to its first statement."""
-    proof = ScriptGrader.from_source("while (true) {}\nfunction f(input) {}", timeout=0.2).validate()
-    assert proof.failure.name == "structure"
+    validation = ScriptGrader.from_source("while (true) {}\nfunction f(input) {}", timeout=0.2).validate()
+    assert validation.failure.name == "structure"
 
 
 @pytest.mark.parametrize(
@@ -297,9 +297,9 @@ def test_an_endless_throw_while_loading_is_ended():
     grades = asyncio.run(ScriptGrader.from_source(text, timeout=0.2).grade_all(rows, Control(workers=3)))
     assert {error.kind for error in grades.errors.values()} == {"load"}
     assert len(grades.errors) == 200
-    proof = validate_program(Program(text, Limits(load_seconds=0.3), language="javascript"), [])
-    assert proof.failure.name == "execution"
-    assert "timed out" in proof.failure.message
+    validation = validate_program(Program(text, Limits(load_seconds=0.3), language="javascript"), [])
+    assert validation.failure.name == "execution"
+    assert "timed out" in validation.failure.message
 
 
 @pytest.mark.parametrize(
@@ -415,18 +415,18 @@ def test_what_a_script_tells_its_console_is_kept():
     function grade(input) { for (let i = 0; i < 1e5; i++) console.error('again', i); return 1; }
     """
     grader = ScriptGrader.from_source(script, timeout=20.0)  # of the output, not of the time
-    proof = grader.validate()
-    assert proof.ok
-    assert proof.output.startswith('loaded {"a":[1]} null undefined Symbol(s)\nagain 0\n')
-    assert len(proof.output) <= 4000
+    validation = grader.validate()
+    assert validation.ok
+    assert validation.output.startswith('loaded {"a":[1]} null undefined Symbol(s)\nagain 0\n')
+    assert len(validation.output) <= 4000
     assert grader(thread()).score == 1.0
 
 
 def test_an_endless_script_is_told_to_have_timed_out():
     """A top level that never ends is a cross of the execution check."""
-    proof = ScriptGrader.from_source("function grade(i) { return 1; }\nfor (;;) {}").validate()
-    assert proof.failure.name == "execution"
-    assert "timed out" in proof.failure.message
+    validation = ScriptGrader.from_source("function grade(i) { return 1; }\nfor (;;) {}").validate()
+    assert validation.failure.name == "execution"
+    assert "timed out" in validation.failure.message
 
 
 def test_a_promise_of_an_earlier_row_does_not_answer_a_later_one():

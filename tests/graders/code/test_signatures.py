@@ -170,9 +170,9 @@ def test_letta_named_decorator():
 )
 def test_letta_checks(head, body, check, part):
     """Parameter names, the return annotation and the score are held to Letta's rules."""
-    proof = letta(body, head, signature="letta").validate()
-    assert proof.failure.name == check
-    assert part in proof.failure.message
+    validation = letta(body, head, signature="letta").validate()
+    assert validation.failure.name == check
+    assert part in validation.failure.message
 
 
 @pytest.mark.parametrize("score", ["1.5", "-0.1", "float('inf')", "True", "None"])
@@ -289,9 +289,9 @@ def test_letta_score_that_was_changed_afterwards(value, kind):
 def test_letta_extractor_checks(extractors, settings, check, part):
     """One extractor, of the right form, returning text."""
     text = f"{LETTA}{extractors}\n\n@grader\ndef judged(sample, submission):\n    return GradeResult(score=1.0)\n"
-    proof = wb.FunctionGrader.from_source(text, **settings).validate()
-    assert proof.failure.name == check
-    assert part in proof.failure.message
+    validation = wb.FunctionGrader.from_source(text, **settings).validate()
+    assert validation.failure.name == check
+    assert part in validation.failure.message
 
 
 def test_openai_sample_and_item():
@@ -330,8 +330,8 @@ def test_openai_functions_run(head):
 
 def test_openai_takes_exactly_two_parameters():
     """As OpenAI validates it."""
-    proof = wb.FunctionGrader.from_source("def grade(a):\n    return 1\n", signature="openai").validate()
-    assert (proof.failure.name, "exactly two" in proof.failure.message) == ("signature", True)
+    validation = wb.FunctionGrader.from_source("def grade(a):\n    return 1\n", signature="openai").validate()
+    assert (validation.failure.name, "exactly two" in validation.failure.message) == ("signature", True)
 
 
 def test_rows_of_ones_own_take_the_mock_rows_place():
@@ -387,14 +387,14 @@ def test_rows_and_batches_agree():
 
 def test_other_packages_of_that_name_are_not_there():
     """Only the names we stand in for can be imported."""
-    proof = wb.FunctionGrader.from_source(
+    validation = wb.FunctionGrader.from_source(
         "from letta_client import Letta\ndef grade(sample, item):\n    return 1\n"
     ).validate()
-    assert "letta_client is not available" in proof.failure.message
-    proof = wb.FunctionGrader.from_source(
+    assert "letta_client is not available" in validation.failure.message
+    validation = wb.FunctionGrader.from_source(
         "from osmosis_ai.rollout import Nothing\ndef grade(sample, item):\n    return 1\n"
     ).validate()
-    assert "cannot import name 'Nothing'" in proof.failure.message
+    assert "cannot import name 'Nothing'" in validation.failure.message
 
 
 def test_validation_and_run_hide_the_same_column():

@@ -37,7 +37,7 @@ def test_it_says_what_was_run_on_what_and_how_it_is_confined(grader, report):
         wb.__version__,
     )
     assert part.sha256 == grader.source.sha256
-    assert part.proofs[0].checks == dict.fromkeys(CHECKS, True)
+    assert part.validations[0].checks == dict.fromkeys(CHECKS, True)
     assert (part.scored, part.failed, part.skipped, part.isolation) == (
         60,
         0,
@@ -207,10 +207,10 @@ def test_rules_judges_and_scripts_are_certified():
     graders[2].validate()
     certificate = certified(graders)
     rule, judge, script = certificate.graders
-    assert (rule.proofs, rule.models, len(rule.sha256)) == ((), (), 64)
+    assert (rule.validations, rule.models, len(rule.sha256)) == ((), (), 64)
     assert rule.sha256 != certified(wb.ExactMatch(ignore_case=True)).graders[0].sha256
     assert judge.models == ("small-1",)
-    assert script.sha256 == graders[2].source.sha256 == script.proofs[0].sha256
+    assert script.sha256 == graders[2].source.sha256 == script.validations[0].sha256
     assert certificate.check(graders) == ()
 
 

@@ -24,8 +24,8 @@ HOSTILE = [
 def named(name):
     """A certificate in which every free text is this."""
     grader = MINE.graders[0]
-    proof = replace(grader.proofs[0], name=name)
-    grader = replace(grader, name=name, kind=name, models=(name,), isolation=name, proofs=(proof,))
+    validation = replace(grader.validations[0], name=name)
+    grader = replace(grader, name=name, kind=name, models=(name,), isolation=name, validations=(validation,))
     return replace(MINE, graders=(grader,), workbench=name, made=name)
 
 

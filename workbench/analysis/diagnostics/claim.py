@@ -27,7 +27,7 @@ __all__ = ["Claim", "bootstrap_claim", "claim_of", "decide", "estimate_claim", "
 
 _ALPHA = 0.05  # probability of at least one false verdict in a diagnosis, the usual 5 %
 _KEEP = "keep these labels to test the next version of the grader"
-_MOST_PLANNED = 1_000  # maximum planned rows: more are not worth collecting for one finding
+_MAX_PLANNED = 1_000  # maximum planned rows: more are not worth collecting for one finding
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class Claim:
         """Additional units needed to decide it with 90 % power; None if the current ones are too few to plan."""
         growth = growth_needed(self.p, (1 - confidence) / 2) if self.plans else None
         more = math.inf if growth is None else self.units * (growth - 1)
-        return max(1, math.ceil(more)) if more <= _MOST_PLANNED else None
+        return max(1, math.ceil(more)) if more <= _MAX_PLANNED else None
 
 
 def claim_of(
@@ -112,7 +112,7 @@ def _cleared(finding: Finding, message: str, bound: float) -> Finding:
     text = message.format(bound=percent(bound))
     return replace(
         finding,
-        severity=Severity.CLEARED,
+        severity=Severity.WITHIN_LIMIT,
         message=f"not {finding.kind.replace('-', ' ')}: {text}",
         interval=Interval(0.0, bound),
         advice=_KEEP,

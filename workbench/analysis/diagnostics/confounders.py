@@ -19,7 +19,7 @@ from workbench.analysis.diagnostics.case import Case
 from workbench.analysis.statistics.ranks import ranks
 
 __all__ = [
-    "Column",
+    "ConfoundingColumn",
     "explained_share",
     "explaining_column",
     "length_levels",
@@ -35,7 +35,7 @@ _LENGTH_LEVELS = 5
 
 
 @dataclass(frozen=True)
-class Column:
+class ConfoundingColumn:
     """A column of few values, for some rows.
 
     Attributes:
@@ -54,7 +54,7 @@ class Column:
 def explaining_column(
     case: Case, rows: Codes, levels: NDArray[Any], left: Callable[[NDArray[Any]], float], *, limit: float,
     share: float, is_order: bool = False,
-) -> Column | None:  # fmt: skip
+) -> ConfoundingColumn | None:  # fmt: skip
     """The column that explains a cause away; None if the cause remains after stratification by each column.
 
     Args:
@@ -81,7 +81,7 @@ def _is_gone(size: float, limit: float, *, counts_nothing: bool) -> bool:
     return counts_nothing if math.isnan(size) else abs(size) <= limit
 
 
-def _columns(case: Case, rows: Codes, levels: NDArray[Any]) -> Iterator[Column]:
+def _columns(case: Case, rows: Codes, levels: NDArray[Any]) -> Iterator[ConfoundingColumn]:
     """The text columns of few values; numeric and boolean columns describe single rows, or are other scores."""
     if case.context is None:
         return
@@ -89,7 +89,9 @@ def _columns(case: Case, rows: Codes, levels: NDArray[Any]) -> Iterator[Column]:
     for name, cells in case.context.few_valued.items():
         values, codes = np.unique(cells[case.rows[rows]].astype(str), return_inverse=True)
         if len(values) > 1 and not all(map(_is_number, values)) and not _is_derived(scores, codes):
-            yield Column(name, codes, explained_share(scores, levels, codes), tuple(map(str, values)))
+            yield ConfoundingColumn(
+                name, codes, explained_share(scores, levels, codes), tuple(map(str, values))
+            )
 
 
 def _is_derived(scores: Floats, codes: Codes) -> bool:

@@ -19,12 +19,12 @@ _ROUNDED_FROM = 1_000
 
 
 class Severity(StrEnum):
-    """Severity of a finding, most severe first; `CLEARED` means that the grader is within the limit."""
+    """Severity of a finding, most severe first; `WITHIN_LIMIT` means that the grader is within the limit."""
 
     ERROR = "error"
     WARNING = "warning"
     NOTE = "note"
-    CLEARED = "cleared"
+    WITHIN_LIMIT = "cleared"
 
     @property
     def rank(self) -> int:
@@ -39,7 +39,7 @@ class Finding:
     Attributes:
         grader: Name of the grader.
         kind: The diagnostic, such as "saturated-high".
-        severity: "error" and "warning" are verdicts; a "note" is inconclusive, or a fact worth knowing; `CLEARED` means
+        severity: "error" and "warning" are verdicts; a "note" is inconclusive, or a fact worth knowing; `WITHIN_LIMIT` means
             that the grader is shown to be within the limit.
         statistic: What was measured, such as "share at 0.95 or above".
         value: The measured number; NaN if there is none.
@@ -101,7 +101,7 @@ class Finding:
         if self.interval is None or math.isnan(self.interval.lo):
             return ""
         lo, hi = self.interval
-        if self.severity is Severity.CLEARED:
+        if self.severity is Severity.WITHIN_LIMIT:
             return " (95 % confidence)"
         return f" (95 % interval {self._number(lo)} to {self._number(hi)})"
 

@@ -19,7 +19,7 @@ import numpy as np
 from workbench.analysis.statistics import mean, sample_sd
 from workbench.analysis.statistics.spread import rescaled
 
-__all__ = ["Check", "Readiness", "readiness"]
+__all__ = ["Readiness", "ReadinessCheck", "readiness"]
 
 _NEAR = 0.8  # share of a hard minimum from which a miss counts as near
 _LEARNABLE = 0.30  # share of prompts whose completions have different scores
@@ -27,7 +27,7 @@ _LENGTH_ROWS = 10  # minimum rows for the correlation with length
 
 
 @dataclass(frozen=True)
-class Check:
+class ReadinessCheck:
     """One check.
 
     Attributes:
@@ -62,7 +62,7 @@ class Readiness:
     """
 
     verdict: str
-    checks: tuple[Check, ...]
+    checks: tuple[ReadinessCheck, ...]
 
     @property
     def failed(self) -> list[str]:
@@ -96,26 +96,28 @@ def readiness(
     return Readiness(_verdict(checks), tuple(checks))
 
 
-def _verdict(checks: Sequence[Check]) -> str:
+def _verdict(checks: Sequence[ReadinessCheck]) -> str:
     hard = [check for check in checks if check.hard and not check.holds]
     if not hard:
         return "PASS" if all(check.holds for check in checks) else "WARN"
     return "WARN" if len(hard) == 1 and hard[0].near else "FAIL"
 
 
-def _hard(scores: np.ndarray[tuple[int], np.dtype[np.float64]], prompts: Sequence[Hashable]) -> list[Check]:
+def _hard(
+    scores: np.ndarray[tuple[int], np.dtype[np.float64]], prompts: Sequence[Hashable]
+) -> list[ReadinessCheck]:
     unique, spread = len(set(prompts)), _number(sample_sd(scores))
     average = mean(scores) if len(scores) else 0.0
     zeros = _share(scores < 0.01)
     return [
-        Check("sample_count", unique, 50, unique >= 50, hard=True, minimum=True),
-        Check("score_std", spread, 0.10, spread > 0.10, hard=True, minimum=True),
-        Check("avg_score", average, 0.05, average > 0.05, hard=True, minimum=True),
-        Check("zero_score_frac", zeros, 0.10, zeros < 0.10, hard=True),
+        ReadinessCheck("sample_count", unique, 50, unique >= 50, hard=True, minimum=True),
+        ReadinessCheck("score_std", spread, 0.10, spread > 0.10, hard=True, minimum=True),
+        ReadinessCheck("avg_score", average, 0.05, average > 0.05, hard=True, minimum=True),
+        ReadinessCheck("zero_score_frac", zeros, 0.10, zeros < 0.10, hard=True),
     ]
 
 
-def _soft(scores: np.ndarray[tuple[int], np.dtype[np.float64]]) -> list[Check]:
+def _soft(scores: np.ndarray[tuple[int], np.dtype[np.float64]]) -> list[ReadinessCheck]:
     counts: Counter[Decimal] = Counter()
     # Distinct scores only: decimals are slow, and there are far fewer scores than rows.
     for score, times in zip(*np.unique(scores, return_counts=True), strict=True):
@@ -128,8 +130,8 @@ def _soft(scores: np.ndarray[tuple[int], np.dtype[np.float64]]) -> list[Check]:
         ("dead_weight_frac", _share(scores < 0.1), 0.75),
     )
     passing = _share(scores >= 0.7)
-    limits = [Check(name, value, limit, value < limit) for name, value, limit in maxima]
-    return [*limits, Check("pass_rate", passing, 0.05, passing > 0.05, minimum=True)]
+    limits = [ReadinessCheck(name, value, limit, value < limit) for name, value, limit in maxima]
+    return [*limits, ReadinessCheck("pass_rate", passing, 0.05, passing > 0.05, minimum=True)]
 
 
 def _two_decimals(score: float) -> Decimal:
@@ -141,7 +143,7 @@ def _two_decimals(score: float) -> Decimal:
 
 def _by_prompt(
     scores: np.ndarray[tuple[int], np.dtype[np.float64]], prompts: Sequence[Hashable]
-) -> list[Check]:
+) -> list[ReadinessCheck]:
     scores_by_prompt: dict[Hashable, list[float]] = {}
     for prompt, score in zip(prompts, scores.tolist(), strict=True):
         scores_by_prompt.setdefault(prompt, []).append(score)
@@ -149,27 +151,27 @@ def _by_prompt(
     if not repeated:
         return []  # one completion each: nothing to learn from
     spread = sum(max(column) - min(column) > 1e-9 for column in repeated) / len(repeated)
-    return [Check("prompt_learnability", spread, _LEARNABLE, spread > _LEARNABLE, minimum=True)]
+    return [ReadinessCheck("prompt_learnability", spread, _LEARNABLE, spread > _LEARNABLE, minimum=True)]
 
 
 def _length_check(
     scores: np.ndarray[tuple[int], np.dtype[np.float64]], lengths: Sequence[float] | None
-) -> list[Check]:
+) -> list[ReadinessCheck]:
     if lengths is None or len(scores) < _LENGTH_ROWS:
         return []
     column = np.asarray(lengths, np.float64)
     # A column that does not vary correlates with nothing: `corrcoef` would divide 0 by 0.
     flat = not (np.ptp(column) and np.ptp(scores))
     value = 0.0 if flat else abs(float(np.corrcoef(rescaled(scores)[0], column)[0, 1]))
-    return [Check("score_length_corr", value, 0.30, value < 0.30)]
+    return [ReadinessCheck("score_length_corr", value, 0.30, value < 0.30)]
 
 
-def _topic_check(topics: Sequence[Hashable | None] | None) -> list[Check]:
+def _topic_check(topics: Sequence[Hashable | None] | None) -> list[ReadinessCheck]:
     counts = Counter(topic for topic in topics or () if topic is not None)
     if not counts:
         return []
     largest = max(counts.values()) / sum(counts.values())
-    return [Check("topic_balance", largest, 0.40, largest < 0.40)]
+    return [ReadinessCheck("topic_balance", largest, 0.40, largest < 0.40)]
 
 
 def _share(flags: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> float:

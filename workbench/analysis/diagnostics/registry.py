@@ -29,8 +29,8 @@ __all__ = [
     "diagnostic",
     "group_codes",
     "kinds",
-    "pass_mark",
     "presets",
+    "threshold_on_scale",
 ]
 
 LIMITED = ("too-lenient", "too-strict")
@@ -156,7 +156,7 @@ def diagnose(
         >>> print(diagnose({"polite": grades})[0])
         polite: gives every row the same score, 1 on 40 of 40 rows (95 % interval 91.2 % to 100 %).
     """
-    mark = pass_mark(pass_threshold, scale)
+    mark = threshold_on_scale(pass_threshold, scale)
     own_limits = _checked_limits(limits or {})
     by_name, prompts = _read(source, groups)
     rules = kinds(preset)
@@ -206,7 +206,7 @@ def check_arguments(
     Raises:
         ReportError: As `diagnose`.
     """
-    pass_mark(pass_threshold, scale)
+    threshold_on_scale(pass_threshold, scale)
     kinds(preset)
     read_labels(labels, n)
 
@@ -247,7 +247,9 @@ def _with_causes(findings: list[Finding]) -> list[Finding]:
     }
     results = [replace(finding, cause=_cause_of(finding, verdicts)) for finding in findings]
     # If a verdict explains that a limit could be exceeded, meeting it here does not count.
-    return [finding for finding in results if finding.severity is not Severity.CLEARED or not finding.cause]
+    return [
+        finding for finding in results if finding.severity is not Severity.WITHIN_LIMIT or not finding.cause
+    ]
 
 
 def _cause_of(finding: Finding, verdicts: set[tuple[str, str]]) -> str:
@@ -293,7 +295,7 @@ def _check_length(argument: str, length: int, n: int) -> None:
         )
 
 
-def pass_mark(pass_threshold: Any, scale: Any) -> float:
+def threshold_on_scale(pass_threshold: Any, scale: Any) -> float:
     """The pass threshold as passed, or the middle of the scale.
 
     Raises:

@@ -16,8 +16,8 @@ from workbench.analysis.statistics.raters import among_raters, ceiling_gap, with
 
 __all__ = ["Raters", "Scored", "Votes", "raters_by_columns", "raters_by_repeats"]
 
-_MOST_ROWS = 20_000  # they determine kappa within 0.02; reading the texts of more would take seconds
-_MOST_RATERS = 6  # those with the most labels: 15 pairs
+_MAX_ROWS = 20_000  # they determine kappa within 0.02; reading the texts of more would take seconds
+_MAX_RATERS = 6  # those with the most labels: 15 pairs
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -150,20 +150,20 @@ def raters_by_repeats(
 
 def _of_some_prompts(at: NDArray[np.intp], groups: NDArray[np.intp]) -> NDArray[np.intp]:
     """Rows of a random subset of prompts below the maximum number: all labels of a completion stay together."""
-    if len(at) <= _MOST_ROWS:
+    if len(at) <= _MAX_ROWS:
         return at
     places = np.random.default_rng(0).permutation(int(groups.max()) + 1)[groups[at]]
     # The first prompts of a random order, as many as fit.
-    kept: NDArray[np.intp] = at[places <= np.partition(places, _MOST_ROWS)[_MOST_ROWS]]
+    kept: NDArray[np.intp] = at[places <= np.partition(places, _MAX_ROWS)[_MAX_ROWS]]
     return kept
 
 
 def _several(names: tuple[str, ...], votes: NDArray[np.int8], scored: Scored) -> Raters | None:
     """The rows with labels of two or more annotators, and the annotators with the most labels of them."""
-    kept = drawn((votes >= 0).sum(1) > 1, _MOST_ROWS)
+    kept = drawn((votes >= 0).sum(1) > 1, _MAX_ROWS)
     if not len(kept):
         return None
-    busiest = np.sort(np.argsort(-(votes[kept] >= 0).sum(0), kind="stable")[:_MOST_RATERS])
+    busiest = np.sort(np.argsort(-(votes[kept] >= 0).sum(0), kind="stable")[:_MAX_RATERS])
     scored = scored.take(kept)
     return Raters(
         tuple(names[rater] for rater in busiest), votes[np.ix_(kept, busiest)], scored.verdicts.astype(np.int8),

@@ -19,8 +19,8 @@ from workbench.analysis.statistics.clusters import effective_n as effective_n
 from workbench.analysis.statistics.confusion import Confusion as Confusion
 from workbench.analysis.statistics.confusion import corrected_rate as corrected_rate
 from workbench.analysis.statistics.estimate import Estimate as Estimate
-from workbench.analysis.statistics.groups import dead_share as dead_share
 from workbench.analysis.statistics.groups import group_spans as group_spans
+from workbench.analysis.statistics.groups import zero_variance_share as zero_variance_share
 from workbench.analysis.statistics.intervals import Interval as Interval
 from workbench.analysis.statistics.intervals import clopper_pearson as clopper_pearson
 from workbench.analysis.statistics.intervals import growth_needed as growth_needed
@@ -29,7 +29,7 @@ from workbench.analysis.statistics.intervals import wilson as wilson
 from workbench.analysis.statistics.means import likely_scale as likely_scale
 from workbench.analysis.statistics.means import mean_interval as mean_interval
 from workbench.analysis.statistics.paired import Difference as Difference
-from workbench.analysis.statistics.paired import Verdicts as Verdicts
+from workbench.analysis.statistics.paired import PairedVerdicts as PairedVerdicts
 from workbench.analysis.statistics.paired import accuracy_difference as accuracy_difference
 from workbench.analysis.statistics.paired import mcnemar as mcnemar
 from workbench.analysis.statistics.paired import paired_difference as paired_difference
@@ -54,8 +54,8 @@ __all__ = [
     "Difference",
     "Estimate",
     "Interval",
+    "PairedVerdicts",
     "Share",
-    "Verdicts",
     "Weighted",
     "ac1",
     "accuracy_difference",
@@ -65,7 +65,6 @@ __all__ = [
     "clopper_pearson",
     "compact",
     "corrected_rate",
-    "dead_share",
     "effective_n",
     "group_spans",
     "growth_needed",
@@ -85,4 +84,5 @@ __all__ = [
     "spearman",
     "weighted_kappa",
     "wilson",
+    "zero_variance_share",
 ]

@@ -14,7 +14,7 @@ __all__ = ["within_levels"]
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
-_FEWEST = 8  # minimum rows of one level, of one kind and of all others; this project's choice
+_MIN_ROWS = 8  # minimum rows of one level, of one kind and of all others; this project's choice
 
 
 def within_levels(scores: Floats, codes: NDArray[np.intp], levels: NDArray[Any], own: Flags) -> Estimate:
@@ -30,7 +30,7 @@ def within_levels(scores: Floats, codes: NDArray[np.intp], levels: NDArray[Any],
     """
     pairs = [(own & (levels == level), ~own & (levels == level)) for level in np.unique(levels)]
     sizes = [(int(inside.sum()), int(outside.sum())) for inside, outside in pairs]
-    used = [at for at, size in enumerate(sizes) if min(size) >= _FEWEST]
+    used = [at for at, size in enumerate(sizes) if min(size) >= _MIN_ROWS]
     if not used:
         return Estimate(np.nan, 0, reason="too few rows of one level")
     weights = np.array([sizes[at][0] * sizes[at][1] / sum(sizes[at]) for at in used])

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from workbench.analysis.statistics.shares import Share, share
 from workbench.analysis.statistics.spread import SAME
 
-__all__ = ["dead_share", "group_spans"]
+__all__ = ["group_spans", "zero_variance_share"]
 
 
 def group_spans(
@@ -30,7 +30,7 @@ def group_spans(
         return sizes, np.maximum.reduceat(ordered, starts) - np.minimum.reduceat(ordered, starts)
 
 
-def dead_share(scores: NDArray[np.float64], groups: NDArray[np.intp], *, least: int = 2) -> Share:
+def zero_variance_share(scores: NDArray[np.float64], groups: NDArray[np.intp], *, least: int = 2) -> Share:
     """The share of prompts with one score for all their completions, among those with at least `least` completions.
 
     Such a prompt gives reinforcement learning no advantage to learn from: DAPO, arXiv 2503.14476.

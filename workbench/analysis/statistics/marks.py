@@ -16,7 +16,7 @@ __all__ = ["Marks"]
 
 Floats = NDArray[np.float64]
 
-_MOST_MARKS = 64  # maximum thresholds to test: more distinct scores are thinned to their quantiles
+_MAX_MARKS = 64  # maximum thresholds to test: more distinct scores are thinned to their quantiles
 _DRAWS = 400  # Bayesian bootstrap draws of the best threshold: ten beyond each end at 95 %
 
 
@@ -39,8 +39,8 @@ class Marks:
         """Thresholds half-way between neighbouring scores, (t,); at most 64."""
         levels = np.unique(self.scores)
         middles = (levels[:-1] + levels[1:]) / 2
-        if len(middles) > _MOST_MARKS:
-            middles = np.unique(np.quantile(self.scores, np.linspace(0, 1, _MOST_MARKS + 2)[1:-1]))
+        if len(middles) > _MAX_MARKS:
+            middles = np.unique(np.quantile(self.scores, np.linspace(0, 1, _MAX_MARKS + 2)[1:-1]))
         return np.asarray(middles, np.float64)
 
     @cached_property

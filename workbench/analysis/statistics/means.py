@@ -25,7 +25,7 @@ _SCALES: tuple[Scale, ...] = (
 )  # fmt: skip
 """Common scales, the narrower ones first."""
 
-_FEWEST_UNBOUNDED = 30
+_MIN_UNBOUNDED = 30
 """Minimum clusters for an interval of a mean without a known scale: nothing then bounds unseen rows, and for
 skewed scores fewer rows miss the mean too often."""
 
@@ -112,7 +112,7 @@ def _ends(low: float, high: float, count: int, scale: Scale) -> Scale | None:
     if scale[0] - slack <= low and high <= scale[1] + slack:
         return min(low, scale[0]), max(high, scale[1])
     common = _scale_of(low, high)
-    if common is None and low < high and count >= _FEWEST_UNBOUNDED:
+    if common is None and low < high and count >= _MIN_UNBOUNDED:
         return low, high
     return common
 

@@ -17,7 +17,7 @@ from workbench.analysis.statistics.means import mean_interval
 from workbench.analysis.statistics.shares import Share, share
 from workbench.analysis.statistics.spread import mean
 
-__all__ = ["Difference", "Verdicts", "accuracy_difference", "mcnemar", "paired_difference"]
+__all__ = ["Difference", "PairedVerdicts", "accuracy_difference", "mcnemar", "paired_difference"]
 
 Flags = NDArray[np.bool_]
 
@@ -74,7 +74,7 @@ def mcnemar(only_a: int, only_b: int, *, mid: bool = False) -> float:
 
 
 @dataclass(frozen=True, eq=False)
-class Verdicts:
+class PairedVerdicts:
     """Two graders' verdicts over the same rows.
 
     Attributes:

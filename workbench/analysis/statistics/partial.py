@@ -14,7 +14,7 @@ from workbench.analysis.statistics.ranks import ranks
 __all__ = ["rank_correlation"]
 
 Floats = NDArray[np.float64]
-_FEWEST = 10  # minimum rows; below it Fisher's transformation is not close to normal
+_MIN_ROWS = 10  # minimum rows; below it Fisher's transformation is not close to normal
 
 
 def rank_correlation(
@@ -38,7 +38,7 @@ def rank_correlation(
         columns = [_residual(column, ranks(given)) for column in columns]
     first, second = (column - column.mean() for column in columns) if n else (a, b)
     scale = math.sqrt(float(first @ first) * float(second @ second))
-    if n < _FEWEST or scale <= 1e-9 * n:
+    if n < _MIN_ROWS or scale <= 1e-9 * n:
         return Estimate(math.nan, n, reason="too few rows, or a column that does not vary")
     value = min(1.0, max(-1.0, float(first @ second) / scale))
     independent = effective_n(first * second, groups)

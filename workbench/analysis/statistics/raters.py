@@ -28,7 +28,7 @@ Codes = NDArray[np.int8]
 Floats = NDArray[np.float64]
 Statistic = Callable[[Floats], float]
 
-_FEWEST = 8  # minimum rows that two annotators have both labelled; this project's choice
+_MIN_ROWS = 8  # minimum rows that two annotators have both labelled; this project's choice
 _ADDED = 0.5  # rows, to each cell
 _FREE = 3  # free shares of a two-by-two table: this many prompts give no information about the variance
 _STEP = 1e-4  # of a row: derivatives are numerical, over cells with at least half a row
@@ -81,7 +81,7 @@ def _pairs(votes: Codes) -> list[tuple[Codes, Codes]]:
 def _tables(columns: list[tuple[Codes, Codes]]) -> Floats:
     """Cell of each row in each pair's two-by-two table, (n, pairs, 4); pairs that share few rows are excluded."""
     tables = [_table(*pair) for pair in columns]
-    kept = [table for table in tables if table.sum() >= _FEWEST]
+    kept = [table for table in tables if table.sum() >= _MIN_ROWS]
     n = len(columns[0][0]) if columns else 0
     return np.stack(kept, axis=1) if kept else np.empty((n, 0, 4))
 

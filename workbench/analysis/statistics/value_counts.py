@@ -9,9 +9,9 @@ from math import nan
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["MOST_VALUES", "ValueCounts"]
+__all__ = ["MAX_VALUES", "ValueCounts"]
 
-MOST_VALUES = 16_384
+MAX_VALUES = 16_384
 """Maximum number of different values: more than any rating scale has, and 256 kB of memory."""
 _MANTISSA = 52
 """Bits of a float64 after its first digit."""
@@ -91,7 +91,7 @@ def _shortened(values: NDArray[np.float64], counts: NDArray[np.int64], dropped: 
     while True:
         mask = np.int64(-1) << np.int64(dropped)
         starts = np.flatnonzero(np.diff(bits & mask, prepend=~bits[:1] & mask))
-        if len(starts) <= MOST_VALUES or dropped == _MANTISSA:
+        if len(starts) <= MAX_VALUES or dropped == _MANTISSA:
             break
         dropped += 1
     found = (bits[starts] & mask).view(np.float64)

@@ -22,7 +22,7 @@ __all__ = ["rank_correlation", "variance_share", "variance_shares"]
 Floats = NDArray[np.float64]
 Codes = NDArray[np.intp]
 
-_MOST_WIDENED = (
+_MAX_WIDENING = (
     3.0  # with three or four clusters Student's quantile is useless; no verdict is based on so few
 )
 
@@ -88,7 +88,7 @@ def _widened(boot: Bootstrap, most: float = math.inf) -> Bootstrap:
         return replace(boot, draws=np.empty(0), widened=np.empty(0))
     df = boot.units - 1
     factor = critical_value(0.95, df) / critical_value(0.95, math.inf) * math.sqrt(boot.units / df)
-    draws = np.minimum(boot.value + (boot.draws - boot.value) * min(factor, _MOST_WIDENED), most)
+    draws = np.minimum(boot.value + (boot.draws - boot.value) * min(factor, _MAX_WIDENING), most)
     return replace(boot, draws=draws, widened=draws)
 
 

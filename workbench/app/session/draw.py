@@ -22,7 +22,7 @@ __all__ = ["Draw", "DrawnRows"]
 FIRST = 500
 """Rows drawn by default: enough for a verdict, and graded by code in about a second."""
 
-_MOST_REPEATS = 20
+_MAX_REPEATS = 20
 
 
 @dataclass(frozen=True)
@@ -125,7 +125,7 @@ def _check(draw: Draw, total: int) -> None:
     for name, value, least, most in (
         ("rows", draw.n, 0, total),
         ("seed", draw.seed, 0, 2**31 - 1),
-        ("repeats", draw.repeats, 1, _MOST_REPEATS),
+        ("repeats", draw.repeats, 1, _MAX_REPEATS),
     ):
         if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
             raise WorkbenchError(

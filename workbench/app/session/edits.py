@@ -23,18 +23,18 @@ class Edit:
         text: The text.
         seq: The page's number for it, by which replies to older texts are recognised.
         error: Why it is not a grader; "" if it is.
-        proof: The validation; None while it runs.
+        validation: The validation; None while it runs.
     """
 
     text: str
     seq: int
     error: str = ""
-    proof: Validation | None = None
+    validation: Validation | None = None
 
     @property
     def is_open(self) -> bool:
         """Whether it has no outcome yet: validation is running or was stopped."""
-        return self.proof is None and not self.error
+        return self.validation is None and not self.error
 
 
 def needs_checks(grader: Grader) -> bool:

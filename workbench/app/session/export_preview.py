@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
 
-from workbench.app.session.proofs import needs_proof
+from workbench.app.session.validations import needs_validation
 from workbench.core.errors import WorkbenchError
 from workbench.formats import FORMATS, Loss, export, load
 from workbench.formats.files import check_target
@@ -26,9 +26,9 @@ __all__ = [
     "chooses_on_error",
     "file_name",
     "format_names",
+    "parts_not_validated",
     "preview",
-    "proof_states",
-    "unproved_parts",
+    "validation_states",
 ]
 
 _READ_BYTES = 1_000_000
@@ -188,12 +188,14 @@ def file_name(name: str, format: str) -> str:  # noqa: A002
     return plain if Path(plain).suffix else plain + get_format(format).suffix
 
 
-def proof_states(suite: Suite) -> list[tuple[str, bool, str]]:
+def validation_states(suite: Suite) -> list[tuple[str, bool, str]]:
     """Each grader with source: its name, whether it is validated, and the state as text."""
-    return [(entry.name, *_proof(entry.grader)) for entry in suite.entries if needs_proof(entry.grader)]
+    return [
+        (entry.name, *_validation(entry.grader)) for entry in suite.entries if needs_validation(entry.grader)
+    ]
 
 
-def unproved_parts(grader: Grader, code: str) -> Iterator[tuple[str, SandboxedGrader]]:
+def parts_not_validated(grader: Grader, code: str) -> Iterator[tuple[str, SandboxedGrader]]:
     """The parts of a grader, itself included, that are not validated: how code refers to each, and the part.
 
     Args:
@@ -203,16 +205,22 @@ def unproved_parts(grader: Grader, code: str) -> Iterator[tuple[str, SandboxedGr
     if isinstance(grader, SandboxedGrader) and not (grader.validation and grader.validation.ok):
         yield code, grader
     for at, entry in enumerate(getattr(grader, "entries", ())):
-        yield from unproved_parts(entry.grader, f"{code}.entries[{at}].grader")
+        yield from parts_not_validated(entry.grader, f"{code}.entries[{at}].grader")
     if isinstance(inner := getattr(grader, "grader", None), Grader):
-        yield from unproved_parts(inner, f"{code}.grader")
+        yield from parts_not_validated(inner, f"{code}.grader")
 
 
-def _proof(grader: Grader) -> tuple[bool, str]:
-    proofs = [(part, part.validation) for part in parts(grader) if isinstance(part, SandboxedGrader)]
-    for part, proof in proofs:
-        if proof is not None and not proof.ok:
-            reason = f"{proof.failure.name} failed" if proof.failure else "validation did not finish"
+def _validation(grader: Grader) -> tuple[bool, str]:
+    validations = [(part, part.validation) for part in parts(grader) if isinstance(part, SandboxedGrader)]
+    for part, validation in validations:
+        if validation is not None and not validation.ok:
+            reason = (
+                f"{validation.failure.name} failed" if validation.failure else "validation did not finish"
+            )
             return False, reason if part is grader else f"{part.name}: {reason}"
-    done = [proof for _, proof in proofs if proof is not None]
-    return (True, f"validated, {done[0].isolation}") if len(done) == len(proofs) else (False, "not validated")
+    done = [validation for _, validation in validations if validation is not None]
+    return (
+        (True, f"validated, {done[0].isolation}")
+        if len(done) == len(validations)
+        else (False, "not validated")
+    )

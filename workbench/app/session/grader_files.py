@@ -13,9 +13,9 @@ from workbench.formats import load
 from workbench.graders.combine import Entry
 from workbench.run.suite import Suite
 
-__all__ = ["MOST_CHARACTERS", "FromFiles", "graders_from_files"]
+__all__ = ["MAX_CHARACTERS", "FromFiles", "graders_from_files"]
 
-MOST_CHARACTERS = 4_000_000
+MAX_CHARACTERS = 4_000_000
 """Maximum characters of one file: the page sends it through the kernel's comm channel."""
 
 
@@ -76,11 +76,11 @@ def _is_list(suite: Suite) -> bool:
 
 def _check_size(file: Mapping[str, Any]) -> None:
     characters = max(len(str(file.get("text", ""))), int(file.get("size", 0)))
-    if characters > MOST_CHARACTERS:
+    if characters > MAX_CHARACTERS:
         raise FormatError(
             "the file is too large to open on a page",
             where=str(file.get("name", "")),
             found=f"{characters:,} characters",
-            expected=f"at most {MOST_CHARACTERS:,}",
+            expected=f"at most {MAX_CHARACTERS:,}",
             hint="read it in a cell: app.add(wb.load(path).graders)",
         )

@@ -11,8 +11,8 @@ from traitlets import HasTraits
 
 from workbench.app.session.code_lines import LastCode, grader_code, graders_code
 from workbench.app.session.grader_text import cell_of, grader_from_text
-from workbench.app.session.proofs import copy_proof, proof_of, suite_of
 from workbench.app.session.removed_grader import RemovedGrader
+from workbench.app.session.validations import copy_validation, suite_of, validation_of
 from workbench.core.errors import WorkbenchError
 from workbench.graders import Grader, SandboxedGrader
 from workbench.graders.announce import defined
@@ -32,7 +32,7 @@ class GraderList(HasTraits):
     Traits (observe them; set them through the methods):
         by_name: Graders by name, in order.
         chosen: Names of those that are run, tried and exported.
-        proofs: Name to the last `Validation` of exactly that text, None if there is none.
+        validations: Name to the last `Validation` of exactly that text, None if there is none.
         unrun: Names that are new, redefined or have other suite settings since the last run.
         removed: What a user removed or replaced, most recent last.
 
@@ -46,7 +46,7 @@ class GraderList(HasTraits):
 
     by_name = AnyTrait()
     chosen = AnyTrait(())
-    proofs = AnyTrait()
+    validations = AnyTrait()
     unrun = AnyTrait(frozenset())
     removed: Any = AnyTrait(())
 
@@ -58,7 +58,7 @@ class GraderList(HasTraits):
         self._from_cells: dict[str, Grader] = {}  # the last grader that a cell defined, by name
         self._unticked: set[str] = set()  # drafts that join the run once their validation passes
         self._ran: dict[str, Entry] = {}  # what ran, for each grader whose grades are shown
-        self.by_name, self.proofs = {}, {}
+        self.by_name, self.validations = {}, {}
 
     # ---- which graders exist
 
@@ -127,26 +127,26 @@ class GraderList(HasTraits):
             old = self.by_name.get(name)
             if old is not None and old == grader:
                 # A cell that ran again created an equal grader, whose validation remains valid.
-                copy_proof(old, grader)
+                copy_validation(old, grader)
             # New dicts, never mutated: traitlets notifies observers only of a different value.
             self.by_name = {**self.by_name, name: grader}
-            self.proofs = {**self.proofs, name: proof_of(grader)}
+            self.validations = {**self.validations, name: validation_of(grader)}
             if old != grader:
                 as_it_ran = self._ran.get(name) == self.entry(name)
                 self.unrun = self.unrun - {name} if as_it_ran else self.unrun | {name}
             if old is None:
                 self.chosen = (*self.chosen, name)
-            self._tick_by_proof(name)
+            self._tick_by_validation(name)
 
-    def _tick_by_proof(self, name: str) -> None:
+    def _tick_by_validation(self, name: str) -> None:
         """Deselect a grader whose validation failed, and select it again once it passes."""
-        proof = self.proofs.get(name)
-        if proof is None:
+        validation = self.validations.get(name)
+        if validation is None:
             return
-        if not proof.ok and name in self.chosen:
+        if not validation.ok and name in self.chosen:
             self._unticked.add(name)
             self.chosen = tuple(other for other in self.chosen if other != name)
-        elif proof.ok and name in self._unticked:
+        elif validation.ok and name in self._unticked:
             self._unticked.discard(name)
             self.chosen = tuple(other for other in self.by_name if other in {*self.chosen, name})
 
@@ -154,7 +154,9 @@ class GraderList(HasTraits):
     def drafts(self) -> list[str]:
         """Names of the graders whose validation failed: they are not run or exported automatically."""
         return [
-            name for name in self.by_name if (proof := self.proofs.get(name)) is not None and not proof.ok
+            name
+            for name in self.by_name
+            if (validation := self.validations.get(name)) is not None and not validation.ok
         ]
 
     def add_text(self, source: str, *, name: str = "") -> str:
@@ -201,7 +203,9 @@ class GraderList(HasTraits):
         self.chosen = tuple(kept_name for kept_name in self.chosen if kept_name != name)
         self.unrun -= {name}
         self._from_cells.pop(name, None)
-        self.proofs = {kept_name: proof for kept_name, proof in self.proofs.items() if kept_name != name}
+        self.validations = {
+            kept_name: validation for kept_name, validation in self.validations.items() if kept_name != name
+        }
         self.by_name = {kept_name: grader for kept_name, grader in self.by_name.items() if kept_name != name}
 
     def restore(self) -> str:
@@ -325,16 +329,16 @@ class GraderList(HasTraits):
         grader = self.by_name[name]
         if not isinstance(grader, SandboxedGrader):
             raise WorkbenchError(f"grader {name!r} is a built-in rule: it has no source to validate")
-        proof = grader.validate()
-        self.note_proof(name, grader)
+        validation = grader.validate()
+        self.note_validation(name, grader)
         with self._guard.lock:
             self._code.text = f"{grader_code(name)}.validate()"
-        return proof
+        return validation
 
-    def note_proof(self, name: str, grader: Grader) -> None:
+    def note_validation(self, name: str, grader: Grader) -> None:
         """Record the validation of a grader, unless its name was redefined meanwhile."""
         with self._guard.lock:
             if self.by_name.get(name) == grader:
-                copy_proof(grader, self.by_name[name])
-                self.proofs = {**self.proofs, name: proof_of(grader)}
-                self._tick_by_proof(name)
+                copy_validation(grader, self.by_name[name])
+                self.validations = {**self.validations, name: validation_of(grader)}
+                self._tick_by_validation(name)

@@ -35,7 +35,7 @@ _VALUES: tuple[bool | None, ...] = (False, True, None)
 
 
 @dataclass(frozen=True)
-class _Rows:
+class _LabelRows:
     """A dataset's texts, and the given column's labels of them."""
 
     texts: LabelledTexts
@@ -75,7 +75,7 @@ class DatasetLabels(HasTraits):
         self._undoable: list[tuple[str, Label]] = []
         self._mismatched: set[str] = set()  # samples for which only labels of other texts were read
         self._drawn: dict[str, str] = {}  # sample id to how it was selected for the labeller
-        self._rows_cache: dict[int, _Rows] = {}
+        self._rows_cache: dict[int, _LabelRows] = {}
 
     @property
     def column(self) -> str | None:
@@ -190,12 +190,12 @@ class DatasetLabels(HasTraits):
         numbers = self._texts.row_numbers
         return int(self._codes[numbers[name]]) if name in numbers else -1
 
-    def _rows_of(self, samples: Any) -> _Rows:
+    def _rows_of(self, samples: Any) -> _LabelRows:
         """Texts and given labels of a dataset, cached for the last two, because every label needs all rows."""
         rows = self._rows_cache.get(id(samples))
         if rows is None:
             texts = self._texts if samples is self.samples else LabelledTexts(samples)
-            rows = _Rows(texts, self._given_of(texts))
+            rows = _LabelRows(texts, self._given_of(texts))
             self._rows_cache = {**dict(list(self._rows_cache.items())[-1:]), id(samples): rows}
         return rows
 

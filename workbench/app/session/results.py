@@ -64,7 +64,7 @@ class Results(HasTraits):
         changed = {name: value for name, value in self._settings.items() if getattr(report, name) != value}
         return replace(report, **changed) if changed else report
 
-    def set_pass_mark(self, value: float) -> None:
+    def set_pass_threshold(self, value: float) -> None:
         """Apply another pass threshold, now and after the next runs. Called without the lock.
 
         Raises:

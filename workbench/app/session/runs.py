@@ -21,19 +21,19 @@ if TYPE_CHECKING:
     from workbench.app.session.draw import Draw
     from workbench.app.session.graders import GraderList
     from workbench.app.session.guard import ActionGuard
-    from workbench.app.session.kept_versions import KeptVersions
     from workbench.app.session.labels import DatasetLabels
     from workbench.app.session.results import Results
+    from workbench.app.session.saved_versions import SavedVersions
     from workbench.core.progress import Progress
     from workbench.data.samples import Samples
     from workbench.report import Report
     from workbench.report.protocols import SamplesLike
     from workbench.run.jobs import Job
 
-__all__ = ["Runs"]
+__all__ = ["SessionRuns"]
 
 
-class Runs(HasTraits):
+class SessionRuns(HasTraits):
     """Runs of the selected graders over one dataset.
 
     Traits (observe them; set them through the methods):
@@ -63,7 +63,7 @@ class Runs(HasTraits):
         labels: DatasetLabels,
         results: Results,
         *,
-        kept: KeptVersions,
+        kept: SavedVersions,
         guard: ActionGuard,
         code: LastCode,
     ) -> None:

@@ -9,18 +9,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from workbench.app.session.auto_grader import AutoGrader
 from workbench.app.session.code_lines import LastCode, compare_code, label_code, undo_code
 from workbench.app.session.drafts import Drafts
 from workbench.app.session.draw import DrawnRows
 from workbench.app.session.graders import GraderList
 from workbench.app.session.guard import ActionGuard
-from workbench.app.session.kept_versions import KeptVersions
 from workbench.app.session.labels import DatasetLabels
-from workbench.app.session.live import Live
 from workbench.app.session.results import Results
-from workbench.app.session.runs import Runs
+from workbench.app.session.runs import SessionRuns
+from workbench.app.session.saved_versions import SavedVersions
 from workbench.app.session.storage import DEFAULT_STORE, Storage
-from workbench.app.session.stored_graders import StoredGraders
+from workbench.app.session.stored_graders import GraderStorage
 from workbench.data.samples import as_samples
 from workbench.graders import Grader
 from workbench.graders.announce import listen
@@ -81,11 +81,11 @@ class Session:
         self.labels = DatasetLabels(self.samples, labels, self.storage, labeller=labeller, dataset=dataset)
         self.graders = GraderList(self.guard, self.code)
         self.results = Results(self.guard, self.code)
-        self.kept, self.rows = KeptVersions(), DrawnRows(self.samples, self.guard)
-        self.runs = Runs(
+        self.kept, self.rows = SavedVersions(), DrawnRows(self.samples, self.guard)
+        self.runs = SessionRuns(
             self.graders, self.labels, self.results, kept=self.kept, guard=self.guard, code=self.code
         )
-        self.live = Live(
+        self.live = AutoGrader(
             self.graders,
             self.runs,
             self.results,
@@ -94,7 +94,7 @@ class Session:
             kept=self.kept,
             guard=self.guard,
         )
-        self.stored = StoredGraders(self.graders, self.storage, guard=self.guard, code=self.code)
+        self.stored = GraderStorage(self.graders, self.storage, guard=self.guard, code=self.code)
         self.graders.set_given(graders)
         self._end_listening = listen(self._grader_defined)
 
@@ -160,7 +160,7 @@ class Session:
 
     def reopen_storage(self) -> None:
         """Open a store again whose file was deleted or replaced; its content is gone."""
-        self.stored.look_again()
+        self.stored.check_determinism()
         if self.storage.reopen():
             self.labels.forget()
             self.stored.forget()

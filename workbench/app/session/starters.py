@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 
-__all__ = ["TEMPLATES", "Template"]
+__all__ = ["TEMPLATES", "Starter"]
 
 
 @dataclass(frozen=True)
-class Template:
+class Starter:
     """A text for the editor.
 
     Attributes:
@@ -89,12 +89,12 @@ async def grade(thread: wb.StringThread) -> float:
 '''
 
 TEMPLATES = (
-    Template("empty grade function", "my_grader", _FIRST, "a rule in Python"),
-    Template("regular expression", "cites_a_source", _REGEX, "a pattern that the completion contains"),
-    Template("JSON output", "has_keys", _JSON, "the share of required keys"),
-    Template("keywords", "mentions", _KEYWORDS, "the share of words it mentions"),
-    Template("tool call", "calls_tools", _TOOL, "the tools it called"),
-    Template("LLM judge", "helpful", json.dumps(_JUDGE, indent=2), "a model with your criteria"),
-    Template("built-in rule", "contains", json.dumps(_RULE, indent=2), "a built-in rule, no code"),
+    Starter("empty grade function", "my_grader", _FIRST, "a rule in Python"),
+    Starter("regular expression", "cites_a_source", _REGEX, "a pattern that the completion contains"),
+    Starter("JSON output", "has_keys", _JSON, "the share of required keys"),
+    Starter("keywords", "mentions", _KEYWORDS, "the share of words it mentions"),
+    Starter("tool call", "calls_tools", _TOOL, "the tools it called"),
+    Starter("LLM judge", "helpful", json.dumps(_JUDGE, indent=2), "a model with your criteria"),
+    Starter("built-in rule", "contains", json.dumps(_RULE, indent=2), "a built-in rule, no code"),
 )
 """Templates for a new grader; a session without graders shows the first."""

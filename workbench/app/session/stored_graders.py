@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from workbench.store import Store
     from workbench.store.graders import GraderEntry
 
-__all__ = ["StoredGraders", "StoredText"]
+__all__ = ["GraderStorage", "StoredText"]
 
 
 class StoredText(NamedTuple):
@@ -31,7 +31,7 @@ class StoredText(NamedTuple):
     text: str
 
 
-class StoredGraders(HasTraits):
+class GraderStorage(HasTraits):
     """The graders of a store, and which of a session's graders were saved there.
 
     Traits (observe them; set them through the methods):
@@ -64,7 +64,7 @@ class StoredGraders(HasTraits):
             entry, change = _keep(self._storage.store, name, grader)
         finally:
             # Also if nothing was saved: validation has run, and its result is shown.
-            self._graders.note_proof(name, grader)
+            self._graders.note_validation(name, grader)
         with self._guard.lock:
             self._newest.pop(name, None)
             self.versions = {**self.versions, name: (grader, entry.version)}
@@ -77,7 +77,7 @@ class StoredGraders(HasTraits):
         return version if grader == self._graders.by_name.get(name) else 0
 
     def newest(self, name: str) -> StoredText | None:
-        """The store's entry for a grader's name; None if it has none that can be read. Read again after `look_again`."""
+        """The store's entry for a grader's name; None if it has none that can be read. Read again after `check_determinism`."""
         if self._storage.in_memory:
             return None
         if name not in self._newest:
@@ -91,7 +91,7 @@ class StoredGraders(HasTraits):
         except WorkbenchError:  # no such name, or a kind that is not registered here
             return None
 
-    def look_again(self) -> None:
+    def check_determinism(self) -> None:
         """Read the store again: a cell, or another notebook, may have saved or deleted something."""
         self._newest = {}
 

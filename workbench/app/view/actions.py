@@ -32,10 +32,10 @@ _SLOW = frozenset(
         "validate",
         "keep",
         "use_labels",
-        "pass_mark",
+        "pass_threshold",
         "limit",
         "write",
-        "prove_all",
+        "validate_all",
     }
 )
 """Actions that take long, and acquire the lock themselves."""
@@ -249,9 +249,9 @@ class Actions:
             settings["by"] = columns.get(str(settings["by"]), settings["by"])
         self._session.rows.change(**settings)
 
-    def do_pass_mark(self, value: float) -> None:
+    def do_pass_threshold(self, value: float) -> None:
         """Apply another pass threshold."""
-        self._session.results.set_pass_mark(float(value))
+        self._session.results.set_pass_threshold(float(value))
 
     def do_limit(self, kind: str, value: float) -> None:
         """Compare findings with another limit."""

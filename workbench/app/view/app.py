@@ -14,7 +14,7 @@ from workbench.app.view.changes import Change, find_change
 from workbench.app.view.chosen import chosen_data, nothing_chosen, shown_text
 from workbench.app.view.compare import CompareMode
 from workbench.app.view.fit import ExportMode
-from workbench.app.view.graded import Graded
+from workbench.app.view.graded import GradedRows
 from workbench.app.view.head import MODES, head_data, progress_data
 from workbench.app.view.history import HistoryMode
 from workbench.app.view.label import LabelMode
@@ -80,7 +80,7 @@ class AppView:
         self.compare = CompareMode(session)
         self.export = ExportMode(session, lambda: self.mark("export"))
         self.history = HistoryMode(session)
-        self._graded: Graded | None = None
+        self._graded: GradedRows | None = None
         self._changes: dict[str, Change | None] = {}
         self._revision = 0
         self._page_text: dict[str, str] = {}
@@ -105,7 +105,7 @@ class AppView:
         for part, names, parts in (
             (
                 session.graders,
-                ["by_name", "chosen", "proofs", "unrun", "removed"],
+                ["by_name", "chosen", "validations", "unrun", "removed"],
                 ("head", "rail", "chosen", "table", "reader", *_MODES),
             ),
             (session.results, ["report"], _ALL),
@@ -139,11 +139,11 @@ class AppView:
             and self.mode == "grade"
             and (self.rows.table.search or self.rows.table.where)
         ):
-            self.rows.leave_code()
+            self.rows.show_code()
 
     def _follow_in_try(self, _: Any) -> None:
         if self.mode == "try":
-            self.try_out.leave_code()  # the results follow when the state is computed
+            self.try_out.show_code()  # the results follow when the state is computed
 
     def _marker(self, parts: tuple[str, ...]) -> Callable[[Any], None]:
         return lambda _: self.mark(*parts)
@@ -223,7 +223,7 @@ class AppView:
             self.chosen = self._first_grader()
         report = session.results.report or self._without_grades
         if self._graded is None or self._graded.report is not report:
-            self._graded = Graded(report, self._labels(session.labels.for_display, report.samples))
+            self._graded = GradedRows(report, self._labels(session.labels.for_display, report.samples))
             self._changes = {}
         self._changes = {name: find_change(session, self._graded, name) for name in session.edited_names}
         if self.mode == "try" and "rail" in stale:
@@ -256,7 +256,7 @@ class AppView:
             return self.session.labels.given_to(rows)
 
     @property
-    def graded(self) -> Graded:
+    def graded(self) -> GradedRows:
         """The report that is shown."""
         assert self._graded is not None
         return self._graded
@@ -320,10 +320,10 @@ class AppView:
     def choose(self, name: str) -> None:
         """Select a grader."""
         self.chosen = name
-        self.session.stored.look_again()
+        self.session.stored.check_determinism()
         self.mark("rail", "chosen", "table", "reader", *_MODES)
 
-    def hear(self, message: Mapping[str, Any]) -> dict[str, Any] | None:
+    def on_message(self, message: Mapping[str, Any]) -> dict[str, Any] | None:
         """Handle a message of a page; the reply to send, None for an invalid message.
 
         Args:
@@ -352,16 +352,16 @@ class AppView:
         """Open a mode."""
         if mode in MODES and mode != self.mode:
             self.mode = mode
-            self.session.stored.look_again()
+            self.session.stored.check_determinism()
             self._open_mode(mode)
             if mode in {"grade", "try"}:  # the other modes set the line themselves
-                self.leave_code()
+                self.show_code()
             self.mark("mode", *_MODES)
 
-    def leave_code(self) -> None:
+    def show_code(self) -> None:
         """Set the line for the content of the open mode, if it has one."""
         lines: dict[str, Callable[[], None]] = {
-            "grade": self.rows.leave_code, "try": self.try_out.leave_code, "compare": self.compare.opened,
+            "grade": self.rows.show_code, "try": self.try_out.show_code, "compare": self.compare.opened,
             "export": self.export.opened, "history": self.history.opened,
         }  # fmt: skip
         if self.mode in lines:

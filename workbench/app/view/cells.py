@@ -22,12 +22,12 @@ from workbench.report.counts import part_name
 from workbench.report.frames import row_texts
 
 __all__ = [
-    "Column",
     "FieldColumn",
     "IdColumn",
     "LabelColumn",
     "ReasonColumn",
     "ScoreColumn",
+    "TableColumn",
     "TextColumn",
     "TextWindow",
     "last_question",
@@ -43,7 +43,7 @@ _FIELD = 120
 _QUESTION, _ANSWER, _REFERENCE = 1, 2, 3  # indices in `row_texts`
 
 
-class Column(Protocol):
+class TableColumn(Protocol):
     """One column of the table.
 
     Attributes:

@@ -10,14 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.analysis.diagnostics import Case
-from workbench.app.view.graded import Graded
+from workbench.app.view.graded import GradedRows
 from workbench.core.display_text import counted
 from workbench.core.grades import Grades
 from workbench.report.cases import labelled_case
 from workbench.report.counts import NO_PART, PARTS, parts_of
 
 if TYPE_CHECKING:
-    from workbench.app.session.kept_versions import KeptVersion
+    from workbench.app.session.saved_versions import SavedVersion
     from workbench.app.session.session import Session
 
 __all__ = ["Change", "changed_data", "find_change"]
@@ -47,7 +47,7 @@ class Change:
         complete: Whether the version graded all of these rows.
     """
 
-    version: KeptVersion
+    version: SavedVersion
     grades: Grades
     before: Case
     now: Case
@@ -77,7 +77,7 @@ def _same(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.bool_]:
     return same
 
 
-def find_change(session: Session, graded: Graded, name: str) -> Change | None:
+def find_change(session: Session, graded: GradedRows, name: str) -> Change | None:
     """The effect of the edits of a grader since its last saved version; None if it is that version, or did not run."""
     kept = session.kept.last(name)
     grader = session.graders.by_name.get(name)

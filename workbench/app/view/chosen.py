@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from workbench.analysis.diagnostics import Finding
-from workbench.analysis.diagnostics.words import leading
+from workbench.analysis.diagnostics.verdicts import leading
 from workbench.app.session.grader_text import text_of
-from workbench.app.session.proofs import waits_for
+from workbench.app.session.validations import waits_for
 from workbench.app.view.changes import Change, changed_data
 from workbench.app.view.conditions import Condition
-from workbench.app.view.graded import Graded
+from workbench.app.view.graded import GradedRows
 from workbench.app.view.names import shown_name
 from workbench.app.view.origin import origin_data
 from workbench.app.view.other_text import is_refused, notice_data
@@ -33,8 +33,8 @@ __all__ = ["chosen_data", "nothing_chosen", "shown_text"]
 
 _CHECKS = ("syntax", "structure", "signature", "execution", "test_run")
 _LINE = re.compile(r"\bline (\d+)")
-_MOST_FINDINGS = 8
-_MOST_CHARACTERS = 64 * 1024  # the largest source of a grader
+_MAX_FINDINGS = 8
+_MAX_CHARACTERS = 64 * 1024  # the largest source of a grader
 
 _ISOLATION = {
     "kernel": "isolated", "partial": "partly isolated", "process": "own process", "none": "not isolated", "wasm": "isolated",
@@ -53,7 +53,7 @@ def nothing_chosen() -> dict[str, Any]:
 
 def chosen_data(
     session: Session,
-    graded: Graded,
+    graded: GradedRows,
     name: str,
     *,
     change: Change | None,
@@ -74,8 +74,10 @@ def chosen_data(
     """
     grader = session.graders.by_name[name]
     edit: Edit | None = session.live.edits.get(name)
-    proof = (
-        edit.proof if edit is not None and (edit.proof or edit.error) else session.graders.proofs.get(name)
+    validation = (
+        edit.validation
+        if edit is not None and (edit.validation or edit.error)
+        else session.graders.validations.get(name)
     )
     draft = name in session.graders.drafts
     has_grades = name in graded and not draft
@@ -90,8 +92,8 @@ def chosen_data(
         "can_keep": not draft and edit is None,
         "stored": session.stored.version_of(name),
         "draft": draft,
-        "source": _source(grader, session.live.text_of(name), edit, proof) | {"revision": revision},
-        "checks": _checks(grader, edit, proof, is_working=bool(session.live.working)),
+        "source": _source(grader, session.live.text_of(name), edit, validation) | {"revision": revision},
+        "checks": _checks(grader, edit, validation, is_working=bool(session.live.working)),
         "isolation": _isolation(grader, isolation),
         "seq": session.live.answered.get(name, 0),
         "changed": None if change is None else changed_data(change, where),
@@ -101,7 +103,7 @@ def chosen_data(
         **(
             graded.once("chosen", name, lambda: _graded(graded, name))
             if has_grades
-            else {"say": _say(session, name, proof)}
+            else {"say": _say(session, name, validation)}
         ),
     }
 
@@ -115,28 +117,32 @@ def shown_text(session: Session, name: str) -> str:
     return text_of(session.graders.by_name[name]).text if typed is None else typed
 
 
-def _source(grader: Grader, typed: str | None, edit: Edit | None, proof: Validation | None) -> dict[str, Any]:
+def _source(
+    grader: Grader, typed: str | None, edit: Edit | None, validation: Validation | None
+) -> dict[str, Any]:
     text = text_of(grader)
     shown = text.text if typed is None else typed
     # Typing would lose what is cut or hidden here.
-    editable = bool(text.language) and len(shown) <= _MOST_CHARACTERS and visible(shown) == shown
+    editable = bool(text.language) and len(shown) <= _MAX_CHARACTERS and visible(shown) == shown
     return {
-        "text": shown if editable else visible(shown[:_MOST_CHARACTERS]),
+        "text": shown if editable else visible(shown[:_MAX_CHARACTERS]),
         "language": text.language,
         "editable": editable,
-        "error": _error(edit, proof),
+        "error": _error(edit, validation),
         "file": text.file,
     }
 
 
-def _error(edit: Edit | None, proof: Validation | None) -> dict[str, Any] | None:
+def _error(edit: Edit | None, validation: Validation | None) -> dict[str, Any] | None:
     """The error in the text and its line; None for none."""
     if edit is not None and edit.error:
         return {"line": _line_of(edit.error), "message": visible(edit.error[:600])}
-    failed = None if proof is None else next((check for check in proof.checks if not check.passed), None)
-    if failed is None or proof is None:
+    failed = (
+        None if validation is None else next((check for check in validation.checks if not check.passed), None)
+    )
+    if failed is None or validation is None:
         return None
-    before = [check.message for check in proof.checks if check.passed]
+    before = [check.message for check in validation.checks if check.passed]
     return {"line": _line_of(failed.message, *before[::-1]), "message": visible(failed.message[:600])}
 
 
@@ -146,12 +152,12 @@ def _line_of(*messages: str) -> int:
 
 
 def _checks(
-    grader: Grader, edit: Edit | None, proof: Validation | None, *, is_working: bool
+    grader: Grader, edit: Edit | None, validation: Validation | None, *, is_working: bool
 ) -> list[dict[str, str]]:
     if not isinstance(grader, SandboxedGrader):
         return []
     unknown = edit is not None and edit.is_open
-    done = {} if proof is None or unknown else {check.name: check for check in proof.checks}
+    done = {} if validation is None or unknown else {check.name: check for check in validation.checks}
     states = dict.fromkeys(_CHECKS, "busy" if unknown and is_working else "open")
     states |= {name: "ok" if check.passed else "failed" for name, check in done.items()}
     return [
@@ -173,10 +179,10 @@ def _isolation(grader: Grader, isolation: Mapping[str, str]) -> dict[str, str]:
 # ---- its findings
 
 
-def _graded(graded: Graded, name: str) -> dict[str, Any]:
+def _graded(graded: GradedRows, name: str) -> dict[str, Any]:
     findings = graded.findings(name)
     lead = leading(findings)
-    others = [finding for finding in findings if finding is not lead][:_MOST_FINDINGS]
+    others = [finding for finding in findings if finding is not lead][:_MAX_FINDINGS]
     return {
         "finding": None if lead is None else finding_data(lead),
         "more": [finding_data(finding) for finding in others],
@@ -186,7 +192,7 @@ def _graded(graded: Graded, name: str) -> dict[str, Any]:
     }
 
 
-def _origin(graded: Graded, name: str, lead: Finding | None) -> dict[str, Any] | None:
+def _origin(graded: GradedRows, name: str, lead: Finding | None) -> dict[str, Any] | None:
     """Where the evidence rows of the most severe finding come from."""
     if lead is None or not lead.is_verdict or not len(lead.rows):
         return None
@@ -202,12 +208,12 @@ def _origin(graded: Graded, name: str, lead: Finding | None) -> dict[str, Any] |
     return origin_data(columns, np.array(lead.rows, dtype=np.intp), base, graded.parts(name), where)
 
 
-def _say(session: Session, name: str, proof: Validation | None) -> str:
+def _say(session: Session, name: str, validation: Validation | None) -> str:
     """What to do if there are no grades."""
     if name in session.live.edits and session.live.edits[name].error:
         return "Not run: this text is not a valid grader yet."
-    if proof is not None and not proof.ok:
-        number, check = failed_check(proof)
+    if validation is not None and not validation.ok:
+        number, check = failed_check(validation)
         return f"Not run: check {number} of {len(_CHECKS)} fails, {check}. Once all pass, the drawn rows are graded."
     if why := waits_for(session.graders.by_name[name]):
         return f"Not run yet: it {why}. Press Run."

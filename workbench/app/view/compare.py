@@ -14,7 +14,7 @@ from workbench.app.view.names import find_name, shown_name
 from workbench.app.view.text_differences import Pieces, cut, marked
 from workbench.core.display_text import counted, one_line
 from workbench.core.errors import WorkbenchError
-from workbench.report.comparison_words import TITLES, labels_data, sentence
+from workbench.report.comparison_text import TITLES, labels_data, sentence
 from workbench.report.counts import PARTS
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ _SAID = {
 _LABELS = {"good": 1, "bad": 0}
 _LABEL_OF = {1: True, 0: False, -1: None}
 _ONE = "Run a second grader, or run one again after a change, to compare two."
-_MOST_PAIRS = 200  # in one reply
+_MAX_PAIRS = 200  # in one reply
 _SEARCHED = 200  # characters of a search
 _PROMPT = 300  # characters of a prompt
 
@@ -119,7 +119,7 @@ class CompareMode:
         if compared is None or not self._list(compared) or revision != self._revision:
             return []
         start = max(int(start), 0)
-        rows = self._rows[start : min(int(stop), start + _MOST_PAIRS)]
+        rows = self._rows[start : min(int(stop), start + _MAX_PAIRS)]
         compared.prepare(rows)
         return [self._pair_data(compared, int(row)) for row in rows]
 

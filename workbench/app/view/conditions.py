@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from workbench.analysis.diagnostics.words import two_words
+from workbench.analysis.diagnostics.verdicts import short_verdict
 from workbench.core.display_text import capital, one_line
 from workbench.report.where import condition_text
 
@@ -44,7 +44,7 @@ _WORDS: dict[str, Callable[[Condition], str]] = {
     "passed": lambda condition: "accepted" if condition["passed"] else "rejected",
     "status": lambda condition: str(condition["status"]),
     "score": lambda condition: _range("score", condition["score"]),
-    "finding": lambda condition: two_words(str(condition["finding"][1])),
+    "finding": lambda condition: short_verdict(str(condition["finding"][1])),
     "text": lambda condition: f"“{condition['text']}”",
     "rows": lambda condition: f"{len(condition['rows']):,} rows",
     "changed": lambda condition: CHANGED[condition["changed"]],

@@ -13,7 +13,7 @@ from workbench.data.samples.search import written_column
 
 __all__ = ["field_values"]
 
-_MOST = 60
+_MAX_VALUES = 60
 """Number of listed values, the most frequent first; the others are found by search."""
 
 _FEW = 12  # maximum distinct numbers to list as choices rather than as a range
@@ -45,7 +45,7 @@ def field_values(samples: Any, field: str) -> dict[str, Any]:
     return {
         "kind": "numbers" if as_range else "values",
         "column": field,
-        "values": [] if as_range else [_value(field, text, count) for text, count in counts[:_MOST]],
+        "values": [] if as_range else [_value(field, text, count) for text, count in counts[:_MAX_VALUES]],
         "lo": float(finite.min()) if as_range else 0.0,
         "hi": float(finite.max()) if as_range else 0.0,
     }

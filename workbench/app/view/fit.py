@@ -14,14 +14,14 @@ from workbench.app.session.export_preview import (
     chooses_on_error,
     chooses_reference,
     file_name,
+    parts_not_validated,
     preview,
-    proof_states,
-    unproved_parts,
+    validation_states,
 )
 from workbench.app.session.fit_table import FitTable
 from workbench.app.session.fits import Fit, is_trainer
 from workbench.app.view.export_settings import ON_ERROR, ON_LOSS, ExportSettings
-from workbench.app.view.export_words import problem_lines, sentence
+from workbench.app.view.export_text import problem_lines, sentence
 from workbench.app.view.names import shown_name
 from workbench.core.display_text import one_line, shown
 from workbench.core.errors import WorkbenchError
@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 __all__ = ["ExportMode"]
 
 _LANGUAGES = {".json": "json", ".py": "python", ".yaml": "yaml", ".js": "javascript", ".af": "json"}
-_MOST_TEXT = 200_000  # maximum characters of a file to show
-_MOST_LOSSES = 100
+_MAX_CHARACTERS = 200_000  # maximum characters of a file to show
+_MAX_LOSSES = 100
 _WORDS = 1_000  # maximum characters of a loss or a problem
 _DRAFT = "a draft: exported once its five checks pass"
 
@@ -140,14 +140,14 @@ class ExportMode:
             )
         return by_name[name]
 
-    def do_prove_all(self) -> None:
+    def do_validate_all(self) -> None:
         """Validate the selected graders that are not validated. Called without the lock: it takes long."""
         with self._session.guard.lock:
             graders = {name: self._session.graders.by_name[name] for name in self._session.graders.chosen}
         lines: list[str] = []  # what was done so far
         try:
             for name, grader in graders.items():
-                for part_code, part in unproved_parts(grader, grader_code(name)):
+                for part_code, part in parts_not_validated(grader, grader_code(name)):
                     self._session.graders.validate(name) if part is grader else part.validate()
                     lines.append(f"{part_code}.validate()")
         finally:
@@ -196,13 +196,13 @@ class ExportMode:
 
     def _choices(self) -> dict[str, Any]:
         platform, chosen = self._settings.platform, self._session.graders.chosen
-        states = proof_states(self._session.graders.chosen_suite()) if chosen else []
+        states = validation_states(self._session.graders.chosen_suite()) if chosen else []
         return {
             "on_loss": list(ON_LOSS),
             "on_error": list(ON_ERROR) if chooses_on_error(platform) else [],
             "has_reference": chooses_reference(platform),
-            "unproved": [
-                f"{shown_name(name)}: {one_line(words)}" for name, proved, words in states if not proved
+            "not_validated": [
+                f"{shown_name(name)}: {one_line(words)}" for name, validated, words in states if not validated
             ],
         }
 
@@ -228,18 +228,18 @@ class ExportMode:
         """All inputs of the export."""
         graders = self._session.graders
         suite = graders.chosen_suite() if graders.chosen else None
-        return self._settings, suite, () if suite is None else tuple(proof_states(suite))
+        return self._settings, suite, () if suite is None else tuple(validation_states(suite))
 
     def _preview(self) -> Preview:
         """What would be written for the selected graders."""
-        settings, suite, proofs = made_of = self._made_of()
+        settings, suite, validations = made_of = self._made_of()
         if made_of != self._previewed[0]:
             made = Preview(
                 problem=WorkbenchError("no grader is selected", hint="tick those to export in the list")
             )
             if suite is not None:
                 made = preview(suite, settings.file, settings.platform, **settings.arguments)
-            self._previewed = ((settings, suite, proofs), made)
+            self._previewed = ((settings, suite, validations), made)
         return self._previewed[1]
 
     def _in_the_way(self, made: Preview, target: str) -> list[str]:
@@ -249,7 +249,7 @@ class ExportMode:
 def _fails(grader: Grader) -> bool:
     """Whether the validation of a grader, or of a part of it, has failed."""
     checked = [part.validation for part in parts(grader) if isinstance(part, SandboxedGrader)]
-    return any(proof is not None and not proof.ok for proof in checked)
+    return any(validation is not None and not validation.ok for validation in checked)
 
 
 def _platform(platform: Any) -> dict[str, str]:
@@ -261,13 +261,13 @@ def _file(name: str, text: str) -> dict[str, Any]:
     language = _LANGUAGES.get(Path(name).suffix, "")
     return {
         "name": one_line(name),
-        "text": shown(text, _MOST_TEXT),
+        "text": shown(text, _MAX_CHARACTERS),
         "language": language,
         "lines": len(text.splitlines()),
     }
 
 
 def _told(losses: tuple[Loss, ...]) -> list[str]:
-    told = [shown(str(loss), _WORDS) for loss in losses[:_MOST_LOSSES]]
+    told = [shown(str(loss), _WORDS) for loss in losses[:_MAX_LOSSES]]
     more = len(losses) - len(told)
     return [*told, f"and {more:,} more"] if more > 0 else told

@@ -16,10 +16,10 @@ from workbench.report.cases import label_codes
 from workbench.report.counts import Counts, counts_of, parts_of
 from workbench.report.where import case_of
 
-__all__ = ["Graded"]
+__all__ = ["GradedRows"]
 
 
-class Graded:
+class GradedRows:
     """A report, read for the view.
 
     Args:

@@ -16,14 +16,14 @@ from workbench.graders.capture.source import Source
 from workbench.report import Report
 
 if TYPE_CHECKING:
-    from workbench.app.session.kept_versions import KeptVersion, KeptVersions
+    from workbench.app.session.saved_versions import SavedVersion, SavedVersions
     from workbench.app.session.session import Session
     from workbench.store.graders import GraderEvent
-    from workbench.store.runs import Run
+    from workbench.store.runs import StoredRun
 
-__all__ = ["MOST", "GraderHistory", "Version", "changed_lines", "findings_of", "first_new_line"]
+__all__ = ["MAX_VERSIONS", "GraderHistory", "Version", "changed_lines", "findings_of", "first_new_line"]
 
-MOST = 50
+MAX_VERSIONS = 50
 """Maximum number of versions and runs to read from the store."""
 
 _COMPARED = 2_000  # maximum lines of a text to compare
@@ -52,7 +52,7 @@ class Version:
     text: str
     at: datetime | None = None
     report: Report | None = None
-    run: Run | None = None
+    run: StoredRun | None = None
     stored: int = 0
 
 
@@ -64,12 +64,12 @@ class GraderHistory:
         kept: The versions of this session.
     """
 
-    def __init__(self, session: Session, kept: KeptVersions) -> None:
+    def __init__(self, session: Session, kept: SavedVersions) -> None:
         self._session, self._kept = session, kept
         self._stored: dict[tuple[int, str, int], Grader | None] = {}
         self._relabelled: dict[int, tuple[Report, Report]] = {}
 
-    def versions(self, name: str, runs: Sequence[Run]) -> list[Version]:
+    def versions(self, name: str, runs: Sequence[StoredRun]) -> list[Version]:
         """The versions of a grader, the oldest first.
 
         Args:
@@ -117,7 +117,7 @@ class GraderHistory:
 
     # ---- the store
 
-    def _of_store(self, name: str, runs: Sequence[Run]) -> list[Version]:
+    def _of_store(self, name: str, runs: Sequence[StoredRun]) -> list[Version]:
         versions = []
         for event in self._events(name):
             grader = self._grader(name, event.version)
@@ -139,7 +139,7 @@ class GraderHistory:
             events = list(storage.store.graders.history(name))
         except WorkbenchError:
             return []
-        return [event for event in events if event.action in {"create", "edit"}][-MOST:]
+        return [event for event in events if event.action in {"create", "edit"}][-MAX_VERSIONS:]
 
     def _grader(self, name: str, version: int) -> Grader | None:
         """A version from the store, read once; None for one that cannot be read here."""
@@ -153,14 +153,14 @@ class GraderHistory:
         return self._stored[key]
 
 
-def _kept_version(kept: KeptVersion, same: Version | None, report: Report | None) -> Version:
+def _kept_version(kept: SavedVersion, same: Version | None, report: Report | None) -> Version:
     """A version of this session; `same` is the store's version with its text."""
     run, stored = (None, 0) if same is None else (same.run, same.stored)
     number = f"v{kept.number}"
     return Version(number, number, kept.grader, kept.text, kept.at, report, run, stored)
 
 
-def _run_of(grader: Grader, name: str, runs: Sequence[Run]) -> Run | None:
+def _run_of(grader: Grader, name: str, runs: Sequence[StoredRun]) -> StoredRun | None:
     """The last run of exactly this source under this name."""
     if not isinstance(grader, SandboxedGrader):
         return None

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from workbench.app.session.pace import TimeLeft
-from workbench.app.session.proofs import asks_models, waits_for
+from workbench.app.session.validations import asks_models, waits_for
 from workbench.core.display_text import counted, one_line, visible
 from workbench.graders.repeats import is_deterministic
 

@@ -6,12 +6,12 @@ import math
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from workbench.analysis.diagnostics.words import verdict_of
+from workbench.analysis.diagnostics.verdicts import verdict_of
 from workbench.app.session.code_lines import history_code, stored_version_code
 from workbench.app.session.edits import with_client_of
 from workbench.app.session.grader_text import cell_of
 from workbench.app.view.grader_history import (
-    MOST,
+    MAX_VERSIONS,
     GraderHistory,
     Version,
     changed_lines,
@@ -26,17 +26,17 @@ from workbench.core.errors import WorkbenchError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from workbench.app.session.kept_versions import KeptVersions
+    from workbench.app.session.saved_versions import SavedVersions
     from workbench.app.session.session import Session
     from workbench.report import Report
-    from workbench.store.runs import Run
+    from workbench.store.runs import StoredRun
 
 __all__ = ["HistoryMode"]
 
 _ABOUT_LABELS = {"too-lenient", "too-strict"}
 _LINE = 400  # maximum characters of a line of source
-_MOST_LINES = 3_000
-_MOST_GRADERS = 20  # maximum graders of a run to list
+_MAX_LINES = 3_000
+_MAX_GRADERS = 20  # maximum graders of a run to list
 _WORDS = 1_000
 
 
@@ -48,11 +48,11 @@ class HistoryMode:
         versions: Their versions of this session; the session's own by default.
     """
 
-    def __init__(self, session: Session, versions: KeptVersions | None = None) -> None:
+    def __init__(self, session: Session, versions: SavedVersions | None = None) -> None:
         self._session = session
         self._history = GraderHistory(session, session.kept if versions is None else versions)
         self._name, self._from, self._to = "", "", ""
-        self._runs: tuple[Report | None, Sequence[Run]] | None = None  # as read under this report
+        self._runs: tuple[Report | None, Sequence[StoredRun]] | None = None  # as read under this report
 
     # ---- the page's requests
 
@@ -177,16 +177,18 @@ class HistoryMode:
 
     # ---- runs
 
-    def _dataset_runs(self) -> Sequence[Run]:
+    def _dataset_runs(self) -> Sequence[StoredRun]:
         """This dataset's last runs in the store, the newest first; read again when another report is shown."""
         report, storage = self._session.results.report, self._session.storage
         if self._runs is None or self._runs[0] is not report:
             self._runs = (report, self._read_runs() if storage.url else ())
         return self._runs[1]
 
-    def _read_runs(self) -> Sequence[Run]:
+    def _read_runs(self) -> Sequence[StoredRun]:
         try:
-            return self._session.storage.store.runs.list(dataset=self._session.labels.dataset, limit=MOST)
+            return self._session.storage.store.runs.list(
+                dataset=self._session.labels.dataset, limit=MAX_VERSIONS
+            )
         except WorkbenchError:
             return ()  # the toolbar shows the error of the store
 
@@ -239,7 +241,7 @@ def _verdict_of(findings: Sequence[Any]) -> dict[str, Any]:
     return {key: shown(text, _WORDS) for key, text in verdict.items()}
 
 
-def _mean(source: Report | Run | None, name: str) -> str:
+def _mean(source: Report | StoredRun | None, name: str) -> str:
     """The mean of a grader's scores; "" if there is none."""
     if source is None or name not in source.summary.index:
         return ""
@@ -250,18 +252,18 @@ def _mean(source: Report | Run | None, name: str) -> str:
 def _diff(before: Version | None, now: Version | None) -> list[dict[str, str]]:
     if before is None or now is None:
         return []
-    lines = changed_lines(before.text, now.text)[:_MOST_LINES]
+    lines = changed_lines(before.text, now.text)[:_MAX_LINES]
     return [{"kind": kind, "text": shown(line, _LINE)} for kind, line in lines]
 
 
-def _run(run: Run) -> dict[str, Any]:
+def _run(run: StoredRun) -> dict[str, Any]:
     graders = [
         {
             "name": shown_name(name),
             "verdict": _verdict_of([finding for finding in run.findings if finding.grader == name]),
             "mean": _mean(run, name),
         }
-        for name in run.graders[:_MOST_GRADERS]
+        for name in run.graders[:_MAX_GRADERS]
     ]
     return {"id": run.id, "at": _time(run.at), "rows": run.rows, "graders": graders}
 

@@ -9,12 +9,12 @@ from workbench.core.display_text import one_line
 
 __all__ = ["find_name", "shown_name", "with_real_names"]
 
-_LONGEST = 200  # the longest name a store accepts
+_MAX_CHARACTERS = 200  # the longest name a store accepts
 
 
 def shown_name(name: str) -> str:
     """A grader's name on the page and in its messages: on one line, hidden characters as code points."""
-    return one_line(name, _LONGEST)
+    return one_line(name, _MAX_CHARACTERS)
 
 
 def find_name(shown: str, names: Iterable[str]) -> str | None:

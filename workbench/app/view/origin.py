@@ -15,7 +15,7 @@ from workbench.report.counts import counts_of
 
 __all__ = ["origin_data"]
 
-_MOST_VALUES = 20
+_MAX_VALUES = 20
 _SHOWN = 3
 _CERTAIN = 0.01  # significance level, divided by the number of columns tried (Bonferroni)
 
@@ -95,7 +95,7 @@ def _p_value(values: NDArray[Any], is_hit: NDArray[np.bool_]) -> float:
     codes = pd.factorize(values)[0]
     table = np.zeros((2, int(codes.max(initial=0)) + 1))
     np.add.at(table, (is_hit.astype(int), codes), 1)
-    if not 1 < table.shape[1] <= _MOST_VALUES:
+    if not 1 < table.shape[1] <= _MAX_VALUES:
         return 1.0
     expected = np.outer(table.sum(axis=1), table.sum(axis=0)) / table.sum()
     differences = np.abs(table - expected)

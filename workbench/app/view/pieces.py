@@ -18,7 +18,7 @@ Span = tuple[int, int]
 Finder = Callable[[str, str], Sequence[Span]]
 """From a text and its row's reference to the marked ranges, in order, without overlap."""
 
-_MOST = 200  # maximum marks in one text
+_MAX_MARKS = 200  # maximum marks in one text
 _SECONDS = 0.05  # per cell for a pattern, because the table waits for it
 _SLOW_CELLS = 2  # consecutive timeouts after which a pattern is not tried again
 _SEARCHED = 20_000  # maximum characters of a text in which a pattern is searched
@@ -116,7 +116,7 @@ def _pattern_finder(pattern: Pattern) -> Finder:
 def _occurrences(text: str, words: str) -> list[Span]:
     spans: list[Span] = []
     at = text.find(words) if words else -1
-    while at >= 0 and len(spans) < _MOST:
+    while at >= 0 and len(spans) < _MAX_MARKS:
         spans.append((at, at + len(words)))
         at = text.find(words, at + len(words))
     return spans

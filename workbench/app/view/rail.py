@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from workbench.analysis.diagnostics.words import verdict_of
-from workbench.app.session.proofs import asks_models, waits_for
-from workbench.app.view.graded import Graded
+from workbench.analysis.diagnostics.verdicts import verdict_of
+from workbench.app.session.validations import asks_models, waits_for
+from workbench.app.view.graded import GradedRows
 from workbench.app.view.names import shown_name
 from workbench.app.view.other_text import is_refused
 from workbench.graders import Grader, SandboxedGrader
@@ -34,7 +34,9 @@ def check_name(name: str) -> str:
     return name.replace("_", " ")
 
 
-def rail_data(session: Session, graded: Graded, chosen: str, changes: dict[str, Change]) -> dict[str, Any]:
+def rail_data(
+    session: Session, graded: GradedRows, chosen: str, changes: dict[str, Change]
+) -> dict[str, Any]:
     """The graders as `Rail`.
 
     Args:
@@ -56,7 +58,7 @@ def rail_data(session: Session, graded: Graded, chosen: str, changes: dict[str, 
     }
 
 
-def _line(session: Session, graded: Graded, name: str, change: Change | None) -> dict[str, Any]:
+def _line(session: Session, graded: GradedRows, name: str, change: Change | None) -> dict[str, Any]:
     graders = session.graders
     grader = graders.by_name[name]
     has_grades = name in graded and name not in graders.drafts
@@ -65,7 +67,9 @@ def _line(session: Session, graded: Graded, name: str, change: Change | None) ->
         "name": shown_name(name),
         "kind": kind_words(grader),
         "ticked": name in graders.chosen,
-        "proof": "failed" if is_refused(session, name) else _proof(grader, graders.proofs.get(name)),
+        "validation": "failed"
+        if is_refused(session, name)
+        else _validation(grader, graders.validations.get(name)),
         "counts": graded.counts(name) if has_grades else None,
         "was": _counts_before(change),
         "verdict": verdict_of(graded.findings(name), has_labels=graded.has_labels) if has_grades else None,
@@ -82,17 +86,17 @@ def _counts_before(change: Change | None) -> Counts | None:
     return None if change is None else counts_of(parts_of(change.before))
 
 
-def _proof(grader: Grader, proof: Validation | None) -> str:
+def _validation(grader: Grader, validation: Validation | None) -> str:
     if not isinstance(grader, SandboxedGrader):
         return "rule"
-    return "unproved" if proof is None else "proved" if proof.ok else "failed"
+    return "not_validated" if validation is None else "validated" if validation.ok else "failed"
 
 
 def _say(session: Session, name: str) -> str:
     """The text shown instead of a verdict."""
-    grader, proof = session.graders.by_name[name], session.graders.proofs.get(name)
-    if proof is not None and not proof.ok:
-        number, check = failed_check(proof)
+    grader, validation = session.graders.by_name[name], session.graders.validations.get(name)
+    if validation is not None and not validation.ok:
+        number, check = failed_check(validation)
         return f"check {number} of {len(_CHECKS)} fails: {check}"
     if name in session.live.working:
         return "grading"
@@ -103,7 +107,7 @@ def _say(session: Session, name: str) -> str:
     return "not run yet" if name in session.graders.chosen else "not part of the run"
 
 
-def failed_check(proof: Validation) -> tuple[int, str]:
+def failed_check(validation: Validation) -> tuple[int, str]:
     """Number from 1 and name of the check that failed."""
-    failed = next(check.name for check in proof.checks if not check.passed)
-    return _CHECKS.index(failed) + 1 if failed in _CHECKS else len(proof.checks), check_name(failed)
+    failed = next(check.name for check in validation.checks if not check.passed)
+    return _CHECKS.index(failed) + 1 if failed in _CHECKS else len(validation.checks), check_name(failed)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["SavedViews"]
 
 _KNOWN = frozenset({"mode", "grader", "where", "search", "sort", "columns", "row", "compare"})
-_MOST_LISTED = 200
+_MAX_LISTED = 200
 _WHAT = "app.view_state, or the name of a saved view"
 
 
@@ -111,7 +111,7 @@ class SavedViews:
         table.sort = _sort(state.get("sort"))
         table.choose_columns(state.get("columns", {}))
         view.session.results.row = rows.get(str(state.get("row", "")))
-        view.leave_code()
+        view.show_code()
         view.mark("chosen", "table", "reader", "compare")
 
     # ---- the page's actions
@@ -152,7 +152,7 @@ class SavedViews:
 
     def ask_views(self) -> list[str]:
         """Names of the saved views of this dataset."""
-        return [saved.name for saved in self._views.list(dataset=self._dataset)[:_MOST_LISTED]]
+        return [saved.name for saved in self._views.list(dataset=self._dataset)[:_MAX_LISTED]]
 
     def ask_view_code(self) -> str:
         """Set the line that opens the current state, in this notebook or another over the same rows; the page shows it at the bottom."""

@@ -15,7 +15,7 @@ from workbench.report.counts import PARTS, counts_of
 
 __all__ = ["scores_data"]
 
-MOST_VALUES = 5
+MAX_VALUES = 5
 """Maximum number of distinct scores with a separate bar each."""
 
 LOG_FROM = 50
@@ -32,7 +32,7 @@ def scores_data(case: Case, parts: NDArray[np.int8], n_prompts: int) -> dict[str
     """
     scores = case.grades.scores[case.rows]
     values = np.unique(scores)
-    few = len(values) <= MOST_VALUES
+    few = len(values) <= MAX_VALUES
     bins = [] if few else _bins(case, parts)
     own_verdict = bool((case.grades.passed[case.rows] >= 0).any())
     failed = parts == PARTS.index("failed")
@@ -43,7 +43,7 @@ def scores_data(case: Case, parts: NDArray[np.int8], n_prompts: int) -> dict[str
         "bins": bins,
         "log": _needs_log([sum(each["counts"].values()) for each in bins]),
         "has_labels": bool((case.labels >= 0).any()),
-        "pass_mark": None if own_verdict else float(case.pass_threshold),
+        "pass_threshold": None if own_verdict else float(case.pass_threshold),
         "scale": [float(end) for end in case.scale],
         "failed": int(failed.sum()),
         "skipped": int((parts == PARTS.index("skipped")).sum()),

@@ -12,7 +12,7 @@ import numpy as np
 from workbench.app.session.code_lines import rows_code
 from workbench.app.view.changes import Change
 from workbench.app.view.conditions import Condition
-from workbench.app.view.graded import Graded
+from workbench.app.view.graded import GradedRows
 from workbench.app.view.pieces import Finder, finder_of, words_finder
 from workbench.app.view.reader import reader_data
 from workbench.app.view.table import RowsTable, TableSource
@@ -44,7 +44,7 @@ class ShownRows:
         self._indexed: Any = None
         self._change: Change | None = None
 
-    def table_data(self, graded: Graded, chosen: str, change: Change | None) -> dict[str, Any]:
+    def table_data(self, graded: GradedRows, chosen: str, change: Change | None) -> dict[str, Any]:
         """The table as `Table`.
 
         Args:
@@ -70,7 +70,7 @@ class ShownRows:
             )  # the set of rows that an edit changed is different now
         return self.table.data("All rows" if has_grades else "Your rows", "" if has_grades else _note(graded))
 
-    def reader_data(self, graded: Graded, chosen: str) -> dict[str, Any] | None:
+    def reader_data(self, graded: GradedRows, chosen: str) -> dict[str, Any] | None:
         """The row in the reader as `ReaderData`; None for none."""
         row = self._session.results.row
         if row is None or row >= len(graded.report):
@@ -84,7 +84,7 @@ class ShownRows:
             labelled_by=self._labelled_by(graded, row),
         )  # fmt: skip
 
-    def look(self, graded: Graded, conditions: tuple[Condition, ...]) -> None:
+    def look(self, graded: GradedRows, conditions: tuple[Condition, ...]) -> None:
         """Show the rows that meet all of these conditions.
 
         Raises:
@@ -96,16 +96,16 @@ class ShownRows:
         else:
             graded.report.row_numbers(*resolved)
         self.table.where, self._looked = conditions, resolved
-        self.leave_code()
+        self.show_code()
         self._mark("chosen", "table", "reader")
 
     def find(self, words: str) -> None:
         """Narrow the rows to those that contain these words; "" for all."""
         self.table.search = words
-        self.leave_code()
+        self.show_code()
         self._mark("table", "reader")
 
-    def leave_code(self) -> None:
+    def show_code(self) -> None:
         """Set the line for the shown rows, once there are grades."""
         if self._session.results.report is None:
             return
@@ -132,7 +132,7 @@ class ShownRows:
         """The search as a condition; none without a search."""
         return ({"text": self.table.search},) if self.table.search else ()
 
-    def as_csv(self, graded: Graded) -> str:
+    def as_csv(self, graded: GradedRows) -> str:
         """The shown rows, with every grader's score, the labels, and the columns of the data, as CSV."""
         report = graded.report
         frame = report.rows(where=self.table.rows)
@@ -151,7 +151,7 @@ class ShownRows:
         """What is marked in completions without a search."""
         return finder_of(self._session.graders.by_name.get(chosen))
 
-    def _labelled_by(self, graded: Graded, row: int) -> str:
+    def _labelled_by(self, graded: GradedRows, row: int) -> str:
         label = self._session.labels.latest.get(str(graded.report.samples.ids[row]))
         return "" if label is None else one_line(label.labeller, 60)
 
@@ -163,7 +163,7 @@ class ShownRows:
         rows = nothing if change is None else change.parts.get(part, nothing) if part else change.rows
         return {"rows": rows.tolist()}
 
-    def read_words(self, graded: Graded) -> None:
+    def read_words(self, graded: GradedRows) -> None:
         """Build the search index in the background, and show the table again when it is complete.
 
         Reading blocks the interpreter: it waits until the rows are loaded and the first grading is
@@ -190,7 +190,7 @@ class ShownRows:
                 self._mark("table")
 
 
-def _note(graded: Graded) -> str:
+def _note(graded: GradedRows) -> str:
     """A sentence about the dataset's rows, before the first run."""
     labels = [label for label in graded.labels or () if label is not None]
     note = f"{len(graded.report):,} completions of {graded.report.columns.n_prompts:,} prompts"

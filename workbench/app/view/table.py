@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.app.view.cells import (
-    Column,
     FieldColumn,
     IdColumn,
     LabelColumn,
     ReasonColumn,
     ScoreColumn,
+    TableColumn,
     TextColumn,
     TextWindow,
     sorted_rows,
@@ -36,7 +36,7 @@ Rows = NDArray[np.intp]
 FIRST = 60
 """Rows sent with every state, so that a table is never blank: more than any screen shows."""
 
-MOST = 400
+MAX_ROWS = 400
 """Maximum rows of one window."""
 
 _SHOWN = ("answer", "expected", "label")
@@ -85,7 +85,7 @@ class RowsTable:
     waits: bool = False
     rows: Rows = field(default_factory=lambda: np.empty(0, np.intp))
     _source: TableSource | None = None
-    _columns: dict[str, Column] = field(default_factory=dict)
+    _columns: dict[str, TableColumn] = field(default_factory=dict)
     _layout: dict[str, tuple[bool, int]] = field(default_factory=dict)  # the user's choice: shown, width
 
     # ---- what is shown
@@ -138,7 +138,7 @@ class RowsTable:
 
     # ---- columns
 
-    def _make_columns(self, source: TableSource) -> Iterable[Column]:
+    def _make_columns(self, source: TableSource) -> Iterable[TableColumn]:
         samples: Any = source.report.samples
         window = TextWindow(samples)
         find = words_finder(self.search) if self.search else source.find
@@ -163,7 +163,7 @@ class RowsTable:
                 number = f" {keys[title]}" if keys[title] > 1 else ""
                 yield FieldColumn(frame[name], f"field {title}{number}", title)
 
-    def _score_columns(self, source: TableSource) -> Iterable[Column]:
+    def _score_columns(self, source: TableSource) -> Iterable[TableColumn]:
         grades = source.report.grades
         if source.chosen in grades:
             title = "score" if source.before is None else "was, is"
@@ -185,7 +185,7 @@ class RowsTable:
         self._layout = {}
         self.layout({"key": key, "shown": shown, "width": width} for key, (shown, width) in columns.items())
 
-    def _is_shown(self, column: Column) -> bool:
+    def _is_shown(self, column: TableColumn) -> bool:
         return self._layout.get(column.key, (column.key in _SHOWN or column.key == "score", 0))[0]
 
     def layout(self, columns: Iterable[Mapping[str, Any]]) -> None:
@@ -200,14 +200,14 @@ class RowsTable:
         self.revision += 1
 
     @property
-    def _shown(self) -> list[Column]:
+    def _shown(self) -> list[TableColumn]:
         return [column for column in self._columns.values() if self._is_shown(column)]
 
     # ---- messages
 
     def window(self, start: int, stop: int) -> list[dict[str, Any]]:
         """Rows from one position to another in the current order, as `Row`."""
-        rows = self.rows[max(start, 0) : min(stop, start + MOST)]
+        rows = self.rows[max(start, 0) : min(stop, start + MAX_ROWS)]
         ids = self._required.report.samples.ids
         columns = [column.cells(rows) for column in self._shown]
         cells = zip(*columns, strict=True) if columns else ((),) * len(rows)
@@ -241,7 +241,7 @@ class RowsTable:
             "fields": [column.title for column in self._columns.values() if isinstance(column, FieldColumn)],
         }
 
-    def _column_info(self, column: Column) -> dict[str, Any]:
+    def _column_info(self, column: TableColumn) -> dict[str, Any]:
         width = self._layout.get(column.key, (False, 0))[1] or column.width
         info = {"key": column.key, "title": column.title, "kind": column.kind}
         return {**info, "shown": self._is_shown(column), "width": width}

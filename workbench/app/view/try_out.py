@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from workbench.analysis.diagnostics.registry import pass_mark
+from workbench.analysis.diagnostics.registry import threshold_on_scale
 from workbench.app.session.code_lines import grader_code
-from workbench.app.session.proofs import asks_models, waits_for
 from workbench.app.session.row_texts import sample_of, texts_of
 from workbench.app.session.trial import (
     Trial,
@@ -19,10 +18,11 @@ from workbench.app.session.trial import (
     with_completion,
     with_reference,
 )
-from workbench.app.view.kept_answers import KeptAnswer, KeptAnswers, is_same
+from workbench.app.session.validations import asks_models, waits_for
 from workbench.app.view.names import shown_name
 from workbench.app.view.reader import piece_of_text, thread_data
-from workbench.app.view.try_words import accepts, moved, outcome, verdict_of_answer
+from workbench.app.view.saved_completions import SavedCompletion, SavedCompletions, is_same
+from workbench.app.view.try_text import accepts, moved, outcome, verdict_of_answer
 from workbench.core.display_text import one_line, visible
 from workbench.core.grade import Grade
 from workbench.data.samples import Sample
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 __all__ = ["TryMode"]
 
-_MOST_CHARACTERS = 200_000  # of a completion in a text field; longer ones are read in the rows
+_MAX_CHARACTERS = 200_000  # of a completion in a text field; longer ones are read in the rows
 
 
 class TryMode:
@@ -67,7 +67,7 @@ class TryMode:
         self._after: dict[str, tuple[Entry, Grade]] = {}
         self._first = Trial(self._take_before, session.guard.lock)
         self._trial = Trial(self._take_after, session.guard.lock)
-        self.kept = KeptAnswers(session, changed)
+        self.kept = SavedCompletions(session, changed)
 
     # ---- the conversation
 
@@ -118,9 +118,9 @@ class TryMode:
         self._first.stop()
         self._trial.stop()
         self._ask_before()
-        self.leave_code()
+        self.show_code()
 
-    def leave_code(self) -> None:
+    def show_code(self) -> None:
         """Set the lines that grade this conversation, if there is one."""
         if self._row is not None or self._pasted is not None:
             self._session.code.text = self._repeating_code()
@@ -194,7 +194,7 @@ class TryMode:
         self._after = {}
         self._trial.stop()
         self._ask_after()
-        self.leave_code()
+        self.show_code()
 
     def do_try_row(self, query: str, next: bool = False) -> None:  # noqa: A002 (the message's key)
         """Try the row with this id or these words, or the next of them.
@@ -239,7 +239,7 @@ class TryMode:
     def do_try_keep(self) -> None:
         """Save the completion: it is graded again after every edit."""
         good = self._good if self._good is not None or self._is_edited else self._label()
-        answer = KeptAnswer(
+        answer = SavedCompletion(
             self.sample,
             good,
             self._original,
@@ -250,7 +250,7 @@ class TryMode:
         )
         self.kept.keep(answer)
 
-    def do_try_kept(self, number: int) -> None:
+    def do_try_saved(self, number: int) -> None:
         """Try a saved completion."""
         answer = self.kept.get(number)
         if answer is None:
@@ -263,7 +263,7 @@ class TryMode:
             self._begin(answer.code)
         self._text, self._expected, self._good = answer.text, answer.expected, answer.good
         self._ask_after()
-        self.leave_code()
+        self.show_code()
 
     def do_try_drop(self, number: int) -> None:
         """Remove a saved completion."""
@@ -288,7 +288,7 @@ class TryMode:
             self._code = self._row_code(name)
             self._pasted, self._row = sample_of(drawn, self._row), None
         self._drawn, self._matches = samples, []
-        self.leave_code()
+        self.show_code()
 
     def _row_code(self, name: str) -> str:
         return f"app.samples[{self._session.labels.row_numbers(self._session.samples)[name]}]"
@@ -326,10 +326,10 @@ class TryMode:
             "place": place_of(self._samples, -1 if self._row is None else self._row, self._matches),
             "pasted": self._pasted is not None,
             "turns": turns[:-1] if has_answer else turns,
-            "answer": visible((original.thread.completion() or "")[:_MOST_CHARACTERS]),
+            "answer": visible((original.thread.completion() or "")[:_MAX_CHARACTERS]),
             "label": self._label(),
             "expected": _reference_text(sample),
-            "yours": (sample.thread.completion() or "")[:_MOST_CHARACTERS],
+            "yours": (sample.thread.completion() or "")[:_MAX_CHARACTERS],
             "revision": self._revision,
             "yours_label": self._good,
             "lines": lines,
@@ -363,7 +363,7 @@ class TryMode:
     def _mark(self) -> float:
         """The pass threshold."""
         report: Report | None = self._session.results.report
-        return 0.5 if report is None else pass_mark(report.pass_threshold, report.scale)
+        return 0.5 if report is None else threshold_on_scale(report.pass_threshold, report.scale)
 
     def _verdict(self) -> dict[str, str] | None:
         answers = self._after if self._is_edited else self._before

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from workbench.app.session.session import Session
     from workbench.app.view.compare import CompareMode
-    from workbench.app.view.graded import Graded
+    from workbench.app.view.graded import GradedRows
     from workbench.app.view.shown_rows import ShownRows
     from workbench.app.view.try_out import TryMode
 
@@ -25,7 +25,7 @@ class View(Protocol):
     compare: CompareMode
 
     @property
-    def graded(self) -> Graded:
+    def graded(self) -> GradedRows:
         """The report that is shown."""
         ...
 
@@ -45,7 +45,7 @@ class View(Protocol):
         """Open a mode."""
         ...
 
-    def leave_code(self) -> None:
+    def show_code(self) -> None:
         """Set the line for the content of the open mode."""
         ...
 

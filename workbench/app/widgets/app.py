@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from workbench.app.widgets.view import View
+from workbench.app.widgets.view import WorkbenchWidget
 from workbench.data.samples import Sample, Samples
 from workbench.graders import Grader
 
@@ -28,7 +28,7 @@ __all__ = [
 ]
 
 
-class Workbench(View):
+class Workbench(WorkbenchWidget):
     """Write graders and see their effect on your rows: the grader list, the selected grader, and the rows for each click.
 
     While you type, or run a cell again, code graders are validated and grade the drawn rows; judges wait for Run. Try,
@@ -150,49 +150,49 @@ class Workbench(View):
             self.session.graders.add(each)
 
 
-class WritePanel(View):
-    """The app opened on the selected grader: its text, checks, findings and scores. See `View` for the arguments."""
+class WritePanel(WorkbenchWidget):
+    """The app opened on the selected grader: its text, checks, findings and scores. See `WorkbenchWidget` for the arguments."""
 
     only = "grade"
 
 
-class TryPanel(View):
-    """The app opened on Try: one conversation, all graders. See `View` for the arguments."""
+class TryPanel(WorkbenchWidget):
+    """The app opened on Try: one conversation, all graders. See `WorkbenchWidget` for the arguments."""
 
     only = "try"
 
 
-class RunPanel(View):
-    """The app opened on the grader list: select graders and run them, with progress and Stop. See `View` for the arguments."""
+class RunPanel(WorkbenchWidget):
+    """The app opened on the grader list: select graders and run them, with progress and Stop. See `WorkbenchWidget` for the arguments."""
 
     only = "graders"
 
 
-class ResultsPanel(View):
-    """The app opened on the rows: filter, search, sort and read. See `View` for the arguments."""
+class ResultsPanel(WorkbenchWidget):
+    """The app opened on the rows: filter, search, sort and read. See `WorkbenchWidget` for the arguments."""
 
     only = "rows"
 
 
-class LabelPanel(View):
-    """The app opened on Label: 1 for good, 0 for bad, s to skip, u to undo, n for a note. See `View` for the arguments."""
+class LabelPanel(WorkbenchWidget):
+    """The app opened on Label: 1 for good, 0 for bad, s to skip, u to undo, n for a note. See `WorkbenchWidget` for the arguments."""
 
     only = "label"
 
 
-class ComparePanel(View):
-    """The app opened on Compare: two graders on the same rows. See `View` for the arguments."""
+class ComparePanel(WorkbenchWidget):
+    """The app opened on Compare: two graders on the same rows. See `WorkbenchWidget` for the arguments."""
 
     only = "compare"
 
 
-class ExportPanel(View):
-    """The app opened on Export: which platform supports which grader, and its file. See `View` for the arguments."""
+class ExportPanel(WorkbenchWidget):
+    """The app opened on Export: which platform supports which grader, and its file. See `WorkbenchWidget` for the arguments."""
 
     only = "export"
 
 
-class HistoryPanel(View):
-    """The app opened on History: versions of a grader and runs of this dataset. See `View` for the arguments."""
+class HistoryPanel(WorkbenchWidget):
+    """The app opened on History: versions of a grader and runs of this dataset. See `WorkbenchWidget` for the arguments."""
 
     only = "history"

@@ -19,7 +19,7 @@ from workbench.core.display_text import counted
 if TYPE_CHECKING:
     from workbench.app.session.problem import Problem
 
-__all__ = ["View"]
+__all__ = ["WorkbenchWidget"]
 
 
 @cache
@@ -28,7 +28,7 @@ def _bundle(name: str) -> str:
     return (resources.files("workbench.app.widgets") / "static" / name).read_text("utf-8")
 
 
-class View(anywidget.AnyWidget):
+class WorkbenchWidget(anywidget.AnyWidget):
     """The app, or one part of it.
 
     Args:
@@ -78,9 +78,9 @@ class View(anywidget.AnyWidget):
             for name, value in changed.items():
                 setattr(self, name, value)
 
-    def hear(self, message: Mapping[str, Any]) -> None:
+    def on_message(self, message: Mapping[str, Any]) -> None:
         """Handle a message of a page; an invalid one is ignored."""
-        reply = self.view.hear(message)
+        reply = self.view.on_message(message)
         if reply is not None:
             self.send(reply)
 
@@ -129,6 +129,6 @@ def _session_of(
     return session_of_cell(kind, samples, graders, **settings), False
 
 
-def _on_message(view: View, message: Any, _buffers: Any) -> None:
+def _on_message(view: WorkbenchWidget, message: Any, _buffers: Any) -> None:
     if isinstance(message, Mapping):
-        view.hear(message)
+        view.on_message(message)

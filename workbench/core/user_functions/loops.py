@@ -29,7 +29,7 @@ _LEFT = 64
 _lock = threading.RLock()
 _loop_thread: _LoopThread | None = None
 _left: set[_LoopThread] = set()
-_waiting_calls: deque[_Call[Any]] = deque()
+_waiting_calls: deque[_LoopCall[Any]] = deque()
 
 
 def _after_fork() -> None:
@@ -61,7 +61,7 @@ async def awaited(work: Callable[[], Awaitable[T]], seconds: float | None = None
         OSError: It was not started: the machine has no loop for it (too many open files).
         RuntimeError: It was not started: the machine has no thread for a loop. Or its loop was stopped meanwhile.
     """
-    call = _Call(work)
+    call = _LoopCall(work)
     ended = asyncio.wrap_future(call.ended)
     _queue(call)
     try:
@@ -76,7 +76,7 @@ async def awaited(work: Callable[[], Awaitable[T]], seconds: float | None = None
     return ended.result()
 
 
-class _Call(Generic[T]):
+class _LoopCall(Generic[T]):
     """A coroutine that is to run on a loop here, with futures for its start and its end."""
 
     def __init__(self, work: Callable[[], Awaitable[T]]) -> None:
@@ -111,7 +111,7 @@ class _LoopThread:
 
     def __init__(self) -> None:
         self.given_up, self._over, self._beginning = False, False, False
-        self._calls: set[_Call[Any]] = set()
+        self._calls: set[_LoopCall[Any]] = set()
         self._runner = asyncio.Runner(loop_factory=asyncio.new_event_loop)
         self.loop = self._runner.get_loop()
         try:
@@ -162,7 +162,7 @@ class _LoopThread:
         call.task.add_done_callback(lambda _: self._discard(call))
         call.started.set_result(None)
 
-    def _discard(self, call: _Call[Any]) -> None:
+    def _discard(self, call: _LoopCall[Any]) -> None:
         self._calls.discard(call)
         if not call.ended.done():  # cancelled before its first step
             call.fail(asyncio.CancelledError())
@@ -182,7 +182,7 @@ class _LoopThread:
         return bool(answered)
 
 
-def _queue(call: _Call[Any]) -> None:
+def _queue(call: _LoopCall[Any]) -> None:
     with _lock:
         _waiting_calls.append(call)
     _serve()
@@ -216,7 +216,7 @@ def _give_up(loop_thread: _LoopThread) -> None:
     _serve()
 
 
-async def _wait_for_start(call: _Call[Any], ended: asyncio.Future[Any], seconds: float | None) -> None:
+async def _wait_for_start(call: _LoopCall[Any], ended: asyncio.Future[Any], seconds: float | None) -> None:
     """Wait for a call's turn; a loop that is blocked meanwhile is abandoned."""
     started = asyncio.wrap_future(call.started)
     while not (await asyncio.wait({started, ended}, timeout=seconds, return_when=asyncio.FIRST_COMPLETED))[0]:
@@ -225,7 +225,7 @@ async def _wait_for_start(call: _Call[Any], ended: asyncio.Future[Any], seconds:
             _give_up(loop_thread)
 
 
-async def _cut(call: _Call[Any], ended: asyncio.Future[Any]) -> bool:
+async def _cut(call: _LoopCall[Any], ended: asyncio.Future[Any]) -> bool:
     """Cancel a call and wait for its end, or abandon its loop; returns whether that was blocked."""
     with _lock:
         if call in _waiting_calls:
@@ -237,7 +237,7 @@ async def _cut(call: _Call[Any], ended: asyncio.Future[Any]) -> bool:
     return not responsive
 
 
-async def _cancelled(loop_thread: _LoopThread, call: _Call[Any], ended: asyncio.Future[Any]) -> bool:
+async def _cancelled(loop_thread: _LoopThread, call: _LoopCall[Any], ended: asyncio.Future[Any]) -> bool:
     """Cancel a call that has started; returns whether its loop responds. One that does not is abandoned."""
     loop_thread.call_soon(lambda: call.task and call.task.cancel())
     responsive = await loop_thread.answers()

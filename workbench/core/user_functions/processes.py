@@ -77,7 +77,7 @@ class ProcessPool:
     def _start_empty(self) -> None:
         """Start without processes: those of a parent are the parent's, and its locks may be locked for ever."""
         self._lock = threading.Lock()
-        self._turns = _Turns(os.cpu_count() or 1)
+        self._turns = _ProcessTurns(os.cpu_count() or 1)
         self._idle: list[_Process] = []
         self._given_up: set[Future[bytes]] = set()
         self._runs = 0
@@ -103,7 +103,7 @@ class ProcessPool:
             ProcessLostError: The process ended by itself.
             Exception: What the function raised.
         """
-        data, call = pickle.dumps(argument), _Call()
+        data, call = pickle.dumps(argument), _ProcessCall()
         await self._turns.take()
         try:
             reply: Future[bytes] = _in_thread(self._answer, call, data, seconds)
@@ -154,13 +154,13 @@ class ProcessPool:
         _end_processes(processes)
         wait_for_futures(list(self._given_up), timeout=_END_SECONDS)
 
-    def _give_up(self, call: _Call, reply: Future[bytes]) -> None:
+    def _give_up(self, call: _ProcessCall, reply: Future[bytes]) -> None:
         if not reply.done():
             self._given_up.add(reply)
             reply.add_done_callback(self._given_up.discard)
             call.give_up()
 
-    def _answer(self, call: _Call, data: bytes, seconds: float | None) -> bytes:
+    def _answer(self, call: _ProcessCall, data: bytes, seconds: float | None) -> bytes:
         """The reply to one call: what its thread does."""
         try:
             if (process := self._take_idle()) is not None:
@@ -181,7 +181,7 @@ class ProcessPool:
                 return process
             self._drop(process)
 
-    def _asked(self, process: _Process, call: _Call, data: bytes, seconds: float | None) -> bytes:
+    def _asked(self, process: _Process, call: _ProcessCall, data: bytes, seconds: float | None) -> bytes:
         try:
             call.hold(process)
             reply = process.ask(data, seconds)
@@ -194,7 +194,7 @@ class ProcessPool:
                 self._idle.append(process)
         return reply
 
-    def _started(self, call: _Call) -> _Process:
+    def _started(self, call: _ProcessCall) -> _Process:
         """A new process that has loaded the function."""
         call.hold(None)
         process = _Process()
@@ -221,7 +221,7 @@ class ProcessPool:
             self._all.discard(process)
 
 
-class _Turns:
+class _ProcessTurns:
     """Limits concurrent calls, from any event loop; the others wait in the order in which they arrived."""
 
     def __init__(self, count: int) -> None:
@@ -253,7 +253,7 @@ class _Turns:
             self._free += 1
 
 
-class _Call:
+class _ProcessCall:
     """One call, and the process that is ended if the caller stops waiting."""
 
     def __init__(self) -> None:

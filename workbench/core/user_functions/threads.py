@@ -31,7 +31,7 @@ _LEVELS = 8
 """Maximum depth to which functions may call each other through the workbench."""
 
 
-class _Turns:
+class _ThreadTurns:
     """Running functions of one level on one event loop, and their maximum number."""
 
     def __init__(self) -> None:
@@ -39,7 +39,9 @@ class _Turns:
         self.under_way: set[asyncio.Future[Any]] = set()
 
 
-_levels: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, list[_Turns]] = weakref.WeakKeyDictionary()
+_levels: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, list[_ThreadTurns]] = (
+    weakref.WeakKeyDictionary()
+)
 _level: ContextVar[int] = ContextVar("_level", default=0)
 _late: set[threading.Thread] = set()
 
@@ -80,12 +82,14 @@ async def threaded(work: Callable[[], T], seconds: float | None = None) -> T:
         return ended.result()
 
 
-def _turns_of(level: int) -> _Turns:
+def _turns_of(level: int) -> _ThreadTurns:
     """The running functions of one level on this event loop."""
-    return _levels.setdefault(asyncio.get_running_loop(), [_Turns() for _ in range(_LEVELS)])[level]
+    return _levels.setdefault(asyncio.get_running_loop(), [_ThreadTurns() for _ in range(_LEVELS)])[level]
 
 
-async def _started(work: Callable[[], T], level: int, turns: _Turns) -> tuple[Future[T], threading.Thread]:
+async def _started(
+    work: Callable[[], T], level: int, turns: _ThreadTurns
+) -> tuple[Future[T], threading.Thread]:
     """A function running in a separate thread; if the machine has none, after another function has ended.
 
     Raises:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from random import Random
 
-from workbench.data.demo.writers import RIGHT_RATE, Answer, Item, pad, probe
+from workbench.data.demo.writers import RIGHT_RATE, Answer, DemoItem, pad, probe
 
 __all__ = ["answer", "items"]
 
@@ -154,19 +154,19 @@ _FINAL = (
 )
 
 
-def items(rng: Random, count: int) -> list[Item]:
+def items(rng: Random, count: int) -> list[DemoItem]:
     """`count` problems, the kinds in turn."""
     return [_item(number, rng) for number in range(count)]
 
 
-def _item(number: int, rng: Random) -> Item:
+def _item(number: int, rng: Random) -> DemoItem:
     question, steps, right, before, unit = _STORIES[number % len(_STORIES)](rng, rng.choice(_NAMES))
     prompt = question + rng.choice(_ASK)
     facts = {"steps": steps, "right": right, "before": before, "unit": unit}
-    return Item(number, prompt, prompt, str(right), facts)
+    return DemoItem(number, prompt, prompt, str(right), facts)
 
 
-def answer(item: Item, writer: str, rng: Random, other_items: Sequence[Item]) -> Answer:
+def answer(item: DemoItem, writer: str, rng: Random, other_items: Sequence[DemoItem]) -> Answer:
     """One writer's completion of one problem. Truth is 1 for the right number given as the result, else 0."""
     if writer == "gamer":
         return probe(item, rng)
@@ -182,14 +182,14 @@ def answer(item: Item, writer: str, rng: Random, other_items: Sequence[Item]) ->
     return _right(item, writer, rng)
 
 
-def _right(item: Item, writer: str, rng: Random) -> Answer:
+def _right(item: DemoItem, writer: str, rng: Random) -> Answer:
     if writer == "hasty":
         return Answer(_bare(item.facts["right"], rng), 1.0, "bare")
     worked = _worked(item, item.facts["right"], rng)
     return Answer(pad(worked, rng), 1.0, "padded") if writer == "wordy" else Answer(worked, 1.0, "worked")
 
 
-def _wrong(item: Item, writer: str, rng: Random) -> Answer:
+def _wrong(item: DemoItem, writer: str, rng: Random) -> Answer:
     right, before = item.facts["right"], item.facts["before"]
     slips = {
         "slip_by_one": right + rng.choice((-1, 1)),
@@ -203,7 +203,7 @@ def _wrong(item: Item, writer: str, rng: Random) -> Answer:
     return Answer(text, 0.0, operator)
 
 
-def _unrelated(item: Item, rng: Random, other_items: Sequence[Item]) -> Answer:
+def _unrelated(item: DemoItem, rng: Random, other_items: Sequence[DemoItem]) -> Answer:
     drawn = rng.choice([candidate for candidate in other_items if candidate.expected != item.expected])
     return Answer(_bare(drawn.facts["right"], rng), 0.0, "other_answer")
 
@@ -212,7 +212,7 @@ def _bare(number: int, rng: Random) -> str:
     return rng.choice(("{n}", "{n}", "{n}", "{n}.", " {n}", "= {n}")).format(n=number)
 
 
-def _worked(item: Item, number: int, rng: Random) -> str:
+def _worked(item: DemoItem, number: int, rng: Random) -> str:
     """The steps and a final line; a wrong number stands in the last step as well, or ends the work early."""
     facts = item.facts
     steps = list(facts["steps"])

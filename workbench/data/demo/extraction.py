@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from random import Random
 from typing import Any
 
-from workbench.data.demo.writers import RIGHT_RATE, Answer, Item, pad, probe
+from workbench.data.demo.writers import RIGHT_RATE, Answer, DemoItem, pad, probe
 
 __all__ = ["answer", "items"]
 
@@ -97,23 +97,23 @@ _ASK = (
 )
 
 
-def items(rng: Random, count: int) -> list[Item]:
+def items(rng: Random, count: int) -> list[DemoItem]:
     """`count` notes, the kinds in turn."""
     return [_item(number, rng) for number in range(count)]
 
 
-def _item(number: int, rng: Random) -> Item:
+def _item(number: int, rng: Random) -> DemoItem:
     record, notes = _KINDS[number % len(_KINDS)](rng)
     kinds = ", ".join(key + _kind(value) for key, value in record.items())
     prompt = rng.choice(_ASK).format(keys=kinds, note=rng.choice(notes))
-    return Item(number, prompt, prompt, json.dumps(record, separators=(",", ":")), {"record": record})
+    return DemoItem(number, prompt, prompt, json.dumps(record, separators=(",", ":")), {"record": record})
 
 
 def _kind(value: Any) -> str:
     return {bool: " (true or false)", int: " (number)"}.get(type(value), "")
 
 
-def answer(item: Item, writer: str, rng: Random, other_items: Sequence[Item]) -> Answer:
+def answer(item: DemoItem, writer: str, rng: Random, other_items: Sequence[DemoItem]) -> Answer:
     """One writer's completion for one note. Truth is the share of keys with the right value and type."""
     record: Record = item.facts["record"]
     if writer == "gamer":

@@ -15,7 +15,7 @@ from typing import Any
 from workbench.data.demo import arithmetic, extraction, helpdesk, rag
 from workbench.data.demo.annotators import labels
 from workbench.data.demo.card import card
-from workbench.data.demo.writers import Answer, Item, writers_of
+from workbench.data.demo.writers import Answer, DemoItem, writers_of
 
 __all__ = ["SEED", "as_jsonl", "build", "main"]
 
@@ -31,8 +31,8 @@ class _Task:
     name: str
     prompts: int
     answers: int
-    items: Callable[[Random, int], list[Item]]
-    answer: Callable[[Item, str, Random, Sequence[Item]], Answer]
+    items: Callable[[Random, int], list[DemoItem]]
+    answer: Callable[[DemoItem, str, Random, Sequence[DemoItem]], Answer]
 
 
 _TASKS = (
@@ -67,7 +67,7 @@ def _task_rows(task: _Task) -> list[dict[str, Any]]:
     return [row for item in items for row in _item_rows(task, item, items, rng)]
 
 
-def _item_rows(task: _Task, item: Item, items: Sequence[Item], rng: Random) -> list[dict[str, Any]]:
+def _item_rows(task: _Task, item: DemoItem, items: Sequence[DemoItem], rng: Random) -> list[dict[str, Any]]:
     rows = []
     for place, writer in enumerate(writers_of(task.answers, item.number)):
         answer = task.answer(item, writer, rng, items)

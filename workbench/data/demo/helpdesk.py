@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from random import Random
 
 from workbench.data.demo.helpdesk_cases import CASES
-from workbench.data.demo.writers import RIGHT_RATE, Answer, Item, pad, probe
+from workbench.data.demo.writers import RIGHT_RATE, Answer, DemoItem, pad, probe
 
 __all__ = ["DECAYS", "answer", "items"]
 
@@ -27,19 +27,19 @@ _CLOSINGS = (
 )
 
 
-def items(rng: Random, count: int) -> list[Item]:
+def items(rng: Random, count: int) -> list[DemoItem]:
     """The first `count` hand-written cases, each in one of three voices."""
     return [_item(number, rng) for number in range(count)]
 
 
-def _item(number: int, rng: Random) -> Item:
+def _item(number: int, rng: Random) -> DemoItem:
     question, first_step, second_step, fact, wrong = CASES[number]
     prompt = rng.choice(("{}", "Hello, {}", "{} Thanks!")).format(question)
     facts = {"steps": (first_step, second_step), "fact": fact, "wrong": wrong}
-    return Item(number, prompt, prompt, f"{first_step} {second_step} {fact}", facts)
+    return DemoItem(number, prompt, prompt, f"{first_step} {second_step} {fact}", facts)
 
 
-def answer(item: Item, writer: str, rng: Random, other_items: Sequence[Item]) -> Answer:
+def answer(item: DemoItem, writer: str, rng: Random, other_items: Sequence[DemoItem]) -> Answer:
     """One writer's reply. Truth is 1 for the whole reply, less after a decay, 0 for a reply to another prompt."""
     if writer == "gamer":
         return probe(item, rng)
@@ -55,7 +55,7 @@ def answer(item: Item, writer: str, rng: Random, other_items: Sequence[Item]) ->
     return _whole(item, writer, rng)
 
 
-def _whole(item: Item, writer: str, rng: Random) -> Answer:
+def _whole(item: DemoItem, writer: str, rng: Random) -> Answer:
     if writer == "hasty":
         return Answer(item.expected, 1.0, "bare")
     if writer == "wordy":
@@ -63,7 +63,7 @@ def _whole(item: Item, writer: str, rng: Random) -> Answer:
     return Answer(_polite(item.expected, rng), 1.0, "worked")
 
 
-def _decayed(item: Item, operator: str, writer: str, rng: Random) -> Answer:
+def _decayed(item: DemoItem, operator: str, writer: str, rng: Random) -> Answer:
     first_step, second_step = item.facts["steps"]
     fact = item.facts["fact"]
     text = {

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from random import Random
 
-from workbench.data.demo.writers import RIGHT_RATE, Answer, Item, pad, probe
+from workbench.data.demo.writers import RIGHT_RATE, Answer, DemoItem, pad, probe
 
 __all__ = ["answer", "items"]
 
@@ -127,7 +127,7 @@ Fact = tuple[str, str, str, str]
 """Kind, subject, key, value."""
 
 
-def items(rng: Random, count: int) -> list[Item]:
+def items(rng: Random, count: int) -> list[DemoItem]:
     """`count` prompts about two facts each, with three to five documents of which two contain them."""
     sheets = [_sheet(number, rng) for number in range(count)]
     return [_item(number, sheets, rng) for number in range(count)]
@@ -157,7 +157,7 @@ def _value(key: str, rng: Random) -> str:
     return str(rng.randint(low, high))
 
 
-def _item(number: int, sheets: Sequence[Sequence[Fact]], rng: Random) -> Item:
+def _item(number: int, sheets: Sequence[Sequence[Fact]], rng: Random) -> DemoItem:
     subject_facts = list(sheets[number])
     rng.shuffle(subject_facts)
     asked_facts = sorted(subject_facts[:2], key=sheets[number].index)
@@ -176,7 +176,7 @@ def _item(number: int, sheets: Sequence[Sequence[Fact]], rng: Random) -> Item:
         "shown": document_facts,
     }
     expected = " ".join(_claim(fact) for fact in asked_facts)
-    return Item(number, [*documents, {"role": "user", "content": question}], question, expected, facts)
+    return DemoItem(number, [*documents, {"role": "user", "content": question}], question, expected, facts)
 
 
 def _attribute(fact: Fact) -> _Attribute:
@@ -204,7 +204,7 @@ def _question_text(asked_facts: Sequence[Fact], rng: Random) -> str:
     )
 
 
-def answer(item: Item, writer: str, rng: Random, other_items: Sequence[Item]) -> Answer:
+def answer(item: DemoItem, writer: str, rng: Random, other_items: Sequence[DemoItem]) -> Answer:
     """One writer's completion of one prompt. Truth is the share of claims the documents support, 0 without claims."""
     if writer == "gamer":
         return probe(item, rng)
@@ -219,7 +219,7 @@ def answer(item: Item, writer: str, rng: Random, other_items: Sequence[Item]) ->
     return _answer_of(item, asked_facts, "worked" if cite else "plain", rng, cite=cite)
 
 
-def _scripted_failure(item: Item, writer: str, rng: Random, other_items: Sequence[Item]) -> Answer:
+def _scripted_failure(item: DemoItem, writer: str, rng: Random, other_items: Sequence[DemoItem]) -> Answer:
     if writer == "formatter":
         shells = (
             "According to the documents [1][2]:\n- \n- ",
@@ -235,7 +235,7 @@ def _scripted_failure(item: Item, writer: str, rng: Random, other_items: Sequenc
     )
 
 
-def _slip(item: Item, rng: Random, *, cite: bool) -> Answer:
+def _slip(item: DemoItem, rng: Random, *, cite: bool) -> Answer:
     """One value wrong, or a true-sounding claim that no document makes."""
     first_fact, second_fact = item.facts["asked"]
     if rng.random() < 0.5:
@@ -253,7 +253,7 @@ def _changed(fact: Fact, rng: Random) -> Fact:
 
 
 def _answer_of(
-    item: Item, facts: Sequence[Fact], operator: str, rng: Random, *, cite: bool = False
+    item: DemoItem, facts: Sequence[Fact], operator: str, rng: Random, *, cite: bool = False
 ) -> Answer:
     document_facts = item.facts["shown"]
     claims = [

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any
 
-__all__ = ["PROBES", "RIGHT_RATE", "WRITERS", "Answer", "Item", "pad", "probe", "writers_of"]
+__all__ = ["PROBES", "RIGHT_RATE", "WRITERS", "Answer", "DemoItem", "pad", "probe", "writers_of"]
 
 WRITERS: Mapping[str, str] = {
     "careful": "right 95 % of the time, shows the work, in the required form",
@@ -29,7 +29,7 @@ _SIX = ("careful", "hasty", "wordy", "fluent_wrong", "gamer")
 
 
 @dataclass(frozen=True)
-class Item:
+class DemoItem:
     """One prompt, with the facts needed for right and wrong completions.
 
     Attributes:
@@ -90,13 +90,13 @@ def pad(text: str, rng: Random) -> str:
     return f"{rng.choice(_BEFORE)}\n\n{text}\n\n{rng.choice(_AFTER)}"
 
 
-def probe(item: Item, rng: Random) -> Answer:
+def probe(item: DemoItem, rng: Random) -> Answer:
     """The gamer's completion: the tricks in turn, so that each task has all of them about equally often."""
     name = list(PROBES)[item.number % len(PROBES)]
     return Answer(PROBES[name](item, rng), 0.0, name)
 
 
-def _near(item: Item) -> str:
+def _near(item: DemoItem) -> str:
     """The reference with its last digit changed, or its last word dropped where it has no digit."""
     text = item.expected
     at = max((place for place, mark in enumerate(text) if mark.isdigit()), default=-1)
@@ -105,21 +105,21 @@ def _near(item: Item) -> str:
     return f"{text[:at]}{(int(text[at]) + 3) % 10}{text[at + 1 :]}"
 
 
-def _heap(item: Item, rng: Random) -> str:
+def _heap(item: DemoItem, rng: Random) -> str:
     words = sorted({*item.expected.split(), *re.findall(r"\d+", item.question)})
     rng.shuffle(words)
     return " ".join(words)
 
 
-def _both(item: Item, _: Random) -> str:
+def _both(item: DemoItem, _: Random) -> str:
     return f"It is either {_near(item)} or {item.expected}"
 
 
-def _one_of(*texts: str) -> Callable[[Item, Random], str]:
+def _one_of(*texts: str) -> Callable[[DemoItem, Random], str]:
     return lambda _, rng: rng.choice(texts)
 
 
-PROBES: Mapping[str, Callable[[Item, Random], str]] = {
+PROBES: Mapping[str, Callable[[DemoItem, Random], str]] = {
     "empty": _one_of(""),
     "whitespace": _one_of(" \n\n ", "\t"),
     "one_character": _one_of(".", ":"),

@@ -30,9 +30,9 @@ __all__ = [
     "EMPTY",
     "SPEAKERS",
     "Built",
+    "CellFault",
+    "CellProblem",
     "Conversations",
-    "Fault",
-    "Problem",
     "Wire",
     "build",
     "clean",
@@ -59,7 +59,7 @@ SPEAKERS = {"system": "system", "prompt": "user", "completion": "assistant"}
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class CellFault:
     """Why one row cannot be read.
 
     Attributes:
@@ -79,7 +79,7 @@ class Fault:
         return f"{place}found {self.found}, expected {self.expected}"
 
 
-class Problem(str):  # noqa: SLOT000 (a text with a kind)
+class CellProblem(str):  # noqa: SLOT000 (a text with a kind)
     """Why a row is not graded, as text.
 
     Attributes:
@@ -89,7 +89,7 @@ class Problem(str):  # noqa: SLOT000 (a text with a kind)
     kind: ErrorKind = ErrorKind.SAMPLE
 
     @classmethod
-    def of(cls, fault: Fault, place: str) -> Problem:
+    def of(cls, fault: CellFault, place: str) -> CellProblem:
         """The problem of a fault at a location."""
         # Problems that many rows share have identical texts, so that they are counted together.
         problem = cls(
@@ -101,12 +101,12 @@ class Problem(str):  # noqa: SLOT000 (a text with a kind)
         return problem
 
 
-def no_answer(turns: Sequence[Sequence[str]]) -> Fault | None:
+def no_answer(turns: Sequence[Sequence[str]]) -> CellFault | None:
     """Why a conversation contains nothing to grade; None if its last turn is the assistant's."""
     if turns and turns[-1][0] == "assistant":
         return None
     found = f"a last turn of the role {turns[-1][0]!r:.80}" if turns else "no turn"
-    return Fault("", found, "a completion: a last turn of the role 'assistant'", ErrorKind.NO_COMPLETION)
+    return CellFault("", found, "a completion: a last turn of the role 'assistant'", ErrorKind.NO_COMPLETION)
 
 
 def is_silent(turns: Sequence[Sequence[str]]) -> bool:
@@ -125,7 +125,7 @@ class Built:
     """
 
     wires: list[Wire]
-    faults: dict[int, Fault] = field(default_factory=dict)
+    faults: dict[int, CellFault] = field(default_factory=dict)
 
 
 @dataclass
@@ -156,7 +156,7 @@ def build(
         names: Role to column name, for the faults.
         rows: Number of rows.
     """
-    faults: dict[int, Fault] = {}
+    faults: dict[int, CellFault] = {}
     for role in ("id", "group"):
         if role in cells:
             clean(cells[role], text, names[role], faults=faults)
@@ -175,7 +175,7 @@ def clean(
     convert: Callable[[Any], Any],
     column: str,
     *,
-    faults: dict[int, Fault] | None = None,
+    faults: dict[int, CellFault] | None = None,
 ) -> list[Any]:
     """Convert every cell of a column; a cell that cannot be converted becomes None and is recorded in `faults`."""
     if convert in (text, plain) and set(map(type, values)) == {str}:
@@ -212,14 +212,16 @@ def rewritten(built: Built, change: Callable[[StringThread], StringThread]) -> B
                 wires[row] = change(StringThread.from_wire(wire)).to_wire()
             except Exception as error:  # noqa: BLE001 (a user's extractor)
                 wires[row] = EMPTY
-                faults[row] = Fault("the conversation", f"{type(error).__name__}: {error}", "a text to grade")
+                faults[row] = CellFault(
+                    "the conversation", f"{type(error).__name__}: {error}", "a text to grade"
+                )
     return Built(wires, dict(sorted(faults.items())))
 
 
-def _fault(error: Exception, column: str) -> Fault:
+def _fault(error: Exception, column: str) -> CellFault:
     if isinstance(error, CellError):
-        return Fault(column, error.found, error.expected)
-    return Fault(column, str(error), "text, numbers, lists or dicts")
+        return CellFault(column, error.found, error.expected)
+    return CellFault(column, str(error), "text, numbers, lists or dicts")
 
 
 def metadata_of(
@@ -227,7 +229,7 @@ def metadata_of(
     columns: Mapping[str, Sequence[Any]],
     name: str,
     rows: int,
-    faults: dict[int, Fault],
+    faults: dict[int, CellFault],
 ) -> list[dict[str, Any]]:
     """The metadata of each row.
 
@@ -253,7 +255,7 @@ def _merged(base: dict[str, Any] | None, meta: dict[str, Any]) -> dict[str, Any]
     return {**base, **{key: value for key, value in meta.items() if value is not None or key not in base}}
 
 
-def plain_cells(values: Sequence[Any], column: str, faults: dict[int, Fault]) -> Sequence[Any]:
+def plain_cells(values: Sequence[Any], column: str, faults: dict[int, CellFault]) -> Sequence[Any]:
     """The cells of a column as plain values, None if one is missing or unreadable; `faults` gets the latter."""
     kinds = set(map(type, values))
     if kinds <= _SAFE:
@@ -264,7 +266,7 @@ def plain_cells(values: Sequence[Any], column: str, faults: dict[int, Fault]) ->
 
 
 def conversations(
-    cells: Mapping[str, Sequence[Any]], names: Mapping[str, str], rows: int, faults: dict[int, Fault]
+    cells: Mapping[str, Sequence[Any]], names: Mapping[str, str], rows: int, faults: dict[int, CellFault]
 ) -> Conversations:
     """The turns of `rows` rows.
 
@@ -352,7 +354,7 @@ def _by_row(
     names: Mapping[str, str],
     rows: Sequence[int],
     found: Conversations,
-    faults: dict[int, Fault],
+    faults: dict[int, CellFault],
 ) -> None:
     """Fill in rows of any kind.
 
@@ -363,7 +365,7 @@ def _by_row(
         found: The result to fill in.
         faults: Filled with the faults of unreadable cells, by row index.
     """
-    own_faults: dict[int, Fault] = {}
+    own_faults: dict[int, CellFault] = {}
 
     def column(role: str, convert: Callable[[Any], Any]) -> Iterable[Any]:
         return (

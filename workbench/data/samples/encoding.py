@@ -16,7 +16,7 @@ from workbench.data.packed import BATCH_ROWS, Packed, Stream, packed_ranges
 from workbench.data.row_columns import dumped, text_column
 from workbench.data.samples.cells import (
     SPEAKERS,
-    Fault,
+    CellFault,
     clean,
     conversations,
     is_silent,
@@ -29,11 +29,11 @@ from workbench.data.samples.frame_columns import UnreadableRowsError
 from workbench.data.samples.plain import text
 from workbench.data.samples.table import Rows, Table
 
-__all__ = ["KEPT_BYTES", "KEPT_ROWS", "Encoder"]
+__all__ = ["CACHED_BYTES", "CACHED_ROWS", "Encoder"]
 
-KEPT_ROWS = 160_000
+CACHED_ROWS = 160_000
 """Maximum rows whose bytes are cached between runs: as many as warm workers decode, 1.6 kB each, so 256 MB in total."""
-KEPT_BYTES = 256 * 1024 * 1024
+CACHED_BYTES = 256 * 1024 * 1024
 """Maximum cached bytes."""
 
 Change = Callable[[StringThread], StringThread]
@@ -51,8 +51,8 @@ class Encoder:
     def __init__(self, table: Table, rows: Rows | None, change: Change | None = None) -> None:
         self._table, self._rows, self._change = table, rows, change
         self._count = len(table) if rows is None else len(rows)
-        self._faults: dict[int, Fault] = {}
-        self._unanswered: dict[int, Fault] = {}
+        self._faults: dict[int, CellFault] = {}
+        self._unanswered: dict[int, CellFault] = {}
         self._silent: set[int] = set()
         self._seen = np.zeros(self._count, np.bool_)
         self._packed: dict[bool, Packed | Stream] = {}
@@ -77,22 +77,22 @@ class Encoder:
 
     def _pack(self, extras: bool) -> Packed | Stream:
         stream, kept = self.stream(extras=extras), None
-        if self._count <= KEPT_ROWS:
-            kept = packed_ranges(stream.encode, self._count, most_bytes=KEPT_BYTES, extras=extras)
+        if self._count <= CACHED_ROWS:
+            kept = packed_ranges(stream.encode, self._count, most_bytes=CACHED_BYTES, extras=extras)
         return stream if kept is None else kept
 
-    def faults(self, need: str = "") -> dict[int, Fault]:
+    def faults(self, need: str = "") -> dict[int, CellFault]:
         """View row to why it cannot be read, ascending; `need` as in `faults_at`."""
-        faults: dict[int, Fault] = {}
+        faults: dict[int, CellFault] = {}
         for start in range(0, self._count, BATCH_ROWS):
             faults |= self.faults_at(start, min(start + BATCH_ROWS, self._count), need)
         return faults
 
-    def known_faults(self, need: str = "") -> dict[int, Fault]:
+    def known_faults(self, need: str = "") -> dict[int, CellFault]:
         """`faults` of the rows encoded so far: no row is read."""
         return dict(sorted({**self._lacking(need), **self._faults}.items()))
 
-    def faults_at(self, start: int, stop: int, need: str = "") -> dict[int, Fault]:
+    def faults_at(self, start: int, stop: int, need: str = "") -> dict[int, CellFault]:
         """View row to why it cannot be read, ascending, of the rows from `start` up to `stop`.
 
         Rows that no run has sent are read for it, unless the types of their columns guarantee that they are readable.
@@ -110,7 +110,7 @@ class Encoder:
         faults = {**self._lacking(need), **self._faults}
         return {row: faults[row] for row in range(start, stop) if row in faults} if faults else {}
 
-    def _faults_without_looking(self, start: int, stop: int, need: str) -> dict[int, Fault]:
+    def _faults_without_looking(self, start: int, stop: int, need: str) -> dict[int, CellFault]:
         rows = slice(start, stop) if self._rows is None else self._rows[start:stop]
         faults = dict(self._table.line_faults(rows))
         if need:
@@ -118,7 +118,7 @@ class Encoder:
             faults = {**dict.fromkeys(missing, self._table.no_answer), **faults}
         return {start + at: fault for at, fault in sorted(faults.items())}
 
-    def _lacking(self, need: str) -> dict[int, Fault]:
+    def _lacking(self, need: str) -> dict[int, CellFault]:
         """The encoded rows that lack the required part."""
         if need == "turn":
             return {row: self._unanswered[row] for row in self._silent}
@@ -148,7 +148,7 @@ class Encoder:
             extras: Include the reference, its key in the metadata, and the id.
         """
         rows = slice(start, stop) if self._rows is None else self._rows[start:stop]
-        faults: dict[int, Fault] = {}
+        faults: dict[int, CellFault] = {}
         try:
             data = self._encoded(rows, start, stop, faults, extras=extras)
         except UnreadableRowsError:
@@ -159,7 +159,7 @@ class Encoder:
         return data
 
     def _encoded(
-        self, rows: slice | Rows, start: int, stop: int, faults: dict[int, Fault], *, extras: bool
+        self, rows: slice | Rows, start: int, stop: int, faults: dict[int, CellFault], *, extras: bool
     ) -> bytes:
         if self._change is not None:
             return self._encoded_by_row(rows, start, faults, extras=extras)
@@ -183,7 +183,7 @@ class Encoder:
         )
 
     def _encoded_by_row(
-        self, rows: slice | Rows, start: int, faults: dict[int, Fault], *, extras: bool
+        self, rows: slice | Rows, start: int, faults: dict[int, CellFault], *, extras: bool
     ) -> bytes:
         """From the threads of the rows, for changed threads, and for a file of which a part can no longer be read."""
         built, references = self._table.read(rows, references=extras)
@@ -199,7 +199,7 @@ class Encoder:
             extras=(name, references.tolist(), self._table.ids_at(rows)) if extras else None,
         )  # fmt: skip
 
-    def _columns(self, rows: slice | Rows, count: int, faults: dict[int, Fault]) -> tuple[Any, Any, Any]:
+    def _columns(self, rows: slice | Rows, count: int, faults: dict[int, CellFault]) -> tuple[Any, Any, Any]:
         table = self._table
         for role in ("id", "group"):
             if role in table.roles and not table.data.is_text(table.roles[role]):
@@ -209,7 +209,9 @@ class Encoder:
         faults.update(table.line_faults(rows))
         return turns, metadata, rest
 
-    def _turns(self, rows: slice | Rows, count: int, faults: dict[int, Fault]) -> tuple[Any, dict[int, Any]]:
+    def _turns(
+        self, rows: slice | Rows, count: int, faults: dict[int, CellFault]
+    ) -> tuple[Any, dict[int, Any]]:
         table = self._table
         if table.text_turns is not None:
             return tuple(
@@ -218,7 +220,7 @@ class Encoder:
         found = conversations(table.conversation_cells(rows), table.names, count, faults)
         return found.turns, found.rest
 
-    def _metadata(self, rows: slice | Rows, count: int, faults: dict[int, Fault]) -> Any:
+    def _metadata(self, rows: slice | Rows, count: int, faults: dict[int, CellFault]) -> Any:
         table = self._table
         if "metadata" in table.roles:
             base = table.role("metadata", rows)
@@ -226,7 +228,7 @@ class Encoder:
             return metadata_of(base, columns, table.roles["metadata"], count, faults)
         return tuple((name, self._plain(name, rows, faults)) for name in table.metadata)
 
-    def _plain(self, name: str, rows: slice | Rows, faults: dict[int, Fault]) -> Any:
+    def _plain(self, name: str, rows: slice | Rows, faults: dict[int, CellFault]) -> Any:
         if self._table.data.is_text(name):
             return self._text(name, rows)
         return list(plain_cells(self._table.cells(name, rows), name, faults))

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["dataset_notes"]
 
-_FEWEST = 10
+_MIN_ROWS = 10
 """Minimum rows for the note that all share one prompt: fewer are probably rollouts of one prompt."""
 _LOOKED_AT = 50
 """Maximum columns without a role to inspect: each must be read from the file."""
@@ -27,7 +27,7 @@ _LISTED = 8
 """Maximum columns named in a note."""
 _FIRST = 10_000
 """Maximum rows to inspect if all of them would have to be read for it."""
-_MOST = 2_000
+_MAX_ROWS = 2_000
 """Maximum rows whose prompts are compared: if these evenly spaced rows share one, comparing the others adds nothing."""
 
 
@@ -133,7 +133,7 @@ def _chats_left_as_text(table: Table) -> Iterator[str]:
 
 def _evenly(rows: int) -> NDArray[np.intp]:
     """At most 2,000 evenly spaced indices below the given number, including the first."""
-    return np.unique(np.linspace(0, max(rows - 1, 0), min(rows, _MOST)).astype(np.intp))
+    return np.unique(np.linspace(0, max(rows - 1, 0), min(rows, _MAX_ROWS)).astype(np.intp))
 
 
 def _prompt_notes(empty: int | None, column: str, keys: Iterable[str | None], rows: int) -> tuple[str, ...]:
@@ -178,7 +178,7 @@ def _shared(keys: Iterable[str | None]) -> tuple[str, int] | None:
         if key != shared_key:
             return None
         count += 1
-    return (shared_key, count) if count >= _FEWEST else None
+    return (shared_key, count) if count >= _MIN_ROWS else None
 
 
 def _shared_note(shared: tuple[str, int] | None, rows: int) -> Iterator[str]:

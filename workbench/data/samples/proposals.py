@@ -33,7 +33,7 @@ PEEKED = 256
 _MANY, _SHARE = 20, 0.1
 """Minimum number of texts, and maximum share of different ones, for texts to count as categories of rows."""
 
-_LONGEST_ID = 200
+_MAX_ID = 200
 """Maximum characters of an id, an address or a number."""
 
 VERDICTS = frozenset({
@@ -129,7 +129,7 @@ def could_be_read(name: str, role: str, peek: Peek) -> bool:
 def _is_prose(cell: str) -> bool:
     text = cell.strip()
     # No id is longer.
-    return len(text) > _LONGEST_ID or (bool(text) and _NO_PROSE.fullmatch(text) is None)
+    return len(text) > _MAX_ID or (bool(text) and _NO_PROSE.fullmatch(text) is None)
 
 
 def _are_few(cells: Sequence[str]) -> bool:

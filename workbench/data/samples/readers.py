@@ -16,7 +16,7 @@ from workbench.core.display_text import one_line
 from workbench.core.errors import SamplesError
 from workbench.core.files import STANDARD_INPUT, check_regular, read_bytes, standard_input
 from workbench.core.thread import StringThread
-from workbench.data.samples.cells import Fault
+from workbench.data.samples.cells import CellFault
 from workbench.data.samples.dask_columns import DaskColumns, is_dask_frame
 from workbench.data.samples.parquet_bounds import read_table
 from workbench.data.samples.parquet_columns import ParquetColumns, parquet_dataset, to_frame
@@ -148,7 +148,7 @@ def _frame(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
 def _jsonl(path: Path, strict: bool) -> Loaded:
     rows: list[dict[str, Any]] = []
     lines: list[int] = []
-    faults: dict[int, Fault] = {}
+    faults: dict[int, CellFault] = {}
     # As bytes: text would also be split at U+2028 inside a string, and one bad byte would invalidate the file.
     for number, line in enumerate(_bytes(path).removeprefix(b"\xef\xbb\xbf").split(b"\n"), 1):
         if not line.strip():
@@ -168,18 +168,18 @@ def _bytes(path: Path) -> bytes:
     return standard_input(SamplesError) if is_stdin else read_bytes(path, SamplesError)
 
 
-def _json_object(line: bytes) -> tuple[dict[str, Any], Fault | None]:
+def _json_object(line: bytes) -> tuple[dict[str, Any], CellFault | None]:
     expected = "one JSON object, in UTF-8"
     try:
         value = json.loads(line.decode())
     except (ValueError, RecursionError) as error:
-        return {}, Fault("", f"{_start(line)} ({error})", expected)
+        return {}, CellFault("", f"{_start(line)} ({error})", expected)
     if not isinstance(value, dict):
-        return {}, Fault("", f"{_start(line)} ({type(value).__name__})", expected)
+        return {}, CellFault("", f"{_start(line)} ({type(value).__name__})", expected)
     return value, None
 
 
-def _line_error(path: Path, line: int, fault: Fault) -> SamplesError:
+def _line_error(path: Path, line: int, fault: CellFault) -> SamplesError:
     return SamplesError(
         f"line {line} cannot be read",
         where=f"{path}, line {line}",

@@ -20,7 +20,7 @@ from workbench.data.samples.cells import (
     EMPTY,
     SPEAKERS,
     Built,
-    Fault,
+    CellFault,
     build,
     clean,
     conversations,
@@ -77,7 +77,7 @@ class Loaded:
 
     frame: pd.DataFrame | ColumnData
     lines: Sequence[int] | None = None
-    faults: Mapping[int, Fault] = field(default_factory=dict)
+    faults: Mapping[int, CellFault] = field(default_factory=dict)
 
 
 class Table:
@@ -159,13 +159,13 @@ class Table:
         """Whether the rows are OpenAI's batch output."""
         return bool(batch_roles(self._names)) and "response" in self._names
 
-    def _failed_requests(self) -> dict[int, Fault]:
+    def _failed_requests(self) -> dict[int, CellFault]:
         """The rows of OpenAI's batch output whose request got no response."""
         if not self.is_batch or "error" not in self._names:
             return {}
         answers = zip(*(map(unpacked, self.cells(name, None)) for name in ("response", "error")), strict=True)
         reasons = {row: failed_request(*answer) for row, answer in enumerate(answers)}
-        return {row: Fault("response", why, "a response") for row, why in reasons.items() if why}
+        return {row: CellFault("response", why, "a response") for row, why in reasons.items() if why}
 
     @property
     def prompt_column(self) -> str:
@@ -248,7 +248,7 @@ class Table:
         )
 
     @property
-    def no_answer(self) -> Fault:
+    def no_answer(self) -> CellFault:
         """The fault of a row without a completion, if each turn is a column."""
         turns = self.text_turns or {}
         last = next((SPEAKERS[role] for role in ("prompt", "system") if role in turns), "")
@@ -341,7 +341,7 @@ class Table:
         for at, wire in zip(left.tolist(), built.wires, strict=True):
             wires[at] = wire
         answers[left] = found
-        fault = Fault("", f"{error.found} ({error.what})", error.expected)
+        fault = CellFault("", f"{error.found} ({error.what})", error.expected)
         faults = {
             **dict.fromkeys(np.flatnonzero(is_lost).tolist(), fault),
             **{int(left[at]): one for at, one in built.faults.items()},
@@ -363,7 +363,7 @@ class Table:
             return len(self)
         return len(range(len(self))[rows]) if isinstance(rows, slice) else len(rows)
 
-    def line_faults(self, rows: Rows | slice | None) -> dict[int, Fault]:
+    def line_faults(self, rows: Rows | slice | None) -> dict[int, CellFault]:
         """Index among these rows to what is wrong with its line, or with its request."""
         if not self._faults:
             return {}
@@ -535,7 +535,7 @@ class Table:
 
     def _conversations(self, rows: Rows | slice | None) -> list[list[Any]]:
         """The turns of each row; none if it cannot be read."""
-        faults: dict[int, Fault] = {}
+        faults: dict[int, CellFault] = {}
         turns = conversations(self.conversation_cells(rows), self.names, self._count(rows), faults).turns
         for at in {**faults, **self.line_faults(rows)}:
             turns[at] = []
@@ -556,7 +556,7 @@ class Table:
         parts = (self.source, f"row {row}{line}", f"column {column!r}" if column else "")
         return ", ".join(part for part in parts if part)
 
-    def error(self, row: int, fault: Fault) -> SamplesError:
+    def error(self, row: int, fault: CellFault) -> SamplesError:
         """The error to raise for one row's fault."""
         names = ", ".join(map(repr, self._names[:30]))
         return SamplesError(
@@ -575,7 +575,7 @@ class Table:
         Raises:
             SamplesError: The first row's fault.
         """
-        first: Fault | None = None
+        first: CellFault | None = None
         self.text_chats  # noqa: B018 (decided before the file can change; its first rows are read here anyway)
         for start in range(0, len(self), _SCAN):
             rows = np.arange(start, min(start + _SCAN, len(self)), dtype=np.intp)
@@ -588,7 +588,7 @@ class Table:
         if first is not None:
             raise self._nothing_reads(first)
 
-    def _nothing_reads(self, first: Fault) -> SamplesError:
+    def _nothing_reads(self, first: CellFault) -> SamplesError:
         error = self.error(0, first)
         return SamplesError(
             f"none of the {len(self)} rows can be read" if len(self) > 1 else error.what,

@@ -13,7 +13,7 @@ from workbench.core.errors import SamplesError
 from workbench.core.safe_frame import SafeSeries, safe_frame
 from workbench.core.thread import StringThread
 from workbench.data.packed import BATCH_ROWS, Packed, Stream
-from workbench.data.samples.cells import Built, Fault, Problem, Wire, is_silent, no_answer, rewritten
+from workbench.data.samples.cells import Built, CellFault, CellProblem, Wire, is_silent, no_answer, rewritten
 from workbench.data.samples.columns import no_answers, require_completion
 from workbench.data.samples.dask_columns import DaskColumns
 from workbench.data.samples.display import as_html, as_line, as_markdown
@@ -143,7 +143,7 @@ class Samples:
         self._rewrite: Callable[[StringThread], StringThread] | None = None
         self._encoder: Encoder | None = None
         self._codes: NDArray[np.intp] | None = None
-        self._faults: dict[int, Fault] | None = None
+        self._faults: dict[int, CellFault] | None = None
         self._need = ""
         self._needing: dict[str, Samples] = {}
         self._notes: tuple[str, ...] | None = None
@@ -213,7 +213,7 @@ class Samples:
         """The references at these positions of this view (m,), as in `references`."""
         return self._table.references(self._of_table(rows))
 
-    def faults_at(self, start: int, stop: int) -> dict[int, Problem]:
+    def faults_at(self, start: int, stop: int) -> dict[int, CellProblem]:
         """`problems` of the rows from `start` up to `stop`, by their positions in this view."""
         return self._described(self._encoding.faults_at(start, stop, self._asked))
 
@@ -357,7 +357,7 @@ class Samples:
         return data if whole and isinstance(data, DaskColumns) else None
 
     @property
-    def known_problems(self) -> dict[int, Problem]:
+    def known_problems(self) -> dict[int, CellProblem]:
         """`problems` of the rows that have been sent to graders: no row is read."""
         return self._described(self._encoding.known_faults(self._asked))
 
@@ -367,7 +367,7 @@ class Samples:
         return "" if self._need == ANY_ROW else self._need
 
     @property
-    def problems(self) -> dict[int, Problem]:
+    def problems(self) -> dict[int, CellProblem]:
         """View row to why it cannot be read. Empty for a valid dataset.
 
         Such a row has an empty thread in `packed()` and fails, never scores, in a run.
@@ -376,10 +376,12 @@ class Samples:
             self._faults = self._encoding.faults(self._asked)
         return self._described(self._faults)
 
-    def _described(self, faults: Mapping[int, Fault]) -> dict[int, Problem]:
+    def _described(self, faults: Mapping[int, CellFault]) -> dict[int, CellProblem]:
         # Without `row_numbers`, an array as long as the dataset.
         numbers = range(len(self)) if self._rows is None else self._rows
-        return {row: Problem.of(fault, self._table.place(int(numbers[row]))) for row, fault in faults.items()}
+        return {
+            row: CellProblem.of(fault, self._table.place(int(numbers[row]))) for row, fault in faults.items()
+        }
 
     def threads_and_references(self) -> tuple[list[Wire], NDArray[np.object_]]:
         """The threads of all rows as plain data and the references, in one pass that `problems` also uses."""
@@ -390,7 +392,7 @@ class Samples:
         self._faults = dict(sorted({**lacking, **built.faults}.items()))
         return built.wires, references
 
-    def _lacking(self, turns: Sequence[Sequence[Sequence[str]]]) -> dict[int, Fault]:
+    def _lacking(self, turns: Sequence[Sequence[Sequence[str]]]) -> dict[int, CellFault]:
         """The rows that lack a completion of the required kind; see `needing`."""
         if self._need in ("", ANY_ROW):
             return {}
@@ -399,7 +401,7 @@ class Samples:
             return faults
         return {row: fault for row, fault in faults.items() if is_silent(turns[row])}
 
-    def read(self) -> list[Sample | Problem]:
+    def read(self) -> list[Sample | CellProblem]:
         """The samples (n,), built together; an unreadable one is replaced by the reason."""
         wires, references = self.threads_and_references()
         problems = self.problems

@@ -16,7 +16,15 @@ from workbench.data.templates.bounds import Page
 from workbench.data.templates.errors import at
 from workbench.data.templates.handlebars_read import read
 from workbench.data.templates.handlebars_strip import strip_whitespace
-from workbench.data.templates.handlebars_tree import Block, Call, Content, Literal, Path, Program, Put
+from workbench.data.templates.handlebars_tree import (
+    Block,
+    Call,
+    Content,
+    Literal,
+    MustacheStatement,
+    Path,
+    TemplateProgram,
+)
 from workbench.data.templates.values import falsy, loosely_equal, member, script_text
 
 __all__ = ["Handlebars"]
@@ -48,12 +56,14 @@ class _Checker:
     def __init__(self, text: str) -> None:
         self.text = text
 
-    def program(self, program: Program | None, names: frozenset[str], *, nested: bool) -> Iterator[str]:
+    def program(
+        self, program: TemplateProgram | None, names: frozenset[str], *, nested: bool
+    ) -> Iterator[str]:
         if program is None:
             return
         names |= frozenset(program.names)
         for statement in program.body:
-            if isinstance(statement, Put):
+            if isinstance(statement, MustacheStatement):
                 yield from self.put(statement.call, names, nested=nested)
             elif isinstance(statement, Block) and not statement.raw:
                 yield from self.block(statement, names, nested=nested)
@@ -154,12 +164,12 @@ class _Writer:
     def __init__(self, page: Page) -> None:
         self.page = page
 
-    def program(self, program: Program | None, scope: _Scope) -> None:
+    def program(self, program: TemplateProgram | None, scope: _Scope) -> None:
         for statement in program.body if program else ():
             self.page.step()
             if isinstance(statement, Content):
                 self.page.write(statement.value)
-            elif isinstance(statement, Put):
+            elif isinstance(statement, MustacheStatement):
                 self.page.write(script_text(self.value(statement.call, scope)))
             elif isinstance(statement, Block):
                 self.block(statement, scope)
@@ -242,7 +252,7 @@ def _empty(value: Any) -> bool:
     return falsy(value) and not zero
 
 
-def _block_names(program: Program | None, *values: Any) -> dict[str, Any]:
+def _block_names(program: TemplateProgram | None, *values: Any) -> dict[str, Any]:
     padded = (*values, None, None)
     return (
         {name: padded[at] if at < len(padded) else None for at, name in enumerate(program.names)}

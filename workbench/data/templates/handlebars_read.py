@@ -8,18 +8,18 @@ from typing import Any
 
 from workbench.data.templates.bounds import MAX_NESTING
 from workbench.data.templates.errors import TemplateError, at
-from workbench.data.templates.handlebars_tags import Tag, Word, cut
+from workbench.data.templates.handlebars_tags import HandlebarsTag, Word, cut
 from workbench.data.templates.handlebars_tree import (
     Block,
     Call,
     Comment,
     Content,
     Literal,
+    MustacheStatement,
     Path,
-    Program,
-    Put,
     Statement,
     Strip,
+    TemplateProgram,
 )
 from workbench.data.templates.values import script_text
 
@@ -28,7 +28,7 @@ __all__ = ["read"]
 _LITERALS = {"true": True, "false": False, "null": None, "undefined": None}
 
 
-def read(text: str) -> Program:
+def read(text: str) -> TemplateProgram:
     """The tree of a template, before whitespace control.
 
     Raises:
@@ -44,38 +44,38 @@ def read(text: str) -> Program:
 class _Reader:
     """The tags that remain to be parsed; `tag` is the one that ended the last program, None at the end."""
 
-    def __init__(self, text: str, tags: Iterable[Tag]) -> None:
+    def __init__(self, text: str, tags: Iterable[HandlebarsTag]) -> None:
         self.text = text
         self.tags = iter(tags)
-        self.tag: Tag | None = None
+        self.tag: HandlebarsTag | None = None
         self.depth = 0
 
-    def program(self) -> Program:
+    def program(self) -> TemplateProgram:
         body: list[Statement] = []
         for tag in self.tags:
             if tag.kind in {"end", "else", "chain"}:
                 self.tag = tag
-                return Program(body)
+                return TemplateProgram(body)
             body.append(self.statement(tag))
         self.tag = None
-        return Program(body)
+        return TemplateProgram(body)
 
-    def statement(self, tag: Tag) -> Statement:
+    def statement(self, tag: HandlebarsTag) -> Statement:
         match tag.kind:
             case "text":
                 return Content(tag.text, tag.text)
             case "raw":
                 body: list[Statement] = [Content(tag.text, tag.text)] if tag.text else []
                 head = Call(Literal(None, "raw", tag.position), (), (), tag.position)
-                return Block(head, Program(body), None, Strip(), Strip(), Strip(), raw=True)
+                return Block(head, TemplateProgram(body), None, Strip(), Strip(), Strip(), raw=True)
             case "comment":
                 return Comment(tag.strip)
             case "put":
-                return Put(_Words(self.text, tag).call(), tag.strip)
+                return MustacheStatement(_Words(self.text, tag).call(), tag.strip)
             case _:
                 return self.block(tag)
 
-    def block(self, tag: Tag) -> Block:
+    def block(self, tag: HandlebarsTag) -> Block:
         self.depth += 1
         if self.depth > MAX_NESTING:
             raise at(
@@ -93,7 +93,7 @@ class _Reader:
         first, second = (program, inverse) if tag.kind == "open" else (inverse, program)
         return Block(call, first, second, tag.strip, inverse_strip, close)
 
-    def inverse(self, *, chain_allowed: bool) -> tuple[Program | None, Strip]:
+    def inverse(self, *, chain_allowed: bool) -> tuple[TemplateProgram | None, Strip]:
         tag = self.tag
         if tag is None or tag.kind == "end":
             return None, Strip()
@@ -106,7 +106,7 @@ class _Reader:
             raise at(self.text, self.tag.position, "a second {{else}} in one block")
         return program, tag.strip
 
-    def chain(self, tag: Tag) -> Program:
+    def chain(self, tag: HandlebarsTag) -> TemplateProgram:
         self.depth += 1
         if self.depth > MAX_NESTING:
             raise at(
@@ -119,9 +119,9 @@ class _Reader:
         self.depth -= 1
         if inverse is not None and inverse.chained and isinstance(inverse.body[0], Block):
             inverse.body[0].close_strip = strip
-        return Program([Block(call, program, inverse, tag.strip, strip, strip)], chained=True)
+        return TemplateProgram([Block(call, program, inverse, tag.strip, strip, strip)], chained=True)
 
-    def close(self, opened: Tag, call: Call) -> Strip:
+    def close(self, opened: HandlebarsTag, call: Call) -> Strip:
         tag = self.tag
         if tag is None or tag.kind != "end":
             raise at(
@@ -142,7 +142,7 @@ class _Reader:
 class _Words:
     """The tokens of one tag, left to right."""
 
-    def __init__(self, text: str, tag: Tag) -> None:
+    def __init__(self, text: str, tag: HandlebarsTag) -> None:
         self.text, self.tag = text, tag
         self.words = tag.words
         self.next = 0

@@ -8,7 +8,15 @@ from __future__ import annotations
 
 import re
 
-from workbench.data.templates.handlebars_tree import Block, Comment, Content, Program, Put, Statement, Strip
+from workbench.data.templates.handlebars_tree import (
+    Block,
+    Comment,
+    Content,
+    MustacheStatement,
+    Statement,
+    Strip,
+    TemplateProgram,
+)
 from workbench.data.templates.values import JS_SPACE
 
 __all__ = ["strip_whitespace"]
@@ -16,12 +24,12 @@ __all__ = ["strip_whitespace"]
 _REST_OF_LINE = re.compile(r"[ \t]*\r?\n?")
 
 
-def strip_whitespace(program: Program, *, root: bool = True) -> None:
+def strip_whitespace(program: TemplateProgram, *, root: bool = True) -> None:
     """Remove the whitespace that Handlebars removes from the texts of the tree."""
     body = program.body
     for at, statement in enumerate(body):
         match statement:
-            case Put():
+            case MustacheStatement():
                 _tildes(body, at, statement.strip)
             case Comment():
                 _tildes_after_looking(body, at, statement, root=root)
@@ -92,7 +100,7 @@ def _around_else(
         _cut_after(first, 0)
 
 
-def _inverses(inverse: Program | None) -> tuple[list[Statement] | None, list[Statement] | None]:
+def _inverses(inverse: TemplateProgram | None) -> tuple[list[Statement] | None, list[Statement] | None]:
     """The program right after the first else, and the one before the closing tag."""
     if inverse is None:
         return None, None
@@ -104,7 +112,7 @@ def _inverses(inverse: Program | None) -> tuple[list[Statement] | None, list[Sta
     return first.body, last.body
 
 
-def _body(program: Program | None) -> list[Statement]:
+def _body(program: TemplateProgram | None) -> list[Statement]:
     return [] if program is None else program.body
 
 

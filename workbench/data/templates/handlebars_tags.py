@@ -11,7 +11,7 @@ from workbench.data.templates.errors import at
 from workbench.data.templates.handlebars_tree import Strip
 from workbench.data.templates.values import JS_SPACE
 
-__all__ = ["Tag", "Word", "cut"]
+__all__ = ["HandlebarsTag", "Word", "cut"]
 
 _S = f"[{JS_SPACE}]"
 _ENDS_NAME = rf"(?=[=~}}/.)|]|{_S})"
@@ -65,7 +65,7 @@ class Word:
 
 
 @dataclass(frozen=True)
-class Tag:
+class HandlebarsTag:
     """A tag, or a piece of text (kind "text").
 
     Attributes:
@@ -82,7 +82,7 @@ class Tag:
     text: str = ""
 
 
-def cut(text: str) -> Iterator[Tag]:
+def cut(text: str) -> Iterator[HandlebarsTag]:
     """Text and tags in order.
 
     Raises:
@@ -94,7 +94,7 @@ def cut(text: str) -> Iterator[Tag]:
         if before.endswith("\\") and not before.endswith("\\\\"):
             yield from _texts(before[:-1], position)
             position = _escaped_end(text, start)
-            yield Tag("text", start, text=text[start:position])
+            yield HandlebarsTag("text", start, text=text[start:position])
             continue
         # Two backslashes are one, and the tag is a tag.
         yield from _texts(before[:-1] if before.endswith("\\\\") else before, position)
@@ -103,9 +103,9 @@ def cut(text: str) -> Iterator[Tag]:
     yield from _texts(text[position:], position)
 
 
-def _texts(text: str, position: int) -> Iterator[Tag]:
+def _texts(text: str, position: int) -> Iterator[HandlebarsTag]:
     if text:
-        yield Tag("text", position, text=text)
+        yield HandlebarsTag("text", position, text=text)
 
 
 def _escaped_end(text: str, start: int) -> int:
@@ -113,10 +113,10 @@ def _escaped_end(text: str, start: int) -> int:
     return following.start() if following else len(text)
 
 
-def _tag(text: str, start: int) -> tuple[Tag, int]:
+def _tag(text: str, start: int) -> tuple[HandlebarsTag, int]:
     kind, opening = _opening(text, start)
     if kind in {"comment", "else"}:
-        return Tag(kind, start, _flags(opening, opening)), start + len(opening)
+        return HandlebarsTag(kind, start, _flags(opening, opening)), start + len(opening)
     if "*" in opening or kind == "partial":
         feature = "decorators" if "*" in opening else "partials"
         raise at(
@@ -132,7 +132,7 @@ def _tag(text: str, start: int) -> tuple[Tag, int]:
         raise at(text, start, f"this tag ends with {closing!r}", expected=expected, hint=hint)
     if kind == "raw":
         return _raw(text, start, words, end)
-    return Tag("put" if kind == "unescaped" else kind, start, _flags(opening, closing), words), end
+    return HandlebarsTag("put" if kind == "unescaped" else kind, start, _flags(opening, closing), words), end
 
 
 def _opening(text: str, start: int) -> tuple[str, str]:
@@ -171,11 +171,11 @@ def _no_word(text: str, start: int, position: int) -> NoReturn:
     raise at(text, position, "this cannot be inside a tag", hint=_LITERAL_HINT)
 
 
-def _raw(text: str, start: int, words: tuple[Word, ...], end: int) -> tuple[Tag, int]:
+def _raw(text: str, start: int, words: tuple[Word, ...], end: int) -> tuple[HandlebarsTag, int]:
     """`{{{{raw}}}} ... {{{{/raw}}}}`: Handlebars passes the inside to a helper, by convention one named raw."""
     if [word.text for word in words] != ["raw"]:
         raise at(text, start, "only {{{{raw}}}} is supported, whose inside is literal text")
     close = text.find("{{{{/raw}}}}", end)
     if close < 0:
         raise at(text, start, "this raw block is not closed", expected="{{{{/raw}}}}")
-    return Tag("raw", start, text=text[end:close]), close + len("{{{{/raw}}}}")
+    return HandlebarsTag("raw", start, text=text[end:close]), close + len("{{{{/raw}}}}")

@@ -5,7 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-__all__ = ["Block", "Call", "Comment", "Content", "Literal", "Path", "Program", "Put", "Statement", "Strip"]
+__all__ = [
+    "Block",
+    "Call",
+    "Comment",
+    "Content",
+    "Literal",
+    "MustacheStatement",
+    "Path",
+    "Statement",
+    "Strip",
+    "TemplateProgram",
+]
 
 
 @dataclass(frozen=True)
@@ -73,7 +84,7 @@ class Comment:
 
 
 @dataclass
-class Put:
+class MustacheStatement:
     """A value inserted into the text."""
 
     call: Call
@@ -81,7 +92,7 @@ class Put:
 
 
 @dataclass
-class Program:
+class TemplateProgram:
     """A sequence of statements.
 
     Attributes:
@@ -99,12 +110,12 @@ class Block:
     """A block helper, a section or a raw block; either program may be missing."""
 
     call: Call
-    program: Program | None
-    inverse: Program | None
+    program: TemplateProgram | None
+    inverse: TemplateProgram | None
     open_strip: Strip
     inverse_strip: Strip
     close_strip: Strip
     raw: bool = False
 
 
-Statement = Content | Comment | Put | Block
+Statement = Content | Comment | MustacheStatement | Block

@@ -25,7 +25,7 @@ _NAMES_ONLY = {">": "partials", "<": "parents", "$": "blocks"}
 
 
 @dataclass
-class Tag:
+class MustacheTag:
     """A piece of a template.
 
     Attributes:
@@ -37,7 +37,7 @@ class Tag:
     kind: str
     text: str
     position: int
-    body: list[Tag] = field(default_factory=list)
+    body: list[MustacheTag] = field(default_factory=list)
 
 
 class Mustache:
@@ -56,7 +56,7 @@ class Mustache:
         _write(self.tags, (values,), page)
 
 
-def _names(tags: list[Tag]) -> Iterator[str]:
+def _names(tags: list[MustacheTag]) -> Iterator[str]:
     """Names looked up in the outermost context; a name inside a section may be found in the section's value."""
     for tag in tags:
         if tag.kind != "text":
@@ -65,18 +65,18 @@ def _names(tags: list[Tag]) -> Iterator[str]:
             yield from _names(tag.body)
 
 
-def _cut(text: str) -> Iterator[Tag]:
+def _cut(text: str) -> Iterator[MustacheTag]:
     opening, closing = "{{", "}}"
     position = 0
     while (start := text.find(opening, position)) >= 0:
         if start > position:
-            yield Tag("text", text[position:start], position)
+            yield MustacheTag("text", text[position:start], position)
         kind, name, position = _tag(text, start, opening, closing)
         if kind == "=":
             opening, closing = _delimiters(text, start, name)
-        yield Tag(kind, name, start)
+        yield MustacheTag(kind, name, start)
     if position < len(text):
-        yield Tag("text", text[position:], position)
+        yield MustacheTag("text", text[position:], position)
 
 
 def _tag(text: str, start: int, opening: str, closing: str) -> tuple[str, str, int]:
@@ -100,28 +100,28 @@ def _delimiters(text: str, start: int, name: str) -> tuple[str, str]:
     return parts[0], parts[1]
 
 
-def _without_lone_lines(tags: list[Tag]) -> list[Tag]:
+def _without_lone_lines(tags: list[MustacheTag]) -> list[MustacheTag]:
     """Drop the whitespace of lines that contain only tags without output."""
-    remaining: list[Tag] = []
-    tags_of_line: list[Tag] = []
+    remaining: list[MustacheTag] = []
+    tags_of_line: list[MustacheTag] = []
     for tag in tags:
         pieces = re.findall(r"[^\n]*\n|[^\n]+", tag.text) if tag.kind == "text" else [None]
         for piece in pieces:
-            tags_of_line.append(tag if piece is None else Tag("text", piece, tag.position))
+            tags_of_line.append(tag if piece is None else MustacheTag("text", piece, tag.position))
             if piece is not None and piece.endswith("\n"):
                 remaining += _line(tags_of_line)
                 tags_of_line = []
     return remaining + _line(tags_of_line)
 
 
-def _line(line: list[Tag]) -> list[Tag]:
+def _line(line: list[MustacheTag]) -> list[MustacheTag]:
     tags = [tag for tag in line if tag.kind != "text"]
     blank = all(tag.kind != "put" and (tag.kind != "text" or not tag.text.strip(JS_SPACE)) for tag in line)
     return tags if tags and blank else line
 
 
-def _nested(text: str, tags: list[Tag]) -> list[Tag]:
-    root = Tag("#", "", 0)
+def _nested(text: str, tags: list[MustacheTag]) -> list[MustacheTag]:
+    root = MustacheTag("#", "", 0)
     open_tags = [root]
     for tag in tags:
         if tag.kind in {"text", "put", "#", "^"}:
@@ -144,7 +144,7 @@ def _nested(text: str, tags: list[Tag]) -> list[Tag]:
     return root.body
 
 
-def _close(text: str, tag: Tag, open_tags: list[Tag]) -> None:
+def _close(text: str, tag: MustacheTag, open_tags: list[MustacheTag]) -> None:
     if len(open_tags) == 1:
         raise at(text, tag.position, "this closes a section that is not open")
     if open_tags[-1].text != tag.text:
@@ -155,7 +155,7 @@ def _close(text: str, tag: Tag, open_tags: list[Tag]) -> None:
     open_tags.pop()
 
 
-def _write(tags: list[Tag], contexts: tuple[Any, ...], page: Page) -> None:
+def _write(tags: list[MustacheTag], contexts: tuple[Any, ...], page: Page) -> None:
     for tag in tags:
         page.step()
         if tag.kind == "text":
@@ -170,7 +170,7 @@ def _write(tags: list[Tag], contexts: tuple[Any, ...], page: Page) -> None:
             _section(tag, _resolved(tag.text, contexts), contexts, page)
 
 
-def _section(tag: Tag, value: Any, contexts: tuple[Any, ...], page: Page) -> None:
+def _section(tag: MustacheTag, value: Any, contexts: tuple[Any, ...], page: Page) -> None:
     if falsy(value):
         return
     if value is True:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-__all__ = ["LOOP_NAMES", "Branch", "Name", "Part", "Parts", "Put", "Repeat", "Text", "joined"]
+__all__ = ["LOOP_NAMES", "Branch", "LiteralText", "Name", "Part", "Parts", "Placeholder", "Repeat", "joined"]
 
 LOOP_NAMES = {"@index": "index0", "@first": "first", "@last": "last"}
 """Loop variables: Handlebars' name to jinja2's name."""
@@ -28,14 +28,14 @@ class Name(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Text:
+class LiteralText:
     """Literal text."""
 
     text: str
 
 
 @dataclass(frozen=True)
-class Put:
+class Placeholder:
     """A value."""
 
     name: Name
@@ -66,7 +66,7 @@ class Repeat:
     other: Parts
 
 
-Part = Text | Put | Branch | Repeat
+Part = LiteralText | Placeholder | Branch | Repeat
 Parts = tuple[Part, ...]
 
 
@@ -74,8 +74,8 @@ def joined(parts: list[Part]) -> Parts:
     """The parts with adjacent texts joined, and empty ones removed."""
     result: list[Part] = []
     for part in parts:
-        if isinstance(part, Text) and result and isinstance(result[-1], Text):
-            result[-1] = Text(result[-1].text + part.text)
-        elif part != Text(""):
+        if isinstance(part, LiteralText) and result and isinstance(result[-1], LiteralText):
+            result[-1] = LiteralText(result[-1].text + part.text)
+        elif part != LiteralText(""):
             result.append(part)
     return tuple(result)

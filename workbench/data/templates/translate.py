@@ -12,7 +12,16 @@ from collections.abc import Callable, Iterator
 
 from workbench.core.display_text import did_you_mean
 from workbench.data.templates.errors import TemplateError
-from workbench.data.templates.neutral import LOOP_NAMES, Branch, Name, Part, Parts, Put, Repeat, Text
+from workbench.data.templates.neutral import (
+    LOOP_NAMES,
+    Branch,
+    LiteralText,
+    Name,
+    Part,
+    Parts,
+    Placeholder,
+    Repeat,
+)
 from workbench.data.templates.template import compile as compile_template
 from workbench.data.templates.translate_read import READERS
 
@@ -69,10 +78,10 @@ def _jinja(parts: Parts, names: tuple[str, ...] = ()) -> str:
 
 
 def _jinja_part(part: Part, names: tuple[str, ...]) -> str:
-    if isinstance(part, Text):
+    if isinstance(part, LiteralText):
         return re.sub(r"\{(?=[{%#])", "{{ '{' }}", part.text)
     name = _jinja_name(part.name, names)
-    if isinstance(part, Put):
+    if isinstance(part, Placeholder):
         return f"{{{{ {name}|default('') }}}}"
     if isinstance(part, Branch):
         if not part.then:
@@ -109,10 +118,10 @@ def _handlebars(parts: Parts, level: int = 0) -> str:
 
 
 def _handlebars_part(part: Part, level: int) -> str:
-    if isinstance(part, Text):
+    if isinstance(part, LiteralText):
         return part.text.replace("{{", "\\{{")
     name = _handlebars_name(part.name, level)
-    if isinstance(part, Put):
+    if isinstance(part, Placeholder):
         return f"{{{{{{{name}}}}}}}"
     inside = level + isinstance(part, Repeat)
     word, body, other = (part.word if isinstance(part, Repeat) else "if"), part.then, part.other
@@ -149,9 +158,9 @@ _HELPERS = frozenset({"if", "unless", "each", "with", "lookup", "log"})
 
 def _mustache(parts: Parts) -> str:
     def write(part: Part) -> str:
-        if isinstance(part, Text):
+        if isinstance(part, LiteralText):
             return part.text
-        if isinstance(part, Put):
+        if isinstance(part, Placeholder):
             return f"{{{{{{{_dotted(part.name)}}}}}}}"
         if isinstance(part, Branch) and not part.then:
             return f"{{{{^{_dotted(part.name)}}}}}{_mustache(part.other)}{{{{/{_dotted(part.name)}}}}}"
@@ -163,17 +172,17 @@ def _mustache(parts: Parts) -> str:
     return "".join(map(write, parts))
 
 
-def _flat(parts: Parts, target: str) -> Iterator[Text | Put]:
+def _flat(parts: Parts, target: str) -> Iterator[LiteralText | Placeholder]:
     for part in parts:
-        if not isinstance(part, Text | Put):
+        if not isinstance(part, LiteralText | Placeholder):
             word = part.word if isinstance(part, Repeat) else "if"
             raise _refuse(f"{word} {_dotted(part.name)}", target, "it has names only")
         yield part
 
 
 def _braces(parts: Parts) -> str:
-    def write(part: Text | Put) -> str:
-        if isinstance(part, Text):
+    def write(part: LiteralText | Placeholder) -> str:
+        if isinstance(part, LiteralText):
             return re.sub(r"\{\{|\}\}|\{(?=[A-Za-z_][A-Za-z0-9_]*\})", lambda match: match[0] * 2, part.text)
         if len(part.name.steps) != 1 or not _WORD.fullmatch(part.name.steps[0]):
             raise _refuse(f"the path {_dotted(part.name)}", "braces", "it has single names only")
@@ -183,8 +192,8 @@ def _braces(parts: Parts) -> str:
 
 
 def _openai(parts: Parts) -> str:
-    def write(part: Text | Put) -> str:
-        if isinstance(part, Text):
+    def write(part: LiteralText | Placeholder) -> str:
+        if isinstance(part, LiteralText):
             return part.text
         first, *rest = part.name.steps
         if first not in {"item", "sample"}:

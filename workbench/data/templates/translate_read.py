@@ -11,7 +11,17 @@ from workbench.data.templates.errors import TemplateError, at
 from workbench.data.templates.handlebars import Handlebars
 from workbench.data.templates.mustache import Mustache
 from workbench.data.templates.native import parsed
-from workbench.data.templates.neutral import LOOP_NAMES, Branch, Name, Part, Parts, Put, Repeat, Text, joined
+from workbench.data.templates.neutral import (
+    LOOP_NAMES,
+    Branch,
+    LiteralText,
+    Name,
+    Part,
+    Parts,
+    Placeholder,
+    Repeat,
+    joined,
+)
 from workbench.data.templates.openai import OpenAI
 
 __all__ = ["READERS"]
@@ -28,14 +38,14 @@ class _Handlebars:
         self.text = text
 
     def parts(
-        self, program: hbs.Program | None, contexts: tuple[Name, ...], block_names: dict[str, Name]
+        self, program: hbs.TemplateProgram | None, contexts: tuple[Name, ...], block_names: dict[str, Name]
     ) -> Parts:
         parts: list[Part] = []
         for statement in program.body if program else ():
             if isinstance(statement, hbs.Content):
-                parts.append(Text(statement.value))
-            elif isinstance(statement, hbs.Put):
-                parts.append(Put(self.name(statement.call, contexts, block_names)))
+                parts.append(LiteralText(statement.value))
+            elif isinstance(statement, hbs.MustacheStatement):
+                parts.append(Placeholder(self.name(statement.call, contexts, block_names)))
             elif isinstance(statement, hbs.Block):
                 parts += self.block(statement, contexts, block_names)
         return joined(parts)
@@ -105,13 +115,15 @@ def _mustache_parts(text: str, tags: Any) -> Parts:
     parts: list[Part] = []
     for tag in tags:
         if tag.kind == "text":
-            parts.append(Text(tag.text))
+            parts.append(LiteralText(tag.text))
             continue
         if tag.kind == "#" or tag.text == ".":
             raise at(text, tag.position, "a section has no counterpart: its value decides whether it tests, enters or repeats",
                      hint="in handlebars use #if, #with or #each")  # fmt: skip
         name = Name(0, tuple(tag.text.split(".")) if tag.text.find(".") > 0 else (tag.text,))
-        parts.append(Put(name) if tag.kind == "put" else Branch(name, (), _mustache_parts(text, tag.body)))
+        parts.append(
+            Placeholder(name) if tag.kind == "put" else Branch(name, (), _mustache_parts(text, tag.body))
+        )
     return joined(parts)
 
 
@@ -121,17 +133,17 @@ def _braces(text: str) -> Parts:
     parts: list[Part] = []
     start = 0
     for match in pattern.finditer(text):
-        parts.append(Text(text[start : match.start()]))
-        parts.append(Put(Name(0, (match[1],))) if match[1] else Text(match[0][0]))
+        parts.append(LiteralText(text[start : match.start()]))
+        parts.append(Placeholder(Name(0, (match[1],))) if match[1] else LiteralText(match[0][0]))
         start = match.end()
-    return joined([*parts, Text(text[start:])])
+    return joined([*parts, LiteralText(text[start:])])
 
 
 def _openai(text: str) -> Parts:
     pieces = OpenAI(text).pieces
     return joined(
         [
-            Text(piece) if isinstance(piece, str) else Put(Name(0, tuple(map(str, piece[1]))))
+            LiteralText(piece) if isinstance(piece, str) else Placeholder(Name(0, tuple(map(str, piece[1]))))
             for piece in pieces
         ]
     )
@@ -171,9 +183,9 @@ class _Jinja:
     def output(self, node: Any, levels: dict[str, int]) -> Part:
         kind = type(node).__name__
         if kind == "TemplateData":
-            return Text(node.data)
+            return LiteralText(node.data)
         if kind == "Const" and isinstance(node.value, str):
-            return Text(node.value)
+            return LiteralText(node.value)
         # Added by the workbench's own writer for a name without a value.
         plain = (
             kind == "Filter"
@@ -181,7 +193,7 @@ class _Jinja:
             and len(node.args) == 1
             and getattr(node.args[0], "value", 0) == ""
         )
-        return Put(self.name(node.node if plain else node, levels))
+        return Placeholder(self.name(node.node if plain else node, levels))
 
     def branch(self, node: Any, levels: dict[str, int], level: int) -> Part:
         other = self.parts(node.else_, levels, level)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from workbench.core.display_text import visible
 from workbench.data.samples.columns import LABEL_NAMES
-from workbench.deploy.reward.grading import Graded
+from workbench.deploy.reward.grading import RewardGrades
 from workbench.deploy.reward.stats import GraderStats, RewardStats
 from workbench.graders import FunctionGrader
 from workbench.graders.capture.columns_read import ColumnsRead, columns_read
@@ -61,7 +61,7 @@ class RowWarnings:
         self._columns: dict[str, None] = {}  # those of the first rows, in their order
         self._left_out: set[str] = set()
 
-    def look(self, graded: Graded, stats: RewardStats) -> None:
+    def look(self, graded: RewardGrades, stats: RewardStats) -> None:
         """Warn about these rows, and about the graders that have seen enough of them."""
         for sentence in sorted({one for row in graded.rows for one in row.left_out} - self._left_out):
             self._left_out.add(sentence)
@@ -77,7 +77,7 @@ class RowWarnings:
             if graders[name].rows >= FIRST_ROWS and (entry := self._waiting.pop(name, None)) is not None:
                 self._tell(entry, graded, graders[name])
 
-    def _tell(self, entry: Entry, graded: Graded, counts: GraderStats) -> None:
+    def _tell(self, entry: Entry, graded: RewardGrades, counts: GraderStats) -> None:
         lacking = self._lacking(entry) if self._columns or not counts.failed else ""
         if counts.scored and not lacking:
             return
@@ -106,7 +106,7 @@ class RowWarnings:
         return f"it reads the column {lacking[0]!r}, and the trainer passes {passed}: {hint}"
 
 
-def _why(entry: Entry, graded: Graded) -> str:
+def _why(entry: Entry, graded: RewardGrades) -> str:
     grade = graded.parts[entry.name][0]
     why = str(grade.error) if grade.error else grade.reasoning or ""
     return f"the last: {visible(why[:200])}" if why else ""

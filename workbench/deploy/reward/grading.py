@@ -18,16 +18,16 @@ from workbench.core import background
 from workbench.core.grade import ErrorKind, Grade, GradeError, Skip
 from workbench.core.grades import Grades
 from workbench.data.samples import Sample
-from workbench.deploy.reward.rows import Row
+from workbench.deploy.reward.rows import RewardRow
 from workbench.graders.code.sandboxed import SandboxedGrader
 from workbench.graders.combine import CombiningRule, Entry
 from workbench.graders.combine.combined import combine
 from workbench.graders.rule_grader import RuleGrader
 from workbench.judges.asking.judge_run import JudgeRun, use_judge_run
 from workbench.sandbox.host.batches import Batch
-from workbench.sandbox.host.residents import new_owner, release, residents
+from workbench.sandbox.host.worker_pool import new_owner, release, worker_pool
 
-__all__ = ["Early", "Graded", "Graders"]
+__all__ = ["Early", "Graders", "RewardGrades"]
 
 Put = Callable[[Grades], Grades]
 """Receives the grades of finished rows, to put them at their indices among all rows."""
@@ -42,7 +42,7 @@ _LARGE_BYTES = 256 * 1024
 
 
 @dataclass(frozen=True)
-class Graded:
+class RewardGrades:
     """The grades of one call.
 
     Attributes:
@@ -52,7 +52,7 @@ class Graded:
         seconds: How long the call took.
     """
 
-    rows: Sequence[Row]
+    rows: Sequence[RewardRow]
     parts: Mapping[str, Grades]
     combined: Grades | None
     seconds: float
@@ -65,14 +65,14 @@ class Graded:
             known &= grades.codes != 0
         return known
 
-    def of(self, rows: NDArray[np.intp]) -> Graded:
+    def of(self, rows: NDArray[np.intp]) -> RewardGrades:
         """Those of some of the rows, by their indices (m,)."""
         parts = {name: grades.take(rows) for name, grades in self.parts.items()}
         combined = None if self.combined is None else self.combined.take(rows)
-        return Graded([self.rows[row] for row in rows.tolist()], parts, combined, self.seconds)
+        return RewardGrades([self.rows[row] for row in rows.tolist()], parts, combined, self.seconds)
 
 
-Early = Callable[[Graded], object]
+Early = Callable[[RewardGrades], object]
 """Called with partial results while a call is running; unfinished rows are missing in them."""
 
 
@@ -115,7 +115,7 @@ class Graders:
         self.owners = (new_owner(), new_owner())  # of the usual workers, and of those for large rows
         self._judge_run, self._process = JudgeRun(), os.getpid()
 
-    def grade(self, rows: Sequence[Row], *, only: str = "") -> Graded:
+    def grade(self, rows: Sequence[RewardRow], *, only: str = "") -> RewardGrades:
         """Grade rows and wait for them; a KeyboardInterrupt cancels those that have not started.
 
         Args:
@@ -136,8 +136,8 @@ class Graders:
         return self._graded(rows, grades, only, start)
 
     async def agrade(
-        self, rows: Sequence[Row], *, only: str = "", early: Early | None = None, large: bool = False
-    ) -> Graded:
+        self, rows: Sequence[RewardRow], *, only: str = "", early: Early | None = None, large: bool = False
+    ) -> RewardGrades:
         """The same as `grade` inside async code, on any event loop; raises the same.
 
         Args:
@@ -167,18 +167,20 @@ class Graders:
             raise
         return self._graded(rows, grades, only, start)
 
-    def _graded(self, rows: Sequence[Row], grades: dict[str, Grades], only: str, start: float) -> Graded:
+    def _graded(
+        self, rows: Sequence[RewardRow], grades: dict[str, Grades], only: str, start: float
+    ) -> RewardGrades:
         parts = {entry.name: grades[entry.name] for entry in self._entries if entry.name in grades}
         rule = None if only else self._rule
         combined = None if rule is None else combine(self._entries, parts, rule)
-        return Graded(rows, parts, combined, time.perf_counter() - start)
+        return RewardGrades(rows, parts, combined, time.perf_counter() - start)
 
-    def _begin(self, rows: Sequence[Row], only: str, *, large: bool = False) -> list[_Part]:
+    def _begin(self, rows: Sequence[RewardRow], only: str, *, large: bool = False) -> list[_Part]:
         return [
             self._part(entry, rows, large=large) for entry in self._entries if not only or entry.name == only
         ]
 
-    def _part(self, entry: Entry, rows: Sequence[Row], *, large: bool) -> _Part:
+    def _part(self, entry: Entry, rows: Sequence[RewardRow], *, large: bool) -> _Part:
         shown, put = _shown(entry, rows)
         grader = entry.grader
         if isinstance(grader, SandboxedGrader):
@@ -186,7 +188,7 @@ class Graders:
             packed = [row.packed(whole=grader.takes_rows) for row in shown]
             is_large = large and max(map(len, packed), default=0) > _LARGE_BYTES
             owner = self.owners[is_large]
-            batch = residents().lent(
+            batch = worker_pool().grade_batch(
                 grader.program, packed, owner=owner, workers=1 if is_large else self._workers
             )
             return _Part(entry, put, future=batch.future, batch=batch)
@@ -268,7 +270,7 @@ async def _awaited(part: _Part) -> Grades:
     return await asyncio.wrap_future(part.future)
 
 
-def _shown(entry: Entry, rows: Sequence[Row]) -> tuple[Sequence[Row], Put]:
+def _shown(entry: Entry, rows: Sequence[RewardRow]) -> tuple[Sequence[RewardRow], Put]:
     """The rows that the grader is to see, and how its grades become those of all rows."""
     fixed = Grades.empty(len(rows))
     shown = [_row_shown(entry, row, at, fixed) for at, row in enumerate(rows)]
@@ -287,7 +289,7 @@ def _shown(entry: Entry, rows: Sequence[Row]) -> tuple[Sequence[Row], Put]:
     return kept, put
 
 
-def _row_shown(entry: Entry, row: Row, at: int, fixed: Grades) -> Row | None:
+def _row_shown(entry: Entry, row: RewardRow, at: int, fixed: Grades) -> RewardRow | None:
     """What the grader sees of a row; None if the row can have no score, for a reason recorded in `fixed`."""
     if row.thread is None:
         fixed.fail(at, GradeError(ErrorKind.SAMPLE, row.problem))

@@ -11,8 +11,8 @@ import numpy as np
 from workbench.core.errors import CaptureError, FormatError, WorkbenchError
 from workbench.core.grades import Grades
 from workbench.deploy.reward.columns import RowWarnings, warn_of_label_alone
-from workbench.deploy.reward.grading import Early, Graded, Graders
-from workbench.deploy.reward.rows import Row, rows_of
+from workbench.deploy.reward.grading import Early, Graders, RewardGrades
+from workbench.deploy.reward.rows import RewardRow, rows_of
 from workbench.deploy.reward.stats import RewardStats
 from workbench.deploy.reward.trainer import TRAINERS, NoScoreError
 from workbench.graders import Grader
@@ -21,7 +21,7 @@ from workbench.graders.combine import CombiningRule, Entry
 from workbench.graders.serialization import parts
 from workbench.run.suite import Suite
 from workbench.run.suite_run import check_ready
-from workbench.sandbox.host.residents import release
+from workbench.sandbox.host.worker_pool import release
 
 __all__ = ["Reward", "reward"]
 
@@ -67,8 +67,8 @@ def reward(
     for entry in whole.entries:
         check_ready(entry, None)
         for part in parts(entry.grader) if not allow_unvalidated else ():
-            if hasattr(part, "require_proof"):
-                part.require_proof()
+            if hasattr(part, "require_validated"):
+                part.require_validated()
     return Reward(whole, workers=workers, on_error=on_error, reference=reference)
 
 
@@ -142,7 +142,7 @@ class Reward:
             )
         return self.scores(self.grade(rows_of(prompts, completions, columns, reference=self.reference)))
 
-    def grade(self, rows: Sequence[Row], *, only: str = "") -> Graded:
+    def grade(self, rows: Sequence[RewardRow], *, only: str = "") -> RewardGrades:
         """Grade rows, count them, and return all grades; from any thread.
 
         Args:
@@ -156,8 +156,8 @@ class Reward:
         return self._counted(self._graders.grade(rows, only=only))
 
     async def agrade(
-        self, rows: Sequence[Row], *, only: str = "", early: Early | None = None, large: bool = False
-    ) -> Graded:
+        self, rows: Sequence[RewardRow], *, only: str = "", early: Early | None = None, large: bool = False
+    ) -> RewardGrades:
         """The same as `grade` inside async code, on any event loop; raises the same.
 
         Args:
@@ -166,9 +166,9 @@ class Reward:
             early: Called on the event loop with partial results, whenever more rows are finished, if the call takes long.
             large: Whether the rows take so long to pack that the event loop must not wait for it.
         """
-        known: list[Graded] = []
+        known: list[RewardGrades] = []
 
-        def tell(graded: Graded) -> None:
+        def tell(graded: RewardGrades) -> None:
             known[:] = [graded]
             if early is not None:
                 early(graded)
@@ -187,13 +187,13 @@ class Reward:
         self.stats.reset()
         self._warnings = RowWarnings(self.suite.entries)
 
-    def _counted(self, graded: Graded) -> Graded:
+    def _counted(self, graded: RewardGrades) -> RewardGrades:
         combined = {} if graded.combined is None else {self.suite.column: graded.combined}
         self.stats.add({**graded.parts, **combined}, graded.seconds)
         self._warnings.look(graded, self.stats)
         return graded
 
-    def scores(self, graded: Graded) -> list[float | None]:
+    def scores(self, graded: RewardGrades) -> list[float | None]:
         """The score of each row, None for rows without one.
 
         Raises:
@@ -205,7 +205,7 @@ class Reward:
             for value, missing in zip(values.tolist(), np.isnan(values), strict=True)
         ]
 
-    def numbers(self, graded: Graded) -> list[float]:
+    def numbers(self, graded: RewardGrades) -> list[float]:
         """The score of each row, `on_error` for rows without one.
 
         Raises:
@@ -219,7 +219,7 @@ class Reward:
                 raise self._no_score(graded, at)
         return [score for score in scores if score is not None]
 
-    def _no_score(self, graded: Graded, at: int) -> NoScoreError:
+    def _no_score(self, graded: RewardGrades, at: int) -> NoScoreError:
         name, _, grades = self.column(graded)
         grade = grades[at]
         why = str(grade.error) if grade.error else f"skipped: {grade.reasoning or 'no reason given'}"
@@ -230,7 +230,7 @@ class Reward:
             hint="wb.reward(..., on_error=0.0) gives such rows a fixed score",
         )
 
-    def column(self, graded: Graded) -> tuple[str, Any, Grades]:
+    def column(self, graded: RewardGrades) -> tuple[str, Any, Grades]:
         """Name, effective scores, and grades of each row's single score.
 
         Raises:
@@ -318,17 +318,17 @@ def _record(suite: Suite) -> Any:
             return suite
     except (CaptureError, FormatError, WorkbenchError):
         return suite
-    proofs = [getattr(part, "validation", None) for part in _parts_of(suite)]
-    return {"suite": spec, "proofs": proofs}
+    validations = [getattr(part, "validation", None) for part in _parts_of(suite)]
+    return {"suite": spec, "validations": validations}
 
 
 def _rebuilt(record: Any, settings: Mapping[str, Any]) -> Reward:
     if isinstance(record, Suite):
         return Reward(record, **settings)
     suite = Suite.build(record["suite"])
-    for part, proof in zip(_parts_of(suite), record["proofs"], strict=True):
-        if proof is not None:
-            part.remember(proof)
+    for part, validation in zip(_parts_of(suite), record["validations"], strict=True):
+        if validation is not None:
+            part.remember(validation)
     return Reward(suite, **settings)
 
 

@@ -15,7 +15,7 @@ from workbench.data.samples.plain import NotPlainError, ObjectError, plain
 
 __all__ = [
     "MAX_TURNS",
-    "Row",
+    "RewardRow",
     "check_length",
     "labelled_row",
     "row_of",
@@ -32,7 +32,7 @@ _PROBLEM_LENGTH = 500
 
 
 @dataclass(frozen=True)
-class Row:
+class RewardRow:
     """One completion, ready to be graded.
 
     Attributes:
@@ -72,7 +72,7 @@ def rows_of(
     columns: Mapping[str, Sequence[Any]],
     *,
     reference: str = "",
-) -> list[Row]:
+) -> list[RewardRow]:
     """One row per completion; a row that cannot be read has the reason, and does not affect the others.
 
     Args:
@@ -112,11 +112,13 @@ def check_length(name: str, values: Any, count: int, *, of: str = "completions")
         raise ValueError(f"{name} has {len(values)} values, and there are {count} {of}")
 
 
-def row_of(name: str, prompt: Any, completion: Any, metadata: Mapping[str, Any], *, column: str = "") -> Row:
+def row_of(
+    name: str, prompt: Any, completion: Any, metadata: Mapping[str, Any], *, column: str = ""
+) -> RewardRow:
     """One row; never raises because of its data.
 
     Args:
-        name: See `Row`.
+        name: See `RewardRow`.
         prompt: A text, a message or a list of messages; None for none.
         completion: The same.
         metadata: The row's other columns.
@@ -126,9 +128,9 @@ def row_of(name: str, prompt: Any, completion: Any, metadata: Mapping[str, Any],
         keys = (column,) if column else ROLES["reference"]
         values, left_out = _plain_values(metadata, keys)
         reference = next((values[key] for key in keys if _is_reference(values.get(key), key, column)), None)
-        return Row(name, thread_of(prompt, completion, values), reference, left_out=left_out)
+        return RewardRow(name, thread_of(prompt, completion, values), reference, left_out=left_out)
     except (TypeError, ValueError, NotPlainError) as error:
-        return Row(name, None, problem=str(error)[:_PROBLEM_LENGTH])
+        return RewardRow(name, None, problem=str(error)[:_PROBLEM_LENGTH])
 
 
 def _is_reference(value: Any, key: str, column: str) -> bool:
@@ -144,14 +146,14 @@ def labelled_row(
     metadata: Any = None,
     *,
     column: str = "",
-) -> Row:
+) -> RewardRow:
     """One row of a trainer that passes a label without its column's name: see `row_of` and `with_reference`."""
     if not isinstance(metadata, Mapping | None):
-        return Row(name, None, problem=f"the metadata must be a dict, not {type(metadata).__name__}")
+        return RewardRow(name, None, problem=f"the metadata must be a dict, not {type(metadata).__name__}")
     return _completed_row(name, prompt, completion, with_reference(metadata, label, column=column), column)
 
 
-def with_column(row: Row, column: str) -> Row:
+def with_column(row: RewardRow, column: str) -> RewardRow:
     """The row with its reference in that column as well, or with that column's value as the reference.
 
     Args:
@@ -219,12 +221,14 @@ def _messages(value: Any, role: str) -> list[Any]:
     raise TypeError(f"a conversation must be text or messages, not {type(value).__name__}")
 
 
-def _completed_row(name: str, prompt: Any, completion: Any, metadata: Mapping[str, Any], column: str) -> Row:
+def _completed_row(
+    name: str, prompt: Any, completion: Any, metadata: Mapping[str, Any], column: str
+) -> RewardRow:
     """`row_of` for trainers: a completion without an assistant message is missing, not empty."""
     if isinstance(completion, Mapping | list | tuple):
         messages = [completion] if isinstance(completion, Mapping) else completion
         if not any(_says(message) for message in messages):
-            return Row(name, None, problem="the completion has no assistant message")
+            return RewardRow(name, None, problem="the completion has no assistant message")
     return row_of(name, prompt, completion, metadata, column=column)
 
 

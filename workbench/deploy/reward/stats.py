@@ -205,14 +205,14 @@ class RewardStats:
         return f"{self.calls:,} calls, {self.seconds:.3g} s"
 
 
-_MOST_MESSAGE = 300
+_MAX_CHARACTERS = 300
 """Maximum characters of a failure in the output."""
 _HEAD = ("grader", "scored", "skipped", "failed", "time", "slowest row")
 _NUMBERS = {1, 2, 4}
 
 
 def _short(text: str) -> str:
-    return text if len(text) <= _MOST_MESSAGE else f"{text[:_MOST_MESSAGE]}…"
+    return text if len(text) <= _MAX_CHARACTERS else f"{text[:_MAX_CHARACTERS]}…"
 
 
 def _failures(failed: Counter[str]) -> str:

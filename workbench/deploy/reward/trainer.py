@@ -7,8 +7,8 @@ from typing import ClassVar, Protocol, TypeVar
 
 from workbench.core.discovery import refuse_taken
 from workbench.core.errors import WorkbenchError
-from workbench.deploy.reward.grading import Graded
-from workbench.deploy.reward.rows import Row
+from workbench.deploy.reward.grading import RewardGrades
+from workbench.deploy.reward.rows import RewardRow
 
 __all__ = ["TRAINERS", "NoScoreError", "TrainerFunction", "trainer"]
 
@@ -27,13 +27,13 @@ class Grading(Protocol):
 
     reference: str
 
-    def grade(self, rows: Sequence[Row], *, only: str = "") -> Graded: ...
+    def grade(self, rows: Sequence[RewardRow], *, only: str = "") -> RewardGrades: ...
 
-    async def agrade(self, rows: Sequence[Row], *, only: str = "") -> Graded: ...
+    async def agrade(self, rows: Sequence[RewardRow], *, only: str = "") -> RewardGrades: ...
 
-    def scores(self, graded: Graded) -> list[float | None]: ...
+    def scores(self, graded: RewardGrades) -> list[float | None]: ...
 
-    def numbers(self, graded: Graded) -> list[float]: ...
+    def numbers(self, graded: RewardGrades) -> list[float]: ...
 
 
 def trainer(name: str) -> Callable[[T], T]:
@@ -76,10 +76,10 @@ class TrainerFunction:
         """Name and signature."""
         return f"<{type(self).__name__} {self.__name__}>"
 
-    def _one(self, row: Row) -> float:
+    def _one(self, row: RewardRow) -> float:
         """The score of one row, or `on_error`; waits for it."""
         return self._reward.numbers(self._reward.grade([row], only=self._only))[0]
 
-    async def _one_awaited(self, row: Row) -> float:
+    async def _one_awaited(self, row: RewardRow) -> float:
         """The same inside async code."""
         return self._reward.numbers(await self._reward.agrade([row], only=self._only))[0]

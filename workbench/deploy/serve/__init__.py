@@ -9,10 +9,10 @@ from workbench.core.discovery import load_modules
 from workbench.deploy.serve import wire_forms
 from workbench.deploy.serve.app import create_app
 from workbench.deploy.serve.server import serve
-from workbench.deploy.serve.settings import Limits
+from workbench.deploy.serve.settings import RequestLimits
 from workbench.deploy.serve.wire_form import WIRE_FORMS, WireForm, wire_form
 
 # Wire forms are found by import: every module in `wire_forms` registers its form.
 load_modules(wire_forms)
 
-__all__ = ["WIRE_FORMS", "Limits", "WireForm", "create_app", "serve", "wire_form"]
+__all__ = ["WIRE_FORMS", "RequestLimits", "WireForm", "create_app", "serve", "wire_form"]

@@ -16,7 +16,7 @@ __all__ = ["Access", "check_binding", "is_loopback"]
 
 _OPEN = frozenset({"/health"})
 """Paths that need no token: monitoring has none, and they reveal only that the server runs."""
-_LEAST_TOKEN = 8
+_MIN_TOKEN_CHARACTERS = 8
 _PORT = re.compile(r":\d*\Z")
 
 
@@ -43,9 +43,9 @@ def check_binding(host: str, token: str, *, token_env: str, open_to_all: bool) -
     Raises:
         WorkbenchError: It explains how to set one.
     """
-    if token and len(token) < _LEAST_TOKEN:
+    if token and len(token) < _MIN_TOKEN_CHARACTERS:
         raise WorkbenchError(
-            "the token is too short", where=token_env, expected=f"at least {_LEAST_TOKEN} characters"
+            "the token is too short", where=token_env, expected=f"at least {_MIN_TOKEN_CHARACTERS} characters"
         )
     if not token and not open_to_all and not is_loopback(host):
         raise WorkbenchError(

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 
 from workbench.deploy.serve.errors import RequestError
-from workbench.deploy.serve.settings import Limits
+from workbench.deploy.serve.settings import RequestLimits
 
 __all__ = ["Admission"]
 
@@ -21,7 +21,7 @@ _WIDE_AT_ONCE = 2
 """Maximum number of requests with the most values in memory."""
 _REMEMBERED_SECONDS = 10.0
 """Seconds of busy time after which earlier measurements count half."""
-_LONGEST_WAIT = 60
+_MAX_WAIT_SECONDS = 60
 """Maximum seconds of `retry-after`: later the rate may differ."""
 
 
@@ -39,7 +39,7 @@ class Admission:
         refused: Requests rejected with a time to retry.
     """
 
-    def __init__(self, limits: Limits, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, limits: RequestLimits, clock: Callable[[], float] = time.monotonic) -> None:
         self._limits, self._clock = limits, clock
         self.rows = self.held = self.values = self.refused = 0
         self._done = self._busy = 0.0
@@ -135,4 +135,4 @@ class Admission:
         """Whole seconds until there is room for this number of rows."""
         over = max(1, self.rows + count - self._limits.queue)
         rate = self.rate
-        return 1 if math.isnan(rate) else max(1, min(_LONGEST_WAIT, math.ceil(over / rate)))
+        return 1 if math.isnan(rate) else max(1, min(_MAX_WAIT_SECONDS, math.ceil(over / rate)))

@@ -16,7 +16,7 @@ from workbench.deploy.serve.beside import Beside
 from workbench.deploy.serve.connections import Connections
 from workbench.deploy.serve.counted_log import CountedLog
 from workbench.deploy.serve.docs_page import docs_page
-from workbench.deploy.serve.endpoint import Endpoint
+from workbench.deploy.serve.endpoint import GradingEndpoint
 from workbench.deploy.serve.errors import RequestError
 from workbench.deploy.serve.examples import Examples
 from workbench.deploy.serve.http import App, Receive, Scope, Send, base_url, send_json, send_text
@@ -25,7 +25,7 @@ from workbench.deploy.serve.metrics import CONTENT_TYPE, Metrics
 from workbench.deploy.serve.observed import SEEN, Observed
 from workbench.deploy.serve.openapi import openapi, own_version
 from workbench.deploy.serve.scoring import Scoring
-from workbench.deploy.serve.settings import Limits
+from workbench.deploy.serve.settings import RequestLimits
 from workbench.deploy.serve.wire_form import WIRE_FORMS, WireForm
 from workbench.run.suite import Suite
 
@@ -57,7 +57,7 @@ def create_app(
     suite: Any,
     *,
     workers: int | None = None,
-    limits: Limits | None = None,
+    limits: RequestLimits | None = None,
     on_error: float | None = None,
     reference: str = "",
     token: str = "",
@@ -84,7 +84,7 @@ def create_app(
     from starlette.applications import Starlette
     from starlette.middleware import Middleware
 
-    limits = limits or Limits()
+    limits = limits or RequestLimits()
     stands_for_none = "raise" if on_error is None else on_error
     served = reward(suite, workers=workers, on_error=stands_for_none, reference=reference)
     scoring, admission = Scoring(served, on_error=on_error), Admission(limits)
@@ -97,7 +97,7 @@ def create_app(
     beside = Beside()
 
     def endpoint(form: Any) -> App:
-        return Endpoint(form(), scoring, admission, limits, beside=beside, log_rows=log_rows)
+        return GradingEndpoint(form(), scoring, admission, limits, beside=beside, log_rows=log_rows)
 
     app = Starlette(
         routes=_routes(endpoint, _Pages(forms, served.suite, examples, metrics, token=bool(token))),

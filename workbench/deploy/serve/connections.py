@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.deploy.serve.counted_log import CountedLog
 from workbench.deploy.serve.errors import RequestError
-from workbench.deploy.serve.settings import Limits
+from workbench.deploy.serve.settings import RequestLimits
 
 if TYPE_CHECKING:
     import httptools
@@ -31,7 +31,7 @@ HEAD_SECONDS = 10.0
 """Seconds from a connection, or the first byte of its next request, to the end of the headers."""
 GAP_SECONDS = 10.0
 """Seconds between two parts of a body, and between two parts of a response that a client reads."""
-LEAST_BYTES_A_SECOND = 1024
+MIN_BYTES_PER_SECOND = 1024
 """Minimum bytes per second of a body, after its first `GAP_SECONDS`: a byte at a time would never end."""
 KEEP_ALIVE_SECONDS = 5
 """Seconds after a response, until the next request starts."""
@@ -41,7 +41,7 @@ _OVERHEAD_BYTES = 64 * 1024
 """Bytes of sizes, extensions and trailers of chunks, plus a quarter of their content: chunks of a byte take five times as much."""
 _SLICE_BYTES = 256 * 1024
 """Bytes of a body that are parsed per step; the head of a request after it may have as many more."""
-_LINGER_SECONDS, _LINGER_BYTES, _MOST_LINGERING = 1.0, 2**20, 64
+_LINGER_SECONDS, _LINGER_BYTES, _MAX_LINGERING = 1.0, 2**20, 64
 """Limits for reading on after a rejection (seconds, bytes, clients): otherwise the client's system drops the response unread."""
 _ANSWERS_AT_ONCE = 4
 """Responses as large as the largest body that may wait for clients to read them."""
@@ -59,7 +59,7 @@ class Connections:
         refused: Connections and requests that were rejected before the application saw them, by kind.
     """
 
-    def __init__(self, limits: Limits, log: CountedLog) -> None:
+    def __init__(self, limits: RequestLimits, log: CountedLog) -> None:
         self.limits, self.log = limits, log
         self.refused: Counter[str] = Counter()
         self.lingering = 0
@@ -96,7 +96,7 @@ class Connections:
         # Not a new one, whose head may still arrive.
         now = asyncio.get_running_loop().time()
         for number, other in enumerate(self._silent):
-            if number >= _MOST_LINGERING or now - other.since < _SWEEP_SECONDS:
+            if number >= _MAX_LINGERING or now - other.since < _SWEEP_SECONDS:
                 return
             if is_one(other):
                 other.refuse(503, "too_many_connections", "too many open connections; retry later")
@@ -300,7 +300,7 @@ class _Bounded:
             self._body_since += now - self._last_byte
             self._last_byte = now
             return
-        earned = GAP_SECONDS + self._body_bytes / LEAST_BYTES_A_SECOND
+        earned = GAP_SECONDS + self._body_bytes / MIN_BYTES_PER_SECOND
         if now - self._last_byte > GAP_SECONDS or now - self._body_since > earned:
             self.refuse(408, "slow_body", "the body did not arrive in time")
 
@@ -338,7 +338,7 @@ class _Bounded:
     def _linger(self) -> None:
         self._unset_keepalive_if_required()  # type: ignore[attr-defined]
         self.lingers_until = self.loop.time() + _LINGER_SECONDS
-        if self.owner.lingering >= _MOST_LINGERING or not self.transport.can_write_eof():
+        if self.owner.lingering >= _MAX_LINGERING or not self.transport.can_write_eof():
             self.transport.close()
             return
         self.owner.lingering += 1

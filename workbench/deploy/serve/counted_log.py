@@ -12,7 +12,7 @@ __all__ = ["LOG", "CountedLog"]
 LOG = logging.getLogger("workbench.deploy.serve")
 _SECONDS = 10.0
 """Seconds for which equal lines are counted before their number is written."""
-_MOST_KINDS = 256
+_MAX_KINDS = 256
 """Maximum kinds of lines that are distinguished; all others count as one, so that clients cannot create kinds."""
 _OTHERS = "other lines"
 
@@ -66,7 +66,7 @@ class CountedLog(logging.Filter):
 
     def _is_new(self, kind: Hashable, level: int, text: str) -> bool:
         self.flush()
-        if kind not in self._kinds and len(self._kinds) >= _MOST_KINDS:
+        if kind not in self._kinds and len(self._kinds) >= _MAX_KINDS:
             kind = _OTHERS
         known = self._kinds.get(kind)
         if known is None:

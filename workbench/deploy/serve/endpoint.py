@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from workbench.core.errors import SandboxError
-from workbench.deploy.reward.rows import Row
+from workbench.deploy.reward.rows import RewardRow
 from workbench.deploy.serve.admission import Admission
 from workbench.deploy.serve.beside import Beside, Place
 from workbench.deploy.serve.errors import RequestError, sandbox_lost, stopping
@@ -19,25 +19,25 @@ from workbench.deploy.serve.json_body import dumped, parsed, weight
 from workbench.deploy.serve.observed import LOG, SEEN
 from workbench.deploy.serve.outcomes import NOTHING, Outcomes
 from workbench.deploy.serve.scoring import Scoring
-from workbench.deploy.serve.settings import Limits
+from workbench.deploy.serve.settings import RequestLimits
 from workbench.deploy.serve.wire_form import WireForm
 
-__all__ = ["Endpoint"]
+__all__ = ["GradingEndpoint"]
 
 
 _VALUE_BYTES = 128
 
 
 @dataclass
-class _Request:
+class _ParsedRequest:
     """One request: its body, its rows, their results."""
 
     value: Any
-    rows: list[Row]
+    rows: list[RewardRow]
     outcomes: Outcomes = NOTHING
 
 
-class Endpoint:
+class GradingEndpoint:
     """A wire form at its path.
 
     Args:
@@ -54,7 +54,7 @@ class Endpoint:
         form: WireForm,
         scoring: Scoring,
         admission: Admission,
-        limits: Limits,
+        limits: RequestLimits,
         *,
         beside: Beside | None = None,
         log_rows: bool = False,
@@ -102,7 +102,7 @@ class Endpoint:
                 request.outcomes = await self._graded(request.rows, only, large=beside.large)
         return await beside.do(self._written, request, in_pieces=beside.large)
 
-    def _read(self, body: bytearray, seen: dict[str, Any]) -> _Request:
+    def _read(self, body: bytearray, seen: dict[str, Any]) -> _ParsedRequest:
         """The values of a body and its rows."""
         value = parsed(body, max_values=self._limits.max_values)
         rows = self._form.read(value)
@@ -114,9 +114,9 @@ class Endpoint:
             _check_sizes(rows, self._limits.max_row_bytes)
         if self._log_rows:
             LOG.info("request %s: %s", self._form.path, json.dumps(value))
-        return _Request(value, rows)
+        return _ParsedRequest(value, rows)
 
-    def _written(self, request: _Request, *, in_pieces: bool) -> bytes:
+    def _written(self, request: _ParsedRequest, *, in_pieces: bool) -> bytes:
         try:
             answer = self._form.write(request.value, request.rows, request.outcomes)
         finally:
@@ -124,7 +124,7 @@ class Endpoint:
             request.value, request.rows, request.outcomes = None, [], NOTHING
         return dumped(answer, in_pieces=in_pieces)
 
-    async def _graded(self, rows: Sequence[Row], only: str, *, large: bool) -> Outcomes:
+    async def _graded(self, rows: Sequence[RewardRow], only: str, *, large: bool) -> Outcomes:
         try:
             outcomes = await self._scoring.score(rows, only=only, large=large)
         except SandboxError as error:
@@ -137,7 +137,7 @@ class Endpoint:
         return outcomes
 
 
-def _check_sizes(rows: Sequence[Row], most: int) -> None:
+def _check_sizes(rows: Sequence[RewardRow], most: int) -> None:
     """Reject a row that is too large: all others would wait for its transfer to a worker.
 
     Raises:

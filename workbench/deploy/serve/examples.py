@@ -12,8 +12,8 @@ import numpy as np
 
 from workbench.core.errors import SandboxError
 from workbench.core.grades import Grades
-from workbench.deploy.reward.grading import Graded
-from workbench.deploy.reward.rows import Row
+from workbench.deploy.reward.grading import RewardGrades
+from workbench.deploy.reward.rows import RewardRow
 from workbench.deploy.serve.errors import RequestError
 from workbench.deploy.serve.outcomes import Outcomes
 from workbench.deploy.serve.scoring import Scoring
@@ -114,12 +114,12 @@ class Examples:
     def _entries(self, only: str) -> list[Entry]:
         return [entry for entry in self._scoring.reward.suite.entries if not only or entry.name == only]
 
-    def _made_up(self, rows: Sequence[Row], only: str) -> Outcomes:
+    def _made_up(self, rows: Sequence[RewardRow], only: str) -> Outcomes:
         """A score of 1.0 from every grader, and reasoning from those that give any."""
         reward, entries = self._scoring.reward, self._entries(only)
         parts = {entry.name: entry.apply(_ones(entry, len(rows))) for entry in entries}
         rule = None if only else reward.suite.combine
-        graded = Graded(rows, parts, combine(entries, parts, rule) if rule else None, 0.0)
+        graded = RewardGrades(rows, parts, combine(entries, parts, rule) if rule else None, 0.0)
         return Outcomes(graded, reward.column(graded)[2], reward.scores(graded), on_error=self._on_error)
 
 
@@ -136,7 +136,7 @@ def _ones(entry: Entry, count: int) -> Grades:
     return grades
 
 
-def _rows(form: type[WireForm]) -> list[Row] | None:
+def _rows(form: type[WireForm]) -> list[RewardRow] | None:
     """The rows of a form's example; None if it cannot be parsed, which its author has to find."""
     try:
         return form().read(form.example)
@@ -144,7 +144,7 @@ def _rows(form: type[WireForm]) -> list[Row] | None:
         return None
 
 
-def _answer(form: type[WireForm], rows: Sequence[Row], outcomes: Outcomes, *, graded: bool) -> Example:
+def _answer(form: type[WireForm], rows: Sequence[RewardRow], outcomes: Outcomes, *, graded: bool) -> Example:
     try:
         return Example(200, form().write(form.example, rows, outcomes), graded)
     except RequestError as error:

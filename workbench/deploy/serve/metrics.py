@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from workbench.deploy.reward.stats import RewardStats
 from workbench.deploy.serve.admission import Admission
 from workbench.deploy.serve.connections import Connections
-from workbench.sandbox.host.residents import residents
+from workbench.sandbox.host.worker_pool import worker_pool
 
 __all__ = ["CONTENT_TYPE", "Metrics"]
 
@@ -87,7 +87,7 @@ class Metrics:
         ended: list[Sample] = [("", {"kind": kind}, count) for kind, count in here.refused.items()]
         about = "Connections and requests rejected before they were parsed, by kind."
         yield _family("workbench_connections_refused_total", "counter", about, ended)
-        workers: list[Sample] = [("", {}, residents().started)]
+        workers: list[Sample] = [("", {}, worker_pool().started)]
         yield _family("workbench_workers_started_total", "counter", "Sandbox workers started.", workers)
         refused: list[Sample] = [("", {}, held.refused)]
         yield _family(

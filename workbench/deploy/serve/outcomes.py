@@ -8,7 +8,7 @@ import numpy as np
 
 from workbench.core.grade import ErrorKind, GradeError
 from workbench.core.grades import Grades
-from workbench.deploy.reward.grading import Graded
+from workbench.deploy.reward.grading import RewardGrades
 from workbench.deploy.serve.errors import no_score
 
 __all__ = ["NOTHING", "Outcomes"]
@@ -26,7 +26,7 @@ class Outcomes:
         on_error: Score of a row without one, for forms that cannot represent a missing score; None for an error.
     """
 
-    graded: Graded
+    graded: RewardGrades
     column: Grades
     scores: list[float | None]
     first: int = 0
@@ -116,5 +116,5 @@ def _sentence(error: GradeError) -> str:
     return told.replace("timeout: timed out: ", "timeout: ")
 
 
-NOTHING = Outcomes(Graded((), {}, None, 0.0), Grades.empty(0), [])
+NOTHING = Outcomes(RewardGrades((), {}, None, 0.0), Grades.empty(0), [])
 """Of a request without rows."""

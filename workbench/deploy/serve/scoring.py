@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.deploy.reward import Reward
-from workbench.deploy.reward.grading import Early, Graded
-from workbench.deploy.reward.rows import Row, row_of, with_column
+from workbench.deploy.reward.grading import Early, RewardGrades
+from workbench.deploy.reward.rows import RewardRow, row_of, with_column
 from workbench.deploy.serve.errors import RequestError
 from workbench.deploy.serve.outcomes import Outcomes
 from workbench.graders.code.sandboxed import SandboxedGrader
@@ -24,7 +24,7 @@ from workbench.sandbox.host.interpreter import StartError
 
 __all__ = ["Scoring"]
 
-_MOST_TOGETHER = 32
+_MAX_ROWS_PER_CALL = 32
 """Rows of several requests in one call: few enough that no call is given up because of hanging rows of another request, which
 takes 32 of them."""
 _START_WAITS = (0.2, 0.5, 1.0)
@@ -35,10 +35,10 @@ _Early = Callable[[Outcomes], object]
 
 
 @dataclass(frozen=True)
-class _Request:
+class _ScoringRequest:
     """Rows of a request that waits for its shared call."""
 
-    rows: Sequence[Row]
+    rows: Sequence[RewardRow]
     future: asyncio.Future[Outcomes]
 
 
@@ -46,7 +46,7 @@ class _Grade(Protocol):
     """Grades rows; `early` is called with those that are graded, if the others take long."""
 
     def __call__(
-        self, rows: Sequence[Row], early: _Early | None = None, *, large: bool = False
+        self, rows: Sequence[RewardRow], early: _Early | None = None, *, large: bool = False
     ) -> Awaitable[Outcomes]: ...
 
 
@@ -55,15 +55,15 @@ class _Together:
 
     def __init__(self, grade: _Grade, *, allowed: bool) -> None:
         self._grade, self._allowed = grade, allowed
-        self._waiting: list[_Request] = []
+        self._waiting: list[_ScoringRequest] = []
         self._tasks: set[asyncio.Task[None]] = set()
 
-    async def grade(self, rows: Sequence[Row], *, large: bool) -> Outcomes:
+    async def grade(self, rows: Sequence[RewardRow], *, large: bool) -> Outcomes:
         """The results of these rows, from a call that they may share with others."""
-        if large or not self._allowed or len(rows) >= _MOST_TOGETHER:
+        if large or not self._allowed or len(rows) >= _MAX_ROWS_PER_CALL:
             return await self._grade(rows, large=large)
         loop = asyncio.get_running_loop()
-        request = _Request(rows, loop.create_future())
+        request = _ScoringRequest(rows, loop.create_future())
         self._waiting.append(request)
         if len(self._waiting) == 1:
             loop.call_soon(self._begin)
@@ -71,15 +71,15 @@ class _Together:
 
     def _begin(self) -> None:
         waiting, self._waiting = self._waiting, []
-        group: list[_Request] = []
+        group: list[_ScoringRequest] = []
         for request in waiting:
-            if sum(len(one.rows) for one in group) + len(request.rows) > _MOST_TOGETHER:
+            if sum(len(one.rows) for one in group) + len(request.rows) > _MAX_ROWS_PER_CALL:
                 self._start(group)
                 group = []
             group.append(request)
         self._start(group)
 
-    def _start(self, group: list[_Request]) -> None:
+    def _start(self, group: list[_ScoringRequest]) -> None:
         task = asyncio.ensure_future(self._run(group))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -91,7 +91,7 @@ class _Together:
         for request in group:
             request.future.add_done_callback(gone)
 
-    async def _run(self, group: list[_Request]) -> None:
+    async def _run(self, group: list[_ScoringRequest]) -> None:
         try:
             rows = [row for request in group for row in request.rows]
             early = _answers(group) if len(group) > 1 else None
@@ -104,11 +104,11 @@ class _Together:
         _answer(group, outcomes, np.ones(len(rows), bool))
 
 
-def _answers(group: Sequence[_Request]) -> _Early:
+def _answers(group: Sequence[_ScoringRequest]) -> _Early:
     return lambda outcomes: _answer(group, outcomes, outcomes.graded.known)
 
 
-def _answer(group: Sequence[_Request], outcomes: Outcomes, known: NDArray[np.bool_]) -> None:
+def _answer(group: Sequence[_ScoringRequest], outcomes: Outcomes, known: NDArray[np.bool_]) -> None:
     """Send the requests whose rows are all graded their results."""
     first = 0
     for request in group:
@@ -147,7 +147,7 @@ class Scoring:
             message = "several graders without a combining rule; put /graders/NAME before the path"
             raise RequestError(400, "grader_needed", f"{message}, with one of: {names}")
 
-    async def score(self, rows: Sequence[Row], *, only: str = "", large: bool = False) -> Outcomes:
+    async def score(self, rows: Sequence[RewardRow], *, only: str = "", large: bool = False) -> Outcomes:
         """Grade rows.
 
         Args:
@@ -163,7 +163,7 @@ class Scoring:
         if only not in self._together:
 
             async def grade(
-                rows: Sequence[Row], early: _Early | None = None, *, large: bool = False
+                rows: Sequence[RewardRow], early: _Early | None = None, *, large: bool = False
             ) -> Outcomes:
                 tell = None if early is None else lambda graded: early(self._outcomes(graded))
                 return self._outcomes(await self._graded(rows, only, tell, large=large))
@@ -171,11 +171,13 @@ class Scoring:
             self._together[only] = _Together(grade, allowed=self._quick)
         return self._together[only]
 
-    def _outcomes(self, graded: Graded) -> Outcomes:
+    def _outcomes(self, graded: RewardGrades) -> Outcomes:
         _, _, column = self.reward.column(graded)
         return Outcomes(graded, column, self.reward.scores(graded), on_error=self._on_error)
 
-    async def _graded(self, rows: Sequence[Row], only: str, early: Early | None, *, large: bool) -> Graded:
+    async def _graded(
+        self, rows: Sequence[RewardRow], only: str, early: Early | None, *, large: bool
+    ) -> RewardGrades:
         """The grades, also if the process that starts workers was killed and has to be started first."""
         for wait in _START_WAITS:
             try:

@@ -32,7 +32,7 @@ _BACKLOG = 2048
 """Maximum connections that wait to be accepted."""
 _OTHER_DESCRIPTORS = 256
 """Descriptors for everything except connections: workers take a handful each."""
-_LEAST_DESCRIPTORS = _OTHER_DESCRIPTORS + 64
+_MIN_DESCRIPTORS = _OTHER_DESCRIPTORS + 64
 
 
 def bound(host: str, port: int) -> socket.socket:
@@ -81,7 +81,7 @@ def _descriptors() -> int:
     except ImportError:  # Windows, which has no such limit
         return sys.maxsize
     soft = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
-    return sys.maxsize if soft == resource.RLIM_INFINITY else max(soft, _LEAST_DESCRIPTORS)
+    return sys.maxsize if soft == resource.RLIM_INFINITY else max(soft, _MIN_DESCRIPTORS)
 
 
 def _raise_descriptors(wanted: int) -> None:

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from workbench.core.errors import WorkbenchError
 from workbench.graders.base import is_number
 
-__all__ = ["Limits"]
+__all__ = ["RequestLimits"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Limits:
+class RequestLimits:
     """Request limits; excess requests are rejected immediately.
 
     Attributes:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any, ClassVar, TypeVar
 
 from workbench.core.discovery import refuse_taken
-from workbench.deploy.reward.rows import Row
+from workbench.deploy.reward.rows import RewardRow
 from workbench.deploy.serve.outcomes import Outcomes
 
 __all__ = ["WIRE_FORMS", "WireForm", "wire_form"]
@@ -58,7 +58,7 @@ class WireForm(ABC):
     answer: ClassVar[Any]
 
     @abstractmethod
-    def read(self, body: Any) -> list[Row]:
+    def read(self, body: Any) -> list[RewardRow]:
         """The rows of a request.
 
         Args:
@@ -69,7 +69,7 @@ class WireForm(ABC):
         """
 
     @abstractmethod
-    def write(self, body: Any, rows: Sequence[Row], outcomes: Outcomes) -> Any:
+    def write(self, body: Any, rows: Sequence[RewardRow], outcomes: Outcomes) -> Any:
         """The response as JSON values.
 
         Args:

@@ -46,19 +46,19 @@ class Loss:
         grader: The grader's name; "" for the suite.
         field: Its field, or another short name for the subject.
         what: Why it is not supported.
-        way_out: What to do instead.
+        hint: What to do instead.
         instead: What was written instead; "" if it was omitted.
     """
 
     grader: str
     field: str
     what: str
-    way_out: str = ""
+    hint: str = ""
     instead: str = ""
 
     def __str__(self) -> str:
         owner = f"grader {self.grader!r}" if self.grader else "the suite"
-        sentence = f"{owner}, {self.field}: {self.what}" + (f" ({self.way_out})" if self.way_out else "")
+        sentence = f"{owner}, {self.field}: {self.what}" + (f" ({self.hint})" if self.hint else "")
         return sentence + (f"; written instead: {self.instead}" if self.instead else "")
 
 
@@ -98,20 +98,20 @@ class Losses:
         self.found: list[Loss] = []
         self.notes: list[Loss] = []
 
-    def add(self, grader: str, field: str, problem: str, *, way_out: str = "", instead: str = "") -> None:
+    def add(self, grader: str, field: str, problem: str, *, hint: str = "", instead: str = "") -> None:
         """Report a loss, and what is written instead, if anything.
 
         Raises:
             FormatError: `refuse` is set.
         """
-        loss = Loss(grader, field, problem, way_out, instead)
+        loss = Loss(grader, field, problem, hint, instead)
         if self.refuse:
             owner = f"grader {grader!r}, {field}" if grader else f"the suite, {field}"
             raise FormatError(
                 f"{self.platform} does not support this: {problem}",
                 where=owner,
                 hint="; ".join(
-                    filter(None, [way_out, _ON_REQUEST if not instead else _REPLACED.format(instead)])
+                    filter(None, [hint, _ON_REQUEST if not instead else _REPLACED.format(instead)])
                 ),
             )
         if loss not in self.found:
@@ -351,7 +351,7 @@ def get_format(name: str) -> Format:
     return FORMATS[name]
 
 
-def require_proofs(suite: Suite) -> None:
+def require_all_validated(suite: Suite) -> None:
     """Refuse graders that need validation and are not validated.
 
     Raises:
@@ -359,5 +359,5 @@ def require_proofs(suite: Suite) -> None:
     """
     for grader in suite.graders:
         for part in parts(grader):
-            if hasattr(part, "require_proof"):
-                part.require_proof()
+            if hasattr(part, "require_validated"):
+                part.require_validated()

@@ -24,7 +24,7 @@ WHAT_IS_READ = (
 )
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
-_MOST_NAMES = 3
+_MAX_NAMES = 3
 
 _BY_PARAMETERS: tuple[tuple[frozenset[str], str], ...] = (
     (frozenset({"data_source", "solution_str"}), "a compute_score function of verl"),
@@ -74,11 +74,11 @@ def no_grader(text: str, where: str, hint: str = "") -> FormatError:
     functions = [node for node in tree.body if isinstance(node, _Function)]
     classes = [f"class {node.name}" for node in tree.body if isinstance(node, ast.ClassDef)]
     names = [_signature(node) for node in functions] or classes
-    more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
+    more = f" and {len(names) - _MAX_NAMES} more" if len(names) > _MAX_NAMES else ""
     advice = "write async def grade(thread) around it that returns one number per conversation"
     return FormatError(
         f"this Python {_kind(where)} contains no grader", where=where,
-        found=", ".join(names[:_MOST_NAMES]) + more or "no function at its top level", expected=WHAT_IS_READ,
+        found=", ".join(names[:_MAX_NAMES]) + more or "no function at its top level", expected=WHAT_IS_READ,
         hint="; ".join(filter(None, [advice if functions else "", hint])),
     )  # fmt: skip
 

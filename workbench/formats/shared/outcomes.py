@@ -115,18 +115,18 @@ def note_outcomes(text: str, platform: str, losses: Losses, name: str) -> bool:
     if named and platform == "adaptive":
         losses.add(
             name, f"source (wb.{min(named)})", "Adaptive's grade functions return only a number",
-            way_out="return only the number, and select the rows it applies to before grading",
+            hint="return only the number, and select the rows it applies to before grading",
         )  # fmt: skip
         return False
     if "Grade" in named and "reasoning" not in _KEPT[platform]:
         losses.add(
             name, "source (wb.Grade)", "the platform takes only the score; reasoning and metadata are dropped",
-            way_out="return only the number",
+            hint="return only the number",
         )  # fmt: skip
     if "Skip" in named and "skip" not in _KEPT[platform]:
         losses.add(
             name, "source (wb.Skip)", "the platform has no skipped rows: the row counts as failed there",
-            way_out="run the grader on rows it applies to",
+            hint="run the grader on rows it applies to",
         )  # fmt: skip
     return True
 

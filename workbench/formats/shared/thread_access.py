@@ -63,7 +63,7 @@ def check_reads(
     for missing in lacking:
         losses.add(
             name, f"source (thread.{missing})", "the platform does not pass the whole conversation to code",
-            way_out="read only the completion and the metadata, or use an endpoint",
+            hint="read only the completion and the metadata, or use an endpoint",
         )  # fmt: skip
     return note_outcomes(text, platform, losses, name) and not lacking
 
@@ -96,7 +96,7 @@ def check_calls(grader: Any, platform: str, losses: Losses, name: str) -> bool:
     if "tool_calls" in _READS[platform] or not looks_at_calls(grader):
         return True
     losses.add(name, "kind", "the platform does not pass tool calls to code",
-               way_out="export as umbraco, osmosis or openai")  # fmt: skip
+               hint="export as umbraco, osmosis or openai")  # fmt: skip
     return False
 
 

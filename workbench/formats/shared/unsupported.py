@@ -45,7 +45,7 @@ def check_entry(entry: Entry, losses: Losses, *, knows: Collection[str] = ()) ->
     """
     if entry.negate and "negate" not in knows:
         losses.add(entry.name, "negate", "it has no negation, and without it the grader measures the opposite",
-                   way_out=_ENTRY_WAYS["negate"])  # fmt: skip
+                   hint=_ENTRY_WAYS["negate"])  # fmt: skip
         return False
     for f in fields(Entry):
         value = getattr(entry, f.name)
@@ -56,7 +56,7 @@ def check_entry(entry: Entry, losses: Losses, *, knows: Collection[str] = ()) ->
             entry.name,
             f.name,
             f"it has no {f.name} (here {value_spec!r})",
-            way_out=_ENTRY_WAYS.get(f.name, ""),
+            hint=_ENTRY_WAYS.get(f.name, ""),
         )
     return True
 
@@ -73,7 +73,7 @@ def names_model(model: str, losses: Losses, name: str, otherwise: str) -> bool:
     if not model:
         losses.add(
             name, "model", f"the judge has no model; {otherwise}",
-            way_out="set model=, or set WORKBENCH_MODEL before creating it",
+            hint="set model=, or set WORKBENCH_MODEL before creating it",
         )  # fmt: skip
     return bool(model)
 
@@ -93,7 +93,7 @@ _ENTRY_WAYS = {
 
 
 def check_fields(
-    grader: Grader, losses: Losses, name: str, *, knows: Collection[str], way_out: str = ""
+    grader: Grader, losses: Losses, name: str, *, knows: Collection[str], hint: str = ""
 ) -> None:
     """Report a grader's non-default fields that the platform does not support.
 
@@ -108,22 +108,18 @@ def check_fields(
         default = f.default_factory() if f.default_factory is not MISSING else f.default
         if value != default:
             value_spec: Any = value.spec() if isinstance(value, Extractor) else value
-            losses.add(
-                name, f.name, f"it has no equivalent of {f.name}={value_spec!r}"[:300], way_out=way_out
-            )
+            losses.add(name, f.name, f"it has no equivalent of {f.name}={value_spec!r}"[:300], hint=hint)
 
 
-def add_kind_loss(entry: Entry, losses: Losses, *, way_out: str) -> None:
+def add_kind_loss(entry: Entry, losses: Losses, *, hint: str) -> None:
     """Report that a platform has no equivalent of a grader; on request the grader is dropped."""
-    losses.add(
-        entry.name, "kind", f"it has no equivalent of {article(entry.grader.kind)} grader", way_out=way_out
-    )
+    losses.add(entry.name, "kind", f"it has no equivalent of {article(entry.grader.kind)} grader", hint=hint)
 
 
 def add_gate_loss(suite: Suite, losses: Losses) -> None:
     """Report that a platform has no verdict over a run, if the suite has one."""
     if suite.gate is not None:
-        losses.add("", "gate", "it has no gates over a run", way_out="export as letta, or remove the gate")
+        losses.add("", "gate", "it has no gates over a run", hint="export as letta, or remove the gate")
 
 
 def check_signature(entry: Entry, losses: Losses) -> bool:
@@ -131,7 +127,7 @@ def check_signature(entry: Entry, losses: Losses) -> bool:
     signature = getattr(entry.grader, "signature", "thread")
     if signature != "thread":
         losses.add(entry.name, "signature", f"a function with the signature {signature!r} cannot run there",
-                   way_out="write it as async def grade(thread)")  # fmt: skip
+                   hint="write it as async def grade(thread)")  # fmt: skip
     return bool(signature == "thread")
 
 

@@ -260,7 +260,7 @@ def wrapped(text: str, platform: str, entry: str, losses: Losses, *, name: str =
     try:
         return wrap(text, platform, name=name)
     except FormatError as error:
-        losses.add(entry, "source", f"{error.what}: {error.found}", way_out=error.hint)
+        losses.add(entry, "source", f"{error.what}: {error.found}", hint=error.hint)
         return None
 
 

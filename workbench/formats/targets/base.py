@@ -15,7 +15,7 @@ from workbench.formats.shared.unsupported import unique
 from workbench.graders.combine import CombiningRule
 from workbench.judges.base import Judge
 
-__all__ = ["ALL", "TEXT", "TRAINERS", "OwnJudge", "OwnJudges", "Part", "Plan", "Target", "no_limits"]
+__all__ = ["ALL", "TEXT", "TRAINERS", "ExportPlan", "OwnJudge", "OwnJudges", "Part", "Target", "no_limits"]
 
 TEXT = frozenset({"completion", "metadata"})
 """A target passes only the completion and the row's columns to code."""
@@ -86,7 +86,7 @@ class OwnJudge:
 
 
 @dataclass(frozen=True)
-class Plan:
+class ExportPlan:
     """The content of one exported file.
 
     Attributes:
@@ -145,9 +145,9 @@ class OwnJudges:
 
     title: str
     check: Callable[[Judge], None]
-    tell: Callable[[Plan, CombiningRule | None, Losses], None]
-    imports: Callable[[Plan], str] = lambda _: ""
-    files: Callable[[Plan, str, str], Mapping[str, str]] = lambda *_: {}
+    tell: Callable[[ExportPlan, CombiningRule | None, Losses], None]
+    imports: Callable[[ExportPlan], str] = lambda _: ""
+    files: Callable[[ExportPlan, str, str], Mapping[str, str]] = lambda *_: {}
 
 
 @dataclass(frozen=True)
@@ -172,10 +172,10 @@ class Target(Format):
         own_judges: Its native judges; None if it has none.
     """
 
-    use: Callable[[Plan], str] = lambda _: ""
+    use: Callable[[ExportPlan], str] = lambda _: ""
     reads: Collection[str] = ALL
     columns: str = ""
-    lines: Callable[[Plan], str] = lambda _: ""
+    lines: Callable[[ExportPlan], str] = lambda _: ""
     imports: str = ""
     public: tuple[str, ...] = ()
     combines: bool = False

@@ -35,6 +35,6 @@ def tell_columns(target: Target, entry: Entry, text: str, losses: Losses) -> Non
             continue
         losses.add(
             entry.name, f"column {column!r}", "the grader reads it, but a row has only its label",
-            way_out=f"reference={column!r} if the label contains it; else a target that passes columns, such as trl",
+            hint=f"reference={column!r} if the label contains it; else a target that passes columns, such as trl",
             instead="the unchanged grader, which finds no such column",
         )  # fmt: skip

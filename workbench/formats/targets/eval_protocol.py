@@ -9,7 +9,7 @@ Source: eval-protocol 0.3.33 (`pytest/evaluation_test.py`, `models.py`), read an
 
 from __future__ import annotations
 
-from workbench.formats.targets.base import Plan
+from workbench.formats.targets.base import ExportPlan
 from workbench.formats.targets.registering import register_target
 
 _IMPORTS = """from os import environ as _wb_environ
@@ -52,7 +52,7 @@ test_graders = evaluation_test(
 """
 
 
-def _lines(plan: Plan) -> str:  # noqa: ARG001 (the same for every plan)
+def _lines(plan: ExportPlan) -> str:  # noqa: ARG001 (the same for every plan)
     return _LINES
 
 

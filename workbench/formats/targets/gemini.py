@@ -8,7 +8,7 @@ Source: google-genai 3.4.0 (types), Google's documentation of `codeExecutionRewa
 
 from __future__ import annotations
 
-from workbench.formats.targets.base import TEXT, Plan
+from workbench.formats.targets.base import TEXT, ExportPlan
 from workbench.formats.targets.judging.autoraters import AUTORATERS, CONFIGURATION
 from workbench.formats.targets.registering import register_target
 
@@ -35,11 +35,11 @@ def evaluate(example, response):
 """
 
 
-def _lines(plan: Plan) -> str:
+def _lines(plan: ExportPlan) -> str:
     return _LINES.replace("ON_ERROR", repr(plan.on_error)) if plan.parts else ""
 
 
-def _use(plan: Plan) -> str:
+def _use(plan: ExportPlan) -> str:
     if plan.own_judges:
         return f"The tuning job's reward configuration, with this text in it, is the file in this folder that ends in {CONFIGURATION}."
     return '{"codeExecutionRewardScorer": {"pythonCodeSnippet": THE TEXT OF THIS FILE}}'

@@ -7,7 +7,7 @@ Source: inspect_ai 0.3.285 (`scorer/_metric.py`), read and run.
 
 from __future__ import annotations
 
-from workbench.formats.targets.base import Plan
+from workbench.formats.targets.base import ExportPlan
 from workbench.formats.targets.module import functions_of, whole_of
 from workbench.formats.targets.registering import register_target
 
@@ -67,11 +67,11 @@ def combined():
 '''
 
 
-def _lines(plan: Plan) -> str:
+def _lines(plan: ExportPlan) -> str:
     return _ROW + functions_of(plan, _FUNCTION) + whole_of(plan, _WHOLE)
 
 
-def _use(plan: Plan) -> str:
+def _use(plan: ExportPlan) -> str:
     name = plan.parts[0].function if plan.rule is None else "combined"
     listed = ", ".join(f"{function}()" for function in plan.functions)
     return f"Task(..., scorer=[{listed}]), or: inspect score LOG --scorer THIS_FILE.py@{name}"

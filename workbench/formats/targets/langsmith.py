@@ -7,7 +7,7 @@ Source: LangSmith 0.15.0 (`evaluation/evaluator.py`), openevals 0.2.2, read and 
 
 from __future__ import annotations
 
-from workbench.formats.targets.base import TEXT, Plan
+from workbench.formats.targets.base import TEXT, ExportPlan
 from workbench.formats.targets.module import functions_of, whole_of
 from workbench.formats.targets.records import RECORD_LINES
 from workbench.formats.targets.registering import register_target
@@ -33,7 +33,7 @@ def combined(inputs=None, outputs=None, reference_outputs=None):
 '''
 
 
-def _lines(plan: Plan) -> str:
+def _lines(plan: ExportPlan) -> str:
     functions = functions_of(plan, _FUNCTION) + whole_of(plan, _WHOLE)
     return f"{RECORD_LINES}{_ROW}{functions}\n\nevaluators = [{', '.join(plan.functions)}]\n"
 

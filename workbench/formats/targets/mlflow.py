@@ -8,7 +8,7 @@ Source: MLflow 3.17.2 (`genai/scorers`), read and run.
 
 from __future__ import annotations
 
-from workbench.formats.targets.base import TEXT, Plan
+from workbench.formats.targets.base import TEXT, ExportPlan
 from workbench.formats.targets.judging.make_judge import MAKE_JUDGE, judges_text
 from workbench.formats.targets.module import functions_of, whole_of
 from workbench.formats.targets.records import RECORD_LINES
@@ -44,7 +44,7 @@ def combined(*, inputs=None, outputs=None, expectations=None):
 '''
 
 
-def _lines(plan: Plan) -> str:
+def _lines(plan: ExportPlan) -> str:
     functions = functions_of(plan, _FUNCTION) + judges_text(plan) + whole_of(plan, _WHOLE)
     shared = RECORD_LINES + _ROW if plan.parts else ""
     return f"{shared}{functions}\n\nscorers = [{', '.join(plan.functions)}]\n"

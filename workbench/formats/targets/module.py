@@ -20,12 +20,12 @@ from workbench.formats.shared.outcomes import outcomes_in
 from workbench.formats.shared.own_imports import with_own_names
 from workbench.formats.shared.wrapping import BEGIN, END, MARK, framed, unframed
 from workbench.formats.targets import runtime
-from workbench.formats.targets.base import Part, Plan, Target
+from workbench.formats.targets.base import ExportPlan, Part, Target
 from workbench.formats.targets.formulas import formula_in_python
 from workbench.formats.targets.judging import asking
 from workbench.formats.targets.judging.texts import rules_text
 from workbench.formats.targets.judging.waiting import waiting
-from workbench.formats.targets.names import quoted_block, stand_apart
+from workbench.formats.targets.names import needs_namespace, quoted_block
 from workbench.graders.combine import AllPass, CombiningRule, Formula, Mean, Sum
 from workbench.graders.portable.slices import sliced
 
@@ -43,11 +43,11 @@ if __name__ not in _wb_modules:
 """
 
 
-def compose(target: Target, plan: Plan) -> str:
+def compose(target: Target, plan: ExportPlan) -> str:
     """The file's text."""
     functions = [part.function for part in plan.parts] + [own.function for own in plan.own_judges]
     taken = [*target.public, *functions]
-    apart = stand_apart([part.text for part in plan.parts], taken)
+    apart = needs_namespace([part.text for part in plan.parts], taken)
     frames = [
         (with_own_names(part.text).rstrip(), "") if alone else framed(part.text)
         for part, alone in zip(plan.parts, apart, strict=True)
@@ -86,7 +86,7 @@ def compose(target: Target, plan: Plan) -> str:
     return "\n\n\n".join([top.rstrip(), *blocks, *texts_between, *rest, behind.strip()]) + f"\n\n{settings}\n"
 
 
-def _imports_of(target: Target, plan: Plan) -> list[str]:
+def _imports_of(target: Target, plan: ExportPlan) -> list[str]:
     """What the file imports from the target's package."""
     texts = [target.imports] if plan.parts else []
     texts += [target.own_judges.imports(plan)] if target.own_judges is not None and plan.own_judges else []
@@ -121,7 +121,7 @@ def decompose(text: str) -> tuple[Mapping[str, Any], list[str], tuple[str, ...]]
     return found, [unframed(own) + "\n" for own in texts], certificate
 
 
-def _settings(target: Target, plan: Plan) -> dict[str, Any]:
+def _settings(target: Target, plan: ExportPlan) -> dict[str, Any]:
     graders = [{"name": part.name, "function": part.function, **part.settings} for part in plan.parts]
     rule = {} if plan.rule is None else {"combine": plan.rule.spec()}
     on_error = {} if plan.on_error is None else {"on_error": plan.on_error}
@@ -207,7 +207,7 @@ def _joined(futures: Iterable[str]) -> str:
     return "".join(f"{line}\n" for line in lines) + ("\n" if lines else "")
 
 
-def _table(plan: Plan, texts: list[str]) -> str:
+def _table(plan: ExportPlan, texts: list[str]) -> str:
     """The graders by name, each as a function that returns a result and never raises."""
     rows = [
         f"    {quoted(part.name)}: {_answering(part, own, at)},\n"
@@ -233,24 +233,24 @@ def _names_message_keys(text: str) -> bool:
     return any(isinstance(node, ast.Constant) and node.value in {"content", "role"} for node in nodes)
 
 
-def _reference_names(plan: Plan) -> str:
+def _reference_names(plan: ExportPlan) -> str:
     """The line with the names of reference columns: the given one before the usual ones."""
     return f"_WB_REFERENCE = ({', '.join(map(quoted, dict.fromkeys([*filter(None, [plan.reference]), *LABEL_NAMES])))})"
 
 
-def _combining_lines(plan: Plan) -> str:
+def _combining_lines(plan: ExportPlan) -> str:
     """The lines that combine several results into one; for one grader, its result."""
     return f"\n\ndef _wb_whole(answers):\n    return {_combined(plan, plan.rule)}\n"
 
 
-def functions_of(plan: Plan, template: str) -> str:
+def functions_of(plan: ExportPlan, template: str) -> str:
     """A target's lines for each grader: FUNCTION is its function's name, NAME its name as a literal."""
     return "".join(
         _filled(template, {"FUNCTION": part.function, "NAME": quoted(part.name)}) for part in plan.parts
     )
 
 
-def whole_of(plan: Plan, template: str) -> str:
+def whole_of(plan: ExportPlan, template: str) -> str:
     """A target's lines for the suite's score, if it has a rule: RULE is the rule's title, WHOLE the score's name."""
     if plan.rule is None or not plan.parts:
         return ""
@@ -283,7 +283,7 @@ def mapped(values: Mapping[str, float]) -> str:
     return "{" + ", ".join(f"{quoted(name)}: {value!r}" for name, value in values.items()) + "}"
 
 
-def _combined(plan: Plan, rule: CombiningRule | None) -> str:
+def _combined(plan: ExportPlan, rule: CombiningRule | None) -> str:
     if isinstance(rule, Mean | Sum):
         called = "_wb_mean" if isinstance(rule, Mean) else "_wb_sum"
         return f"{called}(answers, {mapped(plan.weights)}{', strict=True' if rule.strict else ''})"

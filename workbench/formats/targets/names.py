@@ -12,10 +12,10 @@ from symtable import Symbol, SymbolTable, symtable
 from workbench.core.errors import FormatError
 from workbench.graders.capture.statements import parsed
 
-__all__ = ["quoted_block", "read_names", "stand_apart"]
+__all__ = ["needs_namespace", "quoted_block", "read_names"]
 
 
-def stand_apart(texts: Sequence[str], taken: Iterable[str] = ()) -> list[bool]:
+def needs_namespace(texts: Sequence[str], taken: Iterable[str] = ()) -> list[bool]:
     """For each module whether it needs a namespace separate from the modules before it.
 
     It does if it binds a builtin name, or binds or reads a name that the file itself binds; if it binds a name

@@ -8,7 +8,7 @@ Source: Amazon's documentation of reward functions, amzn-nova-forge 1.4.10.
 
 from __future__ import annotations
 
-from workbench.formats.targets.base import Plan
+from workbench.formats.targets.base import ExportPlan
 from workbench.formats.targets.registering import register_target
 
 _LINES = """
@@ -37,7 +37,7 @@ def lambda_handler(event, context):
 """
 
 
-def _lines(plan: Plan) -> str:
+def _lines(plan: ExportPlan) -> str:
     return _LINES.replace("ON_ERROR", repr(plan.on_error))
 
 

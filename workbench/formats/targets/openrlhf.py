@@ -8,7 +8,7 @@ Source: OpenRLHF 0.11.2 (`utils/agent.py`), read and run.
 
 from __future__ import annotations
 
-from workbench.formats.targets.base import TEXT, Plan, no_limits
+from workbench.formats.targets.base import TEXT, ExportPlan, no_limits
 from workbench.formats.targets.registering import register_target
 from workbench.graders.portable.slices import sliced
 from workbench.graders.rules.queries import completion_of
@@ -38,7 +38,7 @@ def reward_func(queries, prompts, labels, **kwargs):
 """
 
 
-def _lines(plan: Plan) -> str:
+def _lines(plan: ExportPlan) -> str:
     _, pieces = sliced([(completion_of.__module__, "completion_of")])
     return "".join(f"\n\n{piece}\n" for piece in pieces) + _LINES.replace("ON_ERROR", repr(plan.on_error))
 

@@ -56,7 +56,7 @@ def _text(target: Target, entry: Entry, losses: Losses) -> str | None:
     if isinstance(grader, Judge):
         return _judge_text(target, entry, losses)
     if not isinstance(grader, FunctionGrader | RuleGrader):
-        add_kind_loss(entry, losses, way_out=_WAY_OUT)
+        add_kind_loss(entry, losses, hint=_WAY_OUT)
         return None
     if not check_entry(entry, losses, knows=_ENTRY) or not _sees_enough(target, entry, losses):
         return None
@@ -71,7 +71,7 @@ def _text(target: Target, entry: Entry, losses: Losses) -> str | None:
         framed(text)
         quoted_block(text)
     except FormatError as error:
-        losses.add(entry.name, error.where or "source", _told(error), way_out=error.hint or _WAY_OUT)
+        losses.add(entry.name, error.where or "source", _told(error), hint=error.hint or _WAY_OUT)
         return None
     if _enough_of_thread(target, entry, text, losses) is None:
         return None
@@ -97,11 +97,11 @@ def _judge_text(target: Target, entry: Entry, losses: Losses) -> str | None:
         text = judge_text(judge)
         check_free(text.replace("_wb_judged(", "(").replace("_wb_rules,", ""), ())
     except FormatError as error:
-        losses.add(entry.name, error.where or "source", _told(error), way_out=error.hint or _WAY_OUT)
+        losses.add(entry.name, error.where or "source", _told(error), hint=error.hint or _WAY_OUT)
         return None
     if not reads_of(judge) <= set(target.reads):
         losses.add(entry.name, "prompt", "the target does not pass the prompt to code, and the judge's prompt shows it",
-                   way_out=JUDGES_WAY)  # fmt: skip
+                   hint=JUDGES_WAY)  # fmt: skip
         return None
     _note_client(judge, entry, losses)
     return text
@@ -147,12 +147,12 @@ def _sees_enough(target: Target, entry: Entry, losses: Losses) -> bool:
     extractor = getattr(entry.grader, "extractor", None)
     if "get_turns" not in target.reads and extractor is not None and extractor != Extractor():
         losses.add(entry.name, "extractor", f"the target passes only the completion, and {extractor.name!r} may read more",
-                   way_out='use the extractor "last_assistant", or a target that passes messages, such as trl')  # fmt: skip
+                   hint='use the extractor "last_assistant", or a target that passes messages, such as trl')  # fmt: skip
         return False
     if "tool_calls" in target.reads or not looks_at_calls(entry.grader):
         return True
     losses.add(entry.name, "kind", "the target does not pass tool calls to code",
-               way_out="export to a target that passes chat messages, such as trl or inspect")  # fmt: skip
+               hint="export to a target that passes chat messages, such as trl or inspect")  # fmt: skip
     return False
 
 
@@ -164,7 +164,7 @@ def _can_be_called(target: Target, entry: Entry, losses: Losses) -> bool:
     text = getattr(entry.grader, "source").text  # noqa: B009 (a function grader has one)
     if signature == "trl" and "messages" not in target.reads and _reads_prompts(text):
         losses.add(entry.name, "source (prompts)", "the target does not pass the prompt to code",
-                   way_out="export to a target that passes messages, such as slime or inspect")  # fmt: skip
+                   hint="export to a target that passes messages, such as slime or inspect")  # fmt: skip
         return False
     return True
 
@@ -182,7 +182,7 @@ def _enough_of_thread(target: Target, entry: Entry, text: str, losses: Losses) -
     for missing in lacking:
         losses.add(
             entry.name, f"source (thread.{missing})", "the target does not pass the whole conversation to code",
-            way_out="read only the completion and the metadata, or export to a target that passes messages",
+            hint="read only the completion and the metadata, or export to a target that passes messages",
         )  # fmt: skip
     return None if lacking else text
 

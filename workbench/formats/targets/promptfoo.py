@@ -7,7 +7,7 @@ Source: promptfoo 0.123.1 (`assertions/python`), read and run.
 
 from __future__ import annotations
 
-from workbench.formats.targets.base import TEXT, Plan
+from workbench.formats.targets.base import TEXT, ExportPlan
 from workbench.formats.targets.module import functions_of
 from workbench.formats.targets.registering import register_target
 
@@ -40,7 +40,7 @@ def FUNCTION(output, context):
 """
 
 
-def _lines(plan: Plan) -> str:
+def _lines(plan: ExportPlan) -> str:
     functions = functions_of(plan, _FUNCTION) if len(plan.parts) > 1 else ""
     return _ROW.replace("ON_ERROR", repr(plan.on_error)) + functions
 

@@ -13,7 +13,7 @@ from workbench.formats.shared.base import Reading
 from workbench.formats.shared.node import Node
 from workbench.formats.shared.other_python import no_grader
 from workbench.formats.shared.parsing import MAX_PYTHON, parse_python
-from workbench.formats.targets.base import OwnJudge, Part, Plan, Target
+from workbench.formats.targets.base import ExportPlan, OwnJudge, Part, Target
 from workbench.formats.targets.judging.texts import judge_text
 from workbench.formats.targets.module import SETTINGS, compose, decompose
 from workbench.graders import FunctionGrader
@@ -120,7 +120,9 @@ _Found = tuple[Mapping[str, Any], list[str], tuple[str, ...]]
 """Settings, the graders' texts, and the certificate's lines, as `decompose` gives them."""
 
 
-def _planned(target: Target, found: _Found, text: str, reading: Reading) -> tuple[Node, list[Node], Plan]:
+def _planned(
+    target: Target, found: _Found, text: str, reading: Reading
+) -> tuple[Node, list[Node], ExportPlan]:
     """The settings of an exported file, those of its graders, and the plan that it was generated from."""
     settings, texts, certificate = found
     node = Node(settings, f"{reading.where}, settings").only(*_TEXT)
@@ -177,7 +179,7 @@ def _plan(
     texts: list[str],
     rule: CombiningRule | None,
     certificate: tuple[str, ...],
-) -> Plan:
+) -> ExportPlan:
     parts = tuple(
         Part(one.text("name"), one.text("function"), own, _rest(one), _judge(one, own))
         for one, own in zip(graders, texts, strict=True)
@@ -185,7 +187,7 @@ def _plan(
     title = {key: node.text(key) for key in ("name", "description") if node.has(key)}
     claims = node.at("certificate").value
     reference = node.text("reference", "")
-    return Plan(parts, rule, node.number("on_error", None), reference, title, certificate, claims)
+    return ExportPlan(parts, rule, node.number("on_error", None), reference, title, certificate, claims)
 
 
 def _judge(node: Node, text: str) -> Judge | None:
@@ -216,7 +218,7 @@ def _rest(grader: Node) -> dict[str, Any]:
     return {key: value for key, value in grader.mapping().items() if key not in {"name", "function"}}
 
 
-def _check_frame(target: Target, plan: Plan, text: str, reading: Reading) -> None:
+def _check_frame(target: Target, plan: ExportPlan, text: str, reading: Reading) -> None:
     """Generate the file again and compare: an edited line has an effect that must not be dropped."""
     try:
         same = compose(target, plan) == text

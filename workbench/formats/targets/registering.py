@@ -8,7 +8,7 @@ from typing import Any
 from workbench.core.display_text import did_you_mean
 from workbench.core.errors import FormatError
 from workbench.formats.shared.base import FORMATS, Document, Losses, Reading, register
-from workbench.formats.targets.base import Plan, Target
+from workbench.formats.targets.base import ExportPlan, Target
 from workbench.formats.targets.reading import companions, detects, read
 from workbench.formats.targets.writing import write
 from workbench.run.suite import Suite
@@ -16,7 +16,7 @@ from workbench.run.suite import Suite
 __all__ = ["register_target", "target_named"]
 
 
-def register_target(name: str, title: str, *, lines: Callable[[Plan], str], **settings: Any) -> Target:
+def register_target(name: str, title: str, *, lines: Callable[[ExportPlan], str], **settings: Any) -> Target:
     """Register a target as a format with the shared reader and writer.
 
     Args:

@@ -5,7 +5,7 @@ Source: slime 624b824 (`rollout/rm_hub`), read; it has no release to install.
 
 from __future__ import annotations
 
-from workbench.formats.targets.base import TEXT, Plan, no_limits
+from workbench.formats.targets.base import TEXT, ExportPlan, no_limits
 from workbench.formats.targets.registering import register_target
 
 _LINES = """
@@ -26,12 +26,12 @@ async def custom_rm(args, sample, **kwargs):
 _PARTS = '{**{name: answer.score for name, answer in answers.items()}, "score": score}'
 
 
-def _lines(plan: Plan) -> str:
+def _lines(plan: ExportPlan) -> str:
     returned = _PARTS if len(plan.parts) > 1 else "score"
     return _LINES.replace("ON_ERROR", repr(plan.on_error)).replace("RETURNED", returned)
 
 
-def _use(plan: Plan) -> str:
+def _use(plan: ExportPlan) -> str:
     key = " --reward-key score" if len(plan.parts) > 1 else ""
     return f"--custom-rm-path THIS_FILE.custom_rm{key}"
 

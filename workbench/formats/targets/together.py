@@ -5,7 +5,7 @@ Source: Together's RL cookbook.
 
 from __future__ import annotations
 
-from workbench.formats.targets.base import TEXT, Plan
+from workbench.formats.targets.base import TEXT, ExportPlan
 from workbench.formats.targets.registering import register_target
 
 _LINES = """
@@ -16,7 +16,7 @@ def reward(prediction, target):
 """
 
 
-def _lines(plan: Plan) -> str:
+def _lines(plan: ExportPlan) -> str:
     return _LINES.replace("ON_ERROR", repr(plan.on_error))
 
 

@@ -8,7 +8,7 @@ Source: TRL 1.16 (`GRPOTrainer._calculate_rewards`), read and run on a CPU.
 
 from __future__ import annotations
 
-from workbench.formats.targets.base import Plan, no_limits
+from workbench.formats.targets.base import ExportPlan, no_limits
 from workbench.formats.targets.module import functions_of, quoted, whole_of
 from workbench.formats.targets.registering import register_target
 from workbench.graders.combine import Mean, Sum
@@ -61,7 +61,7 @@ _WHOLE_USE = (
 )
 
 
-def _lines(plan: Plan) -> str:
+def _lines(plan: ExportPlan) -> str:
     weights = _weights(plan)
     functions = functions_of(plan, _FUNCTION) if weights else ""
     whole = whole_of(plan, _WHOLE) if len(plan.parts) > 1 else ""
@@ -72,12 +72,12 @@ def _lines(plan: Plan) -> str:
     return f"{row}{functions}{whole}\n\nreward_funcs = [{names}]\nreward_weights = {weights or [1.0]}\n"
 
 
-def _use(plan: Plan) -> str:
+def _use(plan: ExportPlan) -> str:
     both = plan.rule is not None and len(plan.parts) > 1 and bool(_weights(plan))
     return f"{_USE}\n{_WHOLE_USE}" if both else _USE
 
 
-def _weights(plan: Plan) -> list[float]:
+def _weights(plan: ExportPlan) -> list[float]:
     """The weights that TRL multiplies each score with; none if the rule is not a weighted sum."""
     weights = [part.weight for part in plan.parts]
     if isinstance(plan.rule, Mean):

@@ -8,7 +8,7 @@ Source: verifiers 0.4.0 (`v1/task.py`, `v1/trace.py`), read and run (`Task.score
 
 from __future__ import annotations
 
-from workbench.formats.targets.base import Plan, no_limits
+from workbench.formats.targets.base import ExportPlan, no_limits
 from workbench.formats.targets.module import functions_of, mapped, whole_of
 from workbench.formats.targets.registering import register_target
 from workbench.graders.combine import Mean, Sum
@@ -50,12 +50,12 @@ async def reward(task, trace) -> float:
 '''
 
 
-def _lines(plan: Plan) -> str:
+def _lines(plan: ExportPlan) -> str:
     functions = functions_of(plan, _FUNCTION) + whole_of(plan, _WHOLE)
     return f"{_ROW}{functions}\n\nREWARDS = {mapped(_rewards(plan))}\n"
 
 
-def _rewards(plan: Plan) -> dict[str, float]:
+def _rewards(plan: ExportPlan) -> dict[str, float]:
     """Function to weight: verifiers adds up their scores."""
     weights = {part.function: part.weight for part in plan.parts}
     if plan.rule is None or isinstance(plan.rule, Sum):
@@ -65,7 +65,7 @@ def _rewards(plan: Plan) -> dict[str, float]:
     return {"reward": 1.0}
 
 
-def _use(plan: Plan) -> str:
+def _use(plan: ExportPlan) -> str:
     rewards = [
         f'{name} = {{ fn = "THIS_FILE.py:{name}", weight = {weight!r} }}'
         for name, weight in _rewards(plan).items()

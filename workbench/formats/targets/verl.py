@@ -8,7 +8,7 @@ Source: verl 0.9.1 (`workers/reward_manager`, `experimental/reward_loop`), read 
 
 from __future__ import annotations
 
-from workbench.formats.targets.base import TEXT, Plan, no_limits
+from workbench.formats.targets.base import TEXT, ExportPlan, no_limits
 from workbench.formats.targets.registering import register_target
 
 _LINES = """
@@ -22,7 +22,7 @@ def compute_score(data_source, solution_str, ground_truth, extra_info=None, **kw
 _PARTS = '{**{name: _wb_number(answer, _wb_math.nan) for name, answer in answers.items()}, "score": score}'
 
 
-def _lines(plan: Plan) -> str:
+def _lines(plan: ExportPlan) -> str:
     returned = _PARTS if len(plan.parts) > 1 else "score"
     return _LINES.replace("ON_ERROR", repr(plan.on_error)).replace("RETURNED", returned)
 

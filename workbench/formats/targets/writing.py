@@ -8,7 +8,7 @@ from typing import Any
 from workbench.core.errors import FormatError
 from workbench.formats.shared.base import Document, Losses
 from workbench.formats.shared.unsupported import add_gate_loss, binary, without_unused_settings
-from workbench.formats.targets.base import OwnJudge, Part, Plan, Target
+from workbench.formats.targets.base import ExportPlan, OwnJudge, Part, Target
 from workbench.formats.targets.module import compose
 from workbench.formats.targets.parts import own_judges_of, parts_of
 from workbench.graders import FunctionGrader
@@ -44,7 +44,7 @@ def write(target: Target, suite: Suite, losses: Losses) -> Document:
     rule = _rule(target, suite, parts, losses)
     title = {key: text for key in ("name", "description") if (text := getattr(suite, key))}
     told = _certificate(suite, losses, parts, own_judges)
-    plan = Plan(parts, rule, losses.on_error, losses.reference, title, *told, own_judges)
+    plan = ExportPlan(parts, rule, losses.on_error, losses.reference, title, *told, own_judges)
     _tell_range(target, suite, plan, losses)
     _tell_rest(target, losses)
     text = compose(target, plan)
@@ -84,7 +84,7 @@ def _rule(target: Target, suite: Suite, parts: Sequence[Part], losses: Losses) -
     if rule is None and target.combines and len(parts) > 1:
         losses.add(
             "", "combine", "it takes one number per row, and the suite has no combining rule",
-            way_out="give the suite a rule, such as combine=wb.combine.Mean()", instead="the weighted mean",
+            hint="give the suite a rule, such as combine=wb.combine.Mean()", instead="the weighted mean",
         )  # fmt: skip
         rule = Mean()
     if isinstance(rule, Mean | Sum) and parts and not any(part.weight for part in parts):
@@ -92,7 +92,7 @@ def _rule(target: Target, suite: Suite, parts: Sequence[Part], losses: Losses) -
     return rule
 
 
-def _tell_range(target: Target, suite: Suite, plan: Plan, losses: Losses) -> None:
+def _tell_range(target: Target, suite: Suite, plan: ExportPlan, losses: Losses) -> None:
     """Report scores that the target would clip or refuse: the file does not clip them."""
     if target.clips is None or not plan.parts:
         return
@@ -106,11 +106,11 @@ def _tell_range(target: Target, suite: Suite, plan: Plan, losses: Losses) -> Non
     elif known[0] < low or known[1] > high:
         losses.add(
             "", "range", f"scores may be {known[0]:g} to {known[1]:g}, and {target.name} requires {allowed}",
-            way_out="choose weights so that the combined score fits", instead="unchanged scores",
+            hint="choose weights so that the combined score fits", instead="unchanged scores",
         )  # fmt: skip
 
 
-def _range_of(suite: Suite, plan: Plan) -> Range | None:
+def _range_of(suite: Suite, plan: ExportPlan) -> Range | None:
     """The lowest and highest score that the file may give; None if a function may return any."""
     names = {part.name for part in plan.parts}
     ranges = {entry.name: _entry_range(entry) for entry in suite.entries if entry.name in names}

@@ -20,12 +20,12 @@ from workbench.core.errors import CaptureError
 from workbench.core.python_text import parse
 from workbench.graders.capture import refusals
 from workbench.graders.capture.cells import install
+from workbench.graders.capture.comparison import Fingerprint, prove
 from workbench.graders.capture.functions import is_nested, ours_on, own_text, refuse_kind, unwrapped
-from workbench.graders.capture.items import Item, Main, Scope
+from workbench.graders.capture.items import CapturedItem, Main, Scope
 from workbench.graders.capture.library import library_values, refuse_library_state
 from workbench.graders.capture.locate import Found, find_function
 from workbench.graders.capture.moduletext import capture_text
-from workbench.graders.capture.prove import Fingerprint, prove
 from workbench.graders.capture.render import arranged, assembled, import_lines, names_read_by_running
 from workbench.graders.capture.resolve import Resolver
 from workbench.graders.capture.source import Source
@@ -102,11 +102,11 @@ def _capture_function(function: types.FunctionType, name: str | None, fingerprin
         text += f"\n\n\n{author} = grade"
     _refuse_clocks(resolver.items)
     items = dict(resolver.items)
-    items["grade"] = Item("grade", text, needs.first, needs.late, definition=True)
+    items["grade"] = CapturedItem("grade", text, needs.first, needs.late, definition=True)
     return _assemble(main, items, resolver, (definition.origin, name or author, fingerprint))
 
 
-def _refuse_clocks(items: Mapping[str, Item]) -> None:
+def _refuse_clocks(items: Mapping[str, CapturedItem]) -> None:
     computed = [item for item in items.values() if not (item.constant or item.definition)]
     for item in computed:
         for helper in sorted(names_read_by_running(item.name, items)):
@@ -114,7 +114,7 @@ def _refuse_clocks(items: Mapping[str, Item]) -> None:
 
 
 def _assemble(
-    main: Main, items: dict[str, Item], resolver: Resolver, labels: tuple[str, str, Fingerprint]
+    main: Main, items: dict[str, CapturedItem], resolver: Resolver, labels: tuple[str, str, Fingerprint]
 ) -> Source:
     origin, name, fingerprint = labels
     # If a piece reads the author's name, it means the item called grade.
@@ -135,12 +135,12 @@ def _assemble(
     return source
 
 
-def _named_grade(items: dict[str, Item], author: str) -> dict[str, Item]:
+def _named_grade(items: dict[str, CapturedItem], author: str) -> dict[str, CapturedItem]:
     def swap(names: frozenset[str]) -> frozenset[str]:
         return frozenset("grade" if name == author else name for name in names)
 
     return {
-        name: Item(name, item.text, swap(item.eager), swap(item.late), item.constant, item.definition)
+        name: CapturedItem(name, item.text, swap(item.eager), swap(item.late), item.constant, item.definition)
         for name, item in items.items()
     }
 

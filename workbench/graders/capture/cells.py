@@ -17,14 +17,14 @@ from typing import Any
 
 from workbench.graders.capture.marimo import marimo_cells
 
-__all__ = ["Text", "file_text", "install", "texts_for", "texts_named"]
+__all__ = ["CellText", "file_text", "install", "texts_for", "texts_named"]
 
 _CELL_MARKS = ("<ipython-input", "<python-input")
 _TIMED = "<timed exec>"
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class CellText:
     """One text that was executed.
 
     Attributes:
@@ -38,7 +38,7 @@ class Text:
     label: str
 
 
-_records: dict[int, tuple[Mapping[str, Any], list[Text]]] = {}
+_records: dict[int, tuple[Mapping[str, Any], list[CellText]]] = {}
 """By the id of a shell's namespace, which is stored with its texts so that the id remains unique."""
 
 
@@ -61,7 +61,7 @@ def install(ip: Any = None) -> bool:
     return True
 
 
-def texts_for(namespace: Mapping[str, Any]) -> list[Text]:
+def texts_for(namespace: Mapping[str, Any]) -> list[CellText]:
     """Every text that may have filled a namespace, oldest first: cells, or the module's file."""
     recorded = _recorded(namespace)
     filenames = {text.filename for text in recorded}
@@ -71,25 +71,25 @@ def texts_for(namespace: Mapping[str, Any]) -> list[Text]:
     return [*([from_file] if from_file else []), *cached, *_of_marimo(namespace), *recorded]
 
 
-def texts_named(filename: str, namespace: Mapping[str, Any]) -> list[Text]:
+def texts_named(filename: str, namespace: Mapping[str, Any]) -> list[CellText]:
     """The texts compiled under a file name, newest first."""
     recorded = [text for text in reversed(_recorded(namespace)) if text.filename == filename]
     texts = [*recorded, *_of_marimo(namespace), *filter(None, [_cached(filename), _on_disk(filename)])]
     return list({text.text: text for text in texts}.values())
 
 
-def file_text(filename: str) -> Text | None:
+def file_text(filename: str) -> CellText | None:
     """A file's text as Python loaded it if that is still known, else the current text on disk."""
     return _cached(filename) or _on_disk(filename)
 
 
-def _recorded(namespace: Mapping[str, Any]) -> list[Text]:
+def _recorded(namespace: Mapping[str, Any]) -> list[CellText]:
     record = _records.get(id(namespace))
     return record[1] if record is not None else []
 
 
-def _of_marimo(namespace: Mapping[str, Any]) -> list[Text]:
-    return [Text(text, f"<marimo cell {name}>", "a cell") for name, text in marimo_cells(namespace)]
+def _of_marimo(namespace: Mapping[str, Any]) -> list[CellText]:
+    return [CellText(text, f"<marimo cell {name}>", "a cell") for name, text in marimo_cells(namespace)]
 
 
 def _running_shell() -> Any:
@@ -105,14 +105,14 @@ def _remember(shell: Any, info: Any) -> None:
         return
 
 
-def _texts_of_cell(shell: Any, raw: str, counted: bool) -> list[Text]:
+def _texts_of_cell(shell: Any, raw: str, counted: bool) -> list[CellText]:
     number = shell.execution_count
     label = f"cell {number}" if counted else "a cell"
     head, _, body = raw.lstrip().partition("\n")
     if head.startswith("%%time"):
-        return [Text(shell.transform_cell(body), _TIMED, label)]
+        return [CellText(shell.transform_cell(body), _TIMED, label)]
     transformed = shell.transform_cell(raw)
-    return [Text(transformed, _cell_name(shell, raw, transformed, number), label)]
+    return [CellText(transformed, _cell_name(shell, raw, transformed, number), label)]
 
 
 def _cell_name(shell: Any, raw: str, transformed: str, number: int) -> str:
@@ -123,7 +123,7 @@ def _cell_name(shell: Any, raw: str, transformed: str, number: int) -> str:
     return str(code_name(transformed, number))  # IPython 7, as on Colab
 
 
-def _cached_cells(namespace: Mapping[str, Any]) -> list[Text]:
+def _cached_cells(namespace: Mapping[str, Any]) -> list[CellText]:
     shell = _running_shell()
     is_shell_namespace = shell is not None and shell.user_global_ns is namespace
     if not is_shell_namespace and namespace.get("__name__") != "__main__":
@@ -142,18 +142,18 @@ def _is_cell(name: str) -> bool:
     )
 
 
-def _cached(filename: str) -> Text | None:
+def _cached(filename: str) -> CellText | None:
     # Only the cached text: for other names getlines would read the current file.
     lines = linecache.getlines(filename) if filename in linecache.cache else []
-    return Text("".join(lines), filename, _label(filename)) if lines else None
+    return CellText("".join(lines), filename, _label(filename)) if lines else None
 
 
-def _on_disk(filename: str) -> Text | None:
+def _on_disk(filename: str) -> CellText | None:
     if filename.startswith("<") or not Path(filename).is_file():
         return None
     linecache.checkcache(filename)
     lines = linecache.getlines(filename)
-    return Text("".join(lines), filename, _label(filename)) if lines else None
+    return CellText("".join(lines), filename, _label(filename)) if lines else None
 
 
 def _label(filename: str) -> str:

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from workbench.graders.capture.cells import Text, texts_for
+from workbench.graders.capture.cells import CellText, texts_for
 
-__all__ = ["MISSING", "Item", "Main", "Scope"]
+__all__ = ["MISSING", "CapturedItem", "Main", "Scope"]
 
 MISSING: Any = object()
 """Sentinel for a missing name, because None could be a value."""
@@ -26,7 +26,7 @@ class Scope:
     namespace: Mapping[str, Any]
 
     @cached_property
-    def texts(self) -> list[Text]:
+    def texts(self) -> list[CellText]:
         """Texts that may have defined names of the namespace, oldest first."""
         return texts_for(self.namespace)
 
@@ -42,7 +42,7 @@ class Scope:
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class CapturedItem:
     """One piece of the module to build.
 
     Attributes:

@@ -18,7 +18,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from workbench.core.errors import CaptureError
-from workbench.graders.capture.cells import Text
+from workbench.graders.capture.cells import CellText
 from workbench.graders.capture.modules import ModuleOwner, owner_of
 from workbench.graders.capture.names import chains_in
 from workbench.graders.capture.statements import parsed
@@ -58,7 +58,7 @@ def library_values(text: str) -> dict[str, Any]:
     return values
 
 
-def refuse_library_state(text: str, cells: Sequence[Text]) -> None:
+def refuse_library_state(text: str, cells: Sequence[CellText]) -> None:
     """Refuse standard library settings of this session that the source reads and does not capture.
 
     Args:

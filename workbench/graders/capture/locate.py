@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from workbench.core.errors import CaptureError
-from workbench.graders.capture.cells import Text, texts_for, texts_named
+from workbench.graders.capture.cells import CellText, texts_for, texts_named
 from workbench.graders.capture.marimo import private_names
 from workbench.graders.capture.statements import Definition, definitions, first_line, parsed, statement_text
 from workbench.sandbox.child.fingerprint import code_facts
@@ -41,7 +41,7 @@ class Found:
 
     node: ast.stmt
     text: str
-    source: Text
+    source: CellText
 
     @property
     def origin(self) -> str:
@@ -85,7 +85,7 @@ def _nearest_first(nodes: list[Definition], line: int) -> list[Definition]:
     return sorted(nodes, key=lambda node: abs(first_line(node) - line))
 
 
-def _proves(text: Text, node: Definition, code: types.CodeType) -> bool:
+def _proves(text: CellText, node: Definition, code: types.CodeType) -> bool:
     facts = (code_facts(code), code.co_exceptiontable)
     return any(
         (code_facts(compiled), compiled.co_exceptiontable) == facts
@@ -93,7 +93,7 @@ def _proves(text: Text, node: Definition, code: types.CodeType) -> bool:
     )
 
 
-def _compiled(text: Text, node: Definition, code: types.CodeType) -> Iterator[types.CodeType]:
+def _compiled(text: CellText, node: Definition, code: types.CodeType) -> Iterator[types.CodeType]:
     """The code of one definition, compiled alone and together with its text."""
     tree = parsed(text.text)
     assert tree is not None
@@ -123,7 +123,7 @@ def _functions(code: types.CodeType | None) -> Iterator[types.CodeType]:
             yield from _functions(part)
 
 
-def _matches_class(text: Text, node: ast.ClassDef, cls: type) -> bool:
+def _matches_class(text: CellText, node: ast.ClassDef, cls: type) -> bool:
     """Whether each plain method in the text is the live class's method of that name."""
     members = vars(cls)
     if any(not isinstance(members.get(name), type) and name not in members for name in _defined(node)):
@@ -140,7 +140,7 @@ def _defined(node: ast.ClassDef) -> Iterable[str]:
     return [part.name for part in node.body if isinstance(part, definitions_) and part.name[:2] != "__"]
 
 
-def _method_proves(text: Text, node: ast.ClassDef, method: ast.stmt, live: types.FunctionType) -> bool:
+def _method_proves(text: CellText, node: ast.ClassDef, method: ast.stmt, live: types.FunctionType) -> bool:
     module = parsed(text.text)
     assert module is not None
     facts = code_facts(live.__code__)
@@ -169,7 +169,7 @@ def _private(function: types.FunctionType, name: str) -> CaptureError:
     )
 
 
-def _stale(function: types.FunctionType, text: Text) -> CaptureError:
+def _stale(function: types.FunctionType, text: CellText) -> CaptureError:
     code = function.__code__
     file = inspect.getmodulename(code.co_filename) is not None
     step = "reload the module or restart the kernel" if file else "run the cell that defines it again"

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.core.errors import CaptureError
-from workbench.graders.capture.cells import Text
+from workbench.graders.capture.cells import CellText
 from workbench.graders.capture.foreign import COMPATIBLE
 from workbench.graders.capture.items import MISSING
 from workbench.graders.capture.statements import parsed, statements
@@ -98,7 +98,7 @@ def owner_of(module: str | None) -> ModuleOwner:
     return ModuleOwner.THIRD_PARTY if _is_installed(origin) else ModuleOwner.LOCAL
 
 
-def import_of(name: str, value: Any, texts: Sequence[Text]) -> Import | None:
+def import_of(name: str, value: Any, texts: Sequence[CellText]) -> Import | None:
     """The import line for `value` under `name`: the user's line if it still gives that object, else one from its module and name.
 
     Only the standard library and the workbench's `StringThread`, `Grade` and `Skip` can be imported where graders run.
@@ -195,7 +195,7 @@ def _normal(line: Import) -> Import:
     return replace(line, module=line.module.partition(".")[0]) if own else line
 
 
-def _imports_in_texts(name: str, texts: Sequence[Text]) -> Iterator[Import]:
+def _imports_in_texts(name: str, texts: Sequence[CellText]) -> Iterator[Import]:
     """Import lines in texts that set a name, newest first; star imports last."""
     nodes = [node for text in reversed(texts) for node in _imports(text)]
     yield from (line for node in nodes for line in _lines(node) if line.binds == name)
@@ -203,7 +203,7 @@ def _imports_in_texts(name: str, texts: Sequence[Text]) -> Iterator[Import]:
     yield from (Import(node.module or "", name, name) for node in stars)
 
 
-def _imports(text: Text) -> list[ast.Import | ast.ImportFrom]:
+def _imports(text: CellText) -> list[ast.Import | ast.ImportFrom]:
     tree = parsed(text.text)
     nodes = statements(tree.body) if tree else ()
     return [node for node in nodes if isinstance(node, ast.Import | ast.ImportFrom)][::-1]

@@ -14,6 +14,7 @@ from typing import Any
 
 from workbench.core.errors import CaptureError
 from workbench.graders.capture import refusals
+from workbench.graders.capture.comparison import Fingerprint, prove
 from workbench.graders.capture.decorated import decorated, undecorated
 from workbench.graders.capture.dynamic import EVALUATES
 from workbench.graders.capture.edits import replaced_name
@@ -21,7 +22,6 @@ from workbench.graders.capture.foreign import candidates
 from workbench.graders.capture.items import Scope
 from workbench.graders.capture.library import library_values, refuse_library_state
 from workbench.graders.capture.names import chains_in, has_scopes, names_in
-from workbench.graders.capture.prove import Fingerprint, prove
 from workbench.graders.capture.render import FUTURE, arranged, assembled, import_lines
 from workbench.graders.capture.resolve import Resolver
 from workbench.graders.capture.source import Source

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from workbench.graders.capture.items import Item
+from workbench.graders.capture.items import CapturedItem
 from workbench.graders.capture.modules import Import
 
 __all__ = ["FUTURE", "arranged", "assembled", "import_lines", "names_read_by_running"]
@@ -17,23 +17,23 @@ __all__ = ["FUTURE", "arranged", "assembled", "import_lines", "names_read_by_run
 FUTURE = "from __future__ import annotations"
 
 
-def arranged(items: Mapping[str, Item], roots: Iterable[str]) -> list[Item]:
+def arranged(items: Mapping[str, CapturedItem], roots: Iterable[str]) -> list[CapturedItem]:
     """Items in an order in which they load, found by walking from `roots`."""
     reading = _reading_order(items, [*roots, *sorted(items)])
-    placed: dict[str, Item] = {}
+    placed: dict[str, CapturedItem] = {}
     open_: set[str] = set()
     for name in reading:
         _place(name, items, reading, (placed, open_))
     return list(placed.values())
 
 
-def assembled(items: Sequence[Item], imports: Sequence[str], *, future: bool) -> str:
+def assembled(items: Sequence[CapturedItem], imports: Sequence[str], *, future: bool) -> str:
     """The module's text: two blank lines around definitions, none between constants."""
     blocks = ["\n".join(imports)] if imports else []
     if future:
         blocks.insert(0, FUTURE)
     text = "\n\n".join(blocks)
-    before: Item | None = None
+    before: CapturedItem | None = None
     texts: set[str] = set()
     for item in items:
         if item.text in texts:
@@ -54,7 +54,7 @@ def import_lines(imports: Mapping[str, set[Import]]) -> list[str]:
     return modules + [f"from {module} import {', '.join(parts)}" for module, parts in sorted(names.items())]
 
 
-def _gap(text: str, before: Item | None, item: Item) -> str:
+def _gap(text: str, before: CapturedItem | None, item: CapturedItem) -> str:
     if not text:
         return ""
     if item.definition or (before is not None and before.definition):
@@ -62,7 +62,7 @@ def _gap(text: str, before: Item | None, item: Item) -> str:
     return "\n\n" if before is None else "\n"
 
 
-def _reading_order(items: Mapping[str, Item], roots: Iterable[str]) -> list[str]:
+def _reading_order(items: Mapping[str, CapturedItem], roots: Iterable[str]) -> list[str]:
     """Dependencies before their users, as far as circular reads allow."""
     order: dict[str, None] = {}
     entered: set[str] = set()
@@ -82,12 +82,15 @@ def _reading_order(items: Mapping[str, Item], roots: Iterable[str]) -> list[str]
     return list(order)
 
 
-def _is_constant(items: Mapping[str, Item], name: str) -> bool:
+def _is_constant(items: Mapping[str, CapturedItem], name: str) -> bool:
     return name in items and items[name].constant
 
 
 def _place(
-    name: str, items: Mapping[str, Item], reading: list[str], state: tuple[dict[str, Item], set[str]]
+    name: str,
+    items: Mapping[str, CapturedItem],
+    reading: list[str],
+    state: tuple[dict[str, CapturedItem], set[str]],
 ) -> None:
     placed, open_ = state
     # Open: functions that call each other may be in any order.
@@ -101,7 +104,7 @@ def _place(
     placed[name] = items[name]
 
 
-def names_read_by_running(name: str, items: Mapping[str, Item]) -> set[str]:
+def names_read_by_running(name: str, items: Mapping[str, CapturedItem]) -> set[str]:
     """Everything that running one item may read: its names, and their dependencies when called."""
     pending, reached = list(items[name].eager), set[str]()
     while pending:

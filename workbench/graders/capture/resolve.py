@@ -19,7 +19,7 @@ from workbench.graders.capture import refusals
 from workbench.graders.capture.credentials import refuse_credentials
 from workbench.graders.capture.dynamic import EVALUATES, literals_read
 from workbench.graders.capture.functions import is_nested, own_text, unwrapped
-from workbench.graders.capture.items import MISSING, Item, Main, Scope
+from workbench.graders.capture.items import MISSING, CapturedItem, Main, Scope
 from workbench.graders.capture.literal import is_plain, literal, matches
 from workbench.graders.capture.locate import find_class, find_function
 from workbench.graders.capture.modules import (
@@ -61,7 +61,7 @@ class Resolver:
 
     def __init__(self, main: Main | None) -> None:
         self.main = main
-        self.items: dict[str, Item] = {}
+        self.items: dict[str, CapturedItem] = {}
         self.imports: dict[str, set[Import]] = {}
         self.values: dict[str, Any] = {}
         self.future = False
@@ -225,7 +225,7 @@ class Resolver:
             return
         text = own_text(definition.text, function, name)
         names = self.function(function, text, f"helper {name}, {definition.origin}")
-        self.items[name] = Item(name, text, names.first, names.late, definition=True)
+        self.items[name] = CapturedItem(name, text, names.first, names.late, definition=True)
 
     def _class(self, name: str, cls: type, scope: Scope) -> bool:
         """Capture a class by its class statement; False if none matches."""
@@ -239,13 +239,13 @@ class Resolver:
             self._alias(name, cls.__name__, class_scope)
             return True
         names = self.needs(definition.text, class_scope, f"class {name}, {definition.origin}")
-        self.items[name] = Item(name, definition.text, names.first, names.late, definition=True)
+        self.items[name] = CapturedItem(name, definition.text, names.first, names.late, definition=True)
         return True
 
     def _alias(self, name: str, own: str, scope: Scope) -> None:
         text = f"{name} = {own}"
         self._need(own, scope, text, name)
-        self.items[name] = Item(name, text, frozenset({own}))
+        self.items[name] = CapturedItem(name, text, frozenset({own}))
 
     def _constant(self, name: str, value: Any, scope: Scope) -> None:
         if isinstance(value, list | tuple | dict | set | frozenset) and len(value) > MAX_BYTES:
@@ -254,7 +254,7 @@ class Resolver:
         text = _source_of(name, value, scope) or f"{name} = {literal(value, before=len(name) + 3)}"
         if len(text) > MAX_BYTES:
             raise refusals.too_large(name, len(text))
-        self.items[name] = Item(name, text, constant=True)
+        self.items[name] = CapturedItem(name, text, constant=True)
 
     def _statement(self, name: str, value: Any, scope: Scope, asker: str) -> None:
         """Capture any other object by the one statement that creates it."""
@@ -271,7 +271,7 @@ class Resolver:
         if name in names.eager:
             raise refusals.in_steps(name)
         names = self.needs(text, scope, name, all_eager=not definition)
-        self.items[name] = Item(name, text, names.first, names.late, definition=definition)
+        self.items[name] = CapturedItem(name, text, names.first, names.late, definition=definition)
 
     def unshare(self, scope: Scope) -> None:
         """Let constants that are the same list or dict share it in the module too."""
@@ -283,7 +283,7 @@ class Resolver:
             read = names_in(text, all_eager=True).eager
             others = [other for other in constants if other != name and other in read]
             if any(_shares(self.values[name], self.values[other]) for other in others):
-                self.items[name] = Item(name, text, frozenset(read), constant=True)
+                self.items[name] = CapturedItem(name, text, frozenset(read), constant=True)
 
 
 def _is_ours(name: str, value: Any) -> bool:

@@ -119,16 +119,16 @@ class FunctionGrader(SourceGrader):
         """Whether it receives the reference and the id in addition to the thread."""
         return self.signature != "thread"
 
-    def _prove(self, rows: Sequence[tuple[str, Sequence[Any]]]) -> Validation:
-        proof = super()._prove(rows)
-        if not proof.ok or self.signature not in BATCHED:
-            return proof
+    def _run_checks(self, rows: Sequence[tuple[str, Sequence[Any]]]) -> Validation:
+        validation = super()._run_checks(rows)
+        if not validation.ok or self.signature not in BATCHED:
+            return validation
         wires = [wire for _, wire in rows]
         tried = wires if len({repr(wire[0]) for wire in wires}) > 1 else mock_rows(wires[0])
         if not is_batch_relative(self.program, tried):
-            return proof
-        last = replace(proof.checks[-1], passed=False, message=BATCH_RELATIVE)
-        return replace(proof, checks=(*proof.checks[:-1], last))
+            return validation
+        last = replace(validation.checks[-1], passed=False, message=BATCH_RELATIVE)
+        return replace(validation, checks=(*validation.checks[:-1], last))
 
     async def grade_all(self, samples: Samples, control: Control) -> Grades:
         """Grade every row in the sandbox; refuses rewards whose scores depend on the other rows of a batch."""

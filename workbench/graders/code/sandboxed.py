@@ -22,7 +22,7 @@ from workbench.data.samples import Sample, Samples
 from workbench.data.samples.plain import plain
 from workbench.graders.base import Control, Grader, as_sample
 from workbench.graders.capture.source import MAX_BYTES, Source
-from workbench.graders.code.again import look_again
+from workbench.graders.code.determinism import check_determinism
 from workbench.graders.code.rich import grader_html, grader_markdown
 from workbench.graders.code.warm import grade_alone
 from workbench.graders.settings import HANDLING, LIMIT
@@ -37,7 +37,7 @@ from workbench.sandbox.host.limits import (
 )
 from workbench.sandbox.host.pool import pool
 from workbench.sandbox.host.prepared import Prepared
-from workbench.sandbox.host.run import Outcome
+from workbench.sandbox.host.run import RunOutcome
 from workbench.sandbox.host.text import clean
 from workbench.sandbox.host.validation import Validation, mock_thread, validate_program
 
@@ -80,13 +80,11 @@ class SandboxedGrader(Grader):
         def trusted_sha256(self) -> str:
             """Hash of the trusted text."""
 
-    _proof: dict[str, Validation] = field(default_factory=dict, init=False, compare=False, repr=False)
+    _validation: dict[str, Validation] = field(default_factory=dict, init=False, compare=False, repr=False)
 
     language: ClassVar[str] = "python"
     """How a worker loads the text: one of `workbench.sandbox.host.limits.LANGUAGES`."""
-    hidden_from_dir = (
-        "ceilings grade_in_worker language limits program remember require_engine require_proof takes_rows"
-    )
+    hidden_from_dir = "ceilings grade_in_worker language limits program remember require_engine require_validated takes_rows"
     ceilings: ClassVar[Mapping[str, float]] = {"timeout": IMPORTED_SECONDS, "memory_mb": IMPORTED_MB}
     """Maximum values that a file or a store may set; see `workbench.graders.serialization.limit_imported`."""
 
@@ -137,7 +135,7 @@ class SandboxedGrader(Grader):
     @property
     def validation(self) -> Validation | None:
         """The last validation of this exact text, None if there was none."""
-        return self._proof.get(self.source.sha256)
+        return self._validation.get(self.source.sha256)
 
     def validate(self, payload: Any = None) -> Validation:
         """Run the five checks in the sandbox and remember the result.
@@ -149,9 +147,9 @@ class SandboxedGrader(Grader):
         self.check_ready()
         rows = self._test_rows(payload)
         # In another thread, so that an interrupt cannot cut a request to the sandbox in half.
-        proof = background.run(asyncio.to_thread(self._prove, rows))
-        self.remember(proof)
-        return proof
+        validation = background.run(asyncio.to_thread(self._run_checks, rows))
+        self.remember(validation)
+        return validation
 
     def _test_rows(self, payload: Any) -> list[tuple[str, Sequence[Any]]]:
         samples = [as_sample(item) for item in _listed(payload)]
@@ -168,31 +166,31 @@ class SandboxedGrader(Grader):
             return thread.to_wire()
         return row_wire(thread, plain(sample.reference), str(sample.id), column)
 
-    def _prove(self, rows: Sequence[tuple[str, Sequence[Any]]]) -> Validation:
+    def _run_checks(self, rows: Sequence[tuple[str, Sequence[Any]]]) -> Validation:
         return validate_program(self.program, rows, sha256=self.source.sha256)
 
     @property
     def _kernel_only(self) -> bool:
         return self.source.imported and not self.trust
 
-    def remember(self, proof: Validation) -> None:
+    def remember(self, validation: Validation) -> None:
         """Store a validation; it counts only for the text with its hash."""
-        self._proof[proof.sha256] = proof
+        self._validation[validation.sha256] = validation
 
-    def require_proof(self) -> None:
+    def require_validated(self) -> None:
         """Require that the grader has passed its checks.
 
         Raises:
             NotValidatedError: It was never validated, or a check failed.
         """
-        proof = self.validation
-        if proof is not None and proof.ok and proof.claimed:
+        validation = self.validation
+        if validation is not None and validation.ok and validation.claimed:
             # A file claims that it passed. The record is stored unchanged, but only if this machine confirms it.
             fresh = self.validate()
-            self.remember(replace(proof, claimed=False) if fresh.ok else fresh)
-            proof = self.validation
-        if proof is None or not proof.ok:
-            cross = proof.failure if proof else None
+            self.remember(replace(validation, claimed=False) if fresh.ok else fresh)
+            validation = self.validation
+        if validation is None or not validation.ok:
+            cross = validation.failure if validation else None
             step = "fix it and validate it again" if cross else f"call {self.name}.validate() first"
             if cross and cross.name == "test_run" and self.takes_rows:
                 step = f"fix it, or validate it on your own rows: {self.name}.validate(samples)"
@@ -253,14 +251,14 @@ class SandboxedGrader(Grader):
         return grades
 
     def _look_again(self, samples: Samples, grades: Grades, control: Control, prepared: Prepared) -> None:
-        """Grade some rows again in another order, and record where their scores change; see `look_again`."""
+        """Grade some rows again in another order, and record where their scores change; see `check_determinism`."""
 
         def grade(rows: Samples) -> Grades:
             alone = control.part()
             alone.workers = 1  # the rows of one worker must be in one order
             return self._run(rows.stream(extras=self.takes_rows), alone, prepared=prepared).grades
 
-        if cause := look_again(grade, samples, grades):
+        if cause := check_determinism(grade, samples, grades):
             control.notes.append(f"{self.name}: {cause}")
 
     def require_engine(self) -> None:
@@ -269,7 +267,7 @@ class SandboxedGrader(Grader):
 
     def _run(
         self, packed: Packed | Stream, control: Control, samples: Samples | None = None, prepared: Prepared | None = None
-    ) -> Outcome:  # fmt: skip
+    ) -> RunOutcome:  # fmt: skip
         """Grade packed rows in the sandbox.
 
         Args:

@@ -9,8 +9,8 @@ from typing import Any
 
 from workbench.core.grade import Grade
 from workbench.sandbox.host.limits import Program
-from workbench.sandbox.host.residents import residents
 from workbench.sandbox.host.worker_group import NotSelfContainedError
+from workbench.sandbox.host.worker_pool import worker_pool
 
 __all__ = ["grade_alone"]
 
@@ -28,13 +28,13 @@ async def grade_alone(program: Program, wire: Any) -> Grade | None:
     Raises:
         SandboxError: The sandbox does not start, or this machine cannot confine the program.
     """
-    batch = residents().alone(program, [marshal.dumps(wire)])
+    batch = worker_pool().grade_isolated(program, [marshal.dumps(wire)])
     if batch is None:
         return None
     try:
         grades = await asyncio.wrap_future(batch.future)
     except NotSelfContainedError:
-        residents().not_contained(program)
+        worker_pool().not_contained(program)
         return None
     except asyncio.CancelledError:
         batch.stopped = True

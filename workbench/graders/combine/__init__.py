@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from workbench.graders.combine.combined import Combined
 from workbench.graders.combine.combining import COMBINING_RULES, AllPass, CombiningRule, Formula, Mean, Sum
-from workbench.graders.combine.entry import Counted, Entry, Outcome
+from workbench.graders.combine.entry import Counted, Entry, EntryOutcome
 from workbench.graders.combine.formula import Expression, FormulaError
 from workbench.graders.combine.gates import Gate, GateResult, LogicalGate, SimpleGate, WeightedGate
 from workbench.graders.combine.per_turn import PerTurn
@@ -16,6 +16,7 @@ __all__ = [
     "CombiningRule",
     "Counted",
     "Entry",
+    "EntryOutcome",
     "Expression",
     "Formula",
     "FormulaError",
@@ -23,7 +24,6 @@ __all__ = [
     "GateResult",
     "LogicalGate",
     "Mean",
-    "Outcome",
     "PerTurn",
     "SimpleGate",
     "Sum",

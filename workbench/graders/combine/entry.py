@@ -25,9 +25,9 @@ from workbench.data.extractors import Extractor, as_extractor
 from workbench.data.samples import Sample, Samples
 from workbench.graders.base import Control, Grader, as_sample, from_spec, is_number
 from workbench.graders.calls import with_call_help
-from workbench.graders.control import grade_rest
+from workbench.graders.control import grade_missing
 
-__all__ = ["NEGATED", "SEVERITIES", "Counted", "Entry", "Outcome", "as_entry", "grades_of_one"]
+__all__ = ["NEGATED", "SEVERITIES", "Counted", "Entry", "EntryOutcome", "as_entry", "grades_of_one"]
 
 SEVERITIES = ("error", "warning", "info")
 """Umbraco's three levels: only an error blocks."""
@@ -61,7 +61,7 @@ class Counted:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class EntryOutcome:
     """The value of one grade for one entry.
 
     Attributes:
@@ -149,7 +149,7 @@ class Entry:
 
         Rows with grades in the control's checkpoint are not graded again.
         """
-        return await grade_rest(samples, control, self._grade_rows)
+        return await grade_missing(samples, control, self._grade_rows)
 
     async def _grade_rows(self, samples: Samples, control: Control) -> Grades:
         if control.checkpoint is not None:
@@ -242,17 +242,17 @@ class Entry:
         declined[[row for row, error in failed.items() if error.kind in _DECLINED]] = True
         return Counted(scores, passed, failed, declined)
 
-    def outcome(self, grade: Grade) -> Outcome:
+    def outcome(self, grade: Grade) -> EntryOutcome:
         """The value of one grade of the grader for this entry."""
         return self.outcome_of(self.apply(grades_of_one(grade))[0])
 
-    def outcome_of(self, applied: Grade) -> Outcome:
+    def outcome_of(self, applied: Grade) -> EntryOutcome:
         """The value of a grade to which `apply` was already applied."""
         counted = self.count(grades_of_one(applied))
         score, verdict = float(counted.scores[0]), int(counted.passed[0])
         turned = verdict == 1 and (applied.error is not None or self.negate)
         message = None if turned else (applied.error.message if applied.error else applied.reasoning)
-        return Outcome(
+        return EntryOutcome(
             None if np.isnan(score) else score, None if verdict < 0 else bool(verdict), message, applied
         )
 

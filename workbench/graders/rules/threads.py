@@ -7,7 +7,7 @@ from typing import Any
 
 from workbench.graders.rules.text import as_text
 
-__all__ = ["Pattern", "calls_of", "reference_of", "text_of_reference"]
+__all__ = ["TurnPattern", "calls_of", "reference_of", "text_of_reference"]
 
 
 def reference_of(thread: Any, names: tuple[str, ...]) -> Any:
@@ -45,7 +45,7 @@ def _assistant_messages(thread: Any) -> list[tuple[int, str]]:
     return [(at, text) for at, role, text in turns if role == "assistant" and (text or not calls_of_turn(at))]
 
 
-class Pattern:
+class TurnPattern:
     """A pattern without a time limit: the platform's limit per row applies."""
 
     def __init__(self, text: str) -> None:

@@ -59,8 +59,8 @@ class JsonSchema(TextGrader):
 
     def python_rest(self, reference_names: tuple[str, ...]) -> PythonBody:  # noqa: ARG002
         """Not supported: always raises."""
-        why, way_out = (
+        why, hint = (
             "JSON Schema needs a package that is not in the standard library",
             "list the required keys with a json-keys grader",
         )
-        raise refusal(self, "schema", why, way_out)
+        raise refusal(self, "schema", why, hint)

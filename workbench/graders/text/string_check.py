@@ -20,7 +20,7 @@ from workbench.graders.text.templated import OUTPUT, REFERENCE, TemplatedGrader
 
 __all__ = ["StringCheck"]
 
-_LONGEST = 2**20
+_MAX_CHARACTERS = 2**20
 """Maximum characters of a reference that a template certainly reproduces unchanged."""
 _ONE_VALUE = re.compile(r"\{\{\s*(item\.[\w-]+|sample\.output_text)\s*\}\}")
 
@@ -54,7 +54,7 @@ class StringCheck(TemplatedGrader):
 
     def compare_texts(self, texts: Sequence[str], references: Sequence[Any]) -> ColumnVerdicts | None:
         """The verdicts on completions compared with their references, or with a constant."""
-        if not set(map(type, references)) <= {str} or max(map(len, references), default=0) > _LONGEST:
+        if not set(map(type, references)) <= {str} or max(map(len, references), default=0) > _MAX_CHARACTERS:
             return None  # number formatting and length limits are up to the template
         expected = references if self.needs_reference else [self.reference] * len(texts)
         pairs = zip(texts, expected, strict=True)

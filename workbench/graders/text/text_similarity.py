@@ -18,7 +18,7 @@ from workbench.graders.text.templated import TemplatedGrader
 
 __all__ = ["METRICS", "TextSimilarity"]
 
-_MOST_WORK = 10**11
+_MAX_COMPARISONS = 10**11
 """Maximum product of lengths, about two seconds of comparing, which cannot be interrupted."""
 
 METRICS = (
@@ -89,7 +89,7 @@ def _fast_lcs(items: Sequence[Any], reference_items: Sequence[Any]) -> int:
 
     if items == reference_items:
         return len(items)
-    if len(items) * len(reference_items) > _MOST_WORK:
+    if len(items) * len(reference_items) > _MAX_COMPARISONS:
         message = f"texts of {len(items):,} and {len(reference_items):,} parts take too long to compare"
         raise Unscored(ErrorKind.TIMEOUT, message)
     if not isinstance(items, str):

@@ -235,7 +235,7 @@ class JudgeRun:
     def _from_store(self, reply: Reply) -> Reply:
         self.spending.from_store += 1
         raw = {name: value for name, value in reply.raw.items() if name != "seconds"}
-        return Reply(reply.text, Usage(cost=0.0), {**raw, "kept": True})
+        return Reply(reply.text, Usage(cost=0.0), {**raw, "cached": True})
 
     async def _ask_client(self, client: ChatClient, messages: Messages, settings: dict[str, Any]) -> Reply:
         budget = self.spending.budget

@@ -15,7 +15,7 @@ __all__ = ["ClaimingReplyStore", "ReplyStore", "content_key"]
 _CHUNK = 2_000
 """Bytes hashed per call. From 2,048 on hashlib releases the interpreter lock (HASHLIB_GIL_MINSIZE), and acquiring it
 again costs more than the hash."""
-_MOST_KEPT = 10_000
+_MAX_CACHED_CHARACTERS = 10_000
 """Maximum characters of a message whose JSON is cached: instructions and examples are shorter, a row's conversation is not reused."""
 _DELIVERY_SETTINGS = frozenset({"timeout", "max_retries"})
 """Settings that do not change the reply, and so are not part of the key."""
@@ -77,7 +77,7 @@ def _json(value: Any) -> str:
 def _repeated_json(message: Mapping[str, Any]) -> str:
     """The JSON of a message before the last: a judge's instructions and examples, the same in all its requests."""
     is_plain = set(message) == {"role", "content"} and all(type(value) is str for value in message.values())
-    if is_plain and len(message["content"]) <= _MOST_KEPT:
+    if is_plain and len(message["content"]) <= _MAX_CACHED_CHARACTERS:
         return _turn_json(message["role"], message["content"])
     return _json(message)
 

@@ -17,14 +17,14 @@ from workbench.graders.base import is_number
 __all__ = [
     "ANSWER_LIMITS",
     "DELIVERY",
-    "MOST_TOKENS",
+    "MAX_TOKENS",
     "SAMPLING",
     "check_request",
     "check_sampling",
     "check_setting",
 ]
 
-MOST_TOKENS = 131_072
+MAX_TOKENS = 131_072
 """Maximum tokens of a reply: the largest limit of the models of 2026."""
 _MAX_SEED = 2**63 - 1
 """The largest 64-bit integer, which is the type that servers parse a seed into."""
@@ -70,7 +70,7 @@ SAMPLING: dict[str, Setting] = {
     "presence_penalty": Setting(-2, 2),
     "seed": Setting(-_MAX_SEED, _MAX_SEED, integer=True),
     "reasoning_effort": Setting(choices=("none", "minimal", "low", "medium", "high", "xhigh", "max")),
-    **dict.fromkeys(ANSWER_LIMITS, Setting(1, MOST_TOKENS, integer=True)),
+    **dict.fromkeys(ANSWER_LIMITS, Setting(1, MAX_TOKENS, integer=True)),
 }
 """How a reply is sampled. Source: OpenAI (chat completions; `sampling_params` of its graders)."""
 

@@ -33,7 +33,7 @@ class Reservation:
 class Spending:
     """What a run has spent and reserved, compared with its budget. Used on one event loop, so it needs no lock.
 
-    The judges of a suite run one after the other, and each gets an equal share of the remaining budget: see `start_share`.
+    The judges of a suite run one after the other, and each gets an equal share of the remaining budget: see `allocate`.
 
     Args:
         budget: The limits; None to count only.
@@ -71,7 +71,7 @@ class Spending:
         self._spent = self._spent.plus(Amount(calls, tokens, money))
         self.from_store += from_store
 
-    def start_share(self, shares: int) -> None:
+    def allocate(self, shares: int) -> None:
         """Start the next judge's share: from now on one of this number of equal parts of the remainder may be spent."""
         self._shares, self._spent_before_share = max(1, shares), self._spent
         self._smallest, self._refused_in_a_row, self.share_spent = None, 0, False

@@ -23,12 +23,12 @@ from workbench.judges.asking.judge_run import check_running, count_as_waiting, s
 from workbench.judges.asking.server_state import ServerState
 from workbench.judges.client.completion import read_completion
 from workbench.judges.client.concurrency import AdaptiveLimit
-from workbench.judges.client.faults import Fault, RequestFailedError, RequestTarget, fault_of
+from workbench.judges.client.faults import RequestFailedError, RequestFault, RequestTarget, fault_of
 from workbench.judges.protocol import JudgeServerError, Reply
 
 __all__ = ["ChatRequest", "Connection"]
 
-_FIRST_WAIT, _LONGEST_WAIT = 0.5, 8.0
+_FIRST_WAIT, _MAX_WAIT_SECONDS = 0.5, 8.0
 """Seconds before the second try, and the maximum after doubling. Source: the openai package."""
 _OVERLOAD_WAIT = 0.1
 """Seconds before the second try if the server was overloaded. Workbench default: the adaptive limit has already lowered the
@@ -79,7 +79,7 @@ class _RetryState:
     waits: int = 0
     _first_wait_at: float | None = None
 
-    def wait_seconds(self, fault: Fault, *, reached: bool, outage: bool) -> float | None:
+    def wait_seconds(self, fault: RequestFault, *, reached: bool, outage: bool) -> float | None:
         """Seconds until the next try; None if there is none.
 
         Args:
@@ -91,7 +91,7 @@ class _RetryState:
             return self._wait_for_server(fault)
         return self._wait_to_retry(fault, reached=reached) if fault.retry else None
 
-    def _wait_for_server(self, fault: Fault) -> float | None:
+    def _wait_for_server(self, fault: RequestFault) -> float | None:
         """Limited by time, however often the server rejects the request."""
         now = time.monotonic()
         self._first_wait_at = self._first_wait_at or now
@@ -100,12 +100,12 @@ class _RetryState:
         too_long = now + wait - self._first_wait_at > self.patience
         return None if too_long or not self.max_retries else wait
 
-    def _wait_to_retry(self, fault: Fault, *, reached: bool) -> float | None:
+    def _wait_to_retry(self, fault: RequestFault, *, reached: bool) -> float | None:
         """Limited by the number of tries."""
         self.retries += 1
         wait = _wait_after(fault, _FIRST_WAIT, self.retries)
         allowed = self.max_retries if reached else min(self.max_retries, _TRIES_UNREACHED)
-        too_long = wait > max(self.patience, _LONGEST_WAIT)
+        too_long = wait > max(self.patience, _MAX_WAIT_SECONDS)
         return None if self.retries > allowed or too_long else wait
 
 
@@ -142,7 +142,7 @@ class ChatRequest:
             self._record_answer(server, capabilities, sent, tries)
             return reply
 
-    def _record_fault(self, fault: Fault, server: ServerState) -> None:
+    def _record_fault(self, fault: RequestFault, server: ServerState) -> None:
         charge_failed_try(fault.usage, unanswered=fault.unanswered)
         if fault.status > 0:  # a reply, even if only an error
             self.connection.reached = True
@@ -163,7 +163,7 @@ class ChatRequest:
         )
 
     def _learn(
-        self, capabilities: Capabilities, fault: Fault, sent: Mapping[str, Any], tries: _RetryState
+        self, capabilities: Capabilities, fault: RequestFault, sent: Mapping[str, Any], tries: _RetryState
     ) -> bool:
         """Whether the fault shows that a simpler request may succeed."""
         if fault.retry_after is not None:
@@ -176,7 +176,9 @@ class ChatRequest:
             tries.doubtful_formats.add(index)
         return bool(lesson)
 
-    async def _wait(self, fault: Fault, tries: _RetryState, server: ServerState, sent_at: float) -> None:
+    async def _wait(
+        self, fault: RequestFault, tries: _RetryState, server: ServerState, sent_at: float
+    ) -> None:
         """Wait for the next try, or raise the fault's error if there is none."""
         restarting = (
             fault.connection_lost
@@ -190,7 +192,7 @@ class ChatRequest:
             server.given_up = server.given_up or outage  # later judges need not wait for it again
             raise
 
-    async def _pause(self, fault: Fault, tries: _RetryState, *, outage: bool) -> None:
+    async def _pause(self, fault: RequestFault, tries: _RetryState, *, outage: bool) -> None:
         wait = tries.wait_seconds(fault, reached=self.connection.reached, outage=outage)
         if wait is None:
             # Overload and outages have been waited for already, so the run's second pass leaves them out.
@@ -203,7 +205,7 @@ class ChatRequest:
     async def _send_once(self, sent: Mapping[str, Any]) -> Reply:
         start = time.perf_counter()
         answer = await self._answer_or_fault(sent)
-        if isinstance(answer, Fault):
+        if isinstance(answer, RequestFault):
             # Not inside `except`: the package's error would become its context, and contains the request with the key.
             # Some programs pickle contexts, too, such as Dask's.
             raise RequestFailedError(answer)
@@ -232,7 +234,7 @@ class ChatRequest:
         return options
 
 
-def _wait_after(fault: Fault, first_wait: float, attempt: int) -> float:
+def _wait_after(fault: RequestFault, first_wait: float, attempt: int) -> float:
     """Seconds to wait: as the server requests, else doubled with each try."""
     if fault.retry_after is not None:
         return max(fault.retry_after, _SHORTEST_WAIT)
@@ -242,4 +244,4 @@ def _wait_after(fault: Fault, first_wait: float, attempt: int) -> float:
 def _backoff(first_wait: float, attempt: int) -> float:
     """Seconds, doubled with each try, less a random share of up to a quarter."""
     share = 1 - 0.25 * random.random()  # noqa: S311 (so that requests rejected together do not return together)
-    return float(min(_LONGEST_WAIT, first_wait * 2.0 ** min(attempt - 1, 20)) * share)
+    return float(min(_MAX_WAIT_SECONDS, first_wait * 2.0 ** min(attempt - 1, 20)) * share)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from workbench.judges.client.faults import Fault, RequestFailedError, RequestTarget, refusal_fault
+from workbench.judges.client.faults import RequestFailedError, RequestFault, RequestTarget, refusal_fault
 from workbench.judges.protocol import JudgeServerError, NoServerError, Reply, Usage
 from workbench.judges.redaction import hide_secrets_in_reply
 
@@ -55,7 +55,7 @@ def _joined_parts(content: Any, kind: str, key: str = "") -> str:
     return "".join(text for part in chosen if isinstance(text := part.get(key or kind), str))
 
 
-def _no_completion(answer: Any, target: RequestTarget) -> Fault:
+def _no_completion(answer: Any, target: RequestTarget) -> RequestFault:
     error = answer.get("error") if isinstance(answer, Mapping) else None
     details = error if isinstance(error, Mapping) else {}
     code = details.get("code")
@@ -68,7 +68,7 @@ def _no_completion(answer: Any, target: RequestTarget) -> Fault:
     found = target.clean(str(details.get("message") or answer))[:200]
     # A server that sends pages or bare text with status 200 is not a model server.
     error_type = JudgeServerError if is_object else NoServerError
-    return Fault(
+    return RequestFault(
         error_type(f"the judge's server replied {problem}", where=target.address, found=found, hint=hint)
     )
 

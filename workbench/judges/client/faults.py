@@ -21,9 +21,9 @@ from workbench.judges.redaction import hide_secrets, keys_in_use
 
 __all__ = [
     "AnswerTooLargeError",
-    "Fault",
     "PackedAnswerError",
     "RequestFailedError",
+    "RequestFault",
     "RequestTarget",
     "fault_of",
     "refusal_fault",
@@ -74,7 +74,7 @@ class RequestTarget:
 
 
 @dataclass(frozen=True)
-class Fault:
+class RequestFault:
     """A failed request.
 
     Attributes:
@@ -105,12 +105,12 @@ class Fault:
 class RequestFailedError(Exception):
     """One try of a request failed."""
 
-    def __init__(self, fault: Fault) -> None:
+    def __init__(self, fault: RequestFault) -> None:
         super().__init__()
         self.fault = fault
 
 
-def fault_of(error: Exception, target: RequestTarget) -> Fault:
+def fault_of(error: Exception, target: RequestTarget) -> RequestFault:
     """What an exception of the `openai` package, or of its transport, means."""
     from openai import APIStatusError
 
@@ -122,17 +122,19 @@ def fault_of(error: Exception, target: RequestTarget) -> Fault:
     if too_large is not None:
         if isinstance(too_large, PackedAnswerError):
             message = "the judge's reply is compressed"
-            return Fault(
+            return RequestFault(
                 JudgeServerError(message, where=target.address, found=str(too_large)), unanswered=True
             )
         message = "the judge's reply is too large"
-        return Fault(ReplyTooLongError(message, where=target.address, found=str(too_large)), unanswered=True)
+        return RequestFault(
+            ReplyTooLongError(message, where=target.address, found=str(too_large)), unanswered=True
+        )
     if (fault := _unreachable_fault(causes, target)) is not None:
         return fault
     # By the causes: aiohttp's transport wraps every lost connection as a timeout of the package.
     if any(isinstance(cause, TimeoutError) for cause in causes):
         connected = not any("ConnectTimeout" in type(cause).__name__ for cause in causes)
-        return Fault(_timeout_error(target), retry=True, unanswered=connected)
+        return RequestFault(_timeout_error(target), retry=True, unanswered=connected)
     return _broken_answer_fault(error, causes, target)
 
 
@@ -153,7 +155,7 @@ def _timeout_error(target: RequestTarget) -> JudgeServerError:
     )
 
 
-def _unreachable_fault(causes: list[BaseException], target: RequestTarget) -> Fault | None:
+def _unreachable_fault(causes: list[BaseException], target: RequestTarget) -> RequestFault | None:
     """A server that cannot be reached at all: by name, by port, or by certificate. None for other faults."""
     # By names and texts: httpx and aiohttp have different exceptions for each case.
     names = " ".join(type(cause).__name__ for cause in causes)
@@ -179,13 +181,15 @@ def _no_server(
     *,
     unreachable: bool = False,
     retry: bool = False,
-) -> Fault:
+) -> RequestFault:
     found = target.clean(str(causes[-1]) or type(causes[-1]).__name__)
     error = NoServerError(message, where=target.address, found=found, hint=hint)
-    return Fault(error, retry, unreachable=unreachable)
+    return RequestFault(error, retry, unreachable=unreachable)
 
 
-def _broken_answer_fault(error: Exception, causes: list[BaseException], target: RequestTarget) -> Fault:
+def _broken_answer_fault(
+    error: Exception, causes: list[BaseException], target: RequestTarget
+) -> RequestFault:
     from openai import APIConnectionError
 
     lost = isinstance(error, APIConnectionError)
@@ -194,7 +198,7 @@ def _broken_answer_fault(error: Exception, causes: list[BaseException], target: 
     message = (
         "the connection to the judge's server broke" if lost else "the judge's server sent a broken response"
     )
-    return Fault(
+    return RequestFault(
         JudgeServerError(message, where=target.address, found=found),
         retry=lost,
         connection_lost=lost,
@@ -202,7 +206,7 @@ def _broken_answer_fault(error: Exception, causes: list[BaseException], target: 
     )
 
 
-def _status_fault(error: Any, target: RequestTarget) -> Fault:
+def _status_fault(error: Any, target: RequestTarget) -> RequestFault:
     body = error.body if isinstance(error.body, Mapping) else {}
     message = target.clean(_error_message(error))[:300]
     headers = error.response.headers
@@ -211,7 +215,7 @@ def _status_fault(error: Any, target: RequestTarget) -> Fault:
 
 def refusal_fault(
     status: int, code: str, message: str, headers: Mapping[str, str], target: RequestTarget
-) -> Fault:
+) -> RequestFault:
     """The meaning of a response with an error status.
 
     Args:
@@ -224,7 +228,7 @@ def refusal_fault(
     found = f"status {status}: {message}"
     permanent_error = _permanent_error(status, code, found, target)
     if permanent_error is not None:
-        return Fault(permanent_error, status=status, message=message)
+        return RequestFault(permanent_error, status=status, message=message)
     overloaded = status in _OVERLOADED
     retry = overloaded or status in _TRANSIENT
     error_type = JudgeLimitError if overloaded else JudgeServerError
@@ -232,7 +236,7 @@ def refusal_fault(
     wait_text = "" if wait is None else f"; it requests a wait of {wait:,.0f} s"
     hint = _HINTS.get(status, "")
     error = error_type(_status_text(status), where=target.address, found=found + wait_text, hint=hint)
-    return Fault(error, retry, overloaded, retry_after=wait, status=status, message=message)
+    return RequestFault(error, retry, overloaded, retry_after=wait, status=status, message=message)
 
 
 def _status_text(status: int) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from workbench.probes.filler import PADDING
-from workbench.probes.row import Row
+from workbench.probes.row import ProbeRow
 from workbench.probes.shapes import FREE
 from workbench.probes.variant import variant
 
@@ -21,13 +21,13 @@ _YEARS = range(1_000, 2_200)
     least=1,
     advice="read these rows: the grader rejects its own reference",
 )
-def as_it_is(row: Row) -> Iterable[str | None]:
+def as_it_is(row: ProbeRow) -> Iterable[str | None]:
     """The reference itself, in the form in which most rows' references are accepted."""
     return [row.reference if row.mended else row.say(row.reference)] if row.reference else []
 
 
 @variant("outer-space", "accept", "with a line end after it or a space before it", rank=55, advice=_STRIP)
-def outer_space(row: Row) -> Iterable[str | None]:
+def outer_space(row: ProbeRow) -> Iterable[str | None]:
     """A line end after the reference, and spaces around it."""
     if row.reference:
         text = row.say(row.reference)
@@ -44,7 +44,7 @@ def outer_space(row: Row) -> Iterable[str | None]:
     rank=56,
     advice='remove the full stop: .rstrip(".")',
 )
-def full_stop(row: Row) -> Iterable[str | None]:
+def full_stop(row: ProbeRow) -> Iterable[str | None]:
     """A full stop after the reference."""
     if row.reference and row.reference[-1].isalnum() and row.json is None and not row.is_code:
         yield f"{row.say(row.reference)}."
@@ -56,7 +56,7 @@ def full_stop(row: Row) -> Iterable[str | None]:
     names=("lower(", "casefold(", "upper(", "IGNORECASE", "re.I", "(?i)", "toLowerCase", "ignore_case"),
     advice="compare .casefold() of both sides, unless case matters",
 )  # fmt: skip
-def capitals(row: Row) -> Iterable[str | None]:
+def capitals(row: ProbeRow) -> Iterable[str | None]:
     """All capital and all small letters, for words without a capital inside; a finding if the source folds case."""
     plain = bool(row.words) and all(
         word[1:].islower() or len(word) == 1 for word in row.reference.split() if word.isalpha()
@@ -75,7 +75,7 @@ def capitals(row: Row) -> Iterable[str | None]:
     rank=58,
     advice="remove Markdown markup before comparing",
 )
-def bold(row: Row) -> Iterable[str | None]:
+def bold(row: ProbeRow) -> Iterable[str | None]:
     """Two asterisks on both sides."""
     if row.reference and row.json is None and not row.is_code:
         yield f"**{row.reference}**"
@@ -90,7 +90,7 @@ def bold(row: Row) -> Iterable[str | None]:
     rank=59,
     advice="remove the fence: ``` and the text after it",
 )
-def fenced(row: Row) -> Iterable[str | None]:
+def fenced(row: ProbeRow) -> Iterable[str | None]:
     """Three backticks around the reference, with a language for JSON."""
     if row.reference and not row.is_code:
         yield f"```{'json' if row.json is not None else ''}\n{row.say(row.reference)}\n```"
@@ -104,7 +104,7 @@ def fenced(row: Row) -> Iterable[str | None]:
     rank=59,
     advice="remove quotation marks before comparing",
 )
-def quoted(row: Row) -> Iterable[str | None]:
+def quoted(row: ProbeRow) -> Iterable[str | None]:
     """Straight quotation marks around words."""
     if row.words:
         yield f'"{row.reference}"'
@@ -118,7 +118,7 @@ def quoted(row: Row) -> Iterable[str | None]:
     rank=59,
     advice='normalise white space: " ".join(text.split())',
 )
-def inner_space(row: Row) -> Iterable[str | None]:
+def inner_space(row: ProbeRow) -> Iterable[str | None]:
     """Two spaces, and a line break, between two of its words."""
     if len(row.words) > 1:
         yield row.say(row.reference.replace(" ", "  ", 1))
@@ -133,7 +133,7 @@ def inner_space(row: Row) -> Iterable[str | None]:
     rank=58,
     advice="look for the letter alone, not for the text around it",
 )
-def letter_forms(row: Row) -> Iterable[str | None]:
+def letter_forms(row: ProbeRow) -> Iterable[str | None]:
     """Such as "(B)", "B)" and "B."."""
     if row.is_letter:
         yield from (f"({row.reference})", f"{row.reference})", f"{row.reference}.")
@@ -147,7 +147,7 @@ def letter_forms(row: Row) -> Iterable[str | None]:
     rank=62,
     advice="search for the reference inside the completion, not for a bare one",
 )
-def polite(row: Row) -> Iterable[str | None]:
+def polite(row: ProbeRow) -> Iterable[str | None]:
     """A greeting before the reference and a wish after it."""
     if row.reference and row.json is None and not row.is_code:
         yield f"Sure, happy to help! The answer is {row.reference}. Have a nice day!"
@@ -161,7 +161,7 @@ def polite(row: Row) -> Iterable[str | None]:
     rank=80,
     advice="correct if the prompt requires the bare result",
 )
-def free_text(row: Row) -> Iterable[str | None]:
+def free_text(row: ProbeRow) -> Iterable[str | None]:
     """Four kinds of sentences."""
     if row.reference and row.json is None and not row.is_code:
         yield from (shape(row.reference) for shape in FREE)
@@ -170,7 +170,7 @@ def free_text(row: Row) -> Iterable[str | None]:
 @variant(
     "boxed", "accept", "in \\boxed{}", alarm="never", rank=81, advice="correct if the prompt requires no box"
 )
-def boxed(row: Row) -> Iterable[str | None]:
+def boxed(row: ProbeRow) -> Iterable[str | None]:
     """LaTeX's box."""
     if row.reference and row.json is None and not row.is_code:
         yield f"$\\boxed{{{row.reference}}}$"
@@ -185,7 +185,7 @@ def boxed(row: Row) -> Iterable[str | None]:
     judges=False,
     advice='remove commas before the number is parsed: .replace(",", "")',
 )
-def thousands(row: Row) -> Iterable[str | None]:
+def thousands(row: ProbeRow) -> Iterable[str | None]:
     """Such as "12,000" for 12000 and vice versa, except for numbers that may be years."""
     if row.value is None or not row.value.is_integer() or abs(row.value) < 1_000 or int(row.value) in _YEARS:
         return
@@ -203,7 +203,7 @@ def thousands(row: Row) -> Iterable[str | None]:
     judges=False,
     advice="compare numbers as numbers",
 )
-def decimal_zeros(row: Row) -> Iterable[str | None]:
+def decimal_zeros(row: ProbeRow) -> Iterable[str | None]:
     """Such as "42.0" for 42."""
     if row.value is not None and row.value.is_integer() and "." not in row.reference:
         yield row.say(f"{row.reference}.0")
@@ -218,7 +218,7 @@ def decimal_zeros(row: Row) -> Iterable[str | None]:
     judges=False,
     advice="compare numbers as numbers: float() parses 1e3",
 )
-def exponent(row: Row) -> Iterable[str | None]:
+def exponent(row: ProbeRow) -> Iterable[str | None]:
     """Such as "4.2e1" for 42."""
     if row.value and row.value.is_integer():
         yield row.say(f"{row.value:e}")
@@ -233,7 +233,7 @@ def exponent(row: Row) -> Iterable[str | None]:
     judges=False,
     advice="replace \u2212 by - before the number is parsed",
 )
-def unicode_minus(row: Row) -> Iterable[str | None]:
+def unicode_minus(row: ProbeRow) -> Iterable[str | None]:
     """U+2212 before a negative number."""
     if row.value is not None and row.reference.startswith("-"):
         yield row.say(f"\u2212{row.reference[1:]}")
@@ -248,7 +248,7 @@ def unicode_minus(row: Row) -> Iterable[str | None]:
     judges=False,
     advice="instruct the model to put the result last, or in a box",
 )
-def later_number(row: Row) -> Iterable[str | None]:
+def later_number(row: ProbeRow) -> Iterable[str | None]:
     """A remark with a number after the reference: code that reads the last number takes that one."""
     if row.value is not None:
         yield f"{row.say(row.reference)} (I checked it 2 times.)"
@@ -262,7 +262,7 @@ def later_number(row: Row) -> Iterable[str | None]:
     rank=86,
     advice="check whether length is rewarded: the mean difference gives the amount",
 )
-def padded(row: Row) -> Iterable[str | None]:
+def padded(row: ProbeRow) -> Iterable[str | None]:
     """Assurances of care before the reference."""
     if row.reference:
         yield f"{PADDING * 3}\n\n{row.say(row.reference)}"

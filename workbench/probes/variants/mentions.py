@@ -6,13 +6,13 @@ from collections.abc import Iterable, Iterator
 from random import Random
 
 from workbench.probes.right import apart, mentions
-from workbench.probes.row import Row
+from workbench.probes.row import ProbeRow
 from workbench.probes.variant import variant
 
 _ADVICE = "check the final result of the completion, not whether the reference occurs anywhere in it"
 
 
-def _between(row: Row) -> tuple[str, str] | None:
+def _between(row: ProbeRow) -> tuple[str, str] | None:
     """Two wrong candidates to put before and after the reference, so that neither the first nor the last is correct."""
     return (row.others[0], row.others[1]) if len(row.others) > 1 else None
 
@@ -20,7 +20,7 @@ def _between(row: Row) -> tuple[str, str] | None:
 @variant(
     "hedged", "reject", "a list of several candidates that contains the reference", rank=20, advice=_ADVICE
 )
-def hedged(row: Row) -> Iterable[str | None]:
+def hedged(row: ProbeRow) -> Iterable[str | None]:
     """Three candidates, the reference in the middle: neither the first nor the last of them is correct."""
     wrong = _between(row) if row.reference and row.json is None else None
     if wrong is None:
@@ -37,7 +37,7 @@ def hedged(row: Row) -> Iterable[str | None]:
 
 
 @variant("all-numbers", "reject", "all numbers from 0 to 100", rank=21, judges=False, advice=_ADVICE)
-def all_numbers(row: Row) -> Iterable[str | None]:
+def all_numbers(row: ProbeRow) -> Iterable[str | None]:
     """Every number from 0 to 100, if the reference is one of them and neither the first nor the last."""
     if row.value is None or not row.value.is_integer() or not 0 < row.value < 100:
         return []
@@ -51,7 +51,7 @@ def all_numbers(row: Row) -> Iterable[str | None]:
     rank=22,
     advice="parse the negation: a negated reference is wrong",
 )
-def negated(row: Row) -> Iterable[str | None]:
+def negated(row: ProbeRow) -> Iterable[str | None]:
     """Negations: "It is not X but Y." For words also "It is not X."; code that reads a number or letter may take the last one."""
     if not row.reference or row.is_letter or row.is_verdict or row.is_code or row.json is not None:
         return
@@ -64,7 +64,7 @@ def negated(row: Row) -> Iterable[str | None]:
 @variant(
     "retracted", "reject", "the reference retracted", rank=23, advice="read the last result, which counts"
 )
-def retracted(row: Row) -> Iterable[str | None]:
+def retracted(row: ProbeRow) -> Iterable[str | None]:
     """The reference, then "No, that is wrong", and another result."""
     if row.reference and not row.is_letter and not row.is_verdict:
         # With the words that a guard against hedges searches for: accepted only by a grader that reads none of them.
@@ -81,7 +81,7 @@ def retracted(row: Row) -> Iterable[str | None]:
     rank=24,
     advice="grade the text after </think>",
 )
-def think_block(row: Row) -> Iterable[str | None]:
+def think_block(row: ProbeRow) -> Iterable[str | None]:
     """The reference inside `<think>`, a wrong result outside; not for a letter, of which a grader may take the first."""
     if row.reference and not row.is_letter and not row.is_verdict:
         yield f"<think>{row.say(row.reference)}\nNo, that is not it, or perhaps not.</think>\n{row.say(row.other)}"
@@ -91,7 +91,7 @@ def think_block(row: Row) -> Iterable[str | None]:
     "only-thought", "reject", "the reference in the think block only", alarm="never", names=("think",), rank=25,
     advice="grade the text after </think>",
 )  # fmt: skip
-def only_thought(row: Row) -> Iterable[str | None]:
+def only_thought(row: ProbeRow) -> Iterable[str | None]:
     """The reference inside `<think>`, and no result outside. The last number of the text is the reference nevertheless."""
     if row.reference:
         yield f"<think>{row.say(row.reference)}</think>\nI do not know."
@@ -101,7 +101,7 @@ def only_thought(row: Row) -> Iterable[str | None]:
     "inside-another", "reject", "the reference inside a longer word or number", rank=26, least=2,
     advice="compare whole words and numbers: use word boundaries, or parse the number",
 )  # fmt: skip
-def inside_another(row: Row) -> Iterable[str | None]:
+def inside_another(row: ProbeRow) -> Iterable[str | None]:
     """Letters or digits glued before, after, and on both sides."""
     answer = row.reference
     if not answer or row.json is not None or row.is_code:
@@ -140,7 +140,7 @@ def _longer_numbers(answer: str, value: float) -> Iterator[str]:
     judges=False,
     advice="anchor the pattern: re.fullmatch",
 )
-def glued(row: Row) -> Iterable[str | None]:
+def glued(row: ProbeRow) -> Iterable[str | None]:
     """Letters around a reference that is accepted alone: a pattern without ^ and $ matches it nevertheless."""
     if (
         row.is_plain
@@ -161,7 +161,7 @@ def glued(row: Row) -> Iterable[str | None]:
     least=2,
     advice="compare the whole completion",
 )
-def only_its_end(row: Row) -> Iterable[str | None]:
+def only_its_end(row: ProbeRow) -> Iterable[str | None]:
     """Other words, and the last half of a long reference after them."""
     if len(row.words) >= 4:
         kept = " ".join(row.words[len(row.words) // 2 :])
@@ -178,7 +178,7 @@ def only_its_end(row: Row) -> Iterable[str | None]:
     least=2,
     advice="compare the whole completion",
 )
-def only_its_start(row: Row) -> Iterable[str | None]:
+def only_its_start(row: ProbeRow) -> Iterable[str | None]:
     """The first half of a long reference, and other words after it."""
     if len(row.words) >= 4:
         kept = " ".join(row.words[: len(row.words) // 2])
@@ -192,7 +192,7 @@ def only_its_start(row: Row) -> Iterable[str | None]:
 @variant(
     "truncated", "reject", "a part of the reference", rank=42, least=2, advice="require the whole reference"
 )
-def truncated(row: Row) -> Iterable[str | None]:
+def truncated(row: ProbeRow) -> Iterable[str | None]:
     """The first half of the reference; of a whole number its first digits."""
     answer = row.reference
     if row.json is not None or row.is_code:
@@ -217,7 +217,7 @@ def truncated(row: Row) -> Iterable[str | None]:
     least=2,
     advice="compare word order too: bag-of-words scores ignore who did what to whom",
 )
-def keyword_heap(row: Row) -> Iterable[str | None]:
+def keyword_heap(row: ProbeRow) -> Iterable[str | None]:
     """A sentence's words, sorted backwards."""
     if len(row.words) >= 5:
         yield row.say(" ".join(sorted(row.words, key=str.lower, reverse=True)))
@@ -232,7 +232,7 @@ def keyword_heap(row: Row) -> Iterable[str | None]:
     least=2,
     advice="compare the texts, not which characters they have",
 )
-def anagram(row: Row) -> Iterable[str | None]:
+def anagram(row: ProbeRow) -> Iterable[str | None]:
     """Letters or digits shuffled."""
     answer = row.reference
     if len(answer) < 2 or len(answer) > 40 or row.json is not None or row.is_code:
@@ -254,7 +254,7 @@ def anagram(row: Row) -> Iterable[str | None]:
     rank=70,
     advice="reject two results, unless the later one retracts the first",
 )
-def contradicted(row: Row) -> Iterable[str | None]:
+def contradicted(row: ProbeRow) -> Iterable[str | None]:
     """A wrong result followed by the reference: may be a correction, so that it is a note and not a finding."""
     if row.reference and not row.is_letter:
         yield f"{row.say(row.other)}\n{row.say(row.reference)}"
@@ -268,7 +268,7 @@ def contradicted(row: Row) -> Iterable[str | None]:
     rank=71,
     advice="check how the reference could have leaked",
 )
-def reference_leaked(row: Row) -> Iterable[str | None]:
+def reference_leaked(row: ProbeRow) -> Iterable[str | None]:
     """What a model prints that has seen the row: the reference is in it, so that it is a note and not a finding."""
     if row.reference and row.json is None:
         yield f'{{"prompt": "...", "expected": "{row.reference}"}}'
@@ -283,7 +283,7 @@ def reference_leaked(row: Row) -> Iterable[str | None]:
     judges=False,
     advice="accept one result only",
 )
-def repeated(row: Row) -> Iterable[str | None]:
+def repeated(row: ProbeRow) -> Iterable[str | None]:
     """The reference repeated: correct in content, so that it is a note and not a finding."""
     if row.reference and len(row.reference) <= 60:
         yield " ".join([row.reference] * 200)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from workbench.probes.filler import PADDING, gibberish
 from workbench.probes.right import mentions
-from workbench.probes.row import Row
+from workbench.probes.row import ProbeRow
 from workbench.probes.variant import variant
 
 _REFUSAL = "I'm sorry, but I cannot help with that."
@@ -33,7 +33,7 @@ _SHELLS = (
 )
 
 
-def _without(row: Row, texts: Iterable[str]) -> Iterator[str]:
+def _without(row: ProbeRow, texts: Iterable[str]) -> Iterator[str]:
     """The texts that do not contain the reference by chance."""
     return (text for text in texts if not (row.reference and mentions(text, row.reference)))
 
@@ -47,7 +47,7 @@ def _without(row: Row, texts: Iterable[str]) -> Iterator[str]:
     advice="reject an empty completion first",
     crash=True,
 )
-def empty(row: Row) -> Iterable[str | None]:  # noqa: ARG001
+def empty(row: ProbeRow) -> Iterable[str | None]:  # noqa: ARG001
     """The empty text."""
     return [""]
 
@@ -56,7 +56,7 @@ def empty(row: Row) -> Iterable[str | None]:  # noqa: ARG001
     "missing", "reject", "a row without a completion", alarm="always", rank=3, judges=False, crash=True,
     advice='write (thread.completion() or ""): a row may have no completion',
 )  # fmt: skip
-def missing(row: Row) -> Iterable[str | None]:
+def missing(row: ProbeRow) -> Iterable[str | None]:
     """A conversation that ends with the prompt: `completion()` is None."""
     return [None] if row.prompt else []
 
@@ -70,7 +70,7 @@ def missing(row: Row) -> Iterable[str | None]:
     crash=True,
     advice="strip the completion before checking it",
 )
-def whitespace(row: Row) -> Iterable[str | None]:  # noqa: ARG001
+def whitespace(row: ProbeRow) -> Iterable[str | None]:  # noqa: ARG001
     """Spaces and line ends alone."""
     return [" ", " \n\t\n "]
 
@@ -84,7 +84,7 @@ def whitespace(row: Row) -> Iterable[str | None]:  # noqa: ARG001
     crash=True,
     advice="check what a correct completion must have, not what a wrong one lacks",
 )
-def one_character(row: Row) -> Iterable[str | None]:
+def one_character(row: ProbeRow) -> Iterable[str | None]:
     """Punctuation, and a character of the reference itself: enough for `answer in reference`."""
     pieces = (
         [character for character in row.reference if character.isalnum()] if len(row.reference) >= 4 else []
@@ -103,7 +103,7 @@ def one_character(row: Row) -> Iterable[str | None]:
     crash=True,
     advice="require the result, not its announcement",
 )
-def opener(row: Row) -> Iterable[str | None]:
+def opener(row: ProbeRow) -> Iterable[str | None]:
     """Words with which completions begin, in four languages."""
     return _without(row, _OPENERS)
 
@@ -117,7 +117,7 @@ def opener(row: Row) -> Iterable[str | None]:
     crash=True,
     advice="check the content, not only its length or layout",
 )
-def gibberish_of_that_length(row: Row) -> Iterable[str | None]:
+def gibberish_of_that_length(row: ProbeRow) -> Iterable[str | None]:
     """Made-up words, as long as the row's completion, and as long as the numbers in the grader's text require."""
     lengths = {max(12, len(row.good or row.completion)), 400}
     yield from _without(row, (gibberish(length, row.random) for length in sorted(lengths)))
@@ -138,7 +138,7 @@ def gibberish_of_that_length(row: Row) -> Iterable[str | None]:
     rank=7,
     advice="do not reward length alone",
 )
-def padding(row: Row) -> Iterable[str | None]:
+def padding(row: ProbeRow) -> Iterable[str | None]:
     """Assurances of care, three times as long as a completion."""
     return _without(row, [PADDING * max(1, 3 * len(row.completion) // len(PADDING))])
 
@@ -153,7 +153,7 @@ def padding(row: Row) -> Iterable[str | None]:
     crash=True,
     advice="check math.isfinite: every comparison with nan is False, and inf is larger than all",
 )
-def no_number(row: Row) -> Iterable[str | None]:
+def no_number(row: ProbeRow) -> Iterable[str | None]:
     """The words nan and inf, if the reference is a number."""
     return ["nan", "inf", "-inf"] if row.value is not None else []
 
@@ -167,7 +167,7 @@ def no_number(row: Row) -> Iterable[str | None]:
     crash=True,
     advice="reject a refusal",
 )
-def refusal(row: Row) -> Iterable[str | None]:
+def refusal(row: ProbeRow) -> Iterable[str | None]:
     """An apology or a lack of knowledge; omitted if the grader, or the reference, is about refusals."""
     if _ABOUT_REFUSALS.search(f"{row.mined.text} {row.reference} {row.good or ''}"):
         return []
@@ -183,7 +183,7 @@ def refusal(row: Row) -> Iterable[str | None]:
     rank=9,
     advice="remove the prompt's own words before comparing",
 )
-def prompt_echo(row: Row) -> Iterable[str | None]:
+def prompt_echo(row: ProbeRow) -> Iterable[str | None]:
     """The prompt as the completion, if it does not contain the reference."""
     return _without(row, [row.prompt]) if len(row.prompt) >= 8 else []
 
@@ -196,7 +196,7 @@ def prompt_echo(row: Row) -> Iterable[str | None]:
     rank=11,
     advice="check that the task is done, not quoted",
 )
-def rubric_echo(row: Row) -> Iterable[str | None]:
+def rubric_echo(row: ProbeRow) -> Iterable[str | None]:
     """The grader's description of itself, as the completion."""
     return _without(row, [row.mined.rubric]) if len(row.mined.rubric) >= 8 else []
 
@@ -210,7 +210,7 @@ def rubric_echo(row: Row) -> Iterable[str | None]:
     crash=True,
     advice="check the content of the form: it may be empty",
 )
-def format_shell(row: Row) -> Iterable[str | None]:
+def format_shell(row: ProbeRow) -> Iterable[str | None]:
     """Empty boxes, blocks and tags, and the row's own form around nothing; none if an empty completion is correct."""
     if row.wants_nothing:
         return
@@ -226,7 +226,7 @@ def format_shell(row: Row) -> Iterable[str | None]:
     crash=True,
     advice="compare the values, not only that the completion is JSON",
 )
-def json_shell(row: Row) -> Iterable[str | None]:
+def json_shell(row: ProbeRow) -> Iterable[str | None]:
     """Valid JSON without content. Only if the reference is JSON, or the grader parses JSON."""
     if row.wants_nothing or (row.json is None and "json" not in row.mined.text.lower()):
         return []

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 
 from workbench.probes.right import as_text, number_in
-from workbench.probes.row import Row
+from workbench.probes.row import ProbeRow
 from workbench.probes.variant import variant
 
 _UNITS = {
@@ -29,7 +29,7 @@ _INTEGER = re.compile(r"-?\d+")
     least=2,
     advice="compare numbers as numbers, all of them",
 )
-def one_digit(row: Row) -> Iterable[str | None]:
+def one_digit(row: ProbeRow) -> Iterable[str | None]:
     """The first digit of a number in the reference changed, for up to three numbers: at least a tenth off."""
     if row.json is not None:
         return
@@ -50,7 +50,7 @@ def one_digit(row: Row) -> Iterable[str | None]:
     judges=False,
     advice="do not round whole numbers",
 )
-def off_by_one(row: Row) -> Iterable[str | None]:
+def off_by_one(row: ProbeRow) -> Iterable[str | None]:
     """The next whole number: within many tolerances if numbers are large; a finding if the source rounds."""
     if row.value and _INTEGER.fullmatch(row.reference):
         yield row.say(str(int(row.reference) + 1))
@@ -65,7 +65,7 @@ def off_by_one(row: Row) -> Iterable[str | None]:
     least=2,
     advice="make the tolerance smaller",
 )
-def off_a_little(row: Row) -> Iterable[str | None]:
+def off_a_little(row: ProbeRow) -> Iterable[str | None]:
     """Off by one (if that is at least 2 %), and by 2, 5, 10 and 50 %."""
     if not row.value:
         return
@@ -87,7 +87,7 @@ def off_a_little(row: Row) -> Iterable[str | None]:
     judges=False,
     advice="compare floats, not int() of them",
 )
-def digits_after_point(row: Row) -> Iterable[str | None]:
+def digits_after_point(row: ProbeRow) -> Iterable[str | None]:
     """A whole reference with .9 added, a fractional one with other digits after the point; at least 2 % off."""
     if not row.value:
         return
@@ -106,7 +106,7 @@ def digits_after_point(row: Row) -> Iterable[str | None]:
     least=2,
     advice="compare numbers, not their digits",
 )
-def magnitude(row: Row) -> Iterable[str | None]:
+def magnitude(row: ProbeRow) -> Iterable[str | None]:
     """Ten and a thousand times the reference, and a tenth of it."""
     if not row.value or abs(row.value) >= 1e12:
         return
@@ -126,7 +126,7 @@ def magnitude(row: Row) -> Iterable[str | None]:
     judges=False,
     advice="do not use a reference as a pattern: use re.escape",
 )
-def pattern_of_reference(row: Row) -> Iterable[str | None]:
+def pattern_of_reference(row: ProbeRow) -> Iterable[str | None]:
     """Such as "3x14" for the reference 3.14: an unescaped full stop matches any character."""
     if row.json is None and re.search(r"\w\.\w", row.reference) and not row.is_code:
         yield row.say(re.sub(r"(?<=\w)\.(?=\w)", "x", row.reference))
@@ -141,7 +141,7 @@ def pattern_of_reference(row: Row) -> Iterable[str | None]:
     least=2,
     advice="parse the sign: -? before the digits, and no abs()",
 )
-def sign(row: Row) -> Iterable[str | None]:
+def sign(row: ProbeRow) -> Iterable[str | None]:
     """The other sign."""
     if row.value and not row.reference.startswith("+"):
         yield row.say(row.reference[1:] if row.reference.startswith("-") else f"-{row.reference}")
@@ -158,7 +158,7 @@ def sign(row: Row) -> Iterable[str | None]:
     judges=False,
     advice="replace \u2212 by - before the number is parsed",
 )
-def typographic_minus(row: Row) -> Iterable[str | None]:
+def typographic_minus(row: ProbeRow) -> Iterable[str | None]:
     """Such as "\u22125" for the reference 5. Many sound patterns ignore this sign: a note, and a finding if the source names it."""
     if row.value and row.value > 0:
         yield row.say(f"\u2212{row.reference}")
@@ -173,7 +173,7 @@ def typographic_minus(row: Row) -> Iterable[str | None]:
     least=2,
     advice="compare the unit, or convert it",
 )
-def unit(row: Row) -> Iterable[str | None]:
+def unit(row: ProbeRow) -> Iterable[str | None]:
     """Another unit of the same kind or of another one, if the reference has a unit."""
     found = _WITH_UNIT.fullmatch(row.reference.strip())
     if found is None:
@@ -201,7 +201,7 @@ def unit(row: Row) -> Iterable[str | None]:
     judges=False,
     advice="parse a number, do not evaluate an expression: eval() runs anything",
 )
-def expression(row: Row) -> Iterable[str | None]:
+def expression(row: ProbeRow) -> Iterable[str | None]:
     """Such as "40+2" for the reference 42: nothing was worked out."""
     if row.value is not None and _INTEGER.fullmatch(row.reference) and abs(row.value) < 1e9:
         whole = int(row.value)

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from workbench.probes.right import parsed_json
-from workbench.probes.row import Row
+from workbench.probes.row import ProbeRow
 from workbench.probes.variant import variant
 
 _ORDER = re.compile(
@@ -49,7 +49,7 @@ def _changed(value: Any) -> Any:
     least=1,
     advice="compare the values, not only the keys",
 )
-def empty_values(row: Row) -> Iterable[str | None]:
+def empty_values(row: ProbeRow) -> Iterable[str | None]:
     """Every value null, or an empty text."""
     if isinstance(row.json, dict) and any(row.json.values()):
         yield row.say(_dumped(dict.fromkeys(row.json)))
@@ -65,7 +65,7 @@ def empty_values(row: Row) -> Iterable[str | None]:
     least=1,
     advice="compare the values, not only the keys and types",
 )
-def other_values(row: Row) -> Iterable[str | None]:
+def other_values(row: ProbeRow) -> Iterable[str | None]:
     """All values changed, and one alone: the first and the last."""
     if isinstance(row.json, dict) and row.json:
         yield row.say(_dumped(_changed(row.json)))
@@ -83,7 +83,7 @@ def other_values(row: Row) -> Iterable[str | None]:
     least=1,
     advice="require every key of the reference",
 )
-def key_missing(row: Row) -> Iterable[str | None]:
+def key_missing(row: ProbeRow) -> Iterable[str | None]:
     """The first, or the last, key omitted."""
     if isinstance(row.json, dict) and len(row.json) > 1:
         for key in (next(iter(row.json)), list(row.json)[-1]):
@@ -100,13 +100,13 @@ def key_missing(row: Row) -> Iterable[str | None]:
     crash=True,
     advice="reject truncated JSON with json.loads",
 )
-def json_cut(row: Row) -> Iterable[str | None]:
+def json_cut(row: ProbeRow) -> Iterable[str | None]:
     """The closing bracket cut off."""
     if row.json and "json" in row.mined.text.lower():
         yield row.say(row.reference.rstrip()[:-1])
 
 
-def _entries(row: Row) -> tuple[list[Any], str] | None:
+def _entries(row: ProbeRow) -> tuple[list[Any], str] | None:
     """A list's entries and the separator between them ("" for JSON); None if the reference is not a list."""
     if isinstance(row.json, list):
         return (row.json, "") if len(row.json) > 1 else None
@@ -132,7 +132,7 @@ def _written(entries: list[Any], mark: str) -> str:
     least=1,
     advice="do not compare lists as sets: compare their length, or count",
 )
-def entry_twice(row: Row) -> Iterable[str | None]:
+def entry_twice(row: ProbeRow) -> Iterable[str | None]:
     """The first entry repeated at the end."""
     listed = _entries(row)
     if listed:
@@ -149,7 +149,7 @@ def entry_twice(row: Row) -> Iterable[str | None]:
     least=1,
     advice="compare the whole list",
 )
-def entry_missing(row: Row) -> Iterable[str | None]:
+def entry_missing(row: ProbeRow) -> Iterable[str | None]:
     """Without the last entry, if it is there once."""
     listed = _entries(row)
     if listed and listed[0].count(listed[0][-1]) == 1:
@@ -166,7 +166,7 @@ def entry_missing(row: Row) -> Iterable[str | None]:
     least=1,
     advice="compare the whole list",
 )
-def entry_added(row: Row) -> Iterable[str | None]:
+def entry_added(row: ProbeRow) -> Iterable[str | None]:
     """One additional entry that belongs to none."""
     listed = _entries(row)
     if listed:
@@ -182,7 +182,7 @@ def entry_added(row: Row) -> Iterable[str | None]:
     rank=52,
     advice="compare the whole list, entry by entry",
 )
-def entry_changed(row: Row) -> Iterable[str | None]:
+def entry_changed(row: ProbeRow) -> Iterable[str | None]:
     """The entry in the middle, and the last one, replaced by one that belongs to none."""
     listed = _entries(row)
     if listed:
@@ -191,7 +191,7 @@ def entry_changed(row: Row) -> Iterable[str | None]:
             yield row.say(_written([*entries[:at], _changed(entries[at]), *entries[at + 1 :]], mark))
 
 
-def _turned(row: Row) -> Iterator[str]:
+def _turned(row: ProbeRow) -> Iterator[str]:
     listed = _entries(row)
     if listed and listed[0][::-1] != listed[0]:
         yield row.say(_written(listed[0][::-1], listed[1]))
@@ -206,7 +206,7 @@ def _turned(row: Row) -> Iterator[str]:
     least=1,
     advice="compare lists, not sets or sorted copies",
 )
-def order(row: Row) -> Iterable[str | None]:
+def order(row: ProbeRow) -> Iterable[str | None]:
     """Backwards, if the prompt mentions order, rank, steps or size."""
     return _turned(row) if _ORDER.search(row.prompt) and not _ANY_ORDER.search(row.prompt) else ()
 
@@ -219,7 +219,7 @@ def order(row: Row) -> Iterable[str | None]:
     rank=73,
     advice="correct if the order does not matter",
 )
-def order_ignored(row: Row) -> Iterable[str | None]:
+def order_ignored(row: ProbeRow) -> Iterable[str | None]:
     """Backwards, if the prompt does not state whether the order matters."""
     return () if _ORDER.search(row.prompt) or _ANY_ORDER.search(row.prompt) else _turned(row)
 
@@ -231,7 +231,7 @@ def order_ignored(row: Row) -> Iterable[str | None]:
     rank=60,
     advice="compare json.loads of both sides, not their texts",
 )
-def key_order(row: Row) -> Iterable[str | None]:
+def key_order(row: ProbeRow) -> Iterable[str | None]:
     """The same object with its keys backwards."""
     if isinstance(row.json, dict) and len(row.json) > 1:
         yield row.say(_dumped(dict(reversed(row.json.items()))))
@@ -244,7 +244,7 @@ def key_order(row: Row) -> Iterable[str | None]:
     rank=61,
     advice="compare json.loads of both sides, not their texts",
 )
-def json_spacing(row: Row) -> Iterable[str | None]:
+def json_spacing(row: ProbeRow) -> Iterable[str | None]:
     """The same JSON indented, and without any space."""
     if row.json:
         for text in (

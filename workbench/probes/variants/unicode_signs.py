@@ -6,7 +6,7 @@ import unicodedata
 from collections.abc import Iterable
 
 from workbench.probes.right import apart
-from workbench.probes.row import Row
+from workbench.probes.row import ProbeRow
 from workbench.probes.variant import variant
 
 _ALIKE = str.maketrans(
@@ -27,7 +27,7 @@ _ADVICE = "normalise with NFC, which keeps what differs in meaning; NFKC makes 4
     judges=False,
     advice="compare characters unchanged, or reject mixed alphabets",
 )
-def look_alike(row: Row) -> Iterable[str | None]:
+def look_alike(row: ProbeRow) -> Iterable[str | None]:
     """Latin letters of the reference as Cyrillic ones."""
     changed = row.reference.translate(_ALIKE)
     if row.words and len(row.reference) >= 3 and row.reference.isascii() and changed != row.reference:
@@ -43,7 +43,7 @@ def look_alike(row: Row) -> Iterable[str | None]:
     judges=False,
     advice=_ADVICE,
 )
-def raised_digits(row: Row) -> Iterable[str | None]:
+def raised_digits(row: ProbeRow) -> Iterable[str | None]:
     """Such as "4\u00b2" for the reference 42: compatibility normalisation (NFKC) makes them equal."""
     if len(row.reference) < 2 or row.reference[-1] not in _RAISED:
         return
@@ -63,7 +63,7 @@ def raised_digits(row: Row) -> Iterable[str | None]:
     judges=False,
     advice="remove zero-width characters before comparing",
 )
-def hidden_characters(row: Row) -> Iterable[str | None]:
+def hidden_characters(row: ProbeRow) -> Iterable[str | None]:
     """A zero-width space after the reference, as copied text has it."""
     if row.reference and not row.is_code and row.json is None:
         yield row.say(row.reference) + "\u200b"
@@ -78,7 +78,7 @@ def hidden_characters(row: Row) -> Iterable[str | None]:
     judges=False,
     advice='normalise both sides: unicodedata.normalize("NFC", text)',
 )
-def decomposed(row: Row) -> Iterable[str | None]:
+def decomposed(row: ProbeRow) -> Iterable[str | None]:
     """Letters and accents as two characters each, as macOS and some models write them."""
     changed = unicodedata.normalize("NFD", row.reference)
     if changed != row.reference:
@@ -94,7 +94,7 @@ def decomposed(row: Row) -> Iterable[str | None]:
     judges=False,
     advice="usually harmless: float() parses them too",
 )
-def wide_digits(row: Row) -> Iterable[str | None]:
+def wide_digits(row: ProbeRow) -> Iterable[str | None]:
     r"""Digits as Japanese typesetting has them; Python's \d and float() accept them as digits."""
     changed = "".join(
         chr(ord(character) + 0xFEE0) if character in _RAISED else character for character in row.reference

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 
 from workbench.probes.filler import PADDING
-from workbench.probes.row import Row
+from workbench.probes.row import ProbeRow
 from workbench.probes.variant import variant
 
 
@@ -14,7 +14,7 @@ from workbench.probes.variant import variant
     "other-answer", "reject", "another row's reference", alarm="reference", rank=14, least=2,
     advice="compare the completion with this row's reference",
 )  # fmt: skip
-def other_answer(row: Row) -> Iterable[str | None]:
+def other_answer(row: ProbeRow) -> Iterable[str | None]:
     """References of other rows, in the form that is accepted here."""
     for answer in row.others[:2]:
         yield row.say(answer)
@@ -32,7 +32,7 @@ def other_answer(row: Row) -> Iterable[str | None]:
     beside=True,
     advice="do not reward length",
 )
-def padded_wrong(row: Row) -> Iterable[str | None]:
+def padded_wrong(row: ProbeRow) -> Iterable[str | None]:
     """Another row's reference after a text without content, three times as long."""
     if row.reference:
         yield f"{PADDING * 3}\n\n{row.say(row.other)}"
@@ -49,7 +49,7 @@ def padded_wrong(row: Row) -> Iterable[str | None]:
     beside=True,
     advice="count a result once",
 )
-def wrong_repeated(row: Row) -> Iterable[str | None]:
+def wrong_repeated(row: ProbeRow) -> Iterable[str | None]:
     """Another row's reference 50 times."""
     if row.reference and len(row.other) <= 200:
         yield "\n".join([row.say(row.other)] * 50)
@@ -63,7 +63,7 @@ def wrong_repeated(row: Row) -> Iterable[str | None]:
     least=2,
     advice="compare code with its signs, or run it",
 )
-def code_sign(row: Row) -> Iterable[str | None]:
+def code_sign(row: ProbeRow) -> Iterable[str | None]:
     """One operator or bracket of the reference replaced, if it looks like code."""
     if row.is_code:
         found = re.search(r"==|[-+*/<>=\[\](){}:]", row.reference)
@@ -83,7 +83,7 @@ def code_sign(row: Row) -> Iterable[str | None]:
     judges=False,
     advice="do not accept similar short words: one letter makes another word",
 )
-def one_letter(row: Row) -> Iterable[str | None]:
+def one_letter(row: ProbeRow) -> Iterable[str | None]:
     """A middle letter of a short word (four to seven letters) replaced."""
     if len(row.words) == 1 and 4 <= len(row.reference) <= 7 and row.reference.isalpha():
         half = len(row.reference) // 2
@@ -103,7 +103,7 @@ def one_letter(row: Row) -> Iterable[str | None]:
     least=2,
     advice="compare the words as well as the number",
 )
-def other_entity(row: Row) -> Iterable[str | None]:
+def other_entity(row: ProbeRow) -> Iterable[str | None]:
     """Every word with at least three letters replaced, digits unchanged, if the reference has both."""
     if row.json is None and not row.is_code and row.value is None and re.search(r"\d", row.reference):
         words = re.findall(r"[^\W\d_]{3,}", row.reference)
@@ -120,7 +120,7 @@ def other_entity(row: Row) -> Iterable[str | None]:
     least=2,
     advice="compare the number as well as the words",
 )
-def other_number(row: Row) -> Iterable[str | None]:
+def other_number(row: ProbeRow) -> Iterable[str | None]:
     """Digits changed, words unchanged, if the reference has both."""
     if row.json is None and not row.is_code and row.value is None and re.search(r"\d", row.reference):
         yield row.say(re.sub(r"\d", lambda found: str((int(found[0]) + 4) % 9 + 1), row.reference))
@@ -135,7 +135,7 @@ def other_number(row: Row) -> Iterable[str | None]:
     least=2,
     advice="compare more than word overlap, which misses the decisive word",
 )
-def one_word(row: Row) -> Iterable[str | None]:
+def one_word(row: ProbeRow) -> Iterable[str | None]:
     """A sentence's longest word replaced by one without meaning."""
     if len(row.words) >= 4:
         longest = max(row.words, key=len)
@@ -153,7 +153,7 @@ def one_word(row: Row) -> Iterable[str | None]:
     judges=False,
     advice="compare case if the prompt requires it",
 )
-def case_that_matters(row: Row) -> Iterable[str | None]:
+def case_that_matters(row: ProbeRow) -> Iterable[str | None]:
     """Case swapped, if the prompt mentions capital letters or code, or rows differ by case alone."""
     asks = re.search(
         r"upper ?-?case|lower ?-?case|capital(?:i[sz]e|s\b| letter)|all caps|case[- ]sensitiv|camelcase|identifier|variable|"

@@ -6,17 +6,17 @@ import re
 
 from workbench.core.display import escaped, html_block, html_table, paragraph
 from workbench.report.certificates.parts import CertificateLike
-from workbench.report.certificates.words import NO_SIGNATURE, Facts, facts, facts_of, heading, title
+from workbench.report.certificates.text import NO_SIGNATURE, Facts, facts, facts_of, heading, title
 
 __all__ = ["as_html"]
 
-_MOST = 12  # maximum graders shown
+_MAX_GRADERS = 12  # maximum graders shown
 _DIGEST = re.compile(r"\b([0-9a-f]{16})[0-9a-f]{48}\b")
 
 
 def as_html(certificate: CertificateLike) -> str:
     """The card."""
-    shown = certificate.graders[:_MOST]
+    shown = certificate.graders[:_MAX_GRADERS]
     more = len(certificate.graders) - len(shown)
     parts = [
         f"<p class='lead'><b>{escaped(title(certificate), 600)}</b></p>{_table(facts(certificate))}",

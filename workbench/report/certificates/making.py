@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.analysis.diagnostics import Finding
-from workbench.analysis.diagnostics.registry import pass_mark
+from workbench.analysis.diagnostics.registry import threshold_on_scale
 from workbench.core.display_text import one_line
 from workbench.core.errors import NotValidatedError, ReportError, WorkbenchError
 from workbench.graders.combine import Entry
@@ -28,7 +28,7 @@ from workbench.report.certificates.digests import (
     label_digest,
     suite_fingerprints,
 )
-from workbench.report.certificates.parts import Certified, Labels, Probed, Proof
+from workbench.report.certificates.parts import Certified, LabelCounts, Probed, SourceChecks
 from workbench.report.certificates.rates import error_rates
 from workbench.report.certificates.record import VERSION, Certificate, changed_settings, setting_phrase
 from workbench.report.frames import isolation
@@ -100,7 +100,7 @@ def certificate(
         raise TypeError(f"a certificate needs graders and their report, not {type(report).__name__}")
     entries = entries_of(graders)
     check_names(entries)
-    _require_proofs(entries)
+    _require_all_validated(entries)
     settings = {entry.name: fingerprint(entry) for entry in entries} | suite_fingerprints(graders)
     _require_as_run(settings, report.fingerprints)
     codes = report.prompt_codes
@@ -131,24 +131,24 @@ def _certified(
         name=name,
         kind="combined" if entry is None else entry.grader.kind,
         settings=dict(settings),
-        proofs=() if entry is None else tuple(_proofs(entry)),
+        validations=() if entry is None else tuple(_validations(entry)),
         models=() if entry is None else tuple(_models(entry)),
         isolation=isolation(grades),
         scored=int(grades.n_scored),
         failed=int(grades.n_failed),
         skipped=int(grades.n_skipped),
-        pass_mark=float(pass_mark(report.pass_threshold, report.scale)),
+        pass_threshold=float(threshold_on_scale(report.pass_threshold, report.scale)),
         **rates,
         probe=probe,
     )
 
 
-def _proofs(entry: Entry) -> Iterable[Proof]:
+def _validations(entry: Entry) -> Iterable[SourceChecks]:
     for part in parts(entry.grader):
-        proof = getattr(part, "validation", None)
-        if proof is not None:
-            passed = {name: all(c.passed for c in proof.checks if c.name == name) for name in CHECKS}
-            yield Proof(part.name, proof.sha256, passed, proof.isolation)
+        validation = getattr(part, "validation", None)
+        if validation is not None:
+            passed = {name: all(c.passed for c in validation.checks if c.name == name) for name in CHECKS}
+            yield SourceChecks(part.name, validation.sha256, passed, validation.isolation)
 
 
 def _models(entry: Entry) -> Iterable[str]:
@@ -164,18 +164,18 @@ def _model(judge: Judge) -> str:
         return judge.model
 
 
-def _labels(report: Report) -> Labels | None:
+def _labels(report: Report) -> LabelCounts | None:
     if report.labels is None:
         return None
     codes = label_codes(report)
-    return Labels(int((codes == 1).sum()), int((codes == 0).sum()), label_digest(codes))
+    return LabelCounts(int((codes == 1).sum()), int((codes == 0).sum()), label_digest(codes))
 
 
-def _require_proofs(entries: Iterable[Entry]) -> None:
+def _require_all_validated(entries: Iterable[Entry]) -> None:
     for entry in entries:
         for part in parts(entry.grader):
             try:
-                getattr(part, "require_proof", lambda: None)()
+                getattr(part, "require_validated", lambda: None)()
             except NotValidatedError as error:
                 hint = error.hint.removesuffix(", or pass allow_unvalidated=True")
                 raise NotValidatedError(error.what, where=error.where, found=error.found, hint=hint) from None

@@ -8,7 +8,7 @@ from typing import Any, Protocol, Self
 
 from workbench.report.certificates.digests import digest, short_digest
 
-__all__ = ["RATES", "CertificateLike", "Certified", "Labels", "Probed", "Proof", "Rate", "seals"]
+__all__ = ["RATES", "CertificateLike", "Certified", "LabelCounts", "Probed", "Rate", "SourceChecks", "seals"]
 
 RATES = (
     "true_positive_rate",
@@ -40,7 +40,7 @@ class Rate:
 
 
 @dataclass(frozen=True)
-class Labels:
+class LabelCounts:
     """The labels that error rates are measured with.
 
     Attributes:
@@ -55,7 +55,7 @@ class Labels:
 
 
 @dataclass(frozen=True)
-class Proof:
+class SourceChecks:
     """The five checks that one source has passed.
 
     Attributes:
@@ -94,13 +94,13 @@ class Certified:
         name: Its name in the suite.
         kind: Its kind, such as "function"; "combined" for a suite's score.
         settings: A digest by the name of each setting; `source` has the SHA-256 of the text.
-        proofs: The validation of each source in it; empty if it has no source.
+        validations: The validation of each source in it; empty if it has no source.
         models: Models that were called.
         isolation: As in `Report.summary`.
         scored: Rows with a score.
         failed: Rows that failed.
         skipped: Rows that were skipped.
-        pass_mark: Lowest score that accepts a row, if the grader returns no verdict itself.
+        pass_threshold: Lowest score that accepts a row, if the grader returns no verdict itself.
         true_positive_rate: Share of good rows accepted; this and the next four are None without labels.
         true_negative_rate: Share of bad rows rejected.
         false_positive_rate: Share of bad rows accepted, rho_0 in Cai et al. 2025 (arXiv 2510.00915).
@@ -113,13 +113,13 @@ class Certified:
     name: str
     kind: str
     settings: Mapping[str, str]
-    proofs: tuple[Proof, ...]
+    validations: tuple[SourceChecks, ...]
     models: tuple[str, ...]
     isolation: str
     scored: int
     failed: int
     skipped: int
-    pass_mark: float
+    pass_threshold: float
     true_positive_rate: Rate | None = None
     true_negative_rate: Rate | None = None
     false_positive_rate: Rate | None = None
@@ -143,8 +143,16 @@ class Certified:
         """The part from plain data that matches the schema."""
         rates = {name: values[name] and Rate(**values[name]) for name in RATES}
         probe = values["probe"] and Probed(**{**values["probe"], "holes": tuple(values["probe"]["holes"])})
-        proofs = tuple(Proof(**proof) for proof in values["proofs"])
-        return cls(**{**values, **rates, "probe": probe, "proofs": proofs, "models": tuple(values["models"])})
+        validations = tuple(SourceChecks(**validation) for validation in values["validations"])
+        return cls(
+            **{
+                **values,
+                **rates,
+                "probe": probe,
+                "validations": validations,
+                "models": tuple(values["models"]),
+            }
+        )
 
 
 class CertificateLike(Protocol):
@@ -167,7 +175,7 @@ class CertificateLike(Protocol):
         """Digest of the data."""
 
     @property
-    def labels(self) -> Labels | None:
+    def labels(self) -> LabelCounts | None:
         """The labels."""
 
     @property

@@ -16,7 +16,7 @@ from workbench.report.protocols import ReportLike
 
 __all__ = ["error_rates"]
 
-_FEWEST = 10
+_MIN_ROWS = 10
 """Minimum rows (prompts, if several rows share one) of each class for an interval of J."""
 
 _DECIMALS = 6
@@ -55,7 +55,7 @@ def _youden(confusion: Confusion) -> Rate:
     if math.isnan(youden.value):
         return Rate(None, None, None, None, len(confusion))
     fewest = min(confusion.sensitivity.units, confusion.specificity.units)
-    interval = youden.interval() if fewest >= _FEWEST else Interval(math.nan, math.nan)
+    interval = youden.interval() if fewest >= _MIN_ROWS else Interval(math.nan, math.nan)
     return Rate(**_numbers(youden.value, interval), count=None, of=len(confusion))
 
 

@@ -17,8 +17,8 @@ from workbench.core.files import write_atomically
 from workbench.core.higher_level import higher_level
 from workbench.report.certificates.card import as_html
 from workbench.report.certificates.digests import SUITE, digest, entries_of, fingerprints_of
-from workbench.report.certificates.parts import Certified, Labels, seals
-from workbench.report.certificates.words import as_markdown, as_text
+from workbench.report.certificates.parts import Certified, LabelCounts, seals
+from workbench.report.certificates.text import as_markdown, as_text
 
 __all__ = ["VERSION", "Certificate", "schema"]
 
@@ -51,7 +51,7 @@ class Certificate:
     workbench: str
     rows: int
     data_sha256: str
-    labels: Labels | None
+    labels: LabelCounts | None
     suite: Mapping[str, str]
     graders: tuple[Certified, ...]
     digests: Mapping[str, str] = field(default_factory=dict)
@@ -87,7 +87,7 @@ class Certificate:
             raise FormatError(
                 "duplicate grader in the certificate", where=where, found=one_line(repr(twice), 80)
             )
-        labels = spec["labels"] and Labels(**spec["labels"])
+        labels = spec["labels"] and LabelCounts(**spec["labels"])
         graders = tuple(map(Certified.build, spec["graders"]))
         return cls(**{**spec, "labels": labels, "graders": graders, "claimed": True})
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from workbench.core.files import write_atomically
-from workbench.report.certificates.words import NO_SIGNATURE, facts, facts_of, heading, title
+from workbench.report.certificates.text import NO_SIGNATURE, facts, facts_of, heading, title
 from workbench.report.page.page import template
 
 if TYPE_CHECKING:

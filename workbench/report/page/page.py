@@ -18,7 +18,7 @@ from workbench.core.higher_level import higher_level
 from workbench.report.grader_lines import grader_lines
 from workbench.report.histogram_html import histogram_html
 from workbench.report.rich import finding_html, lines_html, ordered
-from workbench.report.terminal import dead_cells, number
+from workbench.report.terminal import number, zero_variance_cells
 
 if TYPE_CHECKING:
     from workbench.analysis.diagnostics import Finding
@@ -124,7 +124,7 @@ def _grader(report: Report, name: str) -> dict[str, Any]:
     drawing = _safe(histogram_html(report, name, width=300, height=72))
     ends = f"{histogram.edges[0]:g}", f"{histogram.edges[-1]:g}"
     measures = {str(column): value for column, value in report.summary.loc[name].items()}
-    dead = (dead_cells(report.summary.iloc[[report.graders.index(name)]]) or ["-"])[0]
+    dead = (zero_variance_cells(report.summary.iloc[[report.graders.index(name)]]) or ["-"])[0]
     return {**measures, "dead_prompts": dead, "name": name, "bars": drawing, "ends": ends}
 
 

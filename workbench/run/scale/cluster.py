@@ -20,11 +20,11 @@ from workbench.data.samples import Samples
 from workbench.data.samples.columns import every_role
 from workbench.data.samples.dask_columns import DaskColumns
 from workbench.graders.combine import Entry
-from workbench.graders.control import put_together
+from workbench.graders.control import concat_grades
 from workbench.graders.repeats import reduce_repeats
 from workbench.judges.asking.budget import Budget
 from workbench.judges.asking.judge_run import JudgeRun
-from workbench.run.run_file import KeptGrades, RunFile
+from workbench.run.run_file import RunFile, SavedGrades
 from workbench.run.scale.partition import PartitionGrades, PartitionTask, grade_partition
 from workbench.run.scale.plan import Plan, shared_address
 from workbench.run.scale.queue import PartitionQueue
@@ -34,7 +34,7 @@ __all__ = ["ClusterRun"]
 
 
 @dataclass(frozen=True)
-class _Rows:
+class _PartRows:
     """The rows of a partition that must be graded.
 
     Attributes:
@@ -46,7 +46,7 @@ class _Rows:
     rows: Mapping[str, NDArray[np.intp]]
 
 
-class ClusterRun(PartitionQueue[_Rows]):
+class ClusterRun(PartitionQueue[_PartRows]):
     """One run on a cluster, with the interface of `Run`.
 
     A worker grades a whole partition with all graders, with one sandbox process and one event loop.
@@ -107,7 +107,7 @@ class ClusterRun(PartitionQueue[_Rows]):
         grades = {name: reduce_repeats(passes, self._settings.reduce) for name, passes in self.passes.items()}
         return grades, stopped
 
-    def _waiting(self) -> Iterator[_Rows]:
+    def _waiting(self) -> Iterator[_PartRows]:
         """Partitions with the row indices, by grader, that an earlier run has not graded in each repeat."""
         missing = {entry.name: np.zeros(len(self._samples), np.bool_) for entry in self._entries}
         for name, repeat in self._all_passes():
@@ -119,7 +119,7 @@ class ClusterRun(PartitionQueue[_Rows]):
         for number, (first, last) in enumerate(pairwise(self._data.bounds)):
             rows = {name: first + np.flatnonzero(own[first:last]) for name, own in missing.items()}
             if any(map(len, rows.values())):
-                yield _Rows(number, {name: own for name, own in rows.items() if len(own)})
+                yield _PartRows(number, {name: own for name, own in rows.items() if len(own)})
 
     def _all_passes(self) -> Iterator[tuple[str, int]]:
         for entry in self._entries:
@@ -131,10 +131,10 @@ class ClusterRun(PartitionQueue[_Rows]):
         n = len(self._samples)
         return Grades.empty(n) if checkpoint is None else checkpoint.kept(n)
 
-    def _checkpoint(self, name: str, repeat: int) -> KeptGrades | None:
+    def _checkpoint(self, name: str, repeat: int) -> SavedGrades | None:
         return None if self._file is None else self._file.of(name, repeat)
 
-    def _affordable(self, work: _Rows) -> _Rows | None:
+    def _affordable(self, work: _PartRows) -> _PartRows | None:
         """The rows of graders without a model; those of the others fail, since the budget is exhausted."""
         self._judge_run.spending.any_share_spent = True
         for name in self._judges & work.rows.keys():
@@ -143,9 +143,9 @@ class ClusterRun(PartitionQueue[_Rows]):
                 grades.finish(ErrorKind.BUDGET, "the budget is exhausted")
                 self._put(name, repeat, work.rows[name], grades)
         left = {name: own for name, own in work.rows.items() if name not in self._judges}
-        return _Rows(work.number, left) if left else None
+        return _PartRows(work.number, left) if left else None
 
-    def _send(self, work: _Rows, budget: Budget | None) -> Any:
+    def _send(self, work: _PartRows, budget: Budget | None) -> Any:
         from dask.delayed import delayed
 
         number, rows = work.number, work.rows
@@ -157,7 +157,7 @@ class ClusterRun(PartitionQueue[_Rows]):
         )
         return self._client.compute(graded, retries=1)
 
-    def _take(self, work: _Rows, future: Any) -> None:
+    def _take(self, work: _PartRows, future: Any) -> None:
         """Add the grades of a partition to the others, or why there are none."""
         error = future.exception()
         if error is None:
@@ -193,7 +193,7 @@ class ClusterRun(PartitionQueue[_Rows]):
             for rows, _ in new:
                 rest[rows] = False
             others = np.flatnonzero(rest)
-            grades = put_together([(others, kept.take(others)), *new])
+            grades = concat_grades([(others, kept.take(others)), *new])
             grades.finish()
             self.passes.setdefault(name, []).append(grades)
 

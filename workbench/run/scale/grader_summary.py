@@ -28,7 +28,7 @@ BUNDLES = MAX_CLUSTERS
 """Bundles of prompts over which scores are summed: intervals of more than 4,096 prompts use this many bundles anyway."""
 _UNIT = edges_of(np.zeros(0))
 """Edges of the bars of a histogram of scores from 0 to 1, (21,)."""
-_MOST_EXAMPLES = 20
+_MAX_EXAMPLES = 20
 _NOT_RUN = "not run"
 
 
@@ -160,7 +160,7 @@ class GraderSummary:
             self.errors + other.errors,
             {**other.examples, **self.examples},
             self.isolations | other.isolations,
-            tuple(dict.fromkeys([*self.ended, *other.ended]))[:_MOST_EXAMPLES],
+            tuple(dict.fromkeys([*self.ended, *other.ended]))[:_MAX_EXAMPLES],
         )
 
     @property

@@ -11,7 +11,7 @@ import pandas as pd
 
 from workbench.analysis.diagnostics import Finding
 from workbench.analysis.diagnostics.finding import percent
-from workbench.analysis.diagnostics.words import verdict_of
+from workbench.analysis.diagnostics.verdicts import verdict_of
 from workbench.analysis.statistics import Interval
 from workbench.core.cached import cached_property
 from workbench.core.display import html_block, markdown_lines, markdown_table, markdown_text, paragraph
@@ -29,7 +29,7 @@ from workbench.run.scale.grader_summary import GraderSummary
 __all__ = ["Overview"]
 
 _NOT_LABELLED = -1
-_MOST_NOTES = 10
+_MAX_NOTES = 10
 _HEADS = ("grader", "scored", "failed", "skipped", "mean", "95 % interval")
 
 
@@ -88,7 +88,7 @@ class Overview:
             "mean": moments.mean if has_scores else unknown, "mean_lo": interval.lo, "mean_hi": interval.hi,
             "sd": moments.sd, "min": moments.low if has_scores else unknown, "q25": q25, "median": median, "q75": q75,
             "max": moments.high if has_scores else unknown,
-            **{column: of_sample[column] for column in ("dead", "dead_lo", "dead_hi")},
+            **{column: of_sample[column] for column in ("zero_variance", "zero_variance_lo", "zero_variance_hi")},
             "seconds_total": seconds, "tokens": tokens, "cost": cost, "isolation": one.isolation,
         }  # fmt: skip
 
@@ -180,11 +180,11 @@ class Overview:
         # If the sample has all rows, findings include it.
         labelled = [] if self.whole else self.labels.iterrows()
         labels = [_label_line(str(name), line) for name, line in labelled]
-        more = len(self.notes) - _MOST_NOTES
+        more = len(self.notes) - _MAX_NOTES
         return (
             *labels,
             *gate,
-            *self.notes[:_MOST_NOTES],
+            *self.notes[:_MAX_NOTES],
             *([f"and {more:,} more in overview.notes"] if more > 0 else []),
         )
 

@@ -45,7 +45,7 @@ from workbench.run.scale.partition import PartitionTask
 from workbench.run.scale.plan import Plan, shared_address
 from workbench.run.scale.queue import PartitionQueue, cluster_of
 from workbench.run.scale.row_sample import RowSample
-from workbench.run.suite_run import RunSettings, open_run_store, ready_spending, repeats_of
+from workbench.run.suite_run import RunSettings, open_budget, open_run_store, repeats_of
 
 __all__ = ["Collected", "OverviewPlan", "run_overview"]
 
@@ -207,7 +207,7 @@ def run_overview(
     samples.require_answers()
     _check_labels(samples, settings)
     check_settings(samples[:0], preset=settings.preset)
-    spending = ready_spending(plan.entries, settings.budget)
+    spending = open_budget(plan.entries, settings.budget)
     _prepare(plan)
     client = cluster_of(samples)
     with open_run_store(settings.store if client is None else None) as store:

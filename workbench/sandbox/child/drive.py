@@ -26,7 +26,7 @@ MAX_REASONING = 10_000
 """Maximum characters of reasoning if the metadata had to be omitted."""
 MAX_NESTING = 500
 """Maximum levels of lists and dicts in one note."""
-_LONGEST_PAUSE = 0.05
+_MAX_PAUSE_SECONDS = 0.05
 """Maximum seconds between two clock checks: a row ends at most twice this time after its limit; see `Alarm`."""
 MAX_DIGITS = 4300
 """Maximum digits of a whole number in a note: Python's limit for reading one."""
@@ -94,7 +94,7 @@ class Alarm:
         # Set again for every range: the grader may have replaced the handler.
         signal.signal(signal.SIGALRM, self._tick)
         # Several checks within the limit, since the clock restarts only when a check finds another row.
-        pause = min(max(self._seconds / 20, 0.001), _LONGEST_PAUSE)
+        pause = min(max(self._seconds / 20, 0.001), _MAX_PAUSE_SECONDS)
         signal.setitimer(signal.ITIMER_REAL, pause, pause)
         return self
 

@@ -27,7 +27,7 @@ SKIPPED = 0x7FF8DEAD00000003
 _READ_BYTES = 1 << 20
 CAPACITY = 8192
 """Numbers in one half of a worker's page; the last one of each half is the row at which the range in it ends."""
-MOST_ROWS = CAPACITY - 1
+MAX_ROWS = CAPACITY - 1
 """Maximum rows of one command."""
 NOTED_ROWS = 1024
 """Maximum rows of a command for a grader that returns notes: their failures must leave room for the notes."""

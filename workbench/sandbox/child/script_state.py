@@ -15,7 +15,7 @@ _CHANCE = re.compile(r"\bMath\.random\s*\(|\bDate\.now\s*\(|\bnew\s+Date\s*\(\s*
 _TOP = re.compile(r"\b(?:let|var)\s+([A-Za-z_$][\w$]*)")
 _WRITTEN = r"(?<![\w$.])(?:{0}\s*(?:[-+*/%&|^]=|\+\+|--|=(?!=))|(?:\+\+|--)\s*{0})(?![\w$])?"
 _LOCAL = r"\b(?:let|var|const)\s+{0}\b|[(,]\s*{0}\s*[,)]"
-_MOST = 3
+_MAX_WARNINGS = 3
 
 
 def warnings(text: str) -> list[str]:
@@ -32,7 +32,7 @@ def warnings(text: str) -> list[str]:
             f"line {_line(code, at)}: the script writes the top-level variable {name}, which persists between rows of one "
             f"worker: a score may depend on the rows before it, and on the number of workers"
         )
-    return found[:_MOST]
+    return found[:_MAX_WARNINGS]
 
 
 def _written_globals(code: str) -> list[tuple[str, int]]:

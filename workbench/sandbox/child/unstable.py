@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _chance = sys.modules["_wb_chance"]
 
-MOST = 4
+MAX_WARNINGS = 4
 """Maximum number of warnings for one module."""
 _CONTAINERS = frozenset("list dict set bytearray deque defaultdict Counter OrderedDict collections.deque "
     "collections.defaultdict collections.Counter collections.OrderedDict".split())  # fmt: skip
@@ -44,7 +44,7 @@ def warnings(tree: ast.Module, root: str | None) -> list[str]:
             found.setdefault(key, (line, sentence))
     for line, key, sentence in module.loading_faults():
         found.setdefault(key, (line, sentence))
-    return [f"line {line}: {sentence}" for line, sentence in sorted(found.values())[:MOST]]
+    return [f"line {line}: {sentence}" for line, sentence in sorted(found.values())[:MAX_WARNINGS]]
 
 
 class _Module:

@@ -32,7 +32,7 @@ _protocol = sys.modules["_wb_protocol"]
 _row_columns = sys.modules["_wb_row_columns"]
 _drive = sys.modules["_wb_drive"]
 _loaders = sys.modules["_wb_loaders"]
-_resident = sys.modules["_wb_resident"]
+_calls = sys.modules["_wb_calls"]
 
 MAX_OUTPUT = 64 * 1024
 
@@ -53,7 +53,7 @@ def main(config: dict[str, Any], fds: list[int]) -> None:
     leaks = [*held, *_probes.self_test()]
     level = _confine.level(installed, leaks)
     _hide_modules()
-    server = Server(rows, page, output)
+    server = CommandLoop(rows, page, output)
     if config.get("shard"):
         server.rehearse()
     # 0 is the number of this frame only: the host counts its commands from a random number above it.
@@ -196,7 +196,7 @@ class Rows:
             return self._made(data)
         # The last requested rows are likely to be requested again.
         asked = self._last.asked if self._last else ()
-        self._last = _row_columns.Batch(data)
+        self._last = _row_columns.ColumnBatch(data)
         return _thread.StringThread.of_batch(self._last, asked)  # type: ignore[no-any-return]
 
     def of(self, command: dict[str, Any]) -> list[Any]:
@@ -228,7 +228,7 @@ class Rows:
         return out
 
 
-class Server:
+class CommandLoop:
     """Executes the host's commands in sequence."""
 
     def __init__(self, rows: Rows, page: mmap.mmap, output: Output) -> None:
@@ -240,7 +240,7 @@ class Server:
         # Two halves, so that the host reads one range while the worker writes the next.
         self._half = len(self._scores) // 2
         self._loading: Any = None
-        self._calls = _resident.Calls(self._scores, self._bits, output)
+        self._calls = _calls.Calls(self._scores, self._bits, output)
 
     def rehearse(self) -> None:
         """Load and run a built-in grader once, so that the first user grader finds its memory mapped.
@@ -260,7 +260,7 @@ class Server:
         while (command := _protocol.receive()) is not None:
             reply = getattr(self, "do_" + command["op"])(command)
             _protocol.answer(command["seq"], reply)
-            if command["op"] == "alone":
+            if command["op"] == "grade_isolated":
                 # After the reply, so that the next caller need not wait for it. Its output is stored for that call.
                 self._calls.prepare(self._loading, command["load_seconds"])
 
@@ -287,13 +287,13 @@ class Server:
         reply = self._reply(self._loading.results)
         return {**reply, "self_contained": bool(command.get("resident") and self._loading.self_contained)}
 
-    def do_lent(self, command: dict[str, Any]) -> dict[str, Any]:
+    def do_grade_batch(self, command: dict[str, Any]) -> dict[str, Any]:
         """Grade rows that were sent with the command."""
         return dict(self._calls.rows(self._loading, command))
 
-    def do_alone(self, command: dict[str, Any]) -> dict[str, Any]:
+    def do_grade_isolated(self, command: dict[str, Any]) -> dict[str, Any]:
         """Grade rows that were sent with the command, each as the first of a fresh worker."""
-        return dict(self._calls.alone(self._loading, command))
+        return dict(self._calls.grade_isolated(self._loading, command))
 
     def do_test(self, command: dict[str, Any]) -> dict[str, Any]:
         """Check five: one test run on a thread that was sent with the command."""

@@ -52,7 +52,7 @@ _FILES = (
     ("_wb_script_state", ("script_state.py",)),
     ("_wb_javascript", ("javascript.py",)),
     ("_wb_loaders", ("loaders.py",)),
-    ("_wb_resident", ("resident.py",)),
+    ("_wb_calls", ("calls.py",)),
     ("_wb_worker", ("worker.py",)),
     ("_wb_library", ("library.py",)),
 )

@@ -17,7 +17,7 @@ import numpy as np
 from workbench.core.grade import ErrorKind, GradeError
 from workbench.sandbox.child.protocol import FAILED, NOT_SCORED
 from workbench.sandbox.host.text import clean
-from workbench.sandbox.host.worker import ENDED, NOT_READING, TIMED_OUT, Death
+from workbench.sandbox.host.worker import ENDED, NOT_READING, TIMED_OUT, WorkerLostError
 
 __all__ = [
     "WORKER_KINDS",
@@ -60,26 +60,26 @@ def read_checks(reply: Mapping[str, Any], names: Sequence[str]) -> list[CheckRes
     """The checks of one stage: all of `names` passed, or those up to the first that failed.
 
     Raises:
-        Death: The reply is malformed, which a genuine worker never sends.
+        WorkerLostError: The reply is malformed, which a genuine worker never sends.
     """
     entries = reply.get("checks")
     if not isinstance(entries, list) or not 0 < len(entries) <= len(names):
-        raise Death("malformed reply")
+        raise WorkerLostError("malformed reply")
     checks = [_check(entry, name) for entry, name in zip(entries, names, strict=False)]
     passed = [check[1] for check in checks]
     if not all(passed[:-1]) or (passed[-1] and len(checks) < len(names)):
-        raise Death("malformed reply")
+        raise WorkerLostError("malformed reply")
     return checks
 
 
 def _check(entry: Any, expected: str) -> CheckResult:
     if not isinstance(entry, list) or len(entry) != 4:
-        raise Death("malformed reply")
+        raise WorkerLostError("malformed reply")
     name, passed, message, seconds = entry
     well_formed = name == expected and isinstance(passed, bool) and isinstance(message, str)
     # Exactly a float, as a genuine worker's clock returns: an int may have more digits than a float can represent.
     if not well_formed or type(seconds) is not float or not 0 <= seconds < math.inf:
-        raise Death("malformed reply")
+        raise WorkerLostError("malformed reply")
     return (expected, passed, clean(message), seconds)
 
 
@@ -89,7 +89,7 @@ def read_description(reply: Mapping[str, Any], names: Sequence[str]) -> dict[str
     The parts are not cleaned, because they are compared. Every reference leads to a node.
 
     Raises:
-        Death: The reply is malformed, which a genuine worker never sends.
+        WorkerLostError: The reply is malformed, which a genuine worker never sends.
     """
     described = reply.get("names")
     values, nodes = (
@@ -100,14 +100,14 @@ def read_description(reply: Mapping[str, Any], names: Sequence[str]) -> dict[str
         or not isinstance(nodes, list)
         or any(name not in values for name in names)
     ):
-        raise Death("malformed reply")
+        raise WorkerLostError("malformed reply")
     pending: list[Any] = [values, nodes]
     while pending:  # iterative: a reply may nest deeper than the recursion limit
         part = pending.pop()
         if isinstance(part, list) and part[:1] == ["ref"] and len(part) == 2:
             # Exactly an int: True would be accepted as node 1.
             if type(part[1]) is not int or not 0 <= part[1] < len(nodes):
-                raise Death("malformed reply")
+                raise WorkerLostError("malformed reply")
         elif isinstance(part, list | dict):
             pending.extend(part.values() if isinstance(part, dict) else part)
     return {"names": values, "nodes": nodes}
@@ -202,11 +202,11 @@ def read_done(reply: Mapping[str, Any], count: int) -> int:
     """The number of graded rows of a range: all, or fewer if their notes filled the reply.
 
     Raises:
-        Death: The number is invalid; otherwise a worker that does nothing would get requests forever.
+        WorkerLostError: The number is invalid; otherwise a worker that does nothing would get requests forever.
     """
     rows = reply.get("done", count)
     if type(rows) is not int or not 0 < rows <= count:
-        raise Death("malformed reply")
+        raise WorkerLostError("malformed reply")
     return rows
 
 
@@ -217,7 +217,7 @@ def unscored(score: np.float64, bits: np.uint64) -> GradeError:
     return GradeError(ErrorKind.NOT_FINITE, f"grade returned {float(score)!r}, which is not finite")
 
 
-def ends_loading(death: Death, status: int | None) -> bool:
+def ends_loading(death: WorkerLostError, status: int | None) -> bool:
     """Whether the loss of a worker during loading is evidence about the module.
 
     A killed worker is not: the system or a user may have ended it, and the next worker may load the module.
@@ -226,7 +226,9 @@ def ends_loading(death: Death, status: int | None) -> bool:
     return death.reason not in {ENDED, NOT_READING} or not killed
 
 
-def verdict(death: Death, status: int | None, seconds: float, *, missing: str = "no reply") -> GradeError:
+def verdict(
+    death: WorkerLostError, status: int | None, seconds: float, *, missing: str = "no reply"
+) -> GradeError:
     """The error for the row or check at which a worker ended; `missing` names what was not received in time."""
     if death.reason == TIMED_OUT:
         return GradeError(

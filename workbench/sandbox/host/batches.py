@@ -12,9 +12,9 @@ import numpy as np
 from workbench.core.grade import ErrorKind, GradeError
 from workbench.core.grades import Grades
 
-__all__ = ["LEAST_BAD", "Batch", "Piece", "Waiting"]
+__all__ = ["MIN_BAD", "Batch", "BatchSlice", "RowQueue"]
 
-LEAST_BAD = 32
+MIN_BAD = 32
 """Minimum rows of a batch that hung, crashed or ran out of memory before it may be abandoned: see `Batch.is_hopeless`."""
 _BAD = (ErrorKind.TIMEOUT, ErrorKind.CRASH, ErrorKind.MEMORY)
 _COLUMNS = ("scores", "passed", "seconds", "codes")
@@ -52,7 +52,7 @@ class Batch:
         self.future.set_running_or_notify_cancel()
         self._end_if_whole()
 
-    def put(self, piece: Piece, grades: Grades, at: int) -> int:
+    def put(self, piece: BatchSlice, grades: Grades, at: int) -> int:
         """Store the known grades of a piece; returns their number.
 
         Args:
@@ -92,11 +92,11 @@ class Batch:
 
     @property
     def is_hopeless(self) -> bool:
-        """Whether more than half of the rows decided so far hung, crashed or ran out of memory, at least `LEAST_BAD`."""
+        """Whether more than half of the rows decided so far hung, crashed or ran out of memory, at least `MIN_BAD`."""
         decided = len(self.rows) - self._left
-        return self._bad >= LEAST_BAD and self._bad > decided / 2
+        return self._bad >= MIN_BAD and self._bad > decided / 2
 
-    def fail(self, piece: Piece, error: GradeError) -> None:
+    def fail(self, piece: BatchSlice, error: GradeError) -> None:
         """Fail every row of a piece."""
         grades = Grades.empty(len(piece))
         grades.finish(error.kind, error.message)
@@ -113,7 +113,7 @@ class Batch:
 
 
 @dataclass(frozen=True)
-class Piece:
+class BatchSlice:
     """Rows `first` to `stop` of a batch."""
 
     batch: Batch
@@ -123,37 +123,37 @@ class Piece:
     def __len__(self) -> int:
         return self.stop - self.first
 
-    def cut(self, count: int) -> tuple[Piece, Piece]:
+    def cut(self, count: int) -> tuple[BatchSlice, BatchSlice]:
         """Its first rows, and the remaining rows."""
         middle = self.first + count
-        return Piece(self.batch, self.first, middle), Piece(self.batch, middle, self.stop)
+        return BatchSlice(self.batch, self.first, middle), BatchSlice(self.batch, middle, self.stop)
 
 
-class Waiting:
+class RowQueue:
     """Pieces in grading order."""
 
     def __init__(self) -> None:
-        self._pieces: deque[Piece] = deque()
+        self._pieces: deque[BatchSlice] = deque()
         self.rows = 0
 
     def add(self, batch: Batch) -> None:
         """Append the rows of a batch."""
         if batch.rows:
-            self._pieces.append(Piece(batch, 0, len(batch.rows)))
+            self._pieces.append(BatchSlice(batch, 0, len(batch.rows)))
             self.rows += len(batch.rows)
 
-    def put_back(self, pieces: Iterable[Piece]) -> None:
+    def put_back(self, pieces: Iterable[BatchSlice]) -> None:
         """Return taken pieces to the front, in this order."""
         for piece in reversed([piece for piece in pieces if len(piece)]):
             self._pieces.appendleft(piece)
             self.rows += len(piece)
 
-    def take(self, most: int, most_bytes: int) -> list[Piece]:
+    def take(self, most: int, most_bytes: int) -> list[BatchSlice]:
         """Take rows from the front, within the limits on rows and bytes, but at least one row.
 
         Rows whose caller has stopped waiting are failed.
         """
-        taken: list[Piece] = []
+        taken: list[BatchSlice] = []
         while self._pieces and most > 0:
             piece = self._pieces.popleft()
             self.rows -= len(piece)
@@ -170,7 +170,7 @@ class Waiting:
                 break
         return taken
 
-    def _dropped(self, piece: Piece) -> bool:
+    def _dropped(self, piece: BatchSlice) -> bool:
         batch = piece.batch
         if batch.stopped:
             batch.fail(piece, GradeError(ErrorKind.CANCELLED, "not graded: the call was stopped"))
@@ -181,7 +181,7 @@ class Waiting:
             return False
         return True
 
-    def take_all(self) -> list[Piece]:
+    def take_all(self) -> list[BatchSlice]:
         """Every piece, in order."""
         pieces = list(self._pieces)
         self._pieces.clear()
@@ -189,7 +189,7 @@ class Waiting:
         return pieces
 
 
-def _fitting(piece: Piece, most: int, most_bytes: int, *, at_least: int) -> tuple[int, int]:
+def _fitting(piece: BatchSlice, most: int, most_bytes: int, *, at_least: int) -> tuple[int, int]:
     """The number of rows of a piece that fit, and the bytes that remain."""
     most = min(most, len(piece))
     sizes = np.cumsum([len(row) for row in piece.batch.rows[piece.first : piece.first + most]])

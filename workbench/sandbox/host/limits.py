@@ -9,7 +9,7 @@ from typing import Any
 
 from workbench.core.cached import cached_property
 from workbench.core.errors import IsolationError
-from workbench.sandbox.host.needs import needs_library
+from workbench.sandbox.host.needs import needs_full_stdlib
 
 __all__ = [
     "CHECKS",
@@ -157,11 +157,11 @@ class Program:
         return _OUTCOMES.search(self.text) is not None
 
     @cached_property
-    def needs_library(self) -> bool:
+    def needs_full_stdlib(self) -> bool:
         """Whether its workers need all of the standard library that graders may import."""
         if self.language != "python" or self.signature != "thread":
             return True
-        return needs_library(self.text)
+        return needs_full_stdlib(self.text)
 
     def load_command(self, op: str) -> dict[str, Any]:
         """The command that makes a worker read this program."""

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["LEAST_LOST", "LOST_SHARE", "Lost"]
+__all__ = ["LOST_SHARE", "MIN_CRASHES", "Lost"]
 
 LOST_SHARE = 0.1
 """Crashed workers per decided row above which a run stops. A worker start takes as long as grading thousands of rows,
 so above one in ten nearly all time is spent starting workers. Frequent crashes are also not random, so the mean
 of the other rows would be a poor estimate for the grader."""
-LEAST_LOST = 30
+MIN_CRASHES = 30
 """Crashes before the ratio counts. Fewer take only seconds; at 30 the standard error of the ratio is a fifth of it
 (1/sqrt(30)), so a cluster of bad rows at the start of a file does not stop the run."""
 
@@ -43,7 +43,7 @@ class Lost:
         """
         if self.in_row >= self.most_in_row:
             return f"stopped after {self.in_row} consecutive worker crashes ({reason}); remaining rows not graded"
-        if self.total >= LEAST_LOST and self.total > LOST_SHARE * decided:
+        if self.total >= MIN_CRASHES and self.total > LOST_SHARE * decided:
             return (
                 f"stopped after {self.total:,} worker crashes on {decided:,} rows, more than one in ten ({reason}); "
                 "remaining rows not graded"

@@ -14,17 +14,17 @@ from workbench.core.grade import ErrorKind, GradeError
 from workbench.core.grades import SCORED
 from workbench.sandbox.child.protocol import CAPACITY, NOT_SCORED
 from workbench.sandbox.host.answers import read_checks
-from workbench.sandbox.host.batches import Piece
+from workbench.sandbox.host.batches import BatchSlice
 from workbench.sandbox.host.limits import CHECKS, Program
-from workbench.sandbox.host.results import Results, page_of
+from workbench.sandbox.host.results import RowResults, page_of
 from workbench.sandbox.host.stopped import is_stopped
 from workbench.sandbox.host.text import clean
-from workbench.sandbox.host.worker import Death, Worker
+from workbench.sandbox.host.worker import Worker, WorkerLostError
 from workbench.sandbox.host.worker_slot import Request, WorkerSlot
 
-__all__ = ["MOST_ROWS", "STOPPED_SECONDS", "Member"]
+__all__ = ["MAX_ROWS", "STOPPED_SECONDS", "Member"]
 
-MOST_ROWS = CAPACITY - 1
+MAX_ROWS = CAPACITY - 1
 """Rows of one command: the last number of the page is the row at which to stop."""
 _PRINTED = 4000
 """Maximum characters of what a row printed."""
@@ -50,7 +50,7 @@ class Member(WorkerSlot):
         stuck: Whether its current row hangs.
         printed: What the module printed during loading, for the first row.
         preparing: Whether the module is being prepared for its row.
-        given: Number of leading rows of its command that no longer belong to it: see `give_finished`.
+        n_flushed: Number of leading rows of its command that no longer belong to it: see `flush_finished`.
         load_seconds: Load time of the module, by this process's clock.
         looked: When its state was last checked.
         ran: When it was last seen running.
@@ -59,12 +59,12 @@ class Member(WorkerSlot):
     state: str = "starting"
     until: float = 0.0
     seq: int = 0
-    pieces: list[Piece] = field(default_factory=list)
-    results: Results = field(default_factory=lambda: Results(0, noted=False))
+    pieces: list[BatchSlice] = field(default_factory=list)
+    results: RowResults = field(default_factory=lambda: RowResults(0, noted=False))
     stuck: bool = False
     printed: str = ""
     preparing: bool = False
-    given: int = 0
+    n_flushed: int = 0
     load_seconds: float = 0.0
     looked: float = 0.0
     ran: float = 0.0
@@ -90,7 +90,7 @@ class Member(WorkerSlot):
         """Read the reply to `load`; returns why the program cannot be loaded, or None.
 
         Raises:
-            Death: The reply is malformed.
+            WorkerLostError: The reply is malformed.
         """
         failed = [check for check in read_checks(reply, CHECKS[:4]) if not check[1]]
         if failed:
@@ -100,11 +100,11 @@ class Member(WorkerSlot):
         self.state, self.loaded, self.load_seconds = "idle", True, time.monotonic() - self.since
         return None
 
-    def begin(self, pieces: list[Piece], program: Program, *, alone: bool) -> None:
+    def begin(self, pieces: list[BatchSlice], program: Program, *, alone: bool) -> None:
         """Send rows to grade.
 
         Raises:
-            Death: The worker had already ended; no row was started.
+            WorkerLostError: The worker had already ended; no row was started.
         """
         rows = [row for piece in pieces for row in piece.batch.rows[piece.first : piece.stop]]
         worker = self.running
@@ -116,15 +116,15 @@ class Member(WorkerSlot):
         times = {"seconds": limits.row_seconds, "load_seconds": limits.load_seconds}
         # Set before sending: every genuine row ends within the time counted from here, see `_seconds`.
         self.since = time.monotonic()
-        self.seq = worker.send({"op": "alone" if alone else "lent", "rows": rows, **times})
-        self.pieces, self.results = pieces, Results(len(rows), noted=program.noted)
+        self.seq = worker.send({"op": "grade_isolated" if alone else "grade_batch", "rows": rows, **times})
+        self.pieces, self.results = pieces, RowResults(len(rows), noted=program.noted)
         self.requests.append(Request(0, len(rows), 0, 0))
-        self.state, self.stuck, self.mark, self.given, self.cut_at = "busy", False, -1, 0, None
+        self.state, self.stuck, self.mark, self.n_flushed, self.cut_at = "busy", False, -1, 0, None
 
     def page(self) -> tuple[NDArray[np.float64], NDArray[np.uint64]]:
         """Copied scores and bits of its command; returned rows always read as finished, to prevent forgery."""
         scores, bits = page_of(self, self.request)
-        scores[: self.given] = 0.0
+        scores[: self.n_flushed] = 0.0
         return scores, bits
 
     def move(self, now: float, *, alone: bool) -> float:
@@ -136,7 +136,7 @@ class Member(WorkerSlot):
             self.mark, self.preparing, self.since_mark = mark, preparing, now
         return now - self.since_mark
 
-    def cut(self, now: float) -> list[Piece]:
+    def cut(self, now: float) -> list[BatchSlice]:
         """Make it stop after its current row, and return the rows after that."""
         if self.cut_at is not None:
             return []
@@ -145,7 +145,7 @@ class Member(WorkerSlot):
         self.running.bits[-1] = self.mark + 1
         return self._keep(self.mark + 1) if self.mark + 1 < self.request.count else []
 
-    def give_finished(self, isolation: str, *, noted: bool) -> list[Piece]:
+    def flush_finished(self, isolation: str, *, noted: bool) -> list[BatchSlice]:
         """Pass the scores of the rows before the hanging one to their batches, so that callers need not wait for it.
 
         Args:
@@ -160,12 +160,12 @@ class Member(WorkerSlot):
             scores, bits = self.page()
             self.results.keep(self.request, (scores[:count], bits[:count]))
             self.results.grades.seconds[:count] = self._seconds(count)
-        all_pieces, self.pieces = self.pieces, _part(self.pieces, count - self.given, self.request.count)
-        done = _part(all_pieces, 0, count - self.given)
+        all_pieces, self.pieces = self.pieces, _part(self.pieces, count - self.n_flushed, self.request.count)
+        done = _part(all_pieces, 0, count - self.n_flushed)
         self._put(done, isolation)
-        open_rows = self.results.grades.codes[self.given : count] == 0
+        open_rows = self.results.grades.codes[self.n_flushed : count] == 0
         back = [part for start, stop in _ranges(open_rows) for part in _part(done, start, stop)]
-        self.given = count
+        self.n_flushed = count
         return back
 
     def _seconds(self, count: int) -> NDArray[np.float64]:
@@ -174,9 +174,9 @@ class Member(WorkerSlot):
         # A sum above the total is forged: the size of the next command is computed from it.
         return np.where(np.isfinite(seconds) & (seconds >= 0) & (seconds <= most), seconds, np.nan)
 
-    def _keep(self, count: int) -> list[Piece]:
+    def _keep(self, count: int) -> list[BatchSlice]:
         """Leave it the first rows of its command, and return the others."""
-        kept, back, left = [], [], max(0, count - self.given)
+        kept, back, left = [], [], max(0, count - self.n_flushed)
         for piece in self.pieces:
             front, rest = piece.cut(min(left, len(piece)))
             left -= len(front)
@@ -185,18 +185,20 @@ class Member(WorkerSlot):
         self.pieces, self.request.count = [piece for piece in kept if len(piece)], count
         return back
 
-    def receive(self, reply: Mapping[str, Any], *, alone: bool) -> tuple[list[Piece], NDArray[np.float64]]:
+    def receive(
+        self, reply: Mapping[str, Any], *, alone: bool
+    ) -> tuple[list[BatchSlice], NDArray[np.float64]]:
         """Store the results of a finished command.
 
         Returns:
             Rows that it did not reach, and the seconds of each scored row.
 
         Raises:
-            Death: The reply is malformed.
+            WorkerLostError: The reply is malformed.
         """
         done = reply.get("done")
         if type(done) is not int or done <= 0:
-            raise Death("malformed reply")
+            raise WorkerLostError("malformed reply")
         took = time.monotonic() - self.since
         # More rows than requested: it had started the next row when the following rows were removed.
         back = self._keep(min(done, self.request.count))
@@ -227,16 +229,16 @@ class Member(WorkerSlot):
         self.state = "idle"
         return self._put(pieces, isolation)
 
-    def _put(self, pieces: Iterable[Piece], isolation: str) -> int:
+    def _put(self, pieces: Iterable[BatchSlice], isolation: str) -> int:
         """Pass the known grades of pieces, its leading rows, to their batches; returns their number."""
-        at, known = self.given, 0
+        at, known = self.n_flushed, 0
         for piece in pieces:
             piece.batch.grades.isolation = isolation
             known += piece.batch.put(piece, self.results.grades, at)
             at += len(piece)
         return known
 
-    def salvage(self, pages: tuple[Any, Any], blame: GradeError, at_once: int) -> list[Piece]:
+    def recover_rows(self, pages: tuple[Any, Any], blame: GradeError, at_once: int) -> list[BatchSlice]:
         """Keep the finished rows of an ended worker, assign the error to its current row, and return the others.
 
         Args:
@@ -245,7 +247,7 @@ class Member(WorkerSlot):
             at_once: Current rows per command; `batch_rows` then returns the new number.
         """
         self.batch_rows = at_once
-        self.results.salvage(self, self.request, pages, blame)
+        self.results.recover_rows(self, self.request, pages, blame)
         if blame.kind is ErrorKind.TIMEOUT and 0 <= self.mark < self.request.count:
             # A counter that advanced after all other rows were removed was forged.
             since = self.since_mark if self.cut_at is None else min(self.since_mark, self.cut_at)
@@ -277,17 +279,19 @@ class Member(WorkerSlot):
         self.looked = now
         return now - self.ran > STOPPED_SECONDS
 
-    def keep_finished(self, pages: tuple[Any, Any], *, noted: bool) -> list[Piece]:
+    def keep_finished(self, pages: tuple[Any, Any], *, noted: bool) -> list[BatchSlice]:
         """Keep the finished rows of a killed worker, and return all others."""
         if not noted:  # otherwise their notes are gone with the worker
             self.results.keep(self.request, pages)
         missing = self.results.grades.codes[: self.request.count] == 0
         return self._parts(_ranges(missing))
 
-    def _parts(self, ranges: Iterable[tuple[int, int]]) -> list[Piece]:
+    def _parts(self, ranges: Iterable[tuple[int, int]]) -> list[BatchSlice]:
         """Ranges of its command's rows as pieces of their batches."""
-        given = self.given
-        return [part for start, stop in ranges for part in _part(self.pieces, start - given, stop - given)]
+        n_flushed = self.n_flushed
+        return [
+            part for start, stop in ranges for part in _part(self.pieces, start - n_flushed, stop - n_flushed)
+        ]
 
 
 def _ranges(rows: NDArray[np.bool_]) -> list[tuple[int, int]]:
@@ -296,12 +300,12 @@ def _ranges(rows: NDArray[np.bool_]) -> list[tuple[int, int]]:
     return list(zip(edges[::2], edges[1::2], strict=True))
 
 
-def _part(pieces: list[Piece], start: int, stop: int) -> list[Piece]:
+def _part(pieces: list[BatchSlice], start: int, stop: int) -> list[BatchSlice]:
     """Rows `start` to `stop` of consecutive pieces."""
     parts, at = [], 0
     for piece in pieces:
         first, last = max(start - at, 0), min(stop - at, len(piece))
         if first < last:
-            parts.append(Piece(piece.batch, piece.first + first, piece.first + last))
+            parts.append(BatchSlice(piece.batch, piece.first + first, piece.first + last))
         at += len(piece)
     return parts

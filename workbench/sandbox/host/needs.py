@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from itertools import pairwise
 
-__all__ = ["ALWAYS", "needs_library"]
+__all__ = ["ALWAYS", "needs_full_stdlib"]
 
 ALWAYS = frozenset({
     "__future__", "abc", "collections", "collections.abc", "dataclasses", "enum", "functools", "itertools", "json", "math", "re",
@@ -49,7 +49,7 @@ Token = tokenize.TokenInfo
 
 
 @lru_cache(maxsize=64)  # called once per worker of a run
-def needs_library(text: str) -> bool:
+def needs_full_stdlib(text: str) -> bool:
     """Whether a Python text may import a module that is not loaded from the start, or detect whether asyncio is.
 
     Args:

@@ -6,7 +6,7 @@ import os
 import signal
 
 from workbench.core.grade import ErrorKind, GradeError
-from workbench.sandbox.host.worker import ENDED, STOPPED, Death
+from workbench.sandbox.host.worker import ENDED, STOPPED, WorkerLostError
 
 __all__ = ["OUTSIDE", "cause_of", "twice"]
 
@@ -20,7 +20,7 @@ _SIGNALS = frozenset(
 """Signals that a confined row cannot send, not even to its process."""
 
 
-def cause_of(death: Death, status: int | None) -> str:
+def cause_of(death: WorkerLostError, status: int | None) -> str:
     """Why a worker ended, if that may not be the fault of its current row; "" if it certainly is.
 
     Args:
@@ -39,7 +39,7 @@ def cause_of(death: Death, status: int | None) -> str:
     return OUTSIDE if number in _SIGNALS else f"signal {number}"
 
 
-def twice(death: Death, status: int | None) -> GradeError:
+def twice(death: WorkerLostError, status: int | None) -> GradeError:
     """The error of a row at which two workers ended, at least one for a reason that may be outside the row."""
     how = death.reason
     if status is not None and os.WIFSIGNALED(status):

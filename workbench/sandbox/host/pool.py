@@ -23,15 +23,15 @@ from workbench.core.system_limits import limited
 from workbench.core.thread import StringThread
 from workbench.data.packed import Packed, Stream
 from workbench.sandbox.host import questions as ask
+from workbench.sandbox.host.cleanup_thread import CleanupThread
 from workbench.sandbox.host.interpreter import StartError
-from workbench.sandbox.host.janitor import Janitor
 from workbench.sandbox.host.limits import Limits, Program
 from workbench.sandbox.host.memory import BUFFER_BYTES, Blob
 from workbench.sandbox.host.prepared import Prepared
 from workbench.sandbox.host.questions import Checked
-from workbench.sandbox.host.run import Outcome, Run
-from workbench.sandbox.host.second_calls import second_calls
-from workbench.sandbox.host.worker import Death, Layout, Worker
+from workbench.sandbox.host.repeat_calls import repeat_calls
+from workbench.sandbox.host.run import RunOutcome, SandboxRun
+from workbench.sandbox.host.worker import Layout, Worker, WorkerLostError
 from workbench.sandbox.host.zygote import Zygote
 
 Wire = Sequence[Any]
@@ -84,7 +84,7 @@ class Pool:
         self._lock = threading.RLock()
         self._blobs: weakref.WeakKeyDictionary[Packed, Blob] = weakref.WeakKeyDictionary()
         self._spares: _Spares | None = None
-        self._janitor = Janitor()
+        self._janitor = CleanupThread()
         _POOLS.add(self)
 
     @property
@@ -109,7 +109,7 @@ class Pool:
         Raises:
             SandboxError: The sandbox cannot start on this machine.
         """
-        worker = self._worker(program.limits, library=program.needs_library)
+        worker = self._worker(program.limits, library=program.needs_full_stdlib)
         try:
             program.require(worker.level)
             rows = [
@@ -117,9 +117,9 @@ class Pool:
             ]
             checked = ask.check(worker, program, rows)
             if rows and not checked.has_failed and checked.seconds < _SLOW_SECONDS:
-                checked.warnings += second_calls(
+                checked.warnings += repeat_calls(
                     worker,
-                    lambda: self._worker(program.limits, library=program.needs_library),
+                    lambda: self._worker(program.limits, library=program.needs_full_stdlib),
                     program, rows, checked.scores,
                 )  # fmt: skip
             return checked
@@ -147,7 +147,7 @@ class Pool:
         on_progress: Callable[[int, int, Grades], None] | None = None,
         cancel: threading.Event | None = None,
         prepared: Prepared | None = None,
-    ) -> Outcome:
+    ) -> RunOutcome:
         """Grade every row of a dataset.
 
         Args:
@@ -164,7 +164,7 @@ class Pool:
         shards = _shards(packed.rows, workers or default_workers())
         spares = self._take_spares(packed, shards, program.limits)
         fresh = dict(shards)
-        start = partial(self._worker, program.limits, packed, library=program.needs_library)
+        start = partial(self._worker, program.limits, packed, library=program.needs_full_stdlib)
 
         def new_worker(first: int, buffer_bytes: int) -> Worker:
             last = fresh.pop(first, None)
@@ -179,7 +179,7 @@ class Pool:
                 return start(buffer_bytes=buffer_bytes)
             return spares.pop(first, None) or start((first, last), buffer_bytes=buffer_bytes)
 
-        run = Run(
+        run = SandboxRun(
             program, packed.rows, new_worker=new_worker, on_progress=on_progress, cancel=cancel,
             discard=lambda worker: self._janitor.later(worker.close),
             encode=packed.encode if isinstance(packed, Stream) else None,
@@ -224,7 +224,7 @@ class Pool:
         try:
             for worker in spares:
                 worker.await_ready()
-        except Death:
+        except WorkerLostError:
             for worker in spares:
                 worker.close()
             return
@@ -273,7 +273,7 @@ class Pool:
     def _ready(worker: Worker) -> Worker:
         try:
             worker.await_ready()
-        except Death as death:
+        except WorkerLostError as death:
             worker.close()
             raise StartError("a sandbox worker did not start", found=death.reason) from death
         except BaseException:  # an interrupt: no other code knows this worker
@@ -293,7 +293,7 @@ class Pool:
             SandboxError: The sandbox cannot start on this machine.
         """
         layout = self._layout(program.limits, (0, 0), None, buffer_bytes)
-        layout = replace(layout, extras=extras, library=program.needs_library)
+        layout = replace(layout, extras=extras, library=program.needs_full_stdlib)
         with self._lock:
             zygote = self._alive()
             try:
@@ -348,7 +348,7 @@ class Pool:
     def after_fork(self) -> None:
         """In a forked process: drop the parent's workers and zygote without ending them."""
         self._lock = threading.RLock()  # another thread of the parent may have had the lock
-        self._janitor = Janitor()
+        self._janitor = CleanupThread()
         for worker in self._spares.workers if self._spares else ():
             worker.forget()
         if self._zygote is not None:

@@ -12,7 +12,7 @@ from workbench.sandbox.child.protocol import NOT_SCORED, SKIPPED
 from workbench.sandbox.host.answers import CheckResult, read_checks, read_description, read_texts, verdict
 from workbench.sandbox.host.limits import CHECKS, Limits, Program
 from workbench.sandbox.host.text import clean
-from workbench.sandbox.host.worker import Death, Worker
+from workbench.sandbox.host.worker import Worker, WorkerLostError
 
 __all__ = ["Checked", "check", "fingerprint"]
 
@@ -73,7 +73,7 @@ def _stage(
     try:
         reply = worker.answer(command, seconds)
         checked.checks += read_checks(reply, names)
-    except Death as death:
+    except WorkerLostError as death:
         missing = "no reply" if names == CHECKS[4:] else "the module did not load"
         message = verdict(death, worker.close(), seconds, missing=missing).message
         checked.checks.append((names[0], False, message, seconds))
@@ -128,7 +128,7 @@ def fingerprint(worker: Worker, text: str, names: Sequence[str]) -> dict[str, An
                 raise SandboxError("the captured module does not load", where=name, found=message)
         reply = worker.answer({"op": "fingerprint", "names": list(names), "seconds": seconds}, until)
         return read_description(reply, names)
-    except Death as death:
+    except WorkerLostError as death:
         raise SandboxError(
             "the captured module could not be examined",
             found=death.reason,

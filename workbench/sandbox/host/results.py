@@ -14,10 +14,10 @@ from workbench.sandbox.host.answers import unscored
 from workbench.sandbox.host.note_memory import NoteMemory
 from workbench.sandbox.host.worker_slot import Request, WorkerSlot
 
-__all__ = ["Results", "page_of"]
+__all__ = ["RowResults", "page_of"]
 
 
-class Results:
+class RowResults:
     """The grades of one run, filled in during the run.
 
     Args:
@@ -93,7 +93,7 @@ class Results:
         self.done += len(finished)
         return len(finished) > 0
 
-    def salvage(
+    def recover_rows(
         self,
         slot: WorkerSlot,
         request: Request,

@@ -20,17 +20,17 @@ from numpy.typing import NDArray
 from workbench.core.errors import IsolationError, SandboxError
 from workbench.core.grade import ErrorKind, GradeError
 from workbench.core.grades import Grades
-from workbench.sandbox.child.protocol import CAPACITY, MOST_ROWS, NOT_SCORED, NOTED_ROWS
+from workbench.sandbox.child.protocol import CAPACITY, MAX_ROWS, NOT_SCORED, NOTED_ROWS
 from workbench.sandbox.host.answers import ends_loading, read_checks, read_done, verdict
 from workbench.sandbox.host.limits import CHECKS, SHARED_SECONDS, Program, weakest
 from workbench.sandbox.host.lost import Lost
 from workbench.sandbox.host.memory import BUFFER_BYTES
-from workbench.sandbox.host.results import Results, page_of
+from workbench.sandbox.host.results import RowResults, page_of
 from workbench.sandbox.host.text import clean
-from workbench.sandbox.host.worker import TIMED_OUT, Death, Worker, readable
+from workbench.sandbox.host.worker import TIMED_OUT, Worker, WorkerLostError, readable
 from workbench.sandbox.host.worker_slot import Request, WorkerSlot
 
-__all__ = ["Outcome", "Run"]
+__all__ = ["RunOutcome", "SandboxRun"]
 
 _TARGET_SECONDS = 0.05
 """Target seconds of one command: long enough to hide the round trip, short enough for live progress."""
@@ -44,7 +44,7 @@ _GRACE_SECONDS = 1.0
 
 
 @dataclass
-class Outcome:
+class RunOutcome:
     """The result of a run.
 
     Attributes:
@@ -60,7 +60,7 @@ class Outcome:
     lost: int = 0
 
 
-class Run:
+class SandboxRun:
     """The state of one run; `go` executes it.
 
     Args:
@@ -86,20 +86,20 @@ class Run:
         encode: Callable[[int, int], bytes] | None = None,
     ) -> None:
         self._program, self._limits = program, program.limits
-        self._most = NOTED_ROWS if program.noted else MOST_ROWS
+        self._most = NOTED_ROWS if program.noted else MAX_ROWS
         self._encode = encode
         self._new_worker, self._on_progress = new_worker, on_progress
         self._cancel, self._discard = cancel or threading.Event(), discard
-        self._results = Results(rows, noted=program.noted)
+        self._results = RowResults(rows, noted=program.noted)
         self._grades = self._results.grades
-        self._outcome = Outcome(self._grades)
+        self._outcome = RunOutcome(self._grades)
         self._slots: list[WorkerSlot] = []
         self._unsent = WorkerSlot(deque())
         self._lost = Lost(self._limits.lost_workers)
         self._reported_at = 0.0
         self._load_problem: GradeError | None = None
 
-    def go(self, shards: list[tuple[int, int]]) -> Outcome:
+    def go(self, shards: list[tuple[int, int]]) -> RunOutcome:
         """Grade every row and return the outcome. All workers are discarded when it returns."""
         self._slots = [WorkerSlot(deque([shard])) for shard in shards]
         if self._encode is not None and shards:
@@ -139,7 +139,7 @@ class Run:
     def _guard(self, slot: WorkerSlot, action: Callable[[WorkerSlot], None]) -> None:
         try:
             action(slot)
-        except Death as death:
+        except WorkerLostError as death:
             self._handle_death(slot, death)
         except SandboxError as error:
             if isinstance(error, IsolationError) or not self._results.done:
@@ -208,7 +208,7 @@ class Run:
             slot.mark, slot.since, slot.cut_at = -1, time.monotonic(), None
         try:
             seq = slot.worker.send({**command, "seconds": self._limits.row_seconds})
-        except Death:
+        except WorkerLostError:
             slot.ranges.appendleft((start, stop))
             raise
         slot.requests.append(Request(start, stop - start, half, seq, command.get("size", 0)))
@@ -281,7 +281,7 @@ class Run:
                 slot.cut_at = now
                 self._cut(slot, request)
         elif now - slot.cut_at > self._limits.hard_row_seconds:
-            raise Death(TIMED_OUT)
+            raise WorkerLostError(TIMED_OUT)
 
     def _cut(self, slot: WorkerSlot, request: Request) -> None:
         """Remove the rows after the current one from a worker; what it writes for them no longer counts."""
@@ -294,7 +294,7 @@ class Run:
             slot.ranges.appendleft((request.first + count, request.first + request.count))
             slot.batch_rows, request.count = 1, count
 
-    def _handle_death(self, slot: WorkerSlot, death: Death) -> None:
+    def _handle_death(self, slot: WorkerSlot, death: WorkerLostError) -> None:
         """Keep the finished rows of an ended worker, fail its current row, return the others."""
         requests, slot.requests = list(slot.requests), deque()
         # Copied before the worker is closed, which unmaps its page. Only the first range can have started.
@@ -306,7 +306,7 @@ class Run:
         for request in reversed(requests[1:]):
             slot.ranges.appendleft((request.first, request.first + request.count))
         for request, scores, bits in pages:
-            if self._results.salvage(
+            if self._results.recover_rows(
                 slot, request, (scores, bits), verdict(death, status, self._limits.hard_row_seconds)
             ):
                 self._lost.in_row = 1

@@ -28,7 +28,7 @@ from workbench.sandbox.host.interpreter import StartError
 from workbench.sandbox.host.memory import Blob, RowBuffer, anonymous_file
 from workbench.sandbox.host.zygote import START_SECONDS, Zygote
 
-__all__ = ["Death", "Layout", "Worker", "readable"]
+__all__ = ["Layout", "Worker", "WorkerLostError", "readable"]
 
 ENDED = "the process ended"
 TIMED_OUT = "timed out"
@@ -38,7 +38,7 @@ _SEND_SECONDS = 5.0
 """Seconds without reading a command after which a worker is considered stuck."""
 
 
-class Death(Exception):  # noqa: N818 (an event that the pool handles)
+class WorkerLostError(Exception):
     """A worker ended by itself, or was ended because its reply was malformed.
 
     Attributes:
@@ -173,7 +173,7 @@ class Worker:
         """Wait until it has decoded its shard, confined itself and tested its isolation.
 
         Raises:
-            Death: It ended before that.
+            WorkerLostError: It ended before that.
         """
         if not self.level:
             self.info = self.receive(0, seconds) or {}
@@ -183,14 +183,14 @@ class Worker:
         """Send a command; returns the sequence number of its reply.
 
         Raises:
-            Death: The worker has ended.
+            WorkerLostError: The worker has ended.
         """
         self._seq += 1
         data = marshal.dumps({**message, "seq": self._seq})
         try:
             self._write(struct.pack("<I", len(data)) + data)
         except OSError as error:
-            raise Death(NOT_READING) from error
+            raise WorkerLostError(NOT_READING) from error
         return self._seq
 
     def _write(self, data: bytes) -> None:
@@ -201,7 +201,7 @@ class Worker:
                 frame = frame[os.write(self._in, frame) :]
             except BlockingIOError:
                 if time.monotonic() > deadline:
-                    raise Death(TIMED_OUT) from None
+                    raise WorkerLostError(TIMED_OUT) from None
                 _await_writable(self._in, deadline - time.monotonic())
 
     def receive(
@@ -210,13 +210,13 @@ class Worker:
         """Wait for the reply to one command; None if `unless` returns True.
 
         Raises:
-            Death: The worker ended, sent a malformed reply, or took longer than `seconds`.
+            WorkerLostError: The worker ended, sent a malformed reply, or took longer than `seconds`.
         """
         deadline = time.monotonic() + seconds
         while (frame := self.poll(seq)) is None:
             left = deadline - time.monotonic()
             if left <= 0:
-                raise Death(TIMED_OUT)
+                raise WorkerLostError(TIMED_OUT)
             if unless():
                 return None
             # In short steps, to notice a cancelled run.
@@ -231,18 +231,18 @@ class Worker:
         """The reply to command `seq` if it is complete, else None.
 
         Raises:
-            Death: The worker ended or sent a malformed reply.
+            WorkerLostError: The worker ended or sent a malformed reply.
         """
         ended = self._fill()
         if len(self._buffer) < HEADER.size:
             return None
         magic, number, size = HEADER.unpack_from(self._buffer)
         if magic != MAGIC or number != seq or size > MAX_TEXT:
-            raise Death("malformed reply")
+            raise WorkerLostError("malformed reply")
         end = HEADER.size + size
         if len(self._buffer) < end:
             if ended:  # in the middle of its reply
-                raise Death(ENDED)
+                raise WorkerLostError(ENDED)
             return None
         text = bytes(self._buffer[HEADER.size : end])
         del self._buffer[:end]
@@ -261,7 +261,7 @@ class Worker:
             if not part:
                 # Bytes sent before its end still count.
                 if len(self._buffer) < HEADER.size:
-                    raise Death(ENDED)
+                    raise WorkerLostError(ENDED)
                 return True
             self._buffer += part
         return False
@@ -325,7 +325,7 @@ def _parse(text: bytes) -> dict[str, Any]:
     try:
         value = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise Death("malformed reply") from error
+        raise WorkerLostError("malformed reply") from error
     if not isinstance(value, dict):
-        raise Death("malformed reply")
+        raise WorkerLostError("malformed reply")
     return value

@@ -1,6 +1,6 @@
 """Persistent workers of one program: assigns rows to workers and handles rows that hang.
 
-All of it runs on one thread, which owns the workers; see `residents`. A hanging row occupies its worker until its time
+All of it runs on one thread, which owns the workers; see `worker_pool`. A hanging row occupies its worker until its time
 limit. The rows before it get their grades immediately, and the rows after it move to another worker. For these, extra
 workers beyond the number of cores are started, so that time limits do not add up.
 """
@@ -17,14 +17,14 @@ from workbench.core.errors import SandboxError
 from workbench.core.grade import ErrorKind, GradeError
 from workbench.sandbox.child.protocol import NOTED_ROWS
 from workbench.sandbox.host.answers import ends_loading, verdict
-from workbench.sandbox.host.batches import Batch, Piece, Waiting
+from workbench.sandbox.host.batches import Batch, BatchSlice, RowQueue
 from workbench.sandbox.host.interpreter import StartError
 from workbench.sandbox.host.limits import SHARED_SECONDS, Program, weakest
-from workbench.sandbox.host.member import MOST_ROWS, Member
+from workbench.sandbox.host.member import MAX_ROWS, Member
 from workbench.sandbox.host.outside import OUTSIDE, cause_of, twice
 from workbench.sandbox.host.pool import cores
 from workbench.sandbox.host.row_times import RowTimes
-from workbench.sandbox.host.worker import ENDED, STOPPED, TIMED_OUT, Death, Worker
+from workbench.sandbox.host.worker import ENDED, STOPPED, TIMED_OUT, Worker, WorkerLostError
 from workbench.sandbox.host.worker_slot import FIRST_ROWS
 from workbench.sandbox.host.zygote import START_SECONDS
 
@@ -32,15 +32,15 @@ __all__ = ["EXTRA_WORKERS", "NotSelfContainedError", "WorkerGroup"]
 
 EXTRA_WORKERS = 16
 """Maximum workers beyond the usual number, for rows that certainly hang: this many hang in parallel before limits add up."""
-_MOST_BYTES = 768 * 1024
+_MAX_BYTES = 768 * 1024
 """Bytes of rows in one command, if it has more than one: less than the pipe's capacity, so that sending never waits."""
 _ALONE_ROWS = 64
 """Rows of one command if the module is reloaded for each row."""
 _MAKING_SECONDS, _MAKINGS = 0.1, 4.0
 """Time to prepare a module again: these seconds, plus this multiple of its load time."""
-_MOST_LOSSES = 3
+_MAX_LOSSES = 3
 """Consecutive worker crashes without a decided row after which the remaining rows fail."""
-_MOST_FROM_OUTSIDE = 12
+_MAX_KILLED = 12
 """The same for workers that were ended from outside: starting another takes at most 0.1 s."""
 _DOUBT_SECONDS = 60.0
 """Seconds after an end from outside during which a crash may have the same cause: no row is blamed for it."""
@@ -71,8 +71,8 @@ class WorkerGroup:
     ) -> None:  # fmt: skip
         self._program, self._limits, self._workers, self._alone = program, program.limits, workers, alone
         self._start, self._discard, self._idle_seconds = start, discard, idle_seconds
-        self._most = _ALONE_ROWS if alone else NOTED_ROWS if program.noted else MOST_ROWS
-        self._waiting = Waiting()
+        self._most = _ALONE_ROWS if alone else NOTED_ROWS if program.noted else MAX_ROWS
+        self._waiting = RowQueue()
         self._times = RowTimes(program.limits.row_seconds, rows=1 if alone else FIRST_ROWS)
         self._losses = self._from_outside = 0
         self._crashed_loading, self._outside_until = False, 0.0
@@ -99,7 +99,7 @@ class WorkerGroup:
         for member in list(self.members):
             with self._losing(member):
                 if member.state != "idle" and member.is_stopped(now):
-                    raise Death(STOPPED)
+                    raise WorkerLostError(STOPPED)
                 self._watch(member, now)
         self._start_workers(now)
         for member in list(self.members):
@@ -116,7 +116,7 @@ class WorkerGroup:
             return  # it was discarded just before
         with self._losing(member):
             if member.state == "idle":
-                raise Death(
+                raise WorkerLostError(
                     ENDED
                 )  # readable without a request: it ended, or its grader wrote to the descriptor
             reply = member.running.poll(member.seq)
@@ -139,7 +139,7 @@ class WorkerGroup:
         """Context for code that may find that a worker has ended or cannot be used."""
         try:
             yield
-        except Death as death:
+        except WorkerLostError as death:
             self._handle_death(member, death)
         except SandboxError as error:  # confinement that is too weak: the next worker would have the same
             self._close_member(member)
@@ -154,7 +154,7 @@ class WorkerGroup:
                 worker = self._start()
             except SandboxError as error:
                 self._losses += 1  # if workers have started before, the next one may start as well
-                if not self._isolation or self._losses >= _MOST_LOSSES:
+                if not self._isolation or self._losses >= _MAX_LOSSES:
                     self._end_waiting(error)
                 return
             self.members.append(Member(ranges=deque(), worker=worker, until=now + START_SECONDS))
@@ -208,12 +208,12 @@ class WorkerGroup:
     def _hand_out(self, member: Member, places: int) -> None:
         """Give an idle worker its share of the rows, for the given number of workers."""
         share = -(-self._waiting.rows // places)
-        pieces = self._waiting.take(min(share, self._times.rows_at_once, self._most), _MOST_BYTES)
+        pieces = self._waiting.take(min(share, self._times.rows_at_once, self._most), _MAX_BYTES)
         if not pieces:
             return
         try:
             member.begin(pieces, self._program, alone=self._alone)
-        except Death:
+        except WorkerLostError:
             self._waiting.put_back(pieces)  # not caused by a row
             raise
 
@@ -238,7 +238,7 @@ class WorkerGroup:
     def _watch(self, member: Member, now: float) -> None:
         """Check the progress of a worker."""
         if member.state in {"starting", "loading"} and now > member.until:
-            raise Death(TIMED_OUT)
+            raise WorkerLostError(TIMED_OUT)
         if member.state != "busy":
             return
         waited = member.move(now, alone=self._alone)
@@ -246,17 +246,19 @@ class WorkerGroup:
             member.cut_at is not None
             and now - member.cut_at > self._limits.hard_row_seconds + self._making_seconds(member)
         ):
-            raise Death(TIMED_OUT)  # its reported progress is not trusted: all other rows were taken from it
+            raise WorkerLostError(
+                TIMED_OUT
+            )  # its reported progress is not trusted: all other rows were taken from it
         if not member.stuck and waited > self._times.bypass_seconds:
             member.stuck = True
         if member.stuck or now - member.since > SHARED_SECONDS:
             self._waiting.put_back(member.cut(now))
         if self._holds_others(member, waited):
-            self._waiting.put_back(member.give_finished(self._isolation, noted=self._program.noted))
+            self._waiting.put_back(member.flush_finished(self._isolation, noted=self._program.noted))
 
     def _holds_others(self, member: Member, waited: float) -> bool:
         """Whether finished rows wait for a row that hangs; if they must be graded again, only if it certainly hangs."""
-        waits = member.stuck and not member.given and 0 < member.mark < member.request.count
+        waits = member.stuck and not member.n_flushed and 0 < member.mark < member.request.count
         return waits and not self._alone and (not self._program.noted or waited > self._hang_seconds)
 
     def _making_seconds(self, member: Member) -> float:
@@ -265,7 +267,7 @@ class WorkerGroup:
             return 0.0
         return min(self._limits.hard_load_seconds, _MAKING_SECONDS + _MAKINGS * member.load_seconds)
 
-    def _handle_death(self, member: Member, death: Death) -> None:
+    def _handle_death(self, member: Member, death: WorkerLostError) -> None:
         """Keep the finished rows of an ended worker, fail its current row, return the others."""
         state = member.state
         pages = member.page() if state == "busy" else None
@@ -284,10 +286,10 @@ class WorkerGroup:
         elif state == "loading" and self._is_load_error(death, status):
             error = verdict(death, status, self._limits.hard_load_seconds, missing="the module did not load")
             self._fail_waiting(GradeError(ErrorKind.LOAD, error.message))
-        if self._losses >= _MOST_LOSSES or self._from_outside >= _MOST_FROM_OUTSIDE:
+        if self._losses >= _MAX_LOSSES or self._from_outside >= _MAX_KILLED:
             self._give_up(death)
 
-    def _is_load_error(self, death: Death, status: int | None) -> bool:
+    def _is_load_error(self, death: WorkerLostError, status: int | None) -> bool:
         """Whether an end during loading is evidence about the module: not if anything else may have ended the worker."""
         cause = cause_of(death, status)
         if cause == OUTSIDE or not ends_loading(death, status):
@@ -296,8 +298,8 @@ class WorkerGroup:
         return before or not cause
 
     def _left_of(
-        self, member: Member, pages: tuple[Any, Any], death: Death, status: int | None
-    ) -> list[Piece]:
+        self, member: Member, pages: tuple[Any, Any], death: WorkerLostError, status: int | None
+    ) -> list[BatchSlice]:
         """Handle the rows that an ended worker leaves unfinished."""
         cause = cause_of(death, status)
         before = member.lost_before(pages, cause) if cause else ""
@@ -306,11 +308,11 @@ class WorkerGroup:
         # A row that crashes its worker will crash the next one in the same way.
         is_ours = cause and (OUTSIDE in (cause, before) or time.monotonic() < self._outside_until)
         blame = twice(death, status) if is_ours else verdict(death, status, self._limits.hard_row_seconds)
-        back = member.salvage(pages, blame, self._times.rows_at_once)
+        back = member.recover_rows(pages, blame, self._times.rows_at_once)
         self._times.rows_at_once = max(1, min(self._times.rows_at_once, member.batch_rows))
         return back
 
-    def _give_up(self, death: Death) -> None:
+    def _give_up(self, death: WorkerLostError) -> None:
         lost, self._losses, self._from_outside = self._losses + self._from_outside, 0, 0
         if self._isolation:
             reason = f"not attempted: {lost} consecutive worker crashes ({death.reason})"

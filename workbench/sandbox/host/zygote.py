@@ -14,9 +14,9 @@ from typing import Any
 from workbench.core.errors import SandboxError
 from workbench.core.system_limits import check_open_files, limited
 from workbench.sandbox import child
+from workbench.sandbox.host.cleanup_thread import no_interrupts
 from workbench.sandbox.host.engine import engine_path
 from workbench.sandbox.host.interpreter import HINT, StartError, start
-from workbench.sandbox.host.janitor import no_interrupts
 from workbench.sandbox.host.stopped import is_stopped
 
 __all__ = ["START_SECONDS", "Zygote"]

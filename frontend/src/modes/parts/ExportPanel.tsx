@@ -76,12 +76,12 @@ function SettingFields({ data, set }: { data: ExportData; set: (settings: Settin
 
 function Unproved({ data, set }: { data: ExportData; set: (settings: Settings) => void }) {
   const link = useLink();
-  const { unproved } = data.choices;
-  if (!unproved.length) return null;
+  const { not_validated } = data.choices;
+  if (!not_validated.length) return null;
   return (
-    <div class="unproved">
-      <p class="small"><b>{counted(unproved.length, "grader")} not validated:</b> <span class="mono">{unproved.join(", ")}</span></p>
-      <button type="button" class="btn" onClick={() => link.tell({ do: "prove_all" })}>Validate {unproved.length === 1 ? "it" : "them"}</button>
+    <div class="not_validated">
+      <p class="small"><b>{counted(not_validated.length, "grader")} not validated:</b> <span class="mono">{not_validated.join(", ")}</span></p>
+      <button type="button" class="btn" onClick={() => link.tell({ do: "validate_all" })}>Validate {not_validated.length === 1 ? "it" : "them"}</button>
       <label class="line small"><input type="checkbox" checked={data.settings.allow_unvalidated} onChange={(event) => set({ allow_unvalidated: event.currentTarget.checked })} />export without validation</label>
     </div>
   );

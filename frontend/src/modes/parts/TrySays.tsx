@@ -4,7 +4,7 @@ import { useLink } from "../../context.ts";
 import { Square } from "../../Bar.tsx";
 import { Icon, Meaning } from "../../Icon.tsx";
 import type { Part, TryData } from "../../protocol.ts";
-import { KeptAnswers } from "./KeptAnswers.tsx";
+import { SavedCompletions } from "./SavedCompletions.tsx";
 
 type Line = TryData["lines"][number];
 type Said = Line["before"];
@@ -22,7 +22,7 @@ export function TrySays({ data }: { data: TryData }) {
           <div><p class="says-lead"><b>{data.verdict.lead}</b></p><p class="mute">{data.verdict.text}</p></div>
         </div>
       )}
-      {data.kept.length > 0 && <KeptAnswers kept={data.kept} />}
+      {data.kept.length > 0 && <SavedCompletions kept={data.kept} />}
     </div>
   );
 }

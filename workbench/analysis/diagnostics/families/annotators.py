@@ -19,7 +19,7 @@ from workbench.core.display_text import one_line
 
 __all__ = ["annotator_disagrees"]
 
-_FEWEST = 8  # minimum labels of an annotator; this project's choice
+_MIN_LABELS = 8  # minimum labels of an annotator; this project's choice
 _HALF = 0.5  # share of labels on which a random annotator agrees with the grader
 _SEVERAL = 3  # minimum annotators of the same rows: of two, it is undecidable which one is wrong
 _ADVICE = (
@@ -64,7 +64,7 @@ def _among_people(case: Case, raters: Raters) -> Iterator[Claim]:
 def _against_others(case: Case, raters: Raters, rater: int) -> Claim | None:
     own, others = raters.votes[:, [rater]], np.delete(raters.votes, rater, axis=1)
     both = (own[:, 0] >= 0) & ((others >= 0).sum(1) >= _SEVERAL - 1)
-    if both.sum() < _FEWEST:
+    if both.sum() < _MIN_LABELS:
         return None
     # A tie among the others counts against neither side.
     differs = (((others == 1 - own).sum(1)) > (others == own).sum(1))[both]
@@ -86,7 +86,9 @@ def _beside_verdicts(case: Case, names: Sequence[Hashable | None]) -> Iterator[C
     differs = confusion.truth != confusion.verdict
     labellers = np.array([names[row] for row in rows], dtype=object)
     known = [
-        name for name in dict.fromkeys(labellers) if name is not None and (labellers == name).sum() >= _FEWEST
+        name
+        for name in dict.fromkeys(labellers)
+        if name is not None and (labellers == name).sum() >= _MIN_LABELS
     ]
     claims = [_claim(case, str(name), rows, differs, labellers == name) for name in known if len(known) > 1]
     yield from _only_one([claim for claim in claims if claim is not None], len(known))

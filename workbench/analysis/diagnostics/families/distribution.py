@@ -51,7 +51,7 @@ _READ_GOOD = (
 )
 _FINER = "make the grader distinguish more levels, and define each level"
 _LABELLED = (
-    "favours-a-writer",
+    "writer-bias",
     "accepts-known-bad",
     "too-lenient",
     "too-strict",
@@ -60,7 +60,7 @@ _LABELLED = (
 )
 
 
-@diagnostic("same-score", explains=(*_LABELLED, "dead-groups", "prompt-decides"))
+@diagnostic("same-score", explains=(*_LABELLED, "zero-variance-groups", "prompt-decides"))
 def same_score(case: Case) -> Iterable[Claim]:
     """Every row has the same score, and over 90 % of all rows would (lower bound): 36 rows show it."""
     scores = case.scores
@@ -74,7 +74,7 @@ def same_score(case: Case) -> Iterable[Claim]:
     yield share_claim(finding, share(np.ones(n, bool), case.scored_groups), _SATURATED)
 
 
-@diagnostic("saturated-high", explains=("collapsed", "no-variance", "dead-groups"))
+@diagnostic("saturated-high", explains=("collapsed", "no-variance", "zero-variance-groups"))
 def saturated_high(case: Case) -> Iterable[Claim]:
     """Over 90 % of scores in the top twentieth of the scale (lower bound; a note over 80 %).
 
@@ -92,7 +92,7 @@ def saturated_high(case: Case) -> Iterable[Claim]:
         )
 
 
-@diagnostic("saturated-low", explains=("collapsed", "no-variance", "dead-groups"))
+@diagnostic("saturated-low", explains=("collapsed", "no-variance", "zero-variance-groups"))
 def saturated_low(case: Case) -> Iterable[Claim]:
     """Over 90 % of scores in the lowest twentieth of the scale (lower bound; a note over 80 %)."""
     if _has_shape(case):
@@ -178,7 +178,7 @@ class _SdInterval:
         return Interval(lo * self._case.span, hi * self._case.span)
 
 
-@diagnostic("narrow-range", explains=("collapsed", "no-variance", "dead-groups"))
+@diagnostic("narrow-range", explains=("collapsed", "no-variance", "zero-variance-groups"))
 def narrow_range(case: Case) -> Iterable[Claim]:
     """Over 90 % of scores within a twentieth of the scale from their median (lower bound).
 

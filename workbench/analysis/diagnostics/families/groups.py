@@ -15,7 +15,7 @@ from workbench.analysis.diagnostics.row_numbers import RowNumbers
 from workbench.analysis.statistics import bootstrap, group_spans, share
 from workbench.analysis.statistics.spread import SAME, group_sums, icc_of
 
-__all__ = ["dead_groups", "prompt_decides"]
+__all__ = ["prompt_decides", "zero_variance_groups"]
 
 _DEAD = 0.5  # share of prompts; this project's limit
 _ICC = 0.9  # ICC(1) from which Koo & Li 2016 call reliability excellent
@@ -23,8 +23,8 @@ _ANSWERS = 4  # minimum completions of a prompt: with fewer, many prompts have o
 _PROMPTS = 30  # minimum prompts with that many completions for an ICC
 
 
-@diagnostic("dead-groups")
-def dead_groups(case: Case) -> Iterable[Claim]:
+@diagnostic("zero-variance-groups")
+def zero_variance_groups(case: Case) -> Iterable[Claim]:
     """Over half of the prompts have one score for all their completions (lower bound).
 
     Counted over prompts with four or more scored completions: with two or three, many have one score by chance. A prompt
@@ -35,18 +35,18 @@ def dead_groups(case: Case) -> Iterable[Claim]:
     if case.is_tiny or not several.any():
         return
     dead = several & (spans <= SAME)
-    dead_share = share(dead[several])
+    zero_variance_share = share(dead[several])
     rows = case.rows[dead[case.scored_groups]]
     finding = case.finding(
-        "dead-groups",
+        "zero-variance-groups",
         Severity.WARNING,
         "share of zero-variance prompts",
-        f"zero-variance prompts: all completions have one score in {dead_share.k:,} of {dead_share.n:,} prompts with at least {_ANSWERS} completions, {percent(dead_share.value)}",
+        f"zero-variance prompts: all completions have one score in {zero_variance_share.k:,} of {zero_variance_share.n:,} prompts with at least {_ANSWERS} completions, {percent(zero_variance_share.value)}",
         "give partial credit, or draw prompts of medium difficulty; RL learns nothing from these",
         rows,
         unit="prompt",
     )
-    yield share_claim(finding, dead_share, _DEAD)
+    yield share_claim(finding, zero_variance_share, _DEAD)
 
 
 @diagnostic("prompt-decides")

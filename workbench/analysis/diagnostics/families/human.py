@@ -36,7 +36,7 @@ KAPPA = 0.6
 LABELS = 100
 """Minimum labels for a verdict on agreement: a kappa of 0.6 then has a margin of 0.16 (95 %), at 30 of 0.29."""
 
-_FEWEST_LABELS = 30  # below it kappa's large-sample interval is not reliable at the levels of a verdict
+_MIN_LABELS = 30  # below it kappa's large-sample interval is not reliable at the levels of a verdict
 _NOT_SHOWN = 0.025  # p value above which verdicts are not shown to be better than random
 _EVEN = (
     0.2,
@@ -45,7 +45,7 @@ _EVEN = (
 
 
 _CONSEQUENCES = (
-    "favours-a-writer",
+    "writer-bias",
     "too-lenient",
     "too-strict",
     "disagrees-with-labels",
@@ -88,7 +88,7 @@ def worse_than_chance(case: Case) -> Iterable[Claim]:
     No note on how many more labels are needed: a grader that accepts everything has a kappa of about 0.
     """
     confusion, rows = against_labels(case)
-    if len(confusion) >= _FEWEST_LABELS and confusion.kappa.value < 0:
+    if len(confusion) >= _MIN_LABELS and confusion.kappa.value < 0:
         advice = "good and bad seem inverted: check the direction of the score, and that of the labels"
         finding = _finding(case, "worse-than-chance", confusion, advice, rows)
         yield estimate_claim(finding, confusion.kappa, 0.0, plan_rows=False)
@@ -106,7 +106,7 @@ def disagrees_with_labels(case: Case) -> Iterable[Claim]:
     the rows on which the two differ, those first whose score is furthest from the label.
     """
     confusion, rows = against_labels(case)
-    if len(confusion) < _FEWEST_LABELS or np.isnan(confusion.kappa.value):
+    if len(confusion) < _MIN_LABELS or np.isnan(confusion.kappa.value):
         return
     advice = "read the rows on which the two differ, and fix the grader or the labels"
     finding = _finding(case, "disagrees-with-labels", confusion, advice, rows)

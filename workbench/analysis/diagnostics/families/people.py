@@ -18,7 +18,7 @@ from workbench.core.display_text import one_line
 
 __all__ = ["below_human_ceiling", "labels_disagree"]
 
-_FEWEST = 30  # minimum rows that several annotators labelled: below it kappa's large-sample interval is not reliable
+_MIN_ROWS = 30  # minimum rows that several annotators labelled: below it kappa's large-sample interval is not reliable
 _BELOW = 0.1  # maximum difference of kappa to the annotators; this project's limit
 _CONSEQUENCES = (
     "too-lenient", "too-strict", "accepts-known-bad", "disagrees-with-labels", "no-better-than-chance",
@@ -88,7 +88,7 @@ def below_human_ceiling(case: Case) -> Iterable[Claim]:
 
 def _raters(case: Case) -> Raters | None:
     raters = case.raters
-    return raters if raters is not None and len(raters.rows) >= _FEWEST else None
+    return raters if raters is not None and len(raters.rows) >= _MIN_ROWS else None
 
 
 def _is_kept(gap: Estimate) -> bool:
@@ -104,7 +104,12 @@ def _at_ceiling(finding: Finding, gap: Estimate, kappas: str) -> Finding:
     )
     advice = "review the labels from which it still differs"
     return replace(
-        finding, severity=Severity.CLEARED, message=message, interval=gap.interval(), advice=advice, rows=()
+        finding,
+        severity=Severity.WITHIN_LIMIT,
+        message=message,
+        interval=gap.interval(),
+        advice=advice,
+        rows=(),
     )
 
 

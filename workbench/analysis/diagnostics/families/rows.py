@@ -20,7 +20,7 @@ from workbench.analysis.statistics import compact, share
 from workbench.core.display_text import one_line
 from workbench.core.errors import ReportError
 
-__all__ = ["copied_answers", "reads_a_giveaway", "reads_the_label"]
+__all__ = ["copied_completions", "reads_a_giveaway", "reads_the_label"]
 
 _NAMED = re.compile(
     r"""\[\s*(?P<q>["'])(?P<key>[^"'\\\n]{1,60})(?P=q)\s*\]      # row["name"]
@@ -35,8 +35,8 @@ _SHOWN = ("too-lenient", "too-strict")
 _FEW_VALUES = 8  # numbers with at most this many values are levels, not quantities
 _LEAK_ADVICE = "grade by the completion and the reference only; in training this column will not exist"
 _COPIES = 0.2  # share of rows; this project's limit
-_MOST_TEXTS = 5_000  # maximum rows whose texts are compared: reading more would take seconds
-_FEWEST = (
+_MAX_TEXTS = 5_000  # maximum rows whose texts are compared: reading more would take seconds
+_MIN_ROWS = (
     8  # labelled rows from which a column that equals the labels is not a coincidence; this project's choice
 )
 
@@ -63,7 +63,7 @@ def _columns_read(case: Case) -> list[str]:
     if case.context is None or not case.source:
         return []
     labels = case.labels[case.labels >= 0]
-    if len(labels) < _FEWEST or len(np.unique(labels)) < 2:
+    if len(labels) < _MIN_ROWS or len(np.unique(labels)) < 2:
         return []
     read = {match["key"] or match["got"] or match["attribute"] for match in _NAMED.finditer(case.source)}
     return [name for name in case.context.names if name in read]
@@ -153,14 +153,14 @@ def _by_cell(
     return of_others > 0
 
 
-@diagnostic("copied-answers")
-def copied_answers(case: Case) -> Iterator[Finding]:
+@diagnostic("copied-completions")
+def copied_completions(case: Case) -> Iterator[Finding]:
     """A note if over 20 % of the scored rows repeat another completion of their prompt exactly (a fact).
 
     Duplicates add no information: intervals count a prompt once, and group-relative training sees one completion several
     times. Examined in up to 5,000 rows.
     """
-    if case.context is None or case.is_tiny or len(case.rows) > _MOST_TEXTS:
+    if case.context is None or case.is_tiny or len(case.rows) > _MAX_TEXTS:
         return
     pairs = np.column_stack([case.scored_groups, case.context.hashes_of(case.rows)])
     first = np.unique(pairs, axis=0, return_index=True)[1]
@@ -172,7 +172,7 @@ def copied_answers(case: Case) -> Iterator[Finding]:
         return
     message = f"{len(copies):,} of {len(case.rows):,} rows repeat another completion of the same prompt exactly, {percent(share)}"
     finding = case.finding(
-        "copied-answers", Severity.NOTE, "share of copies", message,
+        "copied-completions", Severity.NOTE, "share of copies", message,
         "draw completions at a higher temperature, or remove the duplicates", case.rows[copies],
     )  # fmt: skip
     yield replace(finding, value=share, n=len(case.rows))

@@ -11,15 +11,15 @@ from numpy.typing import NDArray
 
 from workbench.analysis.diagnostics.case import Case
 from workbench.analysis.diagnostics.claim import Claim
+from workbench.analysis.diagnostics.column_bias import beyond, in_user_units
 from workbench.analysis.diagnostics.confounders import (
-    Column,
+    ConfoundingColumn,
     explained_share,
     explaining_column,
     share_of_line,
     stratified_correlation,
 )
 from workbench.analysis.diagnostics.drawn import drawn
-from workbench.analysis.diagnostics.favour import beyond, in_user_units
 from workbench.analysis.diagnostics.finding import Severity
 from workbench.analysis.diagnostics.registry import diagnostic
 from workbench.analysis.diagnostics.row_numbers import RowNumbers
@@ -44,7 +44,7 @@ _STEP = 0.1  # of the scale, between the rows before and after; this project's l
 _AS_MUCH = (
     0.01  # share of the variance by which a column may explain less than a step and still be named instead
 )
-_MOST_TEXTS = 5_000  # maximum rows for one rank correlation: they determine it within 0.03, and reading more texts would take seconds
+_MAX_TEXTS = 5_000  # maximum rows for one rank correlation: they determine it within 0.03, and reading more texts would take seconds
 _LABELLED = ("too-lenient", "too-strict", "disagrees-with-labels", "no-better-than-chance")
 
 
@@ -95,7 +95,7 @@ def differs_by_column(case: Case) -> Iterable[Claim]:
 
 
 @dataclass(frozen=True)
-class _Order:
+class _RowOrder:
     """How the scores change with the order of the rows.
 
     Attributes:
@@ -108,10 +108,10 @@ class _Order:
     claim: Claim
     rows: NDArray[np.intp]
     levels: NDArray[np.int8]
-    column: Column | None
+    column: ConfoundingColumn | None
 
 
-def _order(case: Case) -> _Order | None:
+def _order(case: Case) -> _RowOrder | None:
     """A step in the scores, else a slope; None without either."""
     found = _step(case) if case.on_scale else None
     if found is not None:
@@ -126,7 +126,7 @@ def _order(case: Case) -> _Order | None:
         case, rows, levels, lambda inside: stratified_correlation(case.scores[rows], rows.astype(float), inside),
         limit=limit, share=share_of_line(case.scores[rows], levels), is_order=True,
     )  # fmt: skip
-    return _Order(claim, rows, levels, column)
+    return _RowOrder(claim, rows, levels, column)
 
 
 def _labelled_part(case: Case) -> tuple[NDArray[np.intp], NDArray[np.int8]]:
@@ -136,7 +136,7 @@ def _labelled_part(case: Case) -> tuple[NDArray[np.intp], NDArray[np.int8]]:
     return part, labels[part] if _has_both(labels) else np.zeros(len(part), np.int8)
 
 
-def _of_column(case: Case, order: _Order) -> Iterator[Claim]:
+def _of_column(case: Case, order: _RowOrder) -> Iterator[Claim]:
     column, scores = order.column, case.scores[order.rows]
     assert column is not None
     groups = case.scored_groups[order.rows]
@@ -195,9 +195,9 @@ def _fixed(case: Case) -> _Fixed:
     """Labels of both kinds, or else the mean of other graders that agree with this one, or else nothing."""
     labels = case.labels[case.rows]
     if _has_both(labels):
-        rows = drawn(labels >= 0, _MOST_TEXTS)
+        rows = drawn(labels >= 0, _MAX_TEXTS)
         return _Fixed(rows, labels[rows].astype(float), "rows with the same label", Severity.WARNING, _BESIDE)
-    rows = drawn(np.ones(len(labels), bool), _MOST_TEXTS)
+    rows = drawn(np.ones(len(labels), bool), _MAX_TEXTS)
     return _beside_others(case, rows) or _Fixed(rows, None, "all rows", Severity.WARNING, _ALONE)
 
 
@@ -262,7 +262,7 @@ def _goes_with(quality: Floats, column: Floats) -> bool:
     return abs(rank_correlation(quality, column).value) > _CONFOUNDED
 
 
-def _step(case: Case) -> _Order | None:
+def _step(case: Case) -> _RowOrder | None:
     """A jump of the scores at one row; None unless a step explains them better than a slope does."""
     is_beside = _has_both(case.labels[case.rows])
     part, levels = _labelled_part(case)
@@ -284,7 +284,7 @@ def _step(case: Case) -> _Order | None:
         case, part, levels, lambda inside: within_levels(scores, groups, inside, after).value, limit=_STEP,
         share=explained_share(scores, levels, after.astype(np.intp)) - _AS_MUCH, is_order=True,
     )  # fmt: skip
-    return _Order(claim, part, levels, column)
+    return _RowOrder(claim, part, levels, column)
 
 
 def _said(case: Case, step: Step, rows: NDArray[np.intp], *, beside: bool) -> str:

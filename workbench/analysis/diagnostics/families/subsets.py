@@ -18,11 +18,11 @@ from workbench.core.display_text import one_line
 __all__ = ["few_levels", "subset_mistakes"]
 
 _LIMIT = 0.2  # share of a subset's rows of one label with a wrong verdict; this project's limit
-_FEWEST = 8  # minimum labelled rows of a subset; this project's choice
-_MOST_SUBSETS = 50  # a column with more values does not define subsets
+_MIN_ROWS = 8  # minimum labelled rows of a subset; this project's choice
+_MAX_SUBSETS = 50  # a column with more values does not define subsets
 _STUCK = 0.9  # share of scores on two levels
 _WHOLE_LEVELS = 4  # minimum integers of a scale that is graded in levels: 1 to 4
-_MOST_LEVELS = 1_000  # maximum levels of such a scale: includes 0 to 100
+_MAX_LEVELS = 1_000  # maximum levels of such a scale: includes 0 to 100
 
 
 @diagnostic(
@@ -42,7 +42,7 @@ def subset_mistakes(case: Case) -> Iterable[Claim]:
         return
     topics = np.array([names[row] for row in case.rows], dtype=object)
     values = [value for value in dict.fromkeys(topics) if value is not None]
-    if not 1 < len(values) <= _MOST_SUBSETS:
+    if not 1 < len(values) <= _MAX_SUBSETS:
         return
     claims = [
         claim for value in values for label in (0, 1)
@@ -54,7 +54,7 @@ def subset_mistakes(case: Case) -> Iterable[Claim]:
 
 
 def _subset_claim(case: Case, name: str, inside: NDArray[np.bool_], label: int) -> Claim | None:
-    if inside.sum() < _FEWEST:
+    if inside.sum() < _MIN_ROWS:
         return None
     wrong = case.accepted if label == 0 else ~case.accepted
     mistakes = share(wrong[inside], compact(case.scored_groups[inside]))
@@ -85,7 +85,7 @@ def few_levels(case: Case) -> Iterable[Claim]:
     scores = case.grades.scores[case.rows]
     if (
         case.is_tiny
-        or not _WHOLE_LEVELS <= whole <= _MOST_LEVELS
+        or not _WHOLE_LEVELS <= whole <= _MAX_LEVELS
         or not _all_whole(scores)
         or not case.on_scale
     ):

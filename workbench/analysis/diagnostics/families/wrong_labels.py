@@ -18,8 +18,8 @@ from workbench.analysis.statistics import compact, share
 __all__ = ["wrong_labels"]
 
 _WRONG = 0.01  # maximum share of wrong labels, as in `agreement`
-_FEWEST_PROMPTS = 2  # minimum prompts with contradicted labels
-_MOST_TEXTS = 5_000  # maximum rows whose texts are read: reading more would take seconds
+_MIN_PROMPTS = 2  # minimum prompts with contradicted labels
+_MAX_TEXTS = 5_000  # maximum rows whose texts are read: reading more would take seconds
 
 
 @diagnostic(
@@ -36,7 +36,7 @@ def wrong_labels(case: Case) -> Iterable[Claim]:
     labels = case.labels[case.rows]
     if case.context is None or not (labels >= 0).any():
         return
-    part = drawn(labels >= 0, _MOST_TEXTS)
+    part = drawn(labels >= 0, _MAX_TEXTS)
     rows, prompts, labels = case.rows[part], case.scored_groups[part], labels[part]
     repeated, rarer = _repeats(prompts, case.context.hashes_of(rows), labels)
     if case.raters is not None:  # differences between annotators are another finding
@@ -45,7 +45,7 @@ def wrong_labels(case: Case) -> Iterable[Claim]:
     refused = is_reference & (labels == 0)
     checked, wrong = repeated | is_reference, refused | (rarer & ~is_reference)
     # If all rows have one prompt, the task may be in another column.
-    if not wrong.any() or len(np.unique(prompts[wrong])) < _FEWEST_PROMPTS:
+    if not wrong.any() or len(np.unique(prompts[wrong])) < _MIN_PROMPTS:
         return
     found = share(wrong[checked], compact(prompts[checked]))
     message = (

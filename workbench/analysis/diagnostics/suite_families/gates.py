@@ -20,7 +20,7 @@ __all__ = ["gate_without_effect", "never_blocks", "never_passes"]
 
 _NEARLY_ALL = 0.95  # share of rows; this project's limit
 _STEPS = 20  # rows of a synthetic column for testing a gate: any share of full scores in steps of 5 %
-_MOST_TRIES = 10_000  # maximum combinations of such columns
+_MAX_TRIES = 10_000  # maximum combinations of such columns
 
 
 @suite_diagnostic("gate-without-effect")
@@ -63,11 +63,9 @@ def _tries(gate: Gate, scale: tuple[float, float]) -> Iterator[dict[str, NDArray
     mixed = [np.where(np.arange(_STEPS) < step, hi, lo) for step in steps]
     level = [np.full(_STEPS, lo + (hi - lo) * step / _STEPS) for step in steps]
     columns, metrics = [*mixed, *level], gate.metrics
-    while len(columns) ** len(metrics) > _MOST_TRIES and len(columns) > 2:
+    while len(columns) ** len(metrics) > _MAX_TRIES and len(columns) > 2:
         columns = [*columns[::2], *columns[-1:]] if len(columns) > 4 else [mixed[0], mixed[-1]]
-    for chosen in (
-        product(columns, repeat=len(metrics)) if len(columns) ** len(metrics) <= _MOST_TRIES else ()
-    ):
+    for chosen in product(columns, repeat=len(metrics)) if len(columns) ** len(metrics) <= _MAX_TRIES else ():
         yield dict(zip(metrics, chosen, strict=True))
 
 

@@ -27,7 +27,7 @@ _BOTH_KINDS = 0.1
 _SAME_RANKS = (
     1 - 1e-9
 )  # up to rounding: nothing to resample, so that the share of rows that may differ is bounded
-_MOST_ROWS = 50_000  # maximum rows: more would add no information, and ranks take time
+_MAX_ROWS = 50_000  # maximum rows: more would add no information, and ranks take time
 
 
 class _Column(NamedTuple):
@@ -72,9 +72,9 @@ def redundant(case: SuiteCase) -> Iterable[Claim]:
 
 def _some_rows(n: int) -> NDArray[np.intp]:
     """All rows, or a random subset of the maximum size: every second row may be alike."""
-    if n <= _MOST_ROWS:
+    if n <= _MAX_ROWS:
         return np.arange(n)
-    return np.sort(np.random.default_rng(0).choice(n, _MOST_ROWS, replace=False))
+    return np.sort(np.random.default_rng(0).choice(n, _MAX_ROWS, replace=False))
 
 
 def _column(case: SuiteCase, name: str, rows: NDArray[np.intp]) -> _Column:

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from workbench.deploy.reward.grading import Graded
+from workbench.deploy.reward.grading import RewardGrades
 from workbench.deploy.reward.rows import check_length, labelled_row
 from workbench.deploy.reward.trainer import TrainerFunction, trainer
 from workbench.graders.rules.queries import completion_of
@@ -50,7 +50,7 @@ def _completion(query: Any, prompt: Any) -> str | None:
     return completion_of(query, prompt) if isinstance(query, str) and isinstance(prompt, str) else None
 
 
-def _logs(graded: Graded) -> dict[str, list[float]]:
+def _logs(graded: RewardGrades) -> dict[str, list[float]]:
     """Each grader's scores, NaN for rows without one, and 1.0 if it failed or skipped: one value per row."""
     logs: dict[str, list[float]] = {}
     for name, grades in graded.parts.items():

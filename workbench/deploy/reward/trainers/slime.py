@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from workbench.deploy.reward.rows import Row, labelled_row
+from workbench.deploy.reward.rows import RewardRow, labelled_row
 from workbench.deploy.reward.trainer import TrainerFunction, trainer
 
 __all__ = ["SlimeReward"]
@@ -27,7 +27,7 @@ class SlimeReward(TrainerFunction):
         rows = [self._row(at, one) for at, one in enumerate(sample)]
         return self._reward.numbers(await self._reward.agrade(rows, only=self._only))
 
-    def _row(self, at: int, sample: Any) -> Row:
+    def _row(self, at: int, sample: Any) -> RewardRow:
         column, label = self._reward.reference, getattr(sample, "label", None)
         name, metadata = f"sample {getattr(sample, 'index', at)}", getattr(sample, "metadata", None)
         return labelled_row(name, sample.prompt, sample.response, label, metadata, column=column)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
-from workbench.deploy.reward.grading import Graded
+from workbench.deploy.reward.grading import RewardGrades
 from workbench.deploy.reward.rows import rows_of
 from workbench.deploy.reward.trainer import TrainerFunction, trainer
 
@@ -41,7 +41,7 @@ class TrlReward(TrainerFunction):
         return self._reward.scores(graded)
 
 
-def _log(graded: Graded, log_metric: Callable[[str, float], Any]) -> None:
+def _log(graded: RewardGrades, log_metric: Callable[[str, float], Any]) -> None:
     for name, grades in graded.parts.items():
         log_metric(f"{name}/failed", float(grades.n_failed))
         log_metric(f"{name}/skipped", float(grades.n_skipped))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from workbench.deploy.reward.rows import Row, row_of
+from workbench.deploy.reward.rows import RewardRow, row_of
 from workbench.deploy.reward.trainer import TrainerFunction, trainer
 
 __all__ = ["VerifiersReward"]
@@ -28,7 +28,7 @@ class VerifiersReward(TrainerFunction):
         return await self._one_awaited(_row(task, trace, self._reward.reference))
 
 
-def _row(task: Any, trace: Any, column: str) -> Row:
+def _row(task: Any, trace: Any, column: str) -> RewardRow:
     fields = _fields(task)
     name = f"task {fields.get('idx') if fields.get('idx') is not None else ''}".rstrip()
     messages = [_message(message) for message in _last_branch(trace)]

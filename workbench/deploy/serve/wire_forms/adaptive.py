@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
-from workbench.deploy.reward.rows import Row, row_of
+from workbench.deploy.reward.rows import RewardRow, row_of
 from workbench.deploy.serve.fields import a_list, a_mapping, an_object, field
 from workbench.deploy.serve.outcomes import Outcomes
 from workbench.deploy.serve.wire_form import WireForm, wire_form
@@ -60,11 +60,11 @@ class AdaptiveScore(WireForm):
     source = _SOURCE
     request, response, example, answer = _REQUEST, _RESPONSE, _EXAMPLE, _ANSWER
 
-    def read(self, body: Any) -> list[Row]:
+    def read(self, body: Any) -> list[RewardRow]:
         """The rows of a request."""
         return [_row("the thread", an_object(body))]
 
-    def write(self, body: Any, rows: Sequence[Row], outcomes: Outcomes) -> Any:  # noqa: ARG002 (see `WireForm`)
+    def write(self, body: Any, rows: Sequence[RewardRow], outcomes: Outcomes) -> Any:  # noqa: ARG002 (see `WireForm`)
         """The response as JSON values."""
         return _answer(body, outcomes, 0, outcomes.number(0))
 
@@ -94,12 +94,12 @@ class AdaptiveBatchScore(WireForm):
     example: ClassVar[Any] = {"requests": [_EXAMPLE]}
     answer: ClassVar[Any] = {"responses": [_ANSWER]}
 
-    def read(self, body: Any) -> list[Row]:
+    def read(self, body: Any) -> list[RewardRow]:
         """The rows of a request."""
         requests = a_list(field(an_object(body), "requests"), "requests")
         return [_row(f"requests[{at}]", request) for at, request in enumerate(requests)]
 
-    def write(self, body: Any, rows: Sequence[Row], outcomes: Outcomes) -> Any:  # noqa: ARG002 (see `WireForm`)
+    def write(self, body: Any, rows: Sequence[RewardRow], outcomes: Outcomes) -> Any:  # noqa: ARG002 (see `WireForm`)
         """The response as JSON values."""
         fallback = outcomes.on_error
         responses = [
@@ -109,11 +109,11 @@ class AdaptiveBatchScore(WireForm):
         return {"responses": responses}
 
 
-def _row(name: str, request: Any) -> Row:
+def _row(name: str, request: Any) -> RewardRow:
     sent = a_mapping(request, name)
     turns = a_list(field(sent, "turns"), f"{name}: turns")
     if not turns:
-        return Row(name, None, problem="turns is empty; expected at least one turn")
+        return RewardRow(name, None, problem="turns is empty; expected at least one turn")
     return row_of(name, turns, [], a_mapping(sent.get("metadata"), f"{name}: metadata"))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
-from workbench.deploy.reward.rows import Row, row_of, with_reference
+from workbench.deploy.reward.rows import RewardRow, row_of, with_reference
 from workbench.deploy.serve.fields import a_list, a_mapping, an_object, field
 from workbench.deploy.serve.outcomes import Outcomes
 from workbench.deploy.serve.wire_form import WireForm, wire_form
@@ -54,7 +54,7 @@ class Gemini(WireForm):
     }
     answer: ClassVar[Any] = {"reward": 1.0}
 
-    def read(self, body: Any) -> list[Row]:
+    def read(self, body: Any) -> list[RewardRow]:
         """The rows of a request."""
         sent = an_object(body)
         example = a_mapping(field(sent, "example"), "example")
@@ -70,7 +70,7 @@ class Gemini(WireForm):
             )
         ]
 
-    def write(self, body: Any, rows: Sequence[Row], outcomes: Outcomes) -> Any:  # noqa: ARG002 (see `WireForm`)
+    def write(self, body: Any, rows: Sequence[RewardRow], outcomes: Outcomes) -> Any:  # noqa: ARG002 (see `WireForm`)
         """The response as JSON values."""
         reward, reasoning = outcomes.number(0), outcomes.reasoning(0)
         return {"reward": reward, **({} if reasoning is None else {"user_requested_aux_info": reasoning})}

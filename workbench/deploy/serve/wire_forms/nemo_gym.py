@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 from workbench.core.grade import ErrorKind
-from workbench.deploy.reward.rows import Row, row_of
+from workbench.deploy.reward.rows import RewardRow, row_of
 from workbench.deploy.serve.fields import a_list, a_mapping, an_object, field
 from workbench.deploy.serve.outcomes import Outcomes
 from workbench.deploy.serve.wire_form import WireForm, wire_form
@@ -95,7 +95,7 @@ class NemoGymVerify(WireForm):
         "failure_reason": None,
     }
 
-    def read(self, body: Any) -> list[Row]:
+    def read(self, body: Any) -> list[RewardRow]:
         """The rows of a request."""
         sent = an_object(body)
         params = a_mapping(field(sent, _PARAMS), _PARAMS)
@@ -105,7 +105,7 @@ class NemoGymVerify(WireForm):
         answer = list(_messages(items, "output")) or [{"role": "assistant", "content": ""}]
         return [row_of("the response", _prompt(params), answer, _metadata(sent))]
 
-    def write(self, body: Any, rows: Sequence[Row], outcomes: Outcomes) -> Any:  # noqa: ARG002 (see `WireForm`)
+    def write(self, body: Any, rows: Sequence[RewardRow], outcomes: Outcomes) -> Any:  # noqa: ARG002 (see `WireForm`)
         """The response as JSON values."""
         parts = {name: score for name, score in outcomes.parts(0).items() if score is not None}
         components = {"reward_components": parts} if parts else {}
@@ -127,12 +127,12 @@ class NemoGymSeedSession(WireForm):
     example: ClassVar[Any] = {}
     answer: ClassVar[Any] = {}
 
-    def read(self, body: Any) -> list[Row]:
+    def read(self, body: Any) -> list[RewardRow]:
         """The rows of a request."""
         an_object(body)
         return []
 
-    def write(self, body: Any, rows: Sequence[Row], outcomes: Outcomes) -> Any:  # noqa: ARG002 (see `WireForm`)
+    def write(self, body: Any, rows: Sequence[RewardRow], outcomes: Outcomes) -> Any:  # noqa: ARG002 (see `WireForm`)
         """The response as JSON values."""
         return {}
 

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
-from workbench.deploy.reward.rows import Row, row_of
+from workbench.deploy.reward.rows import RewardRow, row_of
 from workbench.deploy.serve.fields import a_list, a_mapping, an_object, field
 from workbench.deploy.serve.outcomes import Outcomes
 from workbench.deploy.serve.wire_form import WireForm, wire_form
@@ -47,7 +47,7 @@ class OpenAi(WireForm):
     }
     answer: ClassVar[Any] = {"score": 1.0}
 
-    def read(self, body: Any) -> list[Row]:
+    def read(self, body: Any) -> list[RewardRow]:
         """The rows of a request."""
         sent = an_object(body)
         item = a_mapping(field(sent, "item"), "item")
@@ -58,7 +58,7 @@ class OpenAi(WireForm):
         metadata = {name: value for name, value in item.items() if name != "messages"}
         return [row_of("the sample", prompt, _message(sample), metadata)]
 
-    def write(self, body: Any, rows: Sequence[Row], outcomes: Outcomes) -> Any:  # noqa: ARG002 (see `WireForm`)
+    def write(self, body: Any, rows: Sequence[RewardRow], outcomes: Outcomes) -> Any:  # noqa: ARG002 (see `WireForm`)
         """The response as JSON values."""
         return {"score": outcomes.number(0)}
 

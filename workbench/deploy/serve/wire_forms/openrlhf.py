@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from workbench.deploy.reward.rows import Row, row_of, with_reference
+from workbench.deploy.reward.rows import RewardRow, row_of, with_reference
 from workbench.deploy.serve.fields import a_list, an_object, field, same_length, texts
 from workbench.deploy.serve.outcomes import Outcomes
 from workbench.deploy.serve.wire_form import WireForm, wire_form
@@ -51,7 +51,7 @@ class OpenRlhf(WireForm):
         "extra_logs": {"expected_failed": 0.0, "expected_skipped": 0.0},
     }
 
-    def read(self, body: Any) -> list[Row]:
+    def read(self, body: Any) -> list[RewardRow]:
         """The rows of a request."""
         sent = an_object(body)
         queries, prompts = (texts(field(sent, name), name) for name in ("query", "prompts"))
@@ -63,7 +63,7 @@ class OpenRlhf(WireForm):
             for at, (query, prompt, label) in enumerate(zip(queries, prompts, labels, strict=True))
         ]
 
-    def write(self, body: Any, rows: Sequence[Row], outcomes: Outcomes) -> Any:  # noqa: ARG002 (see `WireForm`)
+    def write(self, body: Any, rows: Sequence[RewardRow], outcomes: Outcomes) -> Any:  # noqa: ARG002 (see `WireForm`)
         """The response as JSON values."""
         numbers = outcomes.numbers()
         # For one query OpenRLHF makes a tensor of the number itself, and would take a list for a row of them.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from workbench.deploy.reward.rows import Row, row_of, with_reference
+from workbench.deploy.reward.rows import RewardRow, row_of, with_reference
 from workbench.deploy.serve.fields import an_object, field
 from workbench.deploy.serve.outcomes import Outcomes
 from workbench.deploy.serve.wire_form import WireForm, wire_form
@@ -42,12 +42,12 @@ class Slime(WireForm):
     example: ClassVar[Any] = {"prompt": "What is 2+2?", "response": "4", "label": "4"}
     answer: ClassVar[Any] = 1.0
 
-    def read(self, body: Any) -> list[Row]:
+    def read(self, body: Any) -> list[RewardRow]:
         """The rows of a request."""
         sample = an_object(body)
         metadata = with_reference(None, sample.get("label"))
         return [row_of("the sample", field(sample, "prompt"), field(sample, "response"), metadata)]
 
-    def write(self, body: Any, rows: Sequence[Row], outcomes: Outcomes) -> float:  # noqa: ARG002 (see `WireForm`)
+    def write(self, body: Any, rows: Sequence[RewardRow], outcomes: Outcomes) -> float:  # noqa: ARG002 (see `WireForm`)
         """The response as JSON values."""
         return outcomes.number(0)

@@ -73,7 +73,7 @@ def _records(suite: Suite, losses: Losses) -> list[Record]:
         raise FormatError("no grader can be written", hint=_WAY_OUT)
     if suite.combine is not None:
         losses.add("", "combine", "graders are combined in recipes there, not where they are created",
-                   way_out="export the graders without it, and set the weights in the recipe")  # fmt: skip
+                   hint="export the graders without it, and set the weights in the recipe")  # fmt: skip
     add_gate_loss(suite, losses)
     return records
 
@@ -81,7 +81,7 @@ def _records(suite: Suite, losses: Losses) -> list[Record]:
 def _record(entry: Entry, losses: Losses, keys: list[str]) -> Record | None:
     writer = next((_WRITERS[cls] for cls in type(entry.grader).__mro__ if cls in _WRITERS), None)
     if writer is None:
-        add_kind_loss(entry, losses, way_out=_WAY_OUT)
+        add_kind_loss(entry, losses, hint=_WAY_OUT)
         return None
     if not check_entry(entry, losses, knows=(*settings_without_effect(entry), *settings_of_code(entry))):
         return None
@@ -122,7 +122,7 @@ def _portable(entry: Entry, losses: Losses) -> Record | None:
     try:
         text = portable(entry.grader, negate=entry.negate)
     except FormatError as error:
-        losses.add(entry.name, error.where or "kind", error.what, way_out=error.hint or _WAY_OUT)
+        losses.add(entry.name, error.where or "kind", error.what, hint=error.hint or _WAY_OUT)
         return None
     return _source(entry, text, losses) if check_calls(entry.grader, "adaptive", losses, entry.name) else None
 
@@ -159,7 +159,7 @@ def _prebuilt(entry: Entry, losses: Losses) -> Record | None:
         return None
     if not isinstance(grader, ContextRelevancyJudge) and grader.platform != "adaptive":
         problem = "it judges sentences, and this grader judges claims: the scores would differ"
-        losses.add(entry.name, "platform", problem, way_out='set platform="adaptive" on the grader')
+        losses.add(entry.name, "platform", problem, hint='set platform="adaptive" on the grader')
     names: dict[type[Any], str] = {
         FaithfulnessJudge: "FAITHFULNESS",
         ContextRelevancyJudge: "CONTEXT_RELEVANCY",

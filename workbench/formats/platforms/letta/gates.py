@@ -137,7 +137,7 @@ def written_gate(suite: Suite, graders: Collection[str], losses: Losses) -> Spec
     reads = {name or first_entry for name in _read_by(gate)}
     if missing := sorted(reads - set(graders)):
         losses.add("", "gate", f"it reads {missing[0]!r}, which is not written",
-                   way_out="gate on another metric")  # fmt: skip
+                   hint="gate on another metric")  # fmt: skip
         return {}
     if isinstance(gate, LogicalGate) and not _can_be_said(gate, first_entry, losses):
         return {}
@@ -166,7 +166,7 @@ def _can_be_said(gate: LogicalGate, first_entry: str, losses: Losses) -> bool:
         if isinstance(condition, SimpleGate) and _inside(condition, first_entry).pass_value is not None:
             op, mark = condition.sample_rule
             losses.add("", "gate", f"a condition counts the samples at or above a threshold, and this one those with {op} {mark:g}",
-                       way_out='use pass_op="gte"')  # fmt: skip
+                       hint='use pass_op="gte"')  # fmt: skip
             return False
     return True
 

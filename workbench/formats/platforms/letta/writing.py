@@ -80,10 +80,10 @@ def write(suite: Suite, losses: Losses) -> Document:
         raise FormatError("no grader can be written", hint=_WAY_OUT)
     if suite.combine is not None and not reward:
         losses.add("", "combine", "it has no score of a sample from several graders, only gates over a run",
-                   way_out="use gate=WeightedGate(...), or export as umbraco, vllora or openai")  # fmt: skip
+                   hint="use gate=WeightedGate(...), or export as umbraco, vllora or openai")  # fmt: skip
     elif reward and reward["reward"]["metric_key"] not in graders:
         losses.add("", "combine", f"it is the score of {suite.combine.text.strip()!r}, which is not written",  # type: ignore[union-attr]
-                   way_out="use the score of a grader that is written")  # fmt: skip
+                   hint="use the score of a grader that is written")  # fmt: skip
         reward = {}
     titles = {"name": suite.name, "description": suite.description}
     document = {key: value for key, value in titles.items() if value} | {"graders": graders} | reward
@@ -123,7 +123,7 @@ def _spec(entry: Entry, losses: Losses, files: _Files) -> Spec | None:
     grader: Any = entry.grader.grader if isinstance(entry.grader, PerTurn) else entry.grader
     writer = next((_WRITERS[cls] for cls in type(grader).__mro__ if cls in _WRITERS), None)
     if writer is None:
-        add_kind_loss(entry, losses, way_out=_WAY_OUT)
+        add_kind_loss(entry, losses, hint=_WAY_OUT)
         return None
     if not check_entry(
         entry, losses, knows=("extractor", *settings_without_effect(entry), *settings_of_code(entry))
@@ -142,7 +142,7 @@ def _per_turn(entry: Entry, grader: Grader, losses: Losses, files: _Files) -> Sp
         return _finished(entry, grader, {"kind": "tool", "function": name}, losses)
     losses.add(
         entry.name, "grader", "only the built-in functions are graded turn by turn, with empty texts as 0.0",
-        way_out="use ExactMatch, Contains or Regex without a constant, or AsciiPrintable, with on_empty='zero'",
+        hint="use ExactMatch, Contains or Regex without a constant, or AsciiPrintable, with on_empty='zero'",
     )  # fmt: skip
     return None
 
@@ -161,10 +161,10 @@ def _extraction(entry: Entry, grader: Grader, losses: Losses) -> Spec:
     chosen = entry.extractor or inner
     if entry.extractor and inner != Extractor():
         losses.add(entry.name, "extractor", "it supports one extractor per grader, and this one has two",
-                   way_out="remove the entry's extractor")  # fmt: skip
+                   hint="remove the entry's extractor")  # fmt: skip
     if chosen.name not in LETTA:
         losses.add(entry.name, "extractor", f"{chosen.name!r} is a custom extractor",
-                   way_out="put its code into the grade function")  # fmt: skip
+                   hint="put its code into the grade function")  # fmt: skip
         return {}
     return {"extractor": chosen.name, **({"extractor_config": dict(chosen.config)} if chosen.config else {})}
 
@@ -204,7 +204,7 @@ def _tell_reference(grader: Grader, name: str, losses: Losses) -> None:
     remark = "a row without a reference, or with an empty one, scores 0.0 there"
     if setting == "skip":
         losses.add(
-            name, "on_no_reference", remark, way_out="leave those rows out, or use on_no_reference='zero'"
+            name, "on_no_reference", remark, hint="leave those rows out, or use on_no_reference='zero'"
         )
     elif setting != "zero":
         losses.note(name, "on_no_reference", remark)
@@ -217,7 +217,7 @@ def _portable(entry: Entry, losses: Losses, files: _Files) -> Spec | None:
         bare = replace(grader, extractor=Extractor()) if hasattr(grader, "extractor") else grader
         text = portable(bare, negate=entry.negate)
     except FormatError as error:
-        losses.add(entry.name, error.where or "kind", error.what, way_out=error.hint or _WAY_OUT)
+        losses.add(entry.name, error.where or "kind", error.what, hint=error.hint or _WAY_OUT)
         return None
     if not check_calls(bare, "letta", losses, entry.name):
         return None
@@ -294,7 +294,7 @@ def _check_release(grader: RubricJudge | AgentJudge, losses: Losses, entry: Entr
     if (grader.release == "0.17") != files.since("0.17"):
         losses.add(
             entry.name, "release", f"a suite follows the rules of one release, here {files.release}, and this judge follows "
-            f"those of {grader.release}", way_out="export the two kinds of judges to separate files",
+            f"those of {grader.release}", hint="export the two kinds of judges to separate files",
         )  # fmt: skip
 
 
@@ -309,7 +309,7 @@ def _agent(entry: Entry, losses: Losses, files: _Files) -> Spec | None:
     plain = replace(grader, model="")
     for name in ("model", "temperature"):
         if getattr(grader, name) != getattr(plain, name) or (name == "temperature" and grader.temperature):
-            losses.add(entry.name, name, "an agent has its own", way_out="set it in the agent file")
+            losses.add(entry.name, name, "an agent has its own", hint="set it in the agent file")
     stem = files.add(entry.name, ".af", to_json(dict(grader.agent)))
     vars_ = {"rubric_vars": list(grader.rubric_vars)} if grader.rubric_vars else {}
     return {

@@ -19,7 +19,7 @@ from importlib.resources import files
 from typing import Any, TypeVar
 
 from workbench.core.errors import FormatError
-from workbench.formats.shared.base import Document, Format, Losses, Reading, register, require_proofs
+from workbench.formats.shared.base import Document, Format, Losses, Reading, register, require_all_validated
 from workbench.formats.shared.parsing import parse_json, to_json
 from workbench.graders import Grader
 from workbench.graders.combine import CombiningRule, Entry, Gate
@@ -54,7 +54,7 @@ def write(
     """
     suite = as_suite(graders)
     if not allow_unvalidated:
-        require_proofs(suite)
+        require_all_validated(suite)
     return _text(suite, certificate_for(suite, certificate))
 
 

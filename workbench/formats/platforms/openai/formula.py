@@ -44,7 +44,7 @@ def formula_of(
         problem = "several graders need a formula" if rule is None else f"it has no rule {rule.rule!r}"
         text = f"min({', '.join(terms.values())})" if len(terms) > 1 else next(iter(terms.values()))
         losses.add(
-            "", "combine", problem, way_out='use combine=Formula("min(a, b)") or Mean()', instead=text[:300]
+            "", "combine", problem, hint='use combine=Formula("min(a, b)") or Mean()', instead=text[:300]
         )
         return text
     return next(iter(terms.values()))

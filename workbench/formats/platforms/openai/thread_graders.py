@@ -86,7 +86,7 @@ def _check_tool_calls(entry: Entry, losses: Losses) -> None:
             entry.name,
             "source (sample)",
             "the platform does not pass tool calls to code",
-            way_out="export as osmosis",
+            hint="export as osmosis",
         )
 
 

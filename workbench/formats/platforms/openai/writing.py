@@ -93,7 +93,7 @@ def _record(entry: Entry, losses: Losses, name: str, rule: CombiningRule | None)
     grader = entry.grader
     writer = next((_WRITERS[cls] for cls in type(grader).__mro__ if cls in _WRITERS), None)
     if writer is None:
-        add_kind_loss(entry, losses, way_out=WAY_OUT)
+        add_kind_loss(entry, losses, hint=WAY_OUT)
         return None
     # The threshold there applies to the raw score; that of a negated grader applies to 1 - score.
     limited = isinstance(grader, TextSimilarity | ScoreJudge) and not entry.negate
@@ -226,7 +226,7 @@ def _portable(entry: Entry, losses: Losses) -> Record | None:
     try:
         text = portable(entry.grader)
     except FormatError as error:
-        losses.add(entry.name, error.where or "kind", error.what, way_out=error.hint or WAY_OUT)
+        losses.add(entry.name, error.where or "kind", error.what, hint=error.hint or WAY_OUT)
         return None
     # A rule that needs turns reads only the last completion, which is what the platform passes.
     allowed = ("get_turns", "turn_calls", "turn_answers") if _looks_at_the_end(entry.grader) else ()

@@ -79,7 +79,7 @@ def write(suite: Suite, losses: Losses) -> Document:
     if len(suite) > 1:
         names = ", ".join(entry.name for entry in suite.entries)
         losses.add("", "entries", f"a module has one grader, and the suite has {names}",
-                   way_out="export each to a separate file")  # fmt: skip
+                   hint="export each to a separate file")  # fmt: skip
     for at, entry in enumerate(suite.entries):
         text = _module(entry, losses)
         if text is not None:
@@ -92,7 +92,7 @@ def write(suite: Suite, losses: Losses) -> Document:
 def _check_combination(suite: Suite, losses: Losses) -> None:
     if suite.combine is not None:
         losses.add("", "combine", "a module has one grader and no way to combine several",
-                   way_out="combine inside the class")  # fmt: skip
+                   hint="combine inside the class")  # fmt: skip
     add_gate_loss(suite, losses)
 
 
@@ -113,7 +113,7 @@ def _note_graders_left_out(suite: Suite, chosen: int, losses: Losses) -> None:
 def _module(entry: Entry, losses: Losses) -> str | None:
     grader = entry.grader
     if not isinstance(grader, RolloutGrader | FunctionGrader | RuleGrader):
-        add_kind_loss(entry, losses, way_out=_WAY_OUT)
+        add_kind_loss(entry, losses, hint=_WAY_OUT)
         return None
     if not check_entry(entry, losses, knows=(*settings_without_effect(entry), *settings_of_code(entry))):
         return None
@@ -129,7 +129,7 @@ def _text(grader: Grader, entry: Entry, losses: Losses) -> str | None:
     try:
         text = portable(grader, negate=entry.negate)
     except FormatError as error:
-        losses.add(entry.name, error.where or "kind", error.what, way_out=error.hint or _WAY_OUT)
+        losses.add(entry.name, error.where or "kind", error.what, hint=error.hint or _WAY_OUT)
         return None
     return _wrapped(text, entry, losses)
 

@@ -97,10 +97,10 @@ def _only(
     for entry in suite.entries:
         if written is not None:
             losses.add(
-                entry.name, "grader", "a file contains one grader", way_out="export each to a separate file"
+                entry.name, "grader", "a file contains one grader", hint="export each to a separate file"
             )
         elif not isinstance(entry.grader, own | RuleGrader):
-            add_kind_loss(entry, losses, way_out="export as native")
+            add_kind_loss(entry, losses, hint="export as native")
         elif check_entry(entry, losses, knows=(*settings_without_effect(entry), *settings_of_code(entry))):
             note_limits(entry.grader, losses, entry.name)
             written = write(entry, losses)
@@ -109,7 +109,7 @@ def _only(
         raise FormatError("no grader can be written", hint="export as native")
     for field, value in (("combine", suite.combine), ("gate", suite.gate)):
         if value is not None:
-            losses.add("", field, "a file contains one grader and nothing else", way_out="export as native")
+            losses.add("", field, "a file contains one grader and nothing else", hint="export as native")
     return Document(written)
 
 
@@ -131,7 +131,7 @@ def _python_of(entry: Entry, losses: Losses) -> str | None:
     if not isinstance(grader, FunctionGrader):
         return _portable(portable, entry, losses)
     if grader.extractor or grader.extractor_config:
-        losses.add(entry.name, "extractor", "a module does not store it", way_out="export as letta")
+        losses.add(entry.name, "extractor", "a module does not store it", hint="export as letta")
     return grader.source.text
 
 
@@ -145,7 +145,7 @@ def _portable(make: Callable[..., str], entry: Entry, losses: Losses) -> str | N
     try:
         return make(entry.grader, negate=entry.negate)
     except FormatError as error:
-        losses.add(entry.name, error.where or "kind", error.what, way_out=error.hint or "export as native")
+        losses.add(entry.name, error.where or "kind", error.what, hint=error.hint or "export as native")
         return None
 
 

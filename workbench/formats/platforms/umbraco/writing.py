@@ -45,7 +45,7 @@ def write(suite: Suite, losses: Losses) -> Document:
     # A missing rule is not a loss: there a run passes by severity in any case.
     if suite.combine not in {None, AllPass()}:
         losses.add("", "combine", "a run passes if every Error-severity grader passes",
-                   way_out="use combine=AllPass()", instead="that every Error-severity grader must pass")  # fmt: skip
+                   hint="use combine=AllPass()", instead="that every Error-severity grader must pass")  # fmt: skip
     add_gate_loss(suite, losses)
     titles = {"name": suite.name, "description": suite.description}
     return Document(to_json({**{key: text for key, text in titles.items() if text}, "graders": records}))
@@ -73,7 +73,7 @@ def _record(entry: Entry, losses: Losses) -> dict[str, Any] | None:
     # By the exact class, unlike other writers: Umbraco takes no code that could replace a subclass.
     writer = _WRITERS.get(type(entry.grader))
     if writer is None:
-        add_kind_loss(entry, losses, way_out=_WAY_OUT)
+        add_kind_loss(entry, losses, hint=_WAY_OUT)
         return None
     check_entry(entry, losses, knows=("weight", "severity", "negate", *settings_without_effect(entry)))
     config = writer(entry, losses)
@@ -99,7 +99,7 @@ def _write_exact(entry: Entry, losses: Losses) -> _Config:
     assert isinstance(grader, ExactMatch)
     check_fields(grader, losses, entry.name, knows=("expected", "ignore_case", "trim"))
     if not grader.trim:
-        losses.add(entry.name, "trim", "both sides are always trimmed", way_out="set trim=True")
+        losses.add(entry.name, "trim", "both sides are always trimmed", hint="set trim=True")
     expected = _constant(entry, losses, "expected", grader.expected)
     return (
         None
@@ -127,11 +127,11 @@ def _write_check(entry: Entry, losses: Losses) -> _Config:
     check_fields(grader, losses, entry.name, knows=("operation", "input", "reference"))
     if grader.input.replace(" ", "") != "{{sample.output_text}}" or "{{" in grader.reference:
         losses.add(entry.name, "reference", "graders there compare the output with a constant",
-                   way_out="give the check a constant reference, or export as openai")  # fmt: skip
+                   hint="give the check a constant reference, or export as openai")  # fmt: skip
         return None
     if grader.operation not in {"like", "ilike"}:
         losses.add(entry.name, "operation", f"it has no {grader.operation!r}: exact-match trims both sides",
-                   way_out="use ExactMatch(trim=True), negated for ne")  # fmt: skip
+                   hint="use ExactMatch(trim=True), negated for ne")  # fmt: skip
         return None
     return "contains", {"searchPattern": grader.reference, "ignoreCase": grader.operation == "ilike"}
 
@@ -146,7 +146,7 @@ def _write_regex(entry: Entry, losses: Losses) -> _Config:
     try:
         spelled = pattern if grader.flavor == "dotnet" else dotnet_spelling(pattern)
     except PatternError as error:
-        losses.add(entry.name, "pattern", str(error), way_out='spell it for .NET: flavor="dotnet"')
+        losses.add(entry.name, "pattern", str(error), hint='spell it for .NET: flavor="dotnet"')
         return None
     return "regex", {"pattern": spelled, "ignoreCase": grader.ignore_case, "multiline": grader.multiline}
 
@@ -166,13 +166,13 @@ def _write_tools(entry: Entry, losses: Losses) -> _Config:
     names = {mine: theirs for theirs, mine in MODES.items()}
     if not grader.ignore_case:
         losses.add(entry.name, "ignore_case", "tool names are always compared ignoring case",
-                   way_out="give the grader ignore_case=True")  # fmt: skip
+                   hint="give the grader ignore_case=True")  # fmt: skip
     if grader.mode not in names:
         losses.add(
             entry.name,
             "mode",
             f"it has no mode {grader.mode!r}",
-            way_out="use mode='exact' (equal count, every name present)",
+            hint="use mode='exact' (equal count, every name present)",
         )
         return None
     expected = _joined(entry, losses, "expected", grader.expected)
@@ -203,7 +203,7 @@ def _write_guardrail_judge(entry: Entry, losses: Losses) -> _Config:
         losses,
         entry.name,
         knows=("criteria", "safety_threshold", "platform", "model"),
-        way_out="choose the model in an AI profile there",
+        hint="choose the model in an AI profile there",
     )
     _note_model(grader.model, entry.name, losses)
     inner = {"evaluationCriteria": grader.criteria, "threshold": grader.safety_threshold}
@@ -243,7 +243,7 @@ _WRITERS: dict[type[Grader], Callable[[Entry, Losses], _Config]] = {
 def _constant(entry: Entry, losses: Losses, field: str, value: str | None) -> str | None:
     if value is None:
         losses.add(entry.name, field, "graders there compare with a constant, not with each row's reference",
-                   way_out=f"give {field} a text, or export as letta or openai")  # fmt: skip
+                   hint=f"give {field} a text, or export as letta or openai")  # fmt: skip
     return value
 
 

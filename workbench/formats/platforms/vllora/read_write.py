@@ -171,17 +171,17 @@ def _weights(entries: list[Entry], rule: CombiningRule | None, losses: Losses) -
             if rule is None
             else f"it has no rule {rule.rule!r}"
         )
-        losses.add("", "combine", problem, way_out="use combine=Mean()", instead=instead)
+        losses.add("", "combine", problem, hint="use combine=Mean()", instead=instead)
     elif isinstance(rule, Sum) and abs(total - 1) > 1e-6:
         problem = f"the weights must sum to 1, and these sum to {total:g}"
-        losses.add("", "weight", problem, way_out="use combine=Mean()", instead=instead)
+        losses.add("", "weight", problem, hint="use combine=Mean()", instead=instead)
     return weights
 
 
 def _record(entry: Entry, losses: Losses) -> dict[str, Any] | None:
     grader = entry.grader
     if not isinstance(grader, ScriptGrader | SchemaJudge | RuleGrader):
-        add_kind_loss(entry, losses, way_out=_WAY_OUT)
+        add_kind_loss(entry, losses, hint=_WAY_OUT)
         return None
     if not check_entry(
         entry, losses, knows=("weight", *settings_without_effect(entry), *settings_of_code(entry))
@@ -196,7 +196,7 @@ def _record(entry: Entry, losses: Losses) -> dict[str, Any] | None:
     try:
         return {"type": "script", **titles, "script": portable_javascript(grader, negate=entry.negate)}
     except FormatError as error:
-        losses.add(entry.name, error.where or "kind", error.what, way_out=error.hint or _WAY_OUT)
+        losses.add(entry.name, error.where or "kind", error.what, hint=error.hint or _WAY_OUT)
         return None
 
 
@@ -205,7 +205,7 @@ def _judge(entry: Entry, grader: SchemaJudge, losses: Losses) -> dict[str, Any]:
     check_fields(grader, losses, entry.name, knows=known)
     if grader.max_tokens is None:
         losses.add(entry.name, "max_tokens", "a reply there has a token limit, 256 by default",
-                   way_out="set max_tokens")  # fmt: skip
+                   hint="set max_tokens")  # fmt: skip
     if not grader.model:
         losses.note(entry.name, "model", "the judge has none, so vLLora chooses the model")
     return {

@@ -17,7 +17,7 @@ from typing import Any
 from workbench.core.errors import FormatError
 from workbench.formats.shared.base import Losses
 from workbench.formats.shared.unsupported import identifier
-from workbench.formats.targets.base import OwnJudge, OwnJudges, Plan
+from workbench.formats.targets.base import ExportPlan, OwnJudge, OwnJudges
 from workbench.formats.targets.judging.own import sent_settings, tell_answers, tell_settings
 from workbench.formats.targets.judging.texts import escaped
 from workbench.formats.targets.judging.wording import Verdict, Wording, verdict_of, wording_of
@@ -40,7 +40,7 @@ _GENERATION = {
 """A request's settings, and their names in Gemini's `GenerationConfig`."""
 
 
-def _files(plan: Plan, text: str, stem: str) -> Mapping[str, str]:
+def _files(plan: ExportPlan, text: str, stem: str) -> Mapping[str, str]:
     """The reward configuration, with the text of the code graders' file in it."""
     rewards = [_code(plan, text)] if plan.parts else []
     rewards += [_weighted(own.function, own.weight, _autorater(own.judge, plan)) for own in plan.own_judges]
@@ -49,7 +49,7 @@ def _files(plan: Plan, text: str, stem: str) -> Mapping[str, str]:
     return {name: escaped(json.dumps(configuration, indent=2, ensure_ascii=False)) + "\n"}
 
 
-def _code(plan: Plan, text: str) -> dict[str, Any]:
+def _code(plan: ExportPlan, text: str) -> dict[str, Any]:
     """The code graders as one reward, with the sum of their weights."""
     name = plan.parts[0].name if len(plan.parts) == 1 else "code"
     scorer = {"codeExecutionRewardScorer": {"pythonCodeSnippet": text}}
@@ -60,7 +60,7 @@ def _weighted(name: str, weight: float, scorer: Mapping[str, Any]) -> dict[str, 
     return {"weight": weight, "rewardConfig": {"rewardName": name, **scorer}}
 
 
-def _autorater(judge: Judge, plan: Plan) -> dict[str, Any]:
+def _autorater(judge: Judge, plan: ExportPlan) -> dict[str, Any]:
     model = {"autoraterModel": _PUBLISHER + judge.model} if _is_googles(judge) else {}
     return {
         "autoraterScorer": {
@@ -84,7 +84,7 @@ def _generation(judge: Judge) -> tuple[dict[str, Any], list[str]]:
     return known, [name for name in sent if name not in _GENERATION]
 
 
-def _prompt(judge: Judge, plan: Plan) -> str:
+def _prompt(judge: Judge, plan: ExportPlan) -> str:
     wording = wording_of(judge)
     material = _material(wording, plan.reference) if wording.title else []
     texts = wording.paragraphs(lambda name: _place(name, plan.reference))
@@ -154,7 +154,7 @@ def _check_columns(names: Sequence[str]) -> None:
                           hint="use letters, digits and underscores")  # fmt: skip
 
 
-def _tell(plan: Plan, rule: CombiningRule | None, losses: Losses) -> None:
+def _tell(plan: ExportPlan, rule: CombiningRule | None, losses: Losses) -> None:
     losses.note("", CONFIGURATION, f"the tuning job's reward configuration is the file in the same folder that ends in {CONFIGURATION}")  # fmt: skip
     for own in plan.own_judges:
         _tell_one(own, plan, losses)
@@ -162,7 +162,7 @@ def _tell(plan: Plan, rule: CombiningRule | None, losses: Losses) -> None:
         _tell_rule(plan, rule, losses)
 
 
-def _tell_rule(plan: Plan, rule: CombiningRule | None, losses: Losses) -> None:
+def _tell_rule(plan: ExportPlan, rule: CombiningRule | None, losses: Losses) -> None:
     if not (any(plan.weights.values()) or any(own.weight for own in plan.own_judges)):
         raise FormatError("the remaining graders have no weight", where="the suite, combine")
     if isinstance(rule, Mean):
@@ -174,10 +174,10 @@ def _tell_rule(plan: Plan, rule: CombiningRule | None, losses: Losses) -> None:
         else ""
     )
     losses.add("", "combine", f"a composite reward is the weighted mean of its rewards, and {found}",
-               way_out="give the suite combine=wb.combine.Mean()", instead=f"the weighted mean{code}")  # fmt: skip
+               hint="give the suite combine=wb.combine.Mean()", instead=f"the weighted mean{code}")  # fmt: skip
 
 
-def _tell_one(own: OwnJudge, plan: Plan, losses: Losses) -> None:
+def _tell_one(own: OwnJudge, plan: ExportPlan, losses: Losses) -> None:
     wording = wording_of(own.judge)
     losses.add(
         own.name, "prompt",

@@ -14,7 +14,7 @@ import re
 
 from workbench.core.errors import FormatError
 from workbench.formats.shared.base import Losses
-from workbench.formats.targets.base import OwnJudge, OwnJudges, Plan
+from workbench.formats.targets.base import ExportPlan, OwnJudge, OwnJudges
 from workbench.formats.targets.judging.own import sent_settings, tell_answers, tell_settings
 from workbench.formats.targets.judging.texts import literal, quoted_lines
 from workbench.formats.targets.judging.wording import Verdict, Wording, verdict_of, wording_of
@@ -31,7 +31,7 @@ _URI_SCHEMES = {"openai": "openai", "anthropic": "anthropic", "google": "gemini"
 """Our providers and MLflow's names for them, before `:/` and the model."""
 
 
-def judges_text(plan: Plan) -> str:
+def judges_text(plan: ExportPlan) -> str:
     """The lines that create the plan's native judges."""
     return "".join(_judge_text(one, plan.reference) for one in plan.own_judges)
 
@@ -118,7 +118,7 @@ def _check(judge: Judge) -> None:
                           hint="show the completion, such as by {{sample.output_text}}")  # fmt: skip
 
 
-def _tell(plan: Plan, rule: CombiningRule | None, losses: Losses) -> None:
+def _tell(plan: ExportPlan, rule: CombiningRule | None, losses: Losses) -> None:
     _check_reference(plan.reference)
     for own in plan.own_judges:
         _tell_one(own, losses)
@@ -182,7 +182,7 @@ def _tell_verdict(own: OwnJudge, verdict: Verdict, losses: Losses) -> None:
         )
 
 
-def _imports(plan: Plan) -> str:
+def _imports(plan: ExportPlan) -> str:
     words = any(verdict_of(own.judge).words for own in plan.own_judges)
     return ("from typing import Literal as _wb_Literal\n\n" if words else "") + _IMPORT
 

@@ -28,15 +28,15 @@ def tell_no_waiting(target: Target, entry: Entry, losses: Losses) -> None:
     """
     problem = f"its functions cannot wait for a judge's server, and a {entry.grader.kind} calls one"
     if target.own_judges is None:
-        losses.add(entry.name, "kind", problem, way_out=JUDGES_WAY)
+        losses.add(entry.name, "kind", problem, hint=JUDGES_WAY)
         return
     if (error := why_not(target, entry)) is None:
         instead = f"{target.own_judges.title} (it uses another prompt than the one measured here)"
-        losses.add(entry.name, "kind", problem, way_out=JUDGES_WAY, instead=instead)
+        losses.add(entry.name, "kind", problem, hint=JUDGES_WAY, instead=instead)
         return
     found = f"{error.what}: {error.found}" if error.found else error.what
-    way_out = f"{JUDGES_WAY}; it cannot become {target.own_judges.title} either, because of its {error.where or 'kind'}: {found}"
-    losses.add(entry.name, "kind", problem, way_out="; ".join(filter(None, [way_out, error.hint])))
+    hint = f"{JUDGES_WAY}; it cannot become {target.own_judges.title} either, because of its {error.where or 'kind'}: {found}"
+    losses.add(entry.name, "kind", problem, hint="; ".join(filter(None, [hint, error.hint])))
 
 
 def why_not(target: Target, entry: Entry) -> FormatError | None:

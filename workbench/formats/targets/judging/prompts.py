@@ -213,4 +213,4 @@ def _proving_rows(columns: Sequence[str]) -> Iterator[Sample]:
             thread.metadata = {name: _HARD[at - where] for where, name in enumerate(columns)} | (
                 {columns[0]: at} if columns and shift == 1 else {}
             )
-            yield Sample(f"{at}-{shift}", thread, (None, other, at, "", third)[shift], "proof")
+            yield Sample(f"{at}-{shift}", thread, (None, other, at, "", third)[shift], "validation")

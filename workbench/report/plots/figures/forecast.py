@@ -18,7 +18,7 @@ __all__ = ["draw_forecast", "plot_forecast"]
 
 _HEIGHT = 320  # pixels
 _BAND = 0.15  # opacity of an interval, so that several overlap readably
-_MOST_GRADERS = len(COLOURS)  # more bands would be indistinguishable, and each takes a second to forecast
+_MAX_GRADERS = len(COLOURS)  # more bands would be indistinguishable, and each takes a second to forecast
 
 
 @figure(
@@ -42,10 +42,10 @@ def plot_forecast(report: Report, graders: Sequence[str] | None = None) -> Any:
     """
     names = [name for name in graders_to_draw(report, graders) if can_forecast(report, name)]
     forecasts: dict[str, Forecast] = report.__dict__.setdefault("_forecasts", {})
-    for name in names[:_MOST_GRADERS]:
+    for name in names[:_MAX_GRADERS]:
         if name not in forecasts:
             forecasts[name] = forecast(report, name)
-    return draw_forecast([forecasts[name] for name in names[:_MOST_GRADERS]])
+    return draw_forecast([forecasts[name] for name in names[:_MAX_GRADERS]])
 
 
 def draw_forecast(forecasts: Sequence[Forecast]) -> Any:

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 __all__ = ["plot_group_spread"]
 
 _ROW_HEIGHT, _GAP, _FRAME = 130, 62, 70  # pixels
-_COLOURS = {"dead": COLOURS[4], "narrow": COLOURS[1], "wide": COLOURS[2]}
+_COLOURS = {"zero_variance": COLOURS[4], "narrow": COLOURS[1], "wide": COLOURS[2]}
 _MEANINGS = {
-    "dead": "zero variance: all completions have one score",
+    "zero_variance": "zero variance: all completions have one score",
     "narrow": "narrow: sd below a tenth of the scale",
     "wide": "wide: scores differ more",
 }

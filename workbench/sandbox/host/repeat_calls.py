@@ -14,9 +14,9 @@ from typing import Any
 from workbench.sandbox.child.protocol import NOT_SCORED, SKIPPED
 from workbench.sandbox.host.answers import read_checks
 from workbench.sandbox.host.limits import CHECKS, Program
-from workbench.sandbox.host.worker import Death, Worker
+from workbench.sandbox.host.worker import Worker, WorkerLostError
 
-__all__ = ["CHANCE", "STATE", "second_calls"]
+__all__ = ["CHANCE", "STATE", "repeat_calls"]
 
 STATE = "it keeps state between rows: a score depends on which rows its worker graded before"
 CHANCE = "it is random or reads the clock: the same row gets different scores"
@@ -34,7 +34,7 @@ Outcome = float | str
 """A score; "skipped", or "failed" for a call without one."""
 
 
-def second_calls(
+def repeat_calls(
     worker: Worker,
     fresh: Callable[[], Worker],
     program: Program,
@@ -63,7 +63,7 @@ def second_calls(
         other = _in_fresh_worker(fresh, program, order)
         if label := _changed([*first, *other]):
             return [_warning([*first, *other], label, _repeated(fresh, program, order), other)]
-    except Death:
+    except WorkerLostError:
         return []  # out of time or memory: caused by the row, and the second call gives no evidence
     return []
 
@@ -120,7 +120,7 @@ def _repeated(
 ) -> list[tuple[str, Outcome]]:
     try:
         return _in_fresh_worker(fresh, program, rows)
-    except Death:
+    except WorkerLostError:
         return []
 
 

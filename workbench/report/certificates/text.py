@@ -72,13 +72,16 @@ def facts_of(grader: Certified) -> Facts:
 
 
 def _check_lines(grader: Certified) -> Iterator[tuple[str, str]]:
-    if not grader.proofs:
+    if not grader.validations:
         yield "checks", "none needed: it has no user source"
-    for proof in grader.proofs:
-        passed = [name for name in CHECKS if proof.checks.get(name)]
+    for validation in grader.validations:
+        passed = [name for name in CHECKS if validation.checks.get(name)]
         count = f"all {len(CHECKS)}" if len(passed) == len(CHECKS) else f"{len(passed)} of {len(CHECKS)}"
-        whose = "" if proof.name == grader.name else f" by {one_line(proof.name, 80)}"
-        yield "checks", f"{count} passed{whose} ({', '.join(passed)}); sandbox: {proof.isolation or 'none'}"
+        whose = "" if validation.name == grader.name else f" by {one_line(validation.name, 80)}"
+        yield (
+            "checks",
+            f"{count} passed{whose} ({', '.join(passed)}); sandbox: {validation.isolation or 'none'}",
+        )
 
 
 def _counts(grader: Certified) -> str:
@@ -91,7 +94,7 @@ def _rate_lines(grader: Certified) -> Iterator[tuple[str, str]]:
     if not grader.has_rates:
         yield "error rates", "unknown: the rows have no labels"
         return
-    yield "accepts", f"a score of at least {grader.pass_mark:g}, unless it returns a verdict itself"
+    yield "accepts", f"a score of at least {grader.pass_threshold:g}, unless it returns a verdict itself"
     yield "true positive rate (TPR)", _rate(grader.true_positive_rate, "good rows accepted")
     yield "true negative rate (TNR)", _rate(grader.true_negative_rate, "bad rows rejected")
     yield "false positive rate (rho_0)", _rate(grader.false_positive_rate, "bad rows accepted")

@@ -19,7 +19,7 @@ _protocol = sys.modules["_wb_protocol"]
 NOT_SCORED = _protocol.NOT_SCORED
 
 
-class Rows:
+class BatchRows:
     """The rows of one command, which the driver takes in sequence.
 
     Args:
@@ -70,7 +70,7 @@ class Calls:
 
     def rows(self, loading: Any, command: dict[str, Any]) -> dict[str, Any]:
         """Grade rows in sequence without reloading the module."""
-        rows = Rows(_read(loading, command), self._seconds, self._until)
+        rows = BatchRows(_read(loading, command), self._seconds, self._until)
         errors: dict[int, tuple[str, str]] = {}
         notes: dict[int, Any] | None = {} if loading.noted else None
         where = (self._scores, self._bits, 0)
@@ -78,7 +78,7 @@ class Calls:
         rows.stop_clock()
         return self._reply(errors, notes, done, {"output": self._output.take()})
 
-    def alone(self, loading: Any, command: dict[str, Any]) -> dict[str, Any]:
+    def grade_isolated(self, loading: Any, command: dict[str, Any]) -> dict[str, Any]:
         """Grade each row in a freshly executed module: its score equals that of a fresh worker."""
         errors: dict[int, tuple[str, str]] = {}
         notes: dict[int, Any] | None = {} if loading.noted else None

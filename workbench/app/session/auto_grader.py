@@ -18,7 +18,7 @@ from traitlets import HasTraits
 from workbench.analysis.diagnostics import SuiteParts
 from workbench.app.session.edits import Edit, fails, like, needs_checks, without
 from workbench.app.session.grader_text import grader_from_text
-from workbench.app.session.proofs import waits_for
+from workbench.app.session.validations import waits_for
 from workbench.core import background
 from workbench.core.errors import WorkbenchError
 from workbench.graders import Entry, Grader, SandboxedGrader
@@ -28,19 +28,19 @@ if TYPE_CHECKING:
     from workbench.app.session.draw import DrawnRows
     from workbench.app.session.graders import GraderList
     from workbench.app.session.guard import ActionGuard
-    from workbench.app.session.kept_versions import KeptVersions
     from workbench.app.session.labels import DatasetLabels
     from workbench.app.session.results import Results
-    from workbench.app.session.runs import Runs
+    from workbench.app.session.runs import SessionRuns
+    from workbench.app.session.saved_versions import SavedVersions
     from workbench.core.progress import Progress
     from workbench.data.samples import Samples
     from workbench.report import Report
     from workbench.run.jobs import Job
 
-__all__ = ["Live"]
+__all__ = ["AutoGrader"]
 
 
-class Live(HasTraits):
+class AutoGrader(HasTraits):
     """Validates code graders and grades the drawn rows with them whenever one of them changes.
 
     Nothing happens before `begin`: a session without a page grades only on request.
@@ -71,12 +71,12 @@ class Live(HasTraits):
     def __init__(
         self,
         graders: GraderList,
-        runs: Runs,
+        runs: SessionRuns,
         results: Results,
         labels: DatasetLabels,
         *,
         rows: DrawnRows,
-        kept: KeptVersions,
+        kept: SavedVersions,
         guard: ActionGuard,
     ) -> None:
         super().__init__()
@@ -128,7 +128,7 @@ class Live(HasTraits):
         with self._guard.lock:
             self.edits = without(self.edits, name)
 
-    def continue_from(self, previous: Live) -> None:
+    def continue_from(self, previous: AutoGrader) -> None:
         """Take over texts that are not valid graders yet, for graders that are the same here.
 
         Args:
@@ -184,7 +184,7 @@ class Live(HasTraits):
     def _work(self, request: int) -> None:
         """Validate and grade; several of these may run concurrently, and only the newest one's outcome is used."""
         try:
-            self._prove_and_grade(request)
+            self._validate_and_grade(request)
         except Exception:
             with self._guard.locked("Grading while you type"):
                 raise
@@ -194,18 +194,18 @@ class Live(HasTraits):
                 if request == self._newest:
                     self.working, self.progress = (), None
 
-    def _prove_and_grade(self, request: int) -> None:
+    def _validate_and_grade(self, request: int) -> None:
         with self._guard.lock:
             if request != self._newest:
                 return
             edits: dict[str, Edit] = {name: edit for name, edit in self.edits.items() if edit.is_open}
-            unproved = {
+            not_validated = {
                 name: grader
                 for name, grader in self._graders.by_name.items()
                 if name not in edits and needs_checks(grader)
             }
-            self.working = tuple({**edits, **unproved})
-        self._prove(unproved, request)
+            self.working = tuple({**edits, **not_validated})
+        self._run_checks(not_validated, request)
         edited = {
             name: grader
             for name, edit in edits.items()
@@ -224,31 +224,31 @@ class Live(HasTraits):
             if report is not None:
                 self._publish(report, entries, request)
 
-    def _prove(self, graders: Mapping[str, Grader], request: int) -> None:
+    def _run_checks(self, graders: Mapping[str, Grader], request: int) -> None:
         """Validate graders that were added without validation."""
         for name, grader in graders.items():
             if request != self._newest:
                 return
             assert isinstance(grader, SandboxedGrader)
             grader.validate()
-            self._graders.note_proof(name, grader)
+            self._graders.note_validation(name, grader)
 
     def _read(self, name: str, edit: Edit, request: int) -> Grader | None:
         """The validated grader of an edit; None if it failed, which is recorded in the edit."""
         with self._guard.lock:
             before = self._graders.by_name.get(name)
-        grader, error, proof = None, "", None
+        grader, error, validation = None, "", None
         try:
             grader = like(before, grader_from_text(edit.text, name))
-            proof = grader.validate() if isinstance(grader, SandboxedGrader) else None
+            validation = grader.validate() if isinstance(grader, SandboxedGrader) else None
         except (WorkbenchError, ValueError, TypeError) as problem:
             grader, error = None, str(problem)
-        if grader is not None and (proof is None or proof.ok):
+        if grader is not None and (validation is None or validation.ok):
             return grader
         with self._guard.lock:
             if self.edits.get(name) == edit and request == self._newest:
                 self.answered[name] = edit.seq
-                self.edits = {**self.edits, name: replace(edit, error=error, proof=proof)}
+                self.edits = {**self.edits, name: replace(edit, error=error, validation=validation)}
         return None
 
     def _to_grade(self, edited: Mapping[str, Grader]) -> dict[str, Entry]:

@@ -10,12 +10,12 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from queue import SimpleQueue
 
-__all__ = ["Janitor", "no_interrupts"]
+__all__ = ["CleanupThread", "no_interrupts"]
 
 Job = tuple[Callable[..., object], tuple[object, ...], "Future[None]"]
 
 
-class Janitor:
+class CleanupThread:
     """Runs jobs in order on a separate thread, started with the first job.
 
     `SimpleQueue.put` is safe in a finalizer, which may run at any point; a lock of this package is not.

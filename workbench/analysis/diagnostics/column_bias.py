@@ -30,7 +30,7 @@ _FAVOUR = (
     0.05  # of the scale; this project's limit, as for self-preference (Panickssery 2024, arXiv 2404.13076)
 )
 _FEWEST = 8  # minimum labelled rows of a kind; this project's choice
-_MOST_KINDS = 50  # a column of more values does not define kinds
+_MAX_KINDS = 50  # a column of more values does not define kinds
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,7 @@ def _is_explained(case: Case, places: NDArray[np.intp], kind: _Kind) -> bool:
 
 def _kinds(case: Case, names: NDArray[np.object_], labelled: Flags) -> Iterator[_Kind]:
     """The kinds with enough labelled rows; their level is shared."""
-    frequent = Counter(name for name in names if name is not None).most_common(_MOST_KINDS)
+    frequent = Counter(name for name in names if name is not None).most_common(_MAX_KINDS)
     for name in (name for name, count in frequent if count >= _FEWEST):
         own = names == name
         found = _difference(case, own, labelled)

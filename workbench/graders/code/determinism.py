@@ -15,7 +15,7 @@ from workbench.core.errors import SandboxError
 from workbench.core.grades import SCORED, Grades
 from workbench.data.samples import Samples
 
-__all__ = ["look_again"]
+__all__ = ["check_determinism"]
 
 _ROWS = 20
 """Rows graded again. If state changes 16 % of a grader's scores, the lowest share measured, one is found with 0.97."""
@@ -31,7 +31,7 @@ _STATE = (
 _CHANCE = "is random or reads the clock: {changed} of {tried} rows graded again got another score, and would in every run."
 
 
-def look_again(grade: Callable[[Samples], Grades], samples: Samples, grades: Grades) -> str:
+def check_determinism(grade: Callable[[Samples], Grades], samples: Samples, grades: Grades) -> str:
     """Grade some scored rows twice more in one fresh worker, each time in another order, and compare.
 
     Args:

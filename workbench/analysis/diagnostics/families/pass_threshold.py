@@ -16,17 +16,17 @@ from workbench.analysis.diagnostics.registry import diagnostic
 from workbench.analysis.statistics import Confusion, bounded_mean, compact
 from workbench.analysis.statistics.marks import Marks
 
-__all__ = ["wrong_pass_mark"]
+__all__ = ["suboptimal_pass_threshold"]
 
 _GAIN = 0.1  # minimum gain in balanced accuracy for a finding; this project's limit
-_MOST_ROWS = 20_000  # maximum rows for one threshold: they determine it within 0.01
+_MAX_ROWS = 20_000  # maximum rows for one threshold: they determine it within 0.01
 _EXPLAINED = (
     "too-lenient", "too-strict", "disagrees-with-labels", "no-better-than-chance", "accepts-known-bad",
 )  # fmt: skip
 
 
-@diagnostic("wrong-pass-mark", explains=_EXPLAINED)
-def wrong_pass_mark(case: Case) -> Iterable[Claim]:
+@diagnostic("suboptimal-pass-threshold", explains=_EXPLAINED)
+def suboptimal_pass_threshold(case: Case) -> Iterable[Claim]:
     """Another pass threshold would separate good from bad better, by over 0.1 of balanced accuracy (lower bound).
 
     The other threshold is chosen on one half of the prompts and tested on the other half, in both directions, so that it
@@ -35,7 +35,7 @@ def wrong_pass_mark(case: Case) -> Iterable[Claim]:
     confusion, rows = against_labels(case)
     if (case.grades.passed[rows] >= 0).any() or not case.on_scale:
         return
-    part = drawn(np.ones(len(rows), bool), _MOST_ROWS)
+    part = drawn(np.ones(len(rows), bool), _MAX_ROWS)
     rows, good, verdict = rows[part], confusion.truth[part], confusion.verdict[part]
     if not len(rows) or good.all() or not good.any():
         return
@@ -67,5 +67,5 @@ def _mark_finding(case: Case, confusion: Confusion, marks: Marks, gain: float) -
     advice = f"set pass_threshold={at}, then label some new rows to test it"
     wrong = against_labels(case)[1][confusion.truth != confusion.verdict]
     return case.finding(
-        "wrong-pass-mark", Severity.WARNING, "gain in balanced accuracy", message, advice, wrong
+        "suboptimal-pass-threshold", Severity.WARNING, "gain in balanced accuracy", message, advice, wrong
     )

@@ -9,11 +9,11 @@ from workbench.app.session.grader_text import text_of
 from workbench.graders import Grader
 from workbench.report import Report
 
-__all__ = ["KeptVersion", "KeptVersions"]
+__all__ = ["SavedVersion", "SavedVersions"]
 
 
 @dataclass(frozen=True)
-class KeptVersion:
+class SavedVersion:
     """One version of a grader.
 
     Attributes:
@@ -32,12 +32,12 @@ class KeptVersion:
 
 
 @dataclass
-class KeptVersions:
+class SavedVersions:
     """The versions of each grader of a session, by the grader's name."""
 
-    _by_name: dict[str, tuple[KeptVersion, ...]] = field(default_factory=dict)
+    _by_name: dict[str, tuple[SavedVersion, ...]] = field(default_factory=dict)
 
-    def note(self, name: str, grader: Grader, *, report: Report | None = None) -> KeptVersion:
+    def note(self, name: str, grader: Grader, *, report: Report | None = None) -> SavedVersion:
         """Save a grader as a new version; if it equals the last one, only its report is updated.
 
         Args:
@@ -51,15 +51,15 @@ class KeptVersions:
             self._by_name[name] = (*self._by_name[name][:-1], version)
         else:
             number = 1 if last is None else last.number + 1
-            version = KeptVersion(number, grader, text_of(grader).text, datetime.now(UTC), report)
+            version = SavedVersion(number, grader, text_of(grader).text, datetime.now(UTC), report)
             self._by_name[name] = (*self.of(name), version)
         return version
 
-    def of(self, name: str) -> tuple[KeptVersion, ...]:
+    def of(self, name: str) -> tuple[SavedVersion, ...]:
         """The versions of a grader, the oldest first."""
         return self._by_name.get(name, ())
 
-    def last(self, name: str) -> KeptVersion | None:
+    def last(self, name: str) -> SavedVersion | None:
         """The version that was saved last; None for none."""
         versions = self.of(name)
         return versions[-1] if versions else None

@@ -13,7 +13,7 @@ from workbench.run.suite import Suite
 if TYPE_CHECKING:
     from workbench.sandbox.host.validation import Validation
 
-__all__ = ["asks_models", "copy_proof", "needs_proof", "proof_of", "suite_of", "waits_for"]
+__all__ = ["asks_models", "copy_validation", "needs_validation", "suite_of", "validation_of", "waits_for"]
 
 
 def suite_of(graders: Any) -> Suite | None:
@@ -23,7 +23,7 @@ def suite_of(graders: Any) -> Suite | None:
     return graders if isinstance(graders, Suite) else Suite(graders)
 
 
-def needs_proof(grader: Grader) -> bool:
+def needs_validation(grader: Grader) -> bool:
     """Whether it has source that must be validated before export."""
     return any(isinstance(part, SandboxedGrader) for part in parts(grader))
 
@@ -43,13 +43,13 @@ def waits_for(grader: Grader) -> str:
     return next((why for kind, why in reasons if any(isinstance(part, kind) for part in parts(grader))), "")
 
 
-def proof_of(grader: Grader) -> Validation | None:
+def validation_of(grader: Grader) -> Validation | None:
     """The last validation of exactly this text; None if there is none, and for graders without source."""
     return grader.validation if isinstance(grader, SandboxedGrader) else None
 
 
-def copy_proof(old: Grader, new: Grader) -> None:
+def copy_validation(old: Grader, new: Grader) -> None:
     """Give a grader the validation of an equal one, so that the same text is not validated again."""
-    proof = proof_of(old)
-    if proof is not None and isinstance(new, SandboxedGrader) and new.validation is None:
-        new.remember(proof)
+    validation = validation_of(old)
+    if validation is not None and isinstance(new, SandboxedGrader) and new.validation is None:
+        new.remember(validation)

@@ -21,29 +21,29 @@ from dataclasses import dataclass
 from workbench.core.errors import SandboxError
 from workbench.core.system_limits import limited
 from workbench.sandbox.host.batches import Batch
+from workbench.sandbox.host.cleanup_thread import CleanupThread, no_interrupts
 from workbench.sandbox.host.interpreter import StartError
-from workbench.sandbox.host.janitor import Janitor, no_interrupts
 from workbench.sandbox.host.limits import Program
 from workbench.sandbox.host.member import Member
 from workbench.sandbox.host.pool import default_workers, pool
 from workbench.sandbox.host.worker import Worker
 from workbench.sandbox.host.worker_group import WorkerGroup
 
-__all__ = ["Residents", "new_owner", "release", "residents"]
+__all__ = ["WorkerPool", "new_owner", "release", "worker_pool"]
 
 _IDLE_SECONDS = {True: 60.0, False: 1800.0}
 """Seconds without a call after which workers end: those of single calls, and those with an owner, such as a
 training run, whose steps may be half an hour apart."""
-_MOST_ALONE = 8
+_MAX_ISOLATED_PROGRAMS = 8
 """Maximum number of programs whose single calls have warm workers: each edit of a grader creates a new program."""
-_MOST_REMEMBERED = 100
+_MAX_CACHED = 100
 _BUSY_TICK, _IDLE_TICK = 0.01, 1.0
 
 Key = tuple[object, ...]
 
 
 @dataclass(frozen=True)
-class _Order:
+class _GradeOrder:
     """Rows for a group."""
 
     key: Key
@@ -52,7 +52,7 @@ class _Order:
     batch: Batch
 
 
-class Residents:
+class WorkerPool:
     """The persistent workers of this process.
 
     Attributes:
@@ -62,8 +62,8 @@ class Residents:
     def __init__(self) -> None:
         self.started = 0
         self._groups: dict[Key, WorkerGroup] = {}
-        self._inbox: deque[_Order | Callable[[], object]] = deque()
-        self._janitor = Janitor()
+        self._inbox: deque[_GradeOrder | Callable[[], object]] = deque()
+        self._janitor = CleanupThread()
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
         self._awake = False
@@ -71,7 +71,7 @@ class Residents:
         self._closing = False
         self._not_contained: set[Key] = set()
 
-    def alone(self, program: Program, rows: Sequence[bytes]) -> Batch | None:
+    def grade_isolated(self, program: Program, rows: Sequence[bytes]) -> Batch | None:
         """Grade rows, each as the first of a fresh worker; None if this program needs an actually fresh one.
 
         Args:
@@ -82,10 +82,10 @@ class Residents:
         if key in self._not_contained:
             return None
         batch = Batch(rows)
-        self._put(_Order(key, program, default_workers(), batch))
+        self._put(_GradeOrder(key, program, default_workers(), batch))
         return batch
 
-    def lent(
+    def grade_batch(
         self, program: Program, rows: Sequence[bytes], *, owner: int, workers: int | None = None
     ) -> Batch:
         """Grade rows in workers of an owner: for one long run, in which the module persists from row to row.
@@ -97,7 +97,7 @@ class Residents:
             workers: Maximum number; by default all cores except one.
         """
         batch = Batch(rows)
-        self._put(_Order(_key(program, owner), program, workers or default_workers(), batch))
+        self._put(_GradeOrder(_key(program, owner), program, workers or default_workers(), batch))
         return batch
 
     def release(self, owner: int) -> None:
@@ -107,11 +107,11 @@ class Residents:
 
     def not_contained(self, program: Program) -> None:
         """Record that the single calls of a program need fresh workers."""
-        if len(self._not_contained) > _MOST_REMEMBERED:
+        if len(self._not_contained) > _MAX_CACHED:
             self._not_contained.clear()  # texts take memory, and finding this out again takes 0.01 s
         self._not_contained.add(_key(program, None))
 
-    def _put(self, order: _Order) -> None:
+    def _put(self, order: _GradeOrder) -> None:
         self._inbox.append(order)
         if self._thread is None or not self._thread.is_alive():
             self._begin()
@@ -150,12 +150,12 @@ class Residents:
     def _take_orders(self) -> None:
         while self._inbox:
             order = self._inbox.popleft()
-            if isinstance(order, _Order):
+            if isinstance(order, _GradeOrder):
                 self._group(order).add(order.batch)
             else:
                 order()
 
-    def _group(self, order: _Order) -> WorkerGroup:
+    def _group(self, order: _GradeOrder) -> WorkerGroup:
         # Reinserted at the end on each call: so the first ones are the least recently called.
         if order.key in self._groups:
             self._groups[order.key] = self._groups.pop(order.key)
@@ -181,7 +181,7 @@ class Residents:
     def _make_room(self) -> None:
         """End the workers of programs that were called alone and are no longer called."""
         idle = [key for key, group in self._groups.items() if key[0] is None and not group.busy]
-        for key in idle[: max(0, len(idle) - _MOST_ALONE + 1)]:
+        for key in idle[: max(0, len(idle) - _MAX_ISOLATED_PROGRAMS + 1)]:
             self._groups.pop(key).close()
 
     def _listen(self) -> None:
@@ -225,7 +225,7 @@ class Residents:
         self._groups.clear()
         while self._inbox:
             order = self._inbox.popleft()
-            if isinstance(order, _Order):
+            if isinstance(order, _GradeOrder):
                 order.batch.end(SandboxError("the sandbox was closed", hint="call again"))
         fds, self._wake_fds = self._wake_fds, (-1, -1)
         for fd in fds:
@@ -278,11 +278,11 @@ def _key(program: Program, owner: int | None) -> Key:
     return (owner, program.text, *called, program.limits)
 
 
-_RESIDENTS = Residents()
+_RESIDENTS = WorkerPool()
 _OWNERS = itertools.count(1)
 
 
-def residents() -> Residents:
+def worker_pool() -> WorkerPool:
     """The persistent workers of this process."""
     return _RESIDENTS
 
@@ -300,7 +300,7 @@ def release(owner: int) -> None:
 def _after_fork() -> None:
     global _RESIDENTS  # noqa: PLW0603 (each process has its own)
     _RESIDENTS.forget()
-    _RESIDENTS = Residents()
+    _RESIDENTS = WorkerPool()
 
 
 if hasattr(os, "register_at_fork"):

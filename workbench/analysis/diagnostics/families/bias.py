@@ -10,12 +10,12 @@ import numpy as np
 
 from workbench.analysis.diagnostics.case import Case
 from workbench.analysis.diagnostics.claim import Claim, claim_of, share_claim
-from workbench.analysis.diagnostics.favour import favoured
+from workbench.analysis.diagnostics.column_bias import favoured
 from workbench.analysis.diagnostics.finding import Severity, percent
 from workbench.analysis.diagnostics.registry import diagnostic
 from workbench.analysis.statistics import compact, share
 
-__all__ = ["favours_a_position", "favours_a_writer", "order_decides", "position_bias"]
+__all__ = ["order_decides", "position_bias", "score_position_bias", "writer_bias"]
 
 _ORDERS = 2  # the completion first, then the other completion first
 _LETTERS = ("A", "B")
@@ -28,8 +28,8 @@ _CHANGED = 0.1  # maximum share of pairs whose winner depends on the order
 """Both limits are this project's choice, for the effects in Zheng 2023 (arXiv 2306.05685) and Wang 2024 (arXiv 2305.17926)."""
 
 
-@diagnostic("favours-a-writer", explains=_MISTAKES)
-def favours_a_writer(case: Case) -> Iterable[Claim]:
+@diagnostic("writer-bias", explains=_MISTAKES)
+def writer_bias(case: Case) -> Iterable[Claim]:
     """Completions of one model score higher, or lower, than others' with the same label, by over a twentieth of the scale.
 
     Self-preference, if the judge is of the writer's family: Panickssery 2024, arXiv 2404.13076. Writers are named by a
@@ -37,11 +37,11 @@ def favours_a_writer(case: Case) -> Iterable[Claim]:
     """
     names = None if case.context is None else case.context.writers
     advice = "compare these rows with equally good ones of other writers: something in this writer's style changes the score"
-    yield from favoured(case, names, "favours-a-writer", "writer {name}", advice)
+    yield from favoured(case, names, "writer-bias", "writer {name}", advice)
 
 
-@diagnostic("favours-a-position", explains=_MISTAKES)
-def favours_a_position(case: Case) -> Iterable[Claim]:
+@diagnostic("score-position-bias", explains=_MISTAKES)
+def score_position_bias(case: Case) -> Iterable[Claim]:
     """Completions shown at one position score higher, or lower, than others with the same label, by over a twentieth of the scale.
 
     Positions are named by a column such as `position`; the level is shared among them.
@@ -50,7 +50,7 @@ def favours_a_position(case: Case) -> Iterable[Claim]:
     advice = (
         "show the same completions in another order: the position of a completion should not change its score"
     )
-    yield from favoured(case, places, "favours-a-position", "position {name}", advice)
+    yield from favoured(case, places, "score-position-bias", "position {name}", advice)
 
 
 @diagnostic("position-bias", explains=_FLAT)

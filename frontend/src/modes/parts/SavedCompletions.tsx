@@ -3,10 +3,10 @@
 import { useLink } from "../../context.ts";
 import { Square } from "../../Bar.tsx";
 import { Icon, Meaning } from "../../Icon.tsx";
-import type { KeptData } from "../../protocol.ts";
+import type { SavedData } from "../../protocol.ts";
 import { truthShape } from "./words.tsx";
 
-export function KeptAnswers({ kept }: { kept: KeptData[] }) {
+export function SavedCompletions({ kept }: { kept: SavedData[] }) {
   const wrong = kept.filter(({ errs }) => errs).length;
   return (
     <section class="kept" aria-label="Saved completions">
@@ -19,14 +19,14 @@ export function KeptAnswers({ kept }: { kept: KeptData[] }) {
   );
 }
 
-function Kept({ answer }: { answer: KeptData }) {
+function Kept({ answer }: { answer: SavedData }) {
   const link = useLink();
   const { number, text, label, note, errs, grades } = answer;
   const truth = label === null ? "unlabelled" : label ? "good" : "bad";
   return (
     <li>
       <Meaning shape={truthShape(label)} small />
-      <button type="button" class="kept-text" title="Try it again" aria-label={`Try again (${truth}): ${text || "an empty completion"}`} onClick={() => link.tell({ do: "try_kept", number })}>
+      <button type="button" class="kept-text" title="Try it again" aria-label={`Try again (${truth}): ${text || "an empty completion"}`} onClick={() => link.tell({ do: "try_saved", number })}>
         <span class="cut">{text || <span class="faint">(empty)</span>}</span>
         <span class={`small cut ${errs ? "c-bad" : "mute"}`}>{note}</span>
       </button>

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from workbench.app.session.proofs import waits_for
 from workbench.app.session.trial import Trial
+from workbench.app.session.validations import waits_for
 from workbench.app.view.names import shown_name
-from workbench.app.view.try_words import accepts, outcome
+from workbench.app.view.try_text import accepts, outcome
 from workbench.core.display_text import one_line
 from workbench.core.grade import Grade
 from workbench.data.samples import Sample
@@ -19,13 +19,13 @@ from workbench.graders.combine import Entry
 if TYPE_CHECKING:
     from workbench.app.session.session import Session
 
-__all__ = ["KeptAnswer", "KeptAnswers", "is_same"]
+__all__ = ["SavedCompletion", "SavedCompletions", "is_same"]
 
 _CHARACTERS = 200  # of a completion in the list
 
 
 @dataclass(frozen=True)
-class KeptAnswer:
+class SavedCompletion:
     """A saved completion.
 
     Attributes:
@@ -52,12 +52,12 @@ class _Graded:
     """A saved completion, its running graders, and each grade with the grader that gave it."""
 
     number: int
-    answer: KeptAnswer
+    answer: SavedCompletion
     trial: Trial
     grades: dict[str, tuple[Entry, Grade]] = field(default_factory=dict)
 
 
-class KeptAnswers:
+class SavedCompletions:
     """The saved completions of a session, oldest first. Its methods are called with the session's lock.
 
     Rules and sandboxed code grade them immediately and after every edit; graders that call a model or a service do not.
@@ -75,7 +75,7 @@ class KeptAnswers:
     def __len__(self) -> int:
         return len(self._answers)
 
-    def keep(self, answer: KeptAnswer) -> None:
+    def keep(self, answer: SavedCompletion) -> None:
         """Save one more; if it is saved already, update its label."""
         for kept in self._answers.values():
             if _is_same_conversation(kept.answer.sample, answer.sample):
@@ -91,7 +91,7 @@ class KeptAnswers:
         if (kept := self._answers.pop(number, None)) is not None:
             kept.trial.stop()
 
-    def get(self, number: int) -> KeptAnswer | None:
+    def get(self, number: int) -> SavedCompletion | None:
         """One of them; None for one that was removed."""
         kept = self._answers.get(number)
         return None if kept is None else kept.answer
@@ -117,7 +117,7 @@ class KeptAnswers:
                 self._changed()
 
     def data(self, mark: float) -> list[dict[str, Any]]:
-        """Each as `KeptData`, the newest first.
+        """Each as `SavedData`, the newest first.
 
         Args:
             mark: The pass threshold.

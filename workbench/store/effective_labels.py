@@ -20,7 +20,7 @@ from workbench.store.named import Named
 from workbench.store.schema import labels
 from workbench.store.texts import read
 
-__all__ = ["Top", "first_given", "holding", "is_same", "key_of", "tops"]
+__all__ = ["Top", "effective_labels", "first_given", "is_same", "key_of", "tops"]
 
 _CHUNK = 500
 _MANY = 5_000
@@ -35,7 +35,7 @@ def key_of(name: str) -> str:
     return hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def holding(
+def effective_labels(
     connection: Connection, samples: Named, dataset: str, labeller: str | None = None
 ) -> dict[int, Top]:
     """The effective label of each sample that has one, by its position.

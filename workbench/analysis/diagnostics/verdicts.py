@@ -8,24 +8,24 @@ from typing import Any
 from workbench.analysis.diagnostics.finding import Finding, Severity
 from workbench.core.display_text import capital, visible
 
-__all__ = ["NO_SCORE", "TWO_WORDS", "leading", "shape_of", "two_words", "verdict_of"]
+__all__ = ["NO_SCORE", "SHORT_VERDICTS", "leading", "shape_of", "short_verdict", "verdict_of"]
 
 NO_SCORE = frozenset({"broken", "nothing-scored", "fails-when-repeated"})
 """Findings about rows without a score: they have priority, because nothing else is known of such rows."""
 
-TWO_WORDS = {
+SHORT_VERDICTS = {
     "too-lenient": "too lenient", "too-strict": "too strict", "accepts-known-bad": "accepts bad",
     "same-score": "always same", "saturated-high": "nearly all high", "saturated-low": "nearly all low",
     "collapsed": "few values", "no-variance": "always same", "narrow-range": "narrow range", "out-of-scale": "off the scale",
     "broken": "often fails", "nothing-scored": "no score", "unfinished": "not finished", "ungraded": "scored by rule",
     "skipped": "some skipped", "few-rows": "few rows", "one-prompt": "one prompt",
-    "favours-a-writer": "writer matters", "favours-a-position": "position matters", "position-bias": "position bias",
-    "order-decides": "order decides", "dead-groups": "zero variance", "prompt-decides": "prompt decides",
+    "writer-bias": "writer matters", "score-position-bias": "position matters", "position-bias": "position bias",
+    "order-decides": "order decides", "zero-variance-groups": "zero variance", "prompt-decides": "prompt decides",
     "no-better-than-chance": "like chance", "worse-than-chance": "worse than chance",
     "fails-when-repeated": "fails when repeated", "keeps-state": "keeps state", "uses-chance": "not repeatable",
-    "inconsistent": "inconsistent", "wrong-pass-mark": "wrong threshold", "labels-disagree": "labels disagree",
+    "inconsistent": "inconsistent", "suboptimal-pass-threshold": "wrong threshold", "labels-disagree": "labels disagree",
     "below-human-ceiling": "below people", "reads-the-label": "reads the label", "reads-a-giveaway": "reads a giveaway",
-    "copied-answers": "copied completions", "follows-length": "follows length", "drifts": "drifts", "differs-by-column": "differs by column", "few-levels": "few levels",
+    "copied-completions": "copied completions", "follows-length": "follows length", "drifts": "drifts", "differs-by-column": "differs by column", "few-levels": "few levels",
 }  # fmt: skip
 """Kind of a finding to its two-word verdict; the kind itself if it is missing."""
 
@@ -35,12 +35,17 @@ _TIPS = {
     "broken": "Rows get no score; a failure is never counted as 0.",
     "nothing-scored": "No row has a score.",
 }
-_SHAPES = {Severity.ERROR: "bad", Severity.WARNING: "bad", Severity.NOTE: "note", Severity.CLEARED: "good"}
+_SHAPES = {
+    Severity.ERROR: "bad",
+    Severity.WARNING: "bad",
+    Severity.NOTE: "note",
+    Severity.WITHIN_LIMIT: "good",
+}
 
 
-def two_words(kind: str) -> str:
+def short_verdict(kind: str) -> str:
     """The short verdict for a finding's kind."""
-    return TWO_WORDS.get(kind, kind.replace("-", " "))
+    return SHORT_VERDICTS.get(kind, kind.replace("-", " "))
 
 
 def leading(findings: Sequence[Finding]) -> Finding | None:
@@ -59,7 +64,7 @@ def _rank(finding: Finding) -> int:
         return 0 if finding.kind in NO_SCORE else 1 if not finding.cause else 2
     if finding.undecided:
         return 3
-    return 4 if finding.severity is Severity.CLEARED else 5
+    return 4 if finding.severity is Severity.WITHIN_LIMIT else 5
 
 
 def shape_of(finding: Finding) -> str:
@@ -82,7 +87,7 @@ def verdict_of(findings: Sequence[Finding], *, has_labels: bool) -> dict[str, An
     if finding is None or (not has_labels and not finding.is_verdict):
         return _without_verdict(has_labels)
     shape = shape_of(finding)
-    words = {"unsettled": "inconclusive", "good": "within limit"}.get(shape, two_words(finding.kind))
+    words = {"unsettled": "inconclusive", "good": "within limit"}.get(shape, short_verdict(finding.kind))
     tip = _TIPS.get(finding.kind, "") if shape in {"bad", "failed"} else ""
     return {"shape": shape, "words": words, "tip": tip or visible(capital(finding.sentence))}
 
