@@ -19,7 +19,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import workbench as wb
-from workbench.graders.base import Control
+from workbench.graders.rows import Control
 from workbench.sandbox.host.pool import Pool, pool
 
 ROWS = 100_000
@@ -197,7 +197,7 @@ def _against(seconds: float, base: float) -> tuple[str, str]:
 
 
 def wb_program(grader: wb.FunctionGrader) -> object:
-    from workbench.sandbox.host.limits import Program
+    from workbench.sandbox.host.program import Program
 
     return Program(grader.source.text, grader.limits)
 

@@ -40,7 +40,7 @@ graders = [wb.FunctionGrader.from_source(text(10_000), name="contains"), wb.Exac
 app = None
 
 def read_words():
-    from workbench.data.samples.search import row_words
+    from workbench.data.samples.selection import row_words
     row_words(app.report.samples)  # as the app reads them in the background
 
 def alone():

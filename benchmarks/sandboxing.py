@@ -23,10 +23,9 @@ from collections.abc import Callable, Iterable, Mapping
 
 import workbench as wb
 from workbench.data.packed import Packed, pack
-from workbench.sandbox.host.interpreter import environment
-from workbench.sandbox.host.limits import Limits, Program
 from workbench.sandbox.host.pool import Pool
-from workbench.sandbox.host.zygote import Zygote
+from workbench.sandbox.host.program import Limits, Program
+from workbench.sandbox.host.zygote import Zygote, environment
 
 Line = tuple[str, str, str]
 

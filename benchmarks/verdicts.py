@@ -29,10 +29,10 @@ from numpy.typing import NDArray
 
 from workbench.analysis.diagnostics import diagnose
 from workbench.analysis.diagnostics.finding import Finding, Severity
-from workbench.analysis.diagnostics.votes import Votes
+from workbench.analysis.diagnostics.labels import Votes
 from workbench.analysis.statistics import Estimate, mean_interval, paired_difference, share
+from workbench.analysis.statistics.agreement import among_raters, ceiling_gap
 from workbench.analysis.statistics.means import sd_interval
-from workbench.analysis.statistics.raters import among_raters, ceiling_gap
 from workbench.core.grades import Grades
 
 Floats = NDArray[np.float64]

@@ -13,7 +13,6 @@ LATE = {
     # `import workbench` loads no IPython.
     "__init__.py": {"workbench.app.widgets.magics"},
     # `workbench --help` answers before pandas is loaded.
-    "cli/certify.py": {"workbench.formats.files", "workbench.formats.shared.base"},
     "cli/convert.py": {"workbench.formats.shared.base"},
     "cli/demo.py": {"workbench.data.demo", "workbench.data.demo.graders"},
     "cli/formats.py": {"workbench.formats"},
@@ -25,19 +24,25 @@ LATE = {
         "workbench.deploy.serve.server",
         "workbench.deploy.reward.columns",
     },
+    "cli/run.py": {
+        "workbench.formats.files",
+        "workbench.formats.shared.base",
+        "workbench.formats.shared.writing",
+    },
     "cli/validate.py": {
         "workbench.formats.files",
         "workbench.formats.shared.base",
+        "workbench.formats.shared.writing",
         "workbench.graders.serialization",
     },
     # The demo's rows are built from their rules without any installed package.
     "data/demo/__init__.py": {"workbench.data.samples", "workbench.data.samples.readers"},
     # Only who grades batches of another engine needs it.
     "run/suite.py": {
-        "workbench.run.scale.batches",
-        "workbench.run.scale.cluster",
-        "workbench.run.scale.overview_run",
-        "workbench.run.scale.queue",
+        "workbench.run.batches",
+        "workbench.run.cluster",
+        "workbench.run.overview_run",
+        "workbench.run.queue",
     },
     # SQLAlchemy takes a fifth of a second, and most runs have no store.
     "run/suite_run.py": {"workbench.run.run_file", "workbench.store"},

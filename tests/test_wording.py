@@ -118,11 +118,11 @@ DATA = (
     "workbench/data/demo/",
     "workbench/probes/variants/",
     "benchmarks/in_browser.py",  # JavaScript
-    "workbench/probes/filler.py",  # texts of rows
+    "workbench/probes/shapes.py",  # texts of rows
     "workbench/probes/shapes.py",
     "workbench/judges/kinds/binary.py",  # what judges are sent
     "workbench/judges/kinds/pairwise.py",
-    "workbench/core/display/style.py",  # a stylesheet
+    "workbench/core/display.py",  # a stylesheet
 )
 
 PYTHON = ("workbench", "benchmarks")

@@ -114,7 +114,7 @@ def test_an_overview_of_a_table(files, capsys):
 
 def test_an_overview_without_some_rows(files, parts, capsys, monkeypatch):
     """Rows that were not graded end with exit code 1, however good the others are."""
-    monkeypatch.setattr("workbench.run.scale.overview_run.PART_ROWS", 60)
+    monkeypatch.setattr("workbench.run.overview_run.PART_ROWS", 60)
     part = wb.Samples.part
 
     def lost(self, first, last):

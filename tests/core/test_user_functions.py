@@ -14,7 +14,8 @@ from contextvars import ContextVar
 import pytest
 
 from workbench.core import background, user_functions
-from workbench.core.user_functions import loops, threads
+from workbench.core.user_functions import threads
+from workbench.core.user_functions import threads as loops
 
 SAID: ContextVar[str] = ContextVar("SAID", default="")
 

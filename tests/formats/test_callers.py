@@ -3,7 +3,7 @@
 import pytest
 
 import workbench as wb
-from workbench.formats.platforms.openai.thread_graders import with_threads
+from workbench.formats.platforms.openai.reading import with_threads
 from workbench.formats.shared.base import Losses
 
 TEXT = '''from __future__ import annotations

@@ -10,7 +10,7 @@ import workbench as wb
 from workbench.graders.combine import Combined
 from workbench.graders.serialization import from_record, spec_of
 from workbench.judges import AgentJudge
-from workbench.sandbox.host.limits import IMPORTED_MB, IMPORTED_SECONDS
+from workbench.sandbox.host.program import IMPORTED_MB, IMPORTED_SECONDS
 
 FUNCTION = "async def grade(thread):\n    return 0.5\n"
 SCRIPT = "function grade(input) { return 0.5; }"

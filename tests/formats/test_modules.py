@@ -6,7 +6,7 @@ import pytest
 
 import workbench as wb
 from workbench.core.errors import FormatError
-from workbench.formats.files import detect
+from workbench.formats.shared.writing import detect
 
 THREAD = wb.StringThread([("user", "q"), ("assistant", "four")])
 BARE = "async def grade(thread):\n    return 0.5\n"

@@ -18,7 +18,7 @@ from tests.graders.examples import ALTERNATIVES, EXAMPLES, FUNCTION, LETTA, SUIT
 from tests.seeds.blocks import blocks
 from workbench.core.errors import FormatError
 from workbench.formats import FORMATS
-from workbench.formats.files import detect
+from workbench.formats.shared.writing import detect
 
 LETTAS = {"max_retries": 5, "timeout": 120.0}
 """What a rubric of Letta's has that says nothing of it."""

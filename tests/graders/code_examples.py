@@ -1,7 +1,7 @@
 """One grader of every kind of code grader, and threads to try them on."""
 
 import workbench as wb
-from workbench.graders.combine.per_turn import PerTurn
+from workbench.graders.combine.combined import PerTurn
 from workbench.graders.structure import JsonKeys, JsonSchema
 from workbench.graders.structure.guardrail import Guardrail
 from workbench.graders.structure.tool_call import ToolCallMatch
@@ -14,7 +14,7 @@ from workbench.graders.text import (
     Regex,
     StringCheck,
 )
-from workbench.graders.text.text_similarity import TextSimilarity
+from workbench.graders.text.openai import TextSimilarity
 
 CODE_EXAMPLES = {
     "exact-match": lambda: ExactMatch(expected="4", ignore_case=True, trim=False),

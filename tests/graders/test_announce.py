@@ -7,8 +7,8 @@ import threading
 import pytest
 
 import workbench as wb
-from workbench.graders import announce as module
-from workbench.graders.announce import announce, defined, listen
+from workbench.graders import base as module
+from workbench.graders.base import announce, defined, listen
 
 
 @pytest.fixture(autouse=True)

@@ -6,7 +6,7 @@ import pytest
 
 import workbench as wb
 from workbench.graders import KINDS, kind
-from workbench.graders.calls import call_form
+from workbench.graders.arguments import call_form
 
 POSITIONAL = [
     (lambda: wb.BinaryJudge("c"), lambda: wb.BinaryJudge(criteria="c")),
@@ -26,7 +26,7 @@ POSITIONAL = [
     (lambda: wb.combine.PerTurn(wb.Contains()), lambda: wb.combine.PerTurn(grader=wb.Contains())),
     (lambda: wb.combine.Combined([wb.Contains()]), lambda: wb.combine.Combined(entries=[wb.Contains()])),
     (lambda: wb.Guardrail("contains", "a"), lambda: wb.Guardrail(evaluator="contains", pattern="a")),
-    (lambda: wb.CustomGrader(call_form), lambda: wb.CustomGrader(target="workbench.graders.calls:call_form",
+    (lambda: wb.CustomGrader(call_form), lambda: wb.CustomGrader(target="workbench.graders.arguments:call_form",
         description="The form of a call of a class, such as `Length(minimum, maximum, *, unit, name)`.")),
 ]  # fmt: skip
 

@@ -10,7 +10,7 @@ from tests.judges.examples import AGENT, SUBMIT, tool_call_reply
 from workbench.core.errors import FormatError, IsolationError
 from workbench.graders.base import from_spec
 from workbench.judges import AgentJudge, Reply, ScriptedClient
-from workbench.judges.kinds.agent.tools import MAX_CALLS, MAX_RESULT, tool_record
+from workbench.judges.kinds.agent_tools import MAX_CALLS, MAX_RESULT, tool_record
 from workbench.sandbox.host.pool import Pool
 
 THREAD = wb.StringThread(

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.judges.answers.verdicts import (
+from workbench.judges.protocol import Reply
+from workbench.judges.replies.verdicts import (
     MAX_ANSWER_CHARACTERS,
     PLATFORMS,
     AnswerError,
@@ -17,7 +18,6 @@ from workbench.judges.answers.verdicts import (
     score_value,
     verdict_object,
 )
-from workbench.judges.protocol import Reply
 
 
 def read(text, platform="", key="score"):

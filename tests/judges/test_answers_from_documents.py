@@ -6,8 +6,7 @@ import pytest
 
 import workbench as wb
 from workbench.judges import AnswerRelevancyJudge, ContextRelevancyJudge, FaithfulnessJudge, ScriptedClient
-from workbench.judges.answers.claim_verdicts import claims_schema, read_claims
-from workbench.judges.answers.documents import Evidence, documents, sentences
+from workbench.judges.replies.claims import Evidence, claims_schema, documents, read_claims, sentences
 
 THREAD = wb.StringThread(
     [("document", "D1"), ("user", "Who?"), ("assistant", "It was Tim. It was in 1990.")],

@@ -6,9 +6,9 @@ import pytest
 
 import workbench as wb
 from workbench.judges import BudgetError, JudgeServerError, Reply, Usage
-from workbench.judges.asking.estimates import PendingQuestion
-from workbench.judges.asking.judge_run import JudgeRun, use_judge_run
-from workbench.judges.asking.spending import Spending
+from workbench.judges.judge_run import JudgeRun, use_judge_run
+from workbench.judges.request_settings import PendingQuestion
+from workbench.judges.spending import Spending
 
 SAID = '{"reasoning": "fine", "score": "PASS"}'
 ROWS = [{"prompt": f"Hi {row}", "completion": "Good day"} for row in range(40)]
@@ -345,7 +345,7 @@ def test_a_stopped_run_asks_nothing_more(store, monkeypatch):
     """Once the run is to stop, rows that wait for their turn are not asked, with a store as without."""
     from tests.judges.servers import server
     from tests.judges.test_client import completion
-    from workbench.graders.control import Control
+    from workbench.graders.rows import Control
 
     monkeypatch.setenv("OPENAI_API_KEY", "none")
     control = Control(lambda done, failed: control.cancel.set())

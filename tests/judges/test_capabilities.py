@@ -7,7 +7,7 @@ from tests.judges.servers import server
 from tests.judges.test_client import completion
 from workbench.core import background
 from workbench.judges import JudgeServerError, OpenAIClient
-from workbench.judges.asking.capabilities import RETEST_SECONDS, Capabilities, capabilities_of, fallbacks
+from workbench.judges.capabilities import RETEST_SECONDS, Capabilities, capabilities_of, fallbacks
 from workbench.judges.client import chat_request
 
 ASKED = [{"role": "user", "content": "x"}]

@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
-from workbench.judges.client import concurrency
-from workbench.judges.client.concurrency import AdaptiveLimit
+from workbench.judges.client import chat_request as concurrency
+from workbench.judges.client.chat_request import AdaptiveLimit
 
 
 @pytest.fixture

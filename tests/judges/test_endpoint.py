@@ -14,11 +14,11 @@ from tests.judges.servers import QuietServer, server
 from workbench.core.errors import FormatError, IsolationError, WorkbenchError
 from workbench.data.samples import Sample
 from workbench.graders import from_spec
-from workbench.graders.base import Control
+from workbench.graders.rows import Control
 from workbench.judges import Endpoint
-from workbench.judges.client import url_policy
-from workbench.judges.kinds.endpoint import connection
-from workbench.judges.kinds.endpoint.grader import EndpointInfo
+from workbench.judges.kinds import endpoint_connection as connection
+from workbench.judges.kinds import endpoint_connection as url_policy
+from workbench.judges.kinds.endpoint_grader import EndpointInfo
 
 SAMPLE = Sample(
     id="7",

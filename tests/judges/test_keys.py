@@ -20,9 +20,9 @@ from tests.judges.test_faults import ERROR, FAULTS, chat_answer, faulty_server, 
 from workbench.core import background
 from workbench.core.errors import WorkbenchError
 from workbench.judges import JudgeServerError, OpenAIClient, ScriptedClient
-from workbench.judges.client.completion import read_completion
+from workbench.judges.client.chat_request import read_completion
 from workbench.judges.client.faults import RequestTarget
-from workbench.judges.kinds.endpoint import connection
+from workbench.judges.kinds import endpoint_connection as connection
 from workbench.judges.redaction import hide_secrets_in_data
 
 SECRET = "sk-proj-Tm90QVJlYWxLZXkx_-abcdef0123456789"

@@ -13,7 +13,7 @@ from tests.judges.test_client import completion
 from workbench.cli import main
 from workbench.core.errors import FormatError
 from workbench.judges import NoModelError, OpenAIClient, Reply, Usage
-from workbench.judges.asking import prices
+from workbench.judges import budget as prices
 
 THREAD = wb.StringThread([("user", "Hi"), ("assistant", "Hello")])
 ROWS = [{"prompt": "Hi", "completion": "Hello"}, {"prompt": "Ho", "completion": "Hello"}]

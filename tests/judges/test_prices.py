@@ -3,7 +3,7 @@
 import pytest
 
 import workbench as wb
-from workbench.judges.asking.prices import price_of
+from workbench.judges.budget import price_of
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ import pytest
 import workbench as wb
 from tests.judges.servers import server
 from tests.judges.test_resumed_runs import ROWS, judge, passing_answer, rows_of
-from workbench.judges.asking.judge_run import JudgeRun
+from workbench.judges.judge_run import JudgeRun
 
 
 @pytest.fixture

@@ -7,9 +7,8 @@ import pytest
 import workbench as wb
 from tests.judges.servers import server
 from workbench.judges import Reply, Usage
-from workbench.judges.asking.estimates import PendingQuestion
-from workbench.judges.asking.requests import pending_question
-from workbench.judges.asking.spending import Spending
+from workbench.judges.request_settings import PendingQuestion, pending_question
+from workbench.judges.spending import Spending
 
 SAID = '{"reasoning": "fine", "score": "PASS"}'
 MODEL = "gpt-4o-mini"

@@ -17,7 +17,7 @@ from tests.judges.test_faults import ERROR, FINE, chat_answer, faulty_server, ht
 from tests.judges.test_resumed_runs import rows_of
 from workbench.core import background
 from workbench.judges import JudgeServerError, OpenAIClient
-from workbench.judges.asking.server_state import ServerState
+from workbench.judges.capabilities import ServerState
 from workbench.judges.client import chat_request
 
 ROWS = [{"prompt": f"<{row}>", "completion": "x"} for row in range(60)]

@@ -9,9 +9,9 @@ from tests.judges.servers import server
 from tests.judges.test_budget import DictStore, counts
 from tests.judges.test_client import completion
 from workbench.core.errors import WorkbenchError
-from workbench.graders.control import Control
-from workbench.judges.asking.judge_run import JudgeRun, use_judge_run
-from workbench.judges.asking.unstored_answers import UnstoredAnswerLimit
+from workbench.graders.rows import Control
+from workbench.judges.cache import UnstoredAnswerLimit
+from workbench.judges.judge_run import JudgeRun, use_judge_run
 
 SAID = '{"reasoning": "fine", "score": "PASS"}'
 ROWS = [{"prompt": f"Hi {row}", "completion": "Good day"} for row in range(300)]

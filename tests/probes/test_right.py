@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.probes.right import apart, as_text, mentions, number_in, same
+from workbench.probes.shapes import apart, as_text, mentions, number_in, same
 
 ANSWERS = st.one_of(st.integers(-9_999, 9_999).map(str), st.text("abcXYZ .,12", min_size=1, max_size=12))
 

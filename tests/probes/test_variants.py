@@ -9,8 +9,8 @@ import pytest
 from tests.probes.tasks import TASKS
 from workbench.probes import VARIANTS, variant
 from workbench.probes.mining import Mined
-from workbench.probes.right import as_text, same
-from workbench.probes.row import ProbeRow
+from workbench.probes.shapes import as_text, same
+from workbench.probes.variant import ProbeRow
 
 MINED = Mined(
     "json",

@@ -11,7 +11,7 @@ import workbench as wb
 from tests.report.test_report import NASTY, make_grades, make_samples
 from workbench.core.errors import ReportError
 from workbench.report import Report
-from workbench.report.forecast_result import duration
+from workbench.report.forecast import duration
 
 
 def scores(rates, answers, seed=0):

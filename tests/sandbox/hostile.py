@@ -36,8 +36,8 @@ from typing import Self
 from workbench.core.thread import StringThread
 from workbench.data.packed import pack
 from workbench.sandbox.child.protocol import FAILED, HEADER, MAGIC, NOT_SCORED
-from workbench.sandbox.host.limits import Limits, Program
 from workbench.sandbox.host.pool import Pool
+from workbench.sandbox.host.program import Limits, Program
 
 ENV_NAME = "WB_CANARY_TOKEN"
 BROKE = 2.0**50

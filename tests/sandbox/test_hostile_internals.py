@@ -9,7 +9,7 @@ import pytest
 
 from tests.sandbox.hostile import BROKE, ENV_NAME, LAYER_SETS, stage
 from tests.sandbox.hostile_internals import CASES, MARK, SPY, STAYING, InternalsArena, StayArena
-from workbench.sandbox.host.limits import Limits, Program
+from workbench.sandbox.host.program import Limits, Program
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="kernel confinement is Linux's")
 X86_64 = platform.machine() == "x86_64"

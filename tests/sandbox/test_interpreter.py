@@ -14,10 +14,10 @@ import workbench as wb
 from tests.app.widgets import using
 from workbench.core.thread import StringThread
 from workbench.data.packed import pack
-from workbench.sandbox.host import interpreter
 from workbench.sandbox.host import pool as pool_module
-from workbench.sandbox.host.limits import Limits, Program
+from workbench.sandbox.host import zygote as interpreter
 from workbench.sandbox.host.pool import Pool
+from workbench.sandbox.host.program import Limits, Program
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="the loader's rules are those of Linux")
 ROWS = pack([StringThread([("user", "q"), ("assistant", "a")], {})])

@@ -10,11 +10,10 @@ import psutil
 import pytest
 
 from tests.browser.lab import wait_until
-from workbench.sandbox.host.cleanup_thread import no_interrupts
-from workbench.sandbox.host.limits import Program
 from workbench.sandbox.host.pool import Pool
+from workbench.sandbox.host.program import Program
 from workbench.sandbox.host.worker import Worker
-from workbench.sandbox.host.zygote import Zygote
+from workbench.sandbox.host.zygote import Zygote, no_interrupts
 
 HANGS = 600
 """Seconds after which a process that should have ended is taken for hanging, on a busy machine too."""

@@ -15,9 +15,8 @@ import workbench.sandbox as sandbox
 from workbench.core.thread import StringThread
 from workbench.data.packed import pack
 from workbench.sandbox.child import loops, zygote
-from workbench.sandbox.host.limits import Limits, Program
-from workbench.sandbox.host.needs import ALWAYS, needs_full_stdlib
 from workbench.sandbox.host.pool import Pool
+from workbench.sandbox.host.program import ALWAYS, Limits, Program, needs_full_stdlib
 
 GRADE = "async def grade(thread):\n    return {}\n"
 ROWS = pack([StringThread([("user", "q"), ("assistant", "4")], {"expected": "4"})])

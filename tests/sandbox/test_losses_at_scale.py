@@ -13,9 +13,9 @@ from workbench.core.grade import ErrorKind
 from workbench.core.thread import StringThread
 from workbench.data.packed import Packed, Stream
 from workbench.data.samples import encoding
-from workbench.sandbox.host.limits import Limits, Program
-from workbench.sandbox.host.lost import MIN_CRASHES
 from workbench.sandbox.host.pool import Pool
+from workbench.sandbox.host.program import Limits, Program
+from workbench.sandbox.host.results import MIN_CRASHES
 from workbench.sandbox.host.worker_pool import new_owner, worker_pool
 
 ROWS = 100_000

@@ -8,11 +8,11 @@ import pytest
 
 import workbench as wb
 from workbench.core.grade import ErrorKind
-from workbench.graders.base import Control
 from workbench.graders.code.rollout import RolloutGrader
 from workbench.graders.code.script import ScriptGrader
+from workbench.graders.rows import Control
 from workbench.sandbox.child import protocol
-from workbench.sandbox.host import note_memory
+from workbench.sandbox.host import results as note_memory
 from workbench.sandbox.host.answers import MAX_DEPTH, MAX_REASONING, read_done, read_notes
 from workbench.sandbox.host.worker import WorkerLostError
 

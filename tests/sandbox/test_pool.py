@@ -17,9 +17,9 @@ from workbench.core.errors import IsolationError, SandboxError
 from workbench.core.grade import ErrorKind
 from workbench.core.thread import StringThread
 from workbench.data.packed import pack
-from workbench.sandbox.host.limits import Limits, Program
-from workbench.sandbox.host.lost import MIN_CRASHES
 from workbench.sandbox.host.pool import Pool, pool
+from workbench.sandbox.host.program import Limits, Program
+from workbench.sandbox.host.results import MIN_CRASHES
 
 FAST = Limits(row_seconds=0.3, load_seconds=2.0, memory_mb=256)
 

@@ -22,8 +22,8 @@ from workbench.sandbox.child.contained import is_self_contained
 from workbench.sandbox.child.protocol import CAPACITY, HEADER, MAGIC, NOT_SCORED
 from workbench.sandbox.host import worker_group
 from workbench.sandbox.host import worker_pool as module
-from workbench.sandbox.host.limits import Limits, Program
 from workbench.sandbox.host.pool import Pool
+from workbench.sandbox.host.program import Limits, Program
 from workbench.sandbox.host.worker import Worker, WorkerLostError
 from workbench.sandbox.host.worker_pool import new_owner, worker_pool
 
@@ -595,7 +595,7 @@ def test_the_process_ends_while_rows_hang():
     code = (
         "import marshal, workbench as wb\n"
         "from workbench.sandbox.host.worker_pool import residents\n"
-        "from workbench.sandbox.host.limits import Limits, Program\n"
+        "from workbench.sandbox.host.program import Limits, Program\n"
         "text = 'async def grade(thread):\\n    while True: pass\\n'\n"
         "wire = marshal.dumps(wb.StringThread([('assistant', 'x')]).to_wire())\n"
         "residents().lent(Program(text, Limits(row_seconds=600)), [wire], owner=1)\n"

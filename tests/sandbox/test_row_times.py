@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.sandbox.host.row_times import RowTimes
+from workbench.sandbox.host.batches import RowTimes
 
 SECONDS = st.floats(1e-6, 100.0)
 

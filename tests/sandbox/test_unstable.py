@@ -5,7 +5,7 @@ import pytest
 import workbench as wb
 from tests.sandbox.test_validate import validate_text
 from workbench.core.thread import StringThread
-from workbench.sandbox.host.engine import engine_path
+from workbench.sandbox.host.zygote import engine_path
 
 THREADS = [StringThread([("user", "q"), ("assistant", text)], {}) for text in ("one", "two words", "")]
 

@@ -4,8 +4,8 @@ import pytest
 
 from workbench.core.errors import ValidationError
 from workbench.core.thread import StringThread
-from workbench.sandbox.host.limits import Limits, Program
-from workbench.sandbox.host.validation import CHECKS, Validation, mock_thread, validate_program
+from workbench.sandbox.host.program import CHECKS, Limits, Program
+from workbench.sandbox.host.validation import Validation, mock_thread, validate_program
 
 GOOD = "async def grade(thread: StringThread) -> float:\n    return 0.5\n"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from workbench.core.display import STYLE
-from workbench.sandbox.host.limits import CHECKS
+from workbench.sandbox.host.program import CHECKS
 from workbench.sandbox.host.validation import Check, Validation
 
 EVIL = "<script>alert(1)</script> | `x` \u202egnp.exe"

@@ -14,8 +14,9 @@ from tests.browser.lab import wait_until
 from tests.store.cancelling import begin_and_cancel
 from workbench.core import background
 from workbench.judges import Reply
-from workbench.judges.asking.reply_store import ClaimingReplyStore
-from workbench.store import StoreError, claimant, claims, open_store
+from workbench.judges.cache import ClaimingReplyStore
+from workbench.store import StoreError, claims, open_store
+from workbench.store import claims as claimant
 
 HOLDER = """
 import asyncio, sys

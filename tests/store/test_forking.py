@@ -10,7 +10,8 @@ import pytest
 from tests.browser.lab import wait_until
 from workbench.core import background
 from workbench.judges import Reply
-from workbench.store import forking, open_store
+from workbench.store import database as forking
+from workbench.store import open_store
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning"),

@@ -11,9 +11,10 @@ from tests.graders.examples import ALTERNATIVES, EXAMPLES
 from workbench.core.errors import CaptureError, FormatError, ValidationError
 from workbench.graders import kind
 from workbench.sandbox.host.pool import pool
-from workbench.sandbox.host.validation import CHECKS, Check, Validation
+from workbench.sandbox.host.program import CHECKS
+from workbench.sandbox.host.validation import Check, Validation
 from workbench.store import StoreError
-from workbench.store.records import write_record
+from workbench.store.graders import write_record
 
 GOOD = "async def grade(thread) -> float:\n    return 1.0\n"
 BAD = "async def grade(thread) -> float:\n    return 'one'\n"

@@ -15,8 +15,7 @@ import workbench as wb
 from workbench.core import background
 from workbench.judges import Reply
 from workbench.store import StoreError, open_store, schema
-from workbench.store.address import parse
-from workbench.store.errors import translated
+from workbench.store.address import parse, translated
 
 SECRET = "p@ss/w:rd"
 QUOTED = "p%40ss%2Fw%3Ard"

@@ -20,9 +20,9 @@ from tests.browser.lab import wait_until
 from tests.store.cancelling import begin_and_cancel
 from workbench.core import background
 from workbench.judges import Reply, Usage
-from workbench.judges.asking.reply_store import ReplyStore, content_key
+from workbench.judges.cache import ReplyStore, content_key
 from workbench.store import StoreError, open_store
-from workbench.store.texts import read, storable
+from workbench.store.schema import read, storable
 
 REPLY = Reply("PASS", Usage(12, 3, 0.25), {"finish_reason": "stop"})
 ANY_TEXT = st.text(st.characters(exclude_categories=[]), max_size=30) | st.sampled_from(

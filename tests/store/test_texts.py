@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 import workbench as wb
 from workbench.store import StoreError, open_store
 from workbench.store import effective_labels as module
-from workbench.store.errors import LabelledSinceError
+from workbench.store.address import LabelledSinceError
 from workbench.store.schema import lock_labels
 
 

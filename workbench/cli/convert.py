@@ -6,11 +6,8 @@ import argparse
 from pathlib import Path
 
 import workbench as wb
-from workbench.cli.options import add_reading, add_samples, trial_rows
-from workbench.cli.output import Commands, in_shell, say
+from workbench.cli.options import Commands, add_reading, add_samples, in_shell, say, trial_rows
 from workbench.core.errors import WorkbenchError
-
-__all__ = ["add"]
 
 
 def add(commands: Commands) -> None:

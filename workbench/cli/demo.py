@@ -6,10 +6,7 @@ import argparse
 from pathlib import Path
 
 import workbench as wb
-from workbench.cli.options import make_folder
-from workbench.cli.output import Commands, say
-
-__all__ = ["add"]
+from workbench.cli.options import Commands, make_folder, say
 
 
 def add(commands: Commands) -> None:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from workbench.cli.output import Commands, say
-
-__all__ = ["add"]
+from workbench.cli.options import Commands, say
 
 
 def add(commands: Commands) -> None:

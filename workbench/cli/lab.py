@@ -10,10 +10,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from workbench.cli.options import make_folder
-from workbench.cli.output import Commands, say
-
-__all__ = ["add"]
+from workbench.cli.options import Commands, make_folder, say
 
 
 def add(commands: Commands) -> None:

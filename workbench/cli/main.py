@@ -10,10 +10,8 @@ from collections.abc import Sequence
 
 import workbench as wb
 from workbench.cli import convert, demo, formats, lab, run, sandbox, serve, validate
-from workbench.cli.output import EXIT_CODES, Parser, in_shell, say
+from workbench.cli.options import EXIT_CODES, Parser, in_shell, say
 from workbench.core.errors import SamplesError, SamplesWarning, WorkbenchError
-
-__all__ = ["main"]
 
 _COMMANDS = (demo, validate, run, serve, convert, formats, lab, sandbox)
 

@@ -1,13 +1,83 @@
-"""Options of several commands: how a grader file is read, and rows for validating sources."""
+"""Options of several commands: how a grader file is read, and rows for validating sources.
+
+Output of the command line: visible text, and help that ends with the exit codes.
+
+Names of files and graders may contain control characters that move a terminal's cursor, so all text is printed by `say`.
+"""
 
 from __future__ import annotations
 
 import argparse
+import ast
+import re
+import shlex
+import sys
 from pathlib import Path
+from typing import Any, TypeAlias
 
 import workbench as wb
+from workbench.core.display_text import visible
 
-__all__ = ["add_reading", "add_samples", "at_least_one", "make_folder", "read_suite", "trial_rows"]
+EXIT_CODES = """exit codes:
+  0    success
+  1    a check or a file failed; in `run` also: the gate failed or a finding has
+       a severity of --fail-on, a grader scored nothing, or rows were left out
+  2    wrong usage
+  130  interrupted
+  141  the output pipe is closed"""
+
+
+_OPTIONS = (
+    (re.compile(r'\bon_loss="report"'), "--on-loss report"),
+    (re.compile(r"\breference='([\w.-]+)'"), r"--reference \1"),
+    (re.compile(r'\bSet on_error to "raise" or a number'), "--on-error NUMBER chooses one"),
+    (re.compile(r"\bpass allow_unvalidated=True"), "--allow-unvalidated"),
+)
+"""Settings in Python to the command line's options."""
+
+
+_COLUMNS = re.compile(r"columns=(\{[^{}]*\})")
+"""A mapping of columns as Python takes it."""
+
+
+def in_shell(text: object) -> str:
+    """A message with its settings in Python replaced by the command line's options."""
+    said = _COLUMNS.sub(_as_options, str(text))
+    for setting, option in _OPTIONS:
+        said = setting.sub(option, said)
+    return said
+
+
+def _as_options(mapping: re.Match[str]) -> str:
+    """A mapping of columns as options; any other text is unchanged."""
+    try:
+        columns = ast.literal_eval(mapping[1])
+    except (ValueError, SyntaxError):
+        return mapping[0]
+    if not isinstance(columns, dict):
+        return mapping[0]
+    words = {role: "COLUMN" if name is ... else str(name or "") for role, name in columns.items()}
+    return " ".join(f"--columns {shlex.quote(f'{role}={name}')}" for role, name in words.items())
+
+
+def say(text: object, *, error: bool = False) -> None:
+    """Print a line, its hidden characters as code points; errors go to stderr."""
+    print(visible(str(text)), file=sys.stderr if error else sys.stdout, flush=True)
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser whose help ends with the exit codes, or a reference to them, and whose messages have no hidden characters."""
+
+    def __init__(self, **settings: Any) -> None:
+        settings.setdefault("epilog", "exit codes: see workbench --help")
+        super().__init__(formatter_class=argparse.RawDescriptionHelpFormatter, **settings)
+
+    def _print_message(self, message: str, file: Any = None) -> None:
+        super()._print_message(visible(message), file)
+
+
+Commands: TypeAlias = "argparse._SubParsersAction[Parser]"  # noqa: SLF001 (add_subparsers returns it)
+"""Where a command adds its parser."""
 
 
 def at_least_one(text: str) -> int:

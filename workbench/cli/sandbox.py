@@ -5,9 +5,7 @@ from __future__ import annotations
 import argparse
 
 import workbench as wb
-from workbench.cli.output import Commands, say
-
-__all__ = ["add"]
+from workbench.cli.options import Commands, say
 
 
 def add(commands: Commands) -> None:

@@ -10,11 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import workbench as wb
-from workbench.cli.options import add_reading, at_least_one, read_suite
-from workbench.cli.output import Commands, say
+from workbench.cli.options import Commands, add_reading, at_least_one, read_suite, say
 from workbench.core.display_text import one_line
-
-__all__ = ["add"]
 
 _TOKEN_ENV = "WORKBENCH_SERVE_TOKEN"  # noqa: S105 (the name of a variable)
 

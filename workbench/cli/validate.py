@@ -7,12 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import workbench as wb
-from workbench.cli.options import add_reading, add_samples, read_suite, trial_rows
-from workbench.cli.output import Commands, say
+from workbench.cli.options import Commands, add_reading, add_samples, read_suite, say, trial_rows
 from workbench.core.display_text import one_line
 from workbench.core.files import check_writable
-
-__all__ = ["add"]
 
 
 def add(commands: Commands) -> None:
@@ -29,8 +26,9 @@ def add(commands: Commands) -> None:
 
 
 def _validate(options: argparse.Namespace) -> int:
-    from workbench.formats.files import check_target, first_rows
+    from workbench.formats.files import first_rows
     from workbench.formats.shared.base import get_format
+    from workbench.formats.shared.writing import check_target
     from workbench.graders.serialization import parts
 
     if options.out:

@@ -19,8 +19,6 @@ from typing import Any, TypeVar
 from workbench.core.errors import WorkbenchError
 from workbench.core.system_limits import limited
 
-__all__ = ["refuse_waiting", "run", "submit", "then", "uninterrupted", "wait"]
-
 T = TypeVar("T")
 
 HEARTBEAT_SECONDS = 0.05

@@ -5,8 +5,6 @@ from __future__ import annotations
 import functools
 from typing import Any, TypeVar, overload
 
-__all__ = ["cached_property"]
-
 Value = TypeVar("Value")
 
 

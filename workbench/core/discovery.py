@@ -1,13 +1,19 @@
-"""Import every module of a package: a grader kind, format or figure registers itself when its module is imported."""
+"""Import every module of a package: a grader kind, format or figure registers itself when its module is imported.
+
+Methods that call upward: `grader.run(...)`, `report.plot()`, `report.to_html(...)`.
+
+Modules import only from lower levels. A method that delegates to a higher level looks up the function by name when
+it is called, only through this module, so that the list below is the complete list of exceptions.
+"""
 
 from __future__ import annotations
 
+import importlib
+from collections.abc import Callable
 from importlib import import_module
 from pkgutil import walk_packages
 from types import ModuleType
 from typing import Any
-
-__all__ = ["load_modules", "refuse_taken"]
 
 
 def load_modules(package: ModuleType, *, exclude: tuple[str, ...] = ()) -> None:
@@ -37,3 +43,24 @@ def refuse_taken(noun: str, name: str, taken: Any, new: Any) -> None:
     """
     if taken is not None and taken.__qualname__ != new.__qualname__:
         raise ValueError(f"{noun} {name!r} is taken by {taken.__module__}.{taken.__qualname__}")
+
+
+_FUNCTIONS = {
+    "run": ("workbench.run.suite", "run"),
+    "draw": ("workbench.report.plots", "draw"),
+    "figures_for": ("workbench.report.plots", "figures_for"),
+    "draw_forecast": ("workbench.report.plots.figures.groups", "draw_forecast"),
+    "write_html": ("workbench.report.page", "write_html"),
+    "write_certificate": ("workbench.report.page", "write_certificate"),
+}
+
+
+def higher_level(name: str) -> Callable[..., Any]:
+    """The function of a higher level for a convenience method.
+
+    Raises:
+        KeyError: It is not one of the listed exceptions.
+    """
+    module, attribute = _FUNCTIONS[name]
+    function: Callable[..., Any] = getattr(importlib.import_module(module), attribute)
+    return function

@@ -11,19 +11,6 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-__all__ = [
-    "HIDDEN",
-    "capital",
-    "counted",
-    "did_you_mean",
-    "encodable",
-    "one_line",
-    "shown",
-    "two_digits",
-    "visible",
-    "without_controls",
-]
-
 HIDDEN = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff"
     "\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e007f]"
@@ -101,3 +88,8 @@ def one_line(value: Any, limit: int = 200) -> str:
 def encodable(text: str) -> str:
     r"""`text` with lone surrogates replaced by escapes such as \ud800, so that it can be encoded as UTF-8."""
     return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
+
+
+def clean(text: str, limit: int = 2000) -> str:
+    """Cut to `limit` characters and replace what could mislead a reader or break an encoder by U+FFFD."""
+    return HIDDEN.sub("\ufffd", text[:limit])

@@ -12,16 +12,6 @@ from pathlib import Path
 
 from workbench.core.errors import FormatError, WorkbenchError
 
-__all__ = [
-    "STANDARD_INPUT",
-    "check_regular",
-    "check_writable",
-    "read_bytes",
-    "replaced",
-    "standard_input",
-    "write_atomically",
-]
-
 STANDARD_INPUT = "-"
 """The path that names standard input; `./-` is a file of that name."""
 

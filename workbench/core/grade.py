@@ -13,8 +13,6 @@ from enum import StrEnum
 from numbers import Real
 from typing import Any
 
-__all__ = ["ErrorKind", "Grade", "GradeError", "Skip", "Status"]
-
 
 class Status(StrEnum):
     """The three states of a grade."""

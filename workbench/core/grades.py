@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 from workbench.core.grade import ErrorKind, Grade, GradeError, Status
 from workbench.core.row_notes import RowNotes
 
-__all__ = ["FAILED", "MISSING", "SCORED", "Grades"]
-
 _MISSING, _SCORED, _FAILED, _SKIPPED = range(4)
 MISSING, SCORED, FAILED = _MISSING, _SCORED, _FAILED
 """Codes of rows."""

@@ -15,8 +15,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-__all__ = ["SECONDS", "Pattern", "PatternError", "dotnet_spelling", "python_spelling"]
-
 SECONDS = 1.0
 """Seconds for one search. Umbraco allows 5 s, the sandbox 1 s per row; reasonable searches take milliseconds."""
 

@@ -10,8 +10,6 @@ from typing import Any, Self
 
 from workbench.core.display_text import one_line
 
-__all__ = ["Bar", "OnProgress", "Progress"]
-
 
 @dataclass(frozen=True)
 class Progress:

@@ -6,8 +6,6 @@ import ast
 from collections.abc import Callable
 from typing import TypeVar
 
-__all__ = ["parse", "parse_expression"]
-
 Tree = TypeVar("Tree")
 # An attempt fails only if another thread starts or ends a tree in the same moment.
 _TRIES = 20

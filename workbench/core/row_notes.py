@@ -9,8 +9,6 @@ from typing import Any, Generic, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["RowNotes"]
-
 T = TypeVar("T")
 
 

@@ -10,8 +10,6 @@ import pandas as pd
 
 from workbench.core.display_text import visible
 
-__all__ = ["SafeFrame", "SafeSeries", "safe_frame"]
-
 
 def _written(buf: Any, text: str | None) -> str | None:
     """The text with control and direction characters as code points: returned, or written to a path or an open file."""

@@ -11,8 +11,6 @@ from typing import Any
 
 from workbench.core.errors import WorkbenchError
 
-__all__ = ["FILE_BYTES", "OPEN_FILES", "check_open_files", "is_limit", "limited", "refusal"]
-
 OPEN_FILES = 128
 """Minimum open files of this process: two for each worker, a few for the process that creates them and for the
 event loop, and those of Python, pandas and a notebook."""

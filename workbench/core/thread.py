@@ -12,8 +12,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import repeat
 from typing import Any
 
-__all__ = ["StringThread", "Turn"]
-
 # collections.namedtuple, not typing.NamedTuple: the sandbox child should not pay for a class
 # statement's annotations, and upstream's named tuple has just these two fields.
 Turn = namedtuple("Turn", "role content")  # noqa: PYI024

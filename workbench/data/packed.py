@@ -16,8 +16,6 @@ from typing import Any
 
 from workbench.core.thread import StringThread
 
-__all__ = ["BATCH_BYTES", "BATCH_ROWS", "Packed", "Stream", "pack", "packed_ranges"]
-
 BATCH_ROWS = 1000
 """Rows per batch: speed is constant between 100 and 2,500 rows within noise; page faults cost more above 5,000."""
 

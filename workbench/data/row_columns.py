@@ -12,19 +12,6 @@ from functools import cache
 from itertools import pairwise, repeat
 from typing import Any
 
-__all__ = [
-    "REFERENCE_NAMES",
-    "ColumnBatch",
-    "cells",
-    "dicts",
-    "dumped",
-    "loaded",
-    "metadata_key",
-    "row_wire",
-    "text_column",
-    "turns_of",
-]
-
 REFERENCE_NAMES = (
     "reference",
     "expected",

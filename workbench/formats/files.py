@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,24 +12,124 @@ from workbench.core.display_text import visible
 from workbench.core.errors import FormatError, NotValidatedError
 from workbench.data.samples import Sample, as_samples
 from workbench.formats.platforms.native import read_write as native
-from workbench.formats.rendering import Graders, check_on_loss, render
+from workbench.formats.platforms.native.read_write import as_suite, certificate_for
+from workbench.formats.platforms.openai.reading import with_threads
 from workbench.formats.shared.base import (
+    Document,
+    Format,
     Loss,
+    Losses,
     Reading,
     get_format,
     read_text,
     require_all_validated,
 )
-from workbench.formats.shared.detection import detect
 from workbench.formats.shared.parsing import to_json
-from workbench.formats.shared.writing import Converted, check_target, write_document
+from workbench.formats.shared.writing import Converted, check_target, detect, write_document
 from workbench.formats.targets.base import Target
-from workbench.formats.targets.options import named_reference
+from workbench.formats.targets.module import decompose
+from workbench.graders import Grader
+from workbench.graders.base import is_number
+from workbench.graders.combine import Entry
 from workbench.graders.serialization import limit_imported, parts
 from workbench.report.certificates import Certificate
 from workbench.run.suite import Suite
 
-__all__ = ["Converted", "check_target", "convert", "detect", "dumps", "export", "load", "loads", "save"]
+
+def number_for(on_error: str | float, chosen: Format) -> float | None:
+    """The number for unscored rows; None to raise.
+
+    Raises:
+        ValueError: Neither "raise" nor a finite number, or the format can represent a missing score.
+    """
+    if on_error == "raise":
+        return None
+    if not is_number(on_error):
+        raise ValueError(f"on_error must be 'raise' or a finite number, not {on_error!r}")
+    if chosen.words:
+        raise ValueError(f"on_error does not apply to {chosen.name}, which can represent a missing score")
+    return float(on_error)
+
+
+def reference_for(column: str, chosen: Format) -> str:
+    """The column of the references, if the format uses it.
+
+    Raises:
+        TypeError: Not text.
+        ValueError: The format's files contain no code.
+    """
+    if not isinstance(column, str):
+        raise TypeError(f"reference is the name of a column, not {type(column).__name__}")
+    if column and not isinstance(chosen, Target):
+        raise ValueError(
+            f"reference does not apply to {chosen.name}, only to trainers and evaluators that take a file of code"
+        )
+    return column
+
+
+def named_reference(text: str) -> str:
+    """The reference column that an exported file was written with; "" for none, and for any other file."""
+    found = decompose(text)
+    column = "" if found is None else found[0].get("reference", "")
+    return column if isinstance(column, str) else ""
+
+
+Graders = Grader | Entry | Iterable[Grader | Entry] | Suite
+"""Types that can be written."""
+
+
+_THREADED = {"adaptive", "letta", "osmosis"}
+"""Formats whose code gets a thread, so that OpenAI-style functions are converted to functions of a thread."""
+
+
+def check_on_loss(on_loss: str) -> None:
+    """Check `on_loss`.
+
+    Raises:
+        ValueError: It is neither "refuse" nor "report".
+    """
+    if on_loss not in {"refuse", "report"}:
+        raise ValueError(f"on_loss must be 'refuse' or 'report', not {on_loss!r}")
+
+
+def render(
+    graders: Graders,
+    name: str,
+    format: str = "native",  # noqa: A002
+    *,
+    on_loss: str = "refuse",
+    on_error: str | float = "raise",
+    reference: str = "",
+    certificate: Certificate | None = None,
+) -> tuple[Document, Losses]:
+    """What `export` writes, without a file: the texts and the losses. Graders need not be validated.
+
+    Args:
+        graders: As in `export`.
+        name: Of the main file, without a folder.
+        format: As in `export`.
+        on_loss: As in `export`.
+        on_error: As in `export`.
+        reference: As in `export`.
+        certificate: As in `export`.
+
+    Raises:
+        FormatError: An unsupported setting, an unknown format, or a certificate that is not valid for these graders.
+    """
+    check_on_loss(on_loss)
+    chosen, suite = get_format(format), as_suite(graders)
+    sent = certificate_for(suite, certificate)
+    losses = Losses(
+        chosen.name, refuse=on_loss == "refuse", stem=Path(name).stem, on_error=number_for(on_error, chosen),
+        reference=reference_for(reference, chosen), certificate=sent,
+    )  # fmt: skip
+    if certificate is not None and not chosen.takes_certificate:
+        losses.note(
+            "", "certificate", "the format cannot contain it: share it with certificate.to_html(path)"
+        )
+    if chosen.name in _THREADED or isinstance(chosen, Target):
+        suite = with_threads(suite, losses)
+    return chosen.variants.get(Path(name).suffix, chosen.write)(suite, losses), losses
 
 
 def save(

@@ -5,13 +5,14 @@ from __future__ import annotations
 import sys
 
 from workbench.core.discovery import load_modules
-from workbench.graders.base import KINDS, Control, Grader, from_spec, kind
+from workbench.graders.base import KINDS, Grader, from_spec, kind
 from workbench.graders.code.custom import CustomGrader
 from workbench.graders.code.function import FunctionGrader, grader
 from workbench.graders.code.rollout import RolloutGrader
 from workbench.graders.code.sandboxed import SandboxedGrader
 from workbench.graders.code.script import ScriptGrader
 from workbench.graders.combine import Combined, Entry, PerTurn
+from workbench.graders.rows import Control
 from workbench.graders.structure import Guardrail, JsonKeys, JsonSchema, ToolCallMatch
 from workbench.graders.text import (
     AsciiPrintable,

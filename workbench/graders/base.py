@@ -3,12 +3,17 @@
 To add a kind, write a frozen dataclass with an `async def grade(self, sample)` that returns a number or
 a `Grade`, and name it with `@kind("...")`. The base class implements the rest: it converts any result or exception
 into a `Grade`, and provides calls, runs over many rows, and conversion to and from a plain dict.
+
+Announcements of grader definitions: `@wb.grader` and `%%grader` announce, an open Workbench listens.
+
+The session stores the last definition of each name, so that a Workbench opened later knows them.
 """
 
 from __future__ import annotations
 
 import asyncio
 import math
+import threading
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
@@ -17,31 +22,18 @@ from functools import wraps
 from typing import Any, ClassVar, Self, TypeVar
 
 from workbench.core import background
-from workbench.core.discovery import refuse_taken
+from workbench.core.discovery import higher_level, refuse_taken
 from workbench.core.display_text import did_you_mean
 from workbench.core.errors import FormatError, WorkbenchError
 from workbench.core.grade import ErrorKind, Grade, GradeError, Skip
 from workbench.core.grades import Grades
-from workbench.core.higher_level import higher_level
 from workbench.core.thread import StringThread
 from workbench.data.samples import Sample, Samples
 from workbench.data.samples.columns import ROLES
 from workbench.data.templates import TemplateError, TemplateRunError
-from workbench.graders.calls import with_call_help
-from workbench.graders.control import Control
-from workbench.graders.rows import RowRun
+from workbench.graders.arguments import with_call_help
+from workbench.graders.rows import Control, RowRun
 from workbench.graders.rules.threads import reference_of
-
-__all__ = [
-    "KINDS",
-    "Control",
-    "Grader",
-    "as_sample",
-    "error_of",
-    "from_spec",
-    "is_number",
-    "kind",
-]
 
 G = TypeVar("G", bound="type[Grader]")
 
@@ -305,3 +297,46 @@ def error_of(error: BaseException) -> tuple[ErrorKind, str]:
     if isinstance(error, TimeoutError):
         return ErrorKind.TIMEOUT, message
     return ErrorKind.RUNTIME, f"{type(error).__name__}: {message}"
+
+
+Listener = Callable[[Grader], object]
+
+_MAX_DEFINITIONS = 256
+"""Maximum number of stored definitions: a program that creates thousands of graders is not a notebook."""
+
+_lock = threading.Lock()
+_defined: dict[str, Grader] = {}
+_listeners: list[Listener] = []
+
+
+def announce(grader: Grader) -> None:
+    """Announce a definition: a new name, or a new text of an existing name."""
+    with _lock:
+        # Assigning to an existing key would retain its old position, and the oldest ones are dropped first.
+        _defined.pop(grader.name, None)
+        _defined[grader.name] = grader
+        while len(_defined) > _MAX_DEFINITIONS:
+            _defined.pop(next(iter(_defined)))
+        listeners = list(_listeners)
+    # Outside the lock: a listener may announce a grader itself, or stop listening.
+    for listener in listeners:
+        listener(grader)
+
+
+def defined() -> Mapping[str, Grader]:
+    """The definitions of this session by name, oldest first."""
+    with _lock:
+        return dict(_defined)
+
+
+def listen(listener: Listener) -> Callable[[], None]:
+    """Receive definitions from now on, in the defining thread; the returned function ends it."""
+    with _lock:
+        _listeners.append(listener)
+
+    def end() -> None:
+        with _lock:
+            if listener in _listeners:
+                _listeners.remove(listener)
+
+    return end

@@ -18,15 +18,6 @@ from workbench.core.grade import Grade
 from workbench.core.grades import SCORED, Grades
 from workbench.graders.base import Grader
 
-__all__ = [
-    "REDUCERS",
-    "check_repeats",
-    "check_workers",
-    "is_deterministic",
-    "reduce_repeats",
-    "shuffled_rows",
-]
-
 _SEED = 13
 """Seed of the row orders of all repeats: a resumed run grades the rows in the same order as the first run."""
 _MAX_REPEATS = 1_000

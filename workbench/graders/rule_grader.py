@@ -19,12 +19,10 @@ from workbench.core.thread import StringThread
 from workbench.data.samples import Sample, Samples
 from workbench.data.samples.columns import ROLES
 from workbench.data.samples.frame_columns import UnreadableRowsError
-from workbench.graders.base import Control, Grader, error_of
-from workbench.graders.portable.refusals import refusal
-from workbench.graders.portable.rule import PythonBody, Rule
+from workbench.graders.base import Grader, error_of
+from workbench.graders.portable.rule import PythonBody, Rule, refusal
+from workbench.graders.rows import Control
 from workbench.graders.rules.verdict import Verdict
-
-__all__ = ["ColumnVerdicts", "RuleGrader", "UngradedReason", "Unscored", "no_reference"]
 
 _CHUNK = 4096
 """Rows whose threads are built together."""

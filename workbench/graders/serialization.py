@@ -10,13 +10,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from typing import Any
 
+from workbench.core.display_text import clean
 from workbench.core.errors import FormatError, WorkbenchError
 from workbench.graders import KINDS, Grader, from_spec
-from workbench.sandbox.host.limits import IMPORTED_MB, IMPORTED_SECONDS
-from workbench.sandbox.host.text import clean
+from workbench.sandbox.host.program import IMPORTED_MB, IMPORTED_SECONDS
 from workbench.sandbox.host.validation import Check, Validation
-
-__all__ = ["from_record", "is_data_field", "limit_imported", "parts", "record_of", "spec_of"]
 
 _TRUST_FIELDS = frozenset({"trusted_sha256", "imported", "trust"})
 """Fields about origin and trust, which the reader of a grader sets itself."""

@@ -4,25 +4,19 @@ from __future__ import annotations
 
 from workbench.core.discovery import load_modules
 from workbench.judges import kinds
-from workbench.judges.answers.verdicts import PLATFORMS, AnswerError
-from workbench.judges.asking.budget import Budget, BudgetError
-from workbench.judges.asking.prices import PRICES, Price
-from workbench.judges.asking.reply_store import ReplyStore
 from workbench.judges.base import Judge
+from workbench.judges.budget import PRICES, Budget, BudgetError, Price
+from workbench.judges.cache import ReplyStore
 from workbench.judges.client.openai import OpenAIClient
-from workbench.judges.kinds.agent.judge import AgentJudge
-from workbench.judges.kinds.answer_relevancy import AnswerRelevancyJudge
+from workbench.judges.kinds.agent_judge import AgentJudge
 from workbench.judges.kinds.binary import BinaryJudge
-from workbench.judges.kinds.context_relevancy import ContextRelevancyJudge
-from workbench.judges.kinds.criteria import CriteriaJudge
-from workbench.judges.kinds.endpoint.grader import Endpoint
-from workbench.judges.kinds.faithfulness import FaithfulnessJudge
-from workbench.judges.kinds.guardrail import GuardrailJudge
-from workbench.judges.kinds.label import LabelJudge
+from workbench.judges.kinds.criteria import CriteriaJudge, GuardrailJudge
+from workbench.judges.kinds.endpoint_grader import Endpoint
+from workbench.judges.kinds.openai import LabelJudge, ScoreJudge
 from workbench.judges.kinds.pairwise import PairwiseJudge
+from workbench.judges.kinds.rag import AnswerRelevancyJudge, ContextRelevancyJudge, FaithfulnessJudge
 from workbench.judges.kinds.rubric import RubricJudge
 from workbench.judges.kinds.schema import SchemaJudge
-from workbench.judges.kinds.score import ScoreJudge
 from workbench.judges.protocol import (
     ChatClient,
     JudgeKeyError,
@@ -35,6 +29,7 @@ from workbench.judges.protocol import (
     ScriptedClient,
     Usage,
 )
+from workbench.judges.replies.verdicts import PLATFORMS, AnswerError
 
 # Judges are found by import: every module of `kinds` registers its kind.
 load_modules(kinds)

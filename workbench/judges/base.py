@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
 import time
 from abc import abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import Field, dataclass, field, replace
 from typing import Any, Self
 
@@ -16,28 +17,15 @@ from workbench.core.thread import StringThread
 from workbench.data.extractors import Extractor, as_extractor
 from workbench.data.samples import Sample
 from workbench.data.templates import TemplateError, TemplateRunError
-from workbench.graders.base import Grader, as_sample
-from workbench.graders.settings import HANDLING
-from workbench.judges.answers.quotes import without_quotes
-from workbench.judges.answers.verdicts import PLATFORMS, AnswerError, answer_text
-from workbench.judges.asking.budget import BudgetError
-from workbench.judges.asking.circuit_breaker import CircuitBreaker
-from workbench.judges.asking.judge_run import ask, current_run
-from workbench.judges.asking.requests import sent_model
-from workbench.judges.asking.settings import check_setting
+from workbench.graders.arguments import HANDLING
+from workbench.graders.base import Grader
+from workbench.judges.budget import BudgetError
 from workbench.judges.client.openai import OpenAIClient, is_reasoning_model, provider_client
-from workbench.judges.field_checks import refuse_unless
+from workbench.judges.judge_run import CircuitBreaker, ask, current_run
 from workbench.judges.protocol import ChatClient, JudgeServerError, Messages, NoModelError, Reply
 from workbench.judges.redaction import hide_secrets_in_data, keys_in_use
-
-__all__ = [
-    "JSON_OBJECT",
-    "REPAIRED_PLATFORMS",
-    "Judge",
-    "SampleError",
-    "as_sample",
-    "json_schema",
-]
+from workbench.judges.replies.verdicts import PLATFORMS, AnswerError, answer_text, without_quotes
+from workbench.judges.request_settings import check_setting, refuse_unless, sent_model
 
 JSON_OBJECT = {"type": "json_object"}
 """The `response_format` that requests any JSON object."""
@@ -403,3 +391,33 @@ def _with_costs(grade: Grade, replies: list[Reply], seconds: float) -> Grade:
         cost=sum(costs) if costs and len(costs) == len(replies) else grade.cost,
         metadata={**grade.metadata, **metadata},
     )
+
+
+async def ask_each(
+    judge: Judge, sample: Sample, questions: Sequence[Messages], replies: list[Reply]
+) -> list[Grade]:
+    """The grade of each request's reply; the requests are sent concurrently.
+
+    Args:
+        judge: The judge.
+        sample: The judged sample.
+        questions: The requests.
+        replies: Every reply is appended to it, in the order of the requests, even if one fails: all are paid for.
+
+    Raises:
+        Exception: The first failure in that order, after every request has ended.
+    """
+    replies_by_question: list[list[Reply]] = [[] for _ in questions]
+    tasks = [
+        judge.ask_messages(sample, messages, own_replies)
+        for messages, own_replies in zip(questions, replies_by_question, strict=True)
+    ]
+    outcomes = await asyncio.gather(*tasks, return_exceptions=True)
+    for own_replies in replies_by_question:
+        replies.extend(own_replies)
+    grades: list[Grade] = []
+    for outcome in outcomes:
+        if isinstance(outcome, BaseException):
+            raise outcome
+        grades.append(outcome)
+    return grades

@@ -11,23 +11,6 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 from workbench.core.errors import WorkbenchError
 from workbench.core.grade import ErrorKind
 
-__all__ = [
-    "ChatClient",
-    "JudgeKeyError",
-    "JudgeLimitError",
-    "JudgeServerError",
-    "JudgeTimeoutError",
-    "Messages",
-    "NoModelError",
-    "NoServerError",
-    "Reply",
-    "ReplyStoreError",
-    "ReplyTooLongError",
-    "ScriptedClient",
-    "StoppedError",
-    "Usage",
-]
-
 _IMPLAUSIBLE_TOKENS, _IMPLAUSIBLE_DOLLARS = 10**9, 10**6
 """Far more than any reply costs: a server that reports this is mistaken."""
 

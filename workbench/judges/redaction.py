@@ -9,14 +9,6 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
-__all__ = [
-    "hide_secrets",
-    "hide_secrets_in_data",
-    "hide_secrets_in_reply",
-    "keys_in_use",
-    "register_key_variable",
-]
-
 _KEY_PATTERN = re.compile(r"\b(?:(?:sk|pk)[-_]|Bearer )[\w*.-]{6,}")
 
 _WORDS = re.compile(r"[^\W\d_]+(?: [^\W\d_]+)*|[\d.]+")

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from workbench.core.discovery import load_modules
 from workbench.probes import variants
-from workbench.probes.again import Again as Again
-from workbench.probes.again import again as again
 from workbench.probes.probing import probe as probe
+from workbench.probes.regression import Again as Again
+from workbench.probes.regression import again as again
 from workbench.probes.result import Probe as Probe
 from workbench.probes.variant import VARIANTS as VARIANTS
 from workbench.probes.variant import variant as variant

@@ -16,11 +16,9 @@ from workbench.data.samples import Samples
 from workbench.data.samples.roles import CellError, messages_of
 from workbench.data.samples.view import ANY_ROW
 from workbench.graders import Grader
-from workbench.judges.asking.budget import Budget
+from workbench.judges.budget import Budget
 from workbench.report import Report
 from workbench.run.suite import Suite
-
-__all__ = ["Board", "Pair", "ProbeOutcome", "as_suite", "with_texts"]
 
 Pair = tuple[int, str | None]
 """A row's position among those drawn, and a text that replaces its completion; None for no completion."""

@@ -15,8 +15,6 @@ from workbench.graders import Grader
 from workbench.graders.serialization import parts
 from workbench.judges.base import Judge
 
-__all__ = ["Mined", "as_json_value", "mine"]
-
 _MAX_WORDS, _MAX_NUMBERS, _LONGEST = 24, 6, 200
 _READS = re.compile(r"\b(?:ground_truth|reference|expected|solution_gold|gold|\.label)\b")
 _NOT_AN_ANSWER = frozenset(

@@ -12,13 +12,10 @@ from numpy.typing import NDArray
 
 from workbench.analysis.statistics import Interval, Share, share
 from workbench.core.safe_frame import SafeFrame
-from workbench.probes.accepting import AcceptanceRule
-from workbench.probes.base import Base
+from workbench.probes.base import AcceptanceRule, Base
 from workbench.probes.board import Board, ProbeOutcome
-from workbench.probes.right import plainly
+from workbench.probes.shapes import plainly
 from workbench.probes.variant import VARIANTS, Variant
-
-__all__ = ["Family", "TriedText", "families", "table", "texts_of"]
 
 
 @dataclass(frozen=True, slots=True)

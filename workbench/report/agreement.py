@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.analysis.diagnostics.case import Case
-from workbench.analysis.diagnostics.families.human import KAPPA, LABELS, against_labels, is_lopsided
+from workbench.analysis.diagnostics.families.label_agreement import KAPPA, LABELS, against_labels, is_lopsided
 from workbench.analysis.diagnostics.finding import percent
 from workbench.analysis.diagnostics.labels import read_labels
 from workbench.analysis.diagnostics.registry import group_codes
@@ -36,8 +36,6 @@ from workbench.core.display import (
 from workbench.core.display_text import counted, one_line, two_digits
 from workbench.core.errors import ReportError
 from workbench.report.cases import read_weights
-
-__all__ = ["Agreement", "agreement", "agreement_of"]
 
 _MAX_LABELS = 5_000  # labels: the largest number that is advised for separating a kappa from 0.6
 _NO_INTERVAL = Interval(math.nan, math.nan)

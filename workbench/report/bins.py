@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.core.grades import Grades
-
-__all__ = ["BINS", "Histogram", "bin_counts", "edges_of", "histogram", "within"]
+from workbench.analysis.diagnostics import Case
+from workbench.core import display as markup
+from workbench.core.grade import Status
+from workbench.core.grades import SCORED, Grades
 
 BINS = 20
 _EDGE_TOLERANCE = 1e-9
@@ -97,3 +99,100 @@ def _left_of(scores: NDArray[np.float64], edge: float, edges: NDArray[np.float64
     slack = _EDGE_TOLERANCE * (edges[-1] / 2 - edges[0] / 2)
     is_left: NDArray[np.bool_] = scores / 2 < edge / 2 - slack
     return is_left
+
+
+@dataclass(frozen=True, eq=False)
+class Joint:
+    """Number of rows for each pair of scores.
+
+    Attributes:
+        a_edges: float64, ends of the first grader's bins; by default the 21 of its histogram.
+        b_edges: float64, those of the second's.
+        counts: int64 (i, j): rows with a score of the first grader in its bin i and of the second in bin j.
+    """
+
+    a_edges: NDArray[np.float64]
+    b_edges: NDArray[np.float64]
+    counts: NDArray[np.int64]
+
+
+def joint(
+    a: Grades,
+    b: Grades,
+    *,
+    a_edges: NDArray[np.float64] | None = None,
+    b_edges: NDArray[np.float64] | None = None,
+) -> Joint:
+    """Count the rows that both scored. A bin contains the same rows as the histogram's bin with these ends.
+
+    Args:
+        a: One grader's grades, n rows.
+        b: The other's, over the same rows.
+        a_edges: Ends of adjacent bins that contain every score of `a`; those of its histogram by default.
+        b_edges: The same for `b`.
+    """
+    both = (a.codes == SCORED) & (b.codes == SCORED)
+    (a_ends, i), (b_ends, j) = _binned(a, a_edges), _binned(b, b_edges)
+    shape = tuple(max(len(ends) - 1, 0) for ends in (a_ends, b_ends))
+    counts = np.bincount(i[both] * shape[1] + j[both], minlength=shape[0] * shape[1])
+    return Joint(a_ends, b_ends, counts.reshape(shape).astype(np.int64))
+
+
+def _binned(grades: Grades, ends: NDArray[np.float64] | None) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
+    """The edges, and the bin of each row, (n,); 0 if there is no score."""
+    scored = grades.codes == SCORED
+    scores = grades.scores[scored]
+    edges = edges_of(scores) if ends is None else ends
+    bins, scored_bins = np.zeros(len(grades), np.intp), np.zeros(len(scores), np.intp)
+    # The first bin needs no search: rows in no other bin are in that one.
+    for at in range(1, len(edges) - 1):
+        scored_bins[within(scores, edges[at], edges[at + 1])] = at
+    bins[scored] = scored_bins
+    return edges, bins
+
+
+Counts = dict[str, int]
+Rows = NDArray[np.intp]
+
+PARTS = tuple(markup.PARTS)
+"""Parts of a bar: by label (none for the fifth and sixth) and the grader's verdict, or without a score."""
+
+NO_PART = -1
+"""A row that the grader never reached."""
+
+_FAILED, _SKIPPED = PARTS.index("failed"), PARTS.index("skipped")
+_FIRST_OF_LABEL = {1: 0, 0: 2, -1: 4}
+
+
+def parts_of(case: Case) -> NDArray[np.int8]:
+    """Index in `PARTS` of each row of one grader, (n,); `NO_PART` for rows it never reached.
+
+    Args:
+        case: The grader's grades with labels and pass threshold.
+    """
+    parts = np.full(len(case.grades), NO_PART, np.int8)
+    status = case.status
+    parts[status == Status.FAILED] = _FAILED
+    parts[status == Status.SKIPPED] = _SKIPPED
+    first = np.select(
+        [case.labels[case.rows] == label for label in _FIRST_OF_LABEL], [*_FIRST_OF_LABEL.values()]
+    )
+    parts[case.rows] = first + ~case.accepted
+    return parts
+
+
+def counts_of(parts: NDArray[np.int8], rows: Rows | NDArray[np.bool_] | None = None) -> Counts:
+    """Number of rows in each part.
+
+    Args:
+        parts: As `parts_of` gives them.
+        rows: Numbers of the rows to count, or a truth value for each; all by default.
+    """
+    chosen = parts if rows is None else parts[rows]
+    counts = np.bincount(chosen[chosen >= 0], minlength=len(PARTS))
+    return {name: int(count) for name, count in zip(PARTS, counts, strict=True)}
+
+
+def part_name(part: Any) -> str | None:
+    """The name of a part; None for a row that the grader never reached."""
+    return None if part < 0 else PARTS[part]

@@ -2,19 +2,32 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import nan
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
-from workbench.analysis.diagnostics import Case
+from workbench.analysis.diagnostics import Case, SuiteCase
+from workbench.analysis.diagnostics.families.noise import Repeats, repeats_of
+from workbench.analysis.diagnostics.finding import percent
 from workbench.analysis.diagnostics.labels import read_labels
 from workbench.analysis.diagnostics.registry import threshold_on_scale
+from workbench.analysis.statistics import Interval, compact
+from workbench.analysis.statistics.group_scores import AnswerSets
+from workbench.analysis.statistics.noise import noise_floor
+from workbench.analysis.statistics.resampling import variance_share
+from workbench.core.display_text import one_line
 from workbench.core.errors import ReportError
-from workbench.report.protocols import ReportLike
-from workbench.report.settings import label_column
-
-__all__ = ["label_codes", "labelled_case", "read_weights"]
+from workbench.core.grades import SCORED
+from workbench.core.safe_frame import SafeFrame
+from workbench.report.bins import edges_of, within
+from workbench.report.select import check_graders
+from workbench.report.settings import ReportLike, label_column
 
 _WEIGHT_TOLERANCE = 1e-9  # share of the largest weight: smaller differences are rounding errors
 
@@ -83,3 +96,161 @@ def read_weights(weights: Any, rows: NDArray[np.intp], n: int) -> NDArray[np.flo
         )
     are_unequal = len(row_weights) and np.ptp(row_weights) > _WEIGHT_TOLERANCE * row_weights.max()
     return row_weights if are_unequal else None
+
+
+_COLUMNS = (
+    "repeats", "rows", "flips", "flip_share", "flip_lo", "flip_hi", "icc", "icc_lo", "icc_hi", "sd_within", "floor",
+)  # fmt: skip
+
+
+def noise_frame(report: ReportLike) -> pd.DataFrame:
+    """One row for each grader with repeats; see `Report.noise`."""
+    repeated = [name for name, grades in report.grades.items() if grades.repeats]
+    found = {name: repeats_of(labelled_case(report, name, report.prompt_codes)) for name in repeated}
+    lines = {name: _line(repeats, report.scale) for name, repeats in found.items() if repeats is not None}
+    index = pd.Index(list(lines), dtype=object, name="grader")
+    return SafeFrame(list(lines.values()), columns=list(_COLUMNS), index=index)
+
+
+def _line(repeats: Repeats, scale: tuple[float, float]) -> dict[str, Any]:
+    flips, icc = repeats.flip_share, repeats.reliability
+    span, n = min(scale[1] - scale[0], sys.float_info.max), len(repeats.rows)
+    flip_ends, icc_ends = flips.interval(), icc.interval()
+    floor = noise_floor(repeats.grade_sd, repeats.grade_sd, n) * span
+    values = (
+        repeats.scores.shape[1], n, flips.k, flips.value, *flip_ends, icc.value, *icc_ends,
+        repeats.within_sd * span, floor,
+    )  # fmt: skip
+    return dict(zip(_COLUMNS, values, strict=True))
+
+
+def noise_lines(noise: pd.DataFrame) -> Iterator[str]:
+    """A sentence for each row of `Report.noise`."""
+    for name, line in noise.iterrows():
+        reliability = "" if line["icc"] != line["icc"] else (  # NaN is not itself: scores that do not vary have none
+            f", ICC {line['icc']:.2f} ({line['icc_lo']:.2f} to {line['icc_hi']:.2f})"
+        )  # fmt: skip
+        yield (
+            f"noise: {one_line(str(name))} graded {line['rows']:,.0f} rows {line['repeats']:.0f} times; {line['flips']:,.0f} got "
+            f"different verdicts, {percent(line['flip_share'])} (95 % interval {percent(line['flip_lo'])} to "
+            f"{percent(line['flip_hi'])}){reliability}; noise alone moves its mean by up to {line['floor']:.2g}"
+        )
+
+
+_MIN_PROMPTS = 10  # with fewer an interval would not be valid
+
+
+def suite_case(report: ReportLike) -> SuiteCase:
+    """A report's graders with their suite; computed once and stored in the report."""
+    case: SuiteCase | None = report.__dict__.get("_suite_case")
+    if case is None:
+        mark = threshold_on_scale(report.pass_threshold, report.scale)
+        case = SuiteCase(report.grades, report.prompt_codes, report.suite, mark, report.scale)
+        report.__dict__["_suite_case"] = case
+    return case
+
+
+def weights_frame(report: ReportLike) -> pd.DataFrame:
+    """One row for each grader; see `Report.weights`."""
+    case = suite_case(report)
+    names = [entry.name for entry in case.entries] if case.rule is not None else case.single_graders
+    prices = {name: _prices(case, name) for name in ("cost", "seconds")}
+    lines = [
+        _weights_line(case, name) | {key: prices[part][name] for key, part in _PRICES.items()}
+        for name in names
+    ]
+    index = pd.Index(names, name="grader", dtype=object)
+    return SafeFrame(lines, index=index, columns=[*_EMPTY, *_PRICES])
+
+
+_EMPTY: dict[str, Any] = {"nominal": nan, "effective": nan, "lo": nan, "hi": nan, "decides": None, "of": None}
+_PRICES = {"cost_share": "cost", "seconds_share": "seconds"}
+
+
+def _weights_line(case: SuiteCase, name: str) -> dict[str, Any]:
+    if case.rule is None or case.parts is None:
+        return dict(_EMPTY)
+    at = case.parts.names.index(name)
+    lo, hi = _interval(case, at)
+    return {
+        "nominal": case.parts.weights[at],
+        "effective": case.variance_shares[at],
+        "lo": lo,
+        "hi": hi,
+        "decides": int(case.decides(name).sum()),
+        "of": len(case.rows),
+    }
+
+
+def _interval(case: SuiteCase, at: int) -> Interval:
+    if np.isnan(case.variance_shares[at]) or len(np.unique(case.prompts)) < _MIN_PROMPTS:
+        return Interval(nan, nan)
+    total = case.contributions.sum(1)
+    return variance_share(case.contributions[:, at], total, case.prompts).interval()
+
+
+def _prices(case: SuiteCase, column: str) -> dict[str, float]:
+    """Each single grader's share of the total, NaN if unknown."""
+    totals = {name: float(np.nansum(getattr(case.grades[name], column))) for name in case.single_graders}
+    whole = sum(totals.values())
+    return {name: total / whole if whole > 0 else nan for name, total in totals.items()}
+
+
+SPREADS = ("zero_variance", "narrow", "wide")
+"""All completions have one score; their sd is below a tenth of the scale; it is larger."""
+_NARROW = 0.1
+"""Share of the histogram's span from which the diagnostic *no-variance* applies (Razin 2025, arXiv 2503.15477)."""
+
+
+@dataclass(frozen=True, eq=False)
+class PromptSpread:
+    """One grader's prompts with at least two scored completions, p of them.
+
+    Attributes:
+        rows: Numbers of their scored rows, (m,).
+        prompts: Prompt of each of these rows, from 0, (m,).
+        means: Mean score of each prompt, (p,).
+        spreads: 0 zero-variance, 1 narrow, 2 wide, as in `SPREADS`, (p,).
+        edges: Ends of 20 bins of the means.
+    """
+
+    rows: NDArray[np.intp]
+    prompts: NDArray[np.intp]
+    means: NDArray[np.float64]
+    spreads: NDArray[np.intp]
+    edges: NDArray[np.float64]
+
+    def chosen(self, low: float, high: float, spread: str) -> NDArray[np.bool_]:
+        """Which prompts have a mean in a bin and this spread, (p,).
+
+        Raises:
+            ValueError: Unknown spread.
+        """
+        chosen: NDArray[np.bool_] = within(self.means, low, high) & (self.spreads == SPREADS.index(spread))
+        return chosen
+
+
+def prompt_spread(report: ReportLike, grader: str) -> PromptSpread:
+    """The prompts of one grader; computed once and stored in the report.
+
+    Raises:
+        ReportError: Unknown grader.
+    """
+    check_graders([grader], report.grades)
+    spreads: dict[str, PromptSpread] = report.__dict__.setdefault("_prompt_spreads", {})
+    if grader not in spreads:
+        spreads[grader] = _prompt_spread(report, grader)
+    return spreads[grader]
+
+
+def _prompt_spread(report: ReportLike, grader: str) -> PromptSpread:
+    grades = report.grades[grader]
+    rows = np.flatnonzero(grades.codes == SCORED)
+    codes = report.prompt_codes[rows]
+    several = np.bincount(codes, minlength=1)[codes] >= 2 if len(codes) else np.zeros(0, bool)
+    rows, prompts = rows[several], compact(codes[several])
+    answers, ends = AnswerSets(grades.scores[rows], prompts), edges_of(grades.scores[rows])
+    # Halved: the span of two finite scores may be infinite.
+    is_narrow = answers.sds / 2 < _NARROW * (ends[-1] / 2 - ends[0] / 2)
+    spreads = np.where(answers.largest == answers.sizes, 0, np.where(is_narrow, 1, 2))
+    return PromptSpread(rows, prompts, answers.means, spreads, edges_of(answers.means))

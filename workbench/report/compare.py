@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from workbench.core.errors import ReportError
 from workbench.report.comparison import Comparison
 from workbench.report.report import Report
 
-__all__ = ["compare"]
+if TYPE_CHECKING:
+    from workbench.report.report import Report
 
 
 def compare(report: Report, a: str | Report, b: str | None = None) -> Comparison:
@@ -75,3 +77,17 @@ def _one_version(report: Report, name: str, when: str) -> Report:
     sources = {new: report.sources[name]} if name in report.sources else {}
     # Without the gate, whose verdict is for the whole run and not this grader.
     return replace(report, grades={new: report.grades[name]}, sources=sources, gate=None)
+
+
+def reuse(report: Report, other: Report) -> Report:
+    """Copy cached values of shared graders from another report over exactly the same rows.
+
+    Args:
+        report: The report; it is returned.
+        other: The source; if its rows differ, nothing is copied.
+    """
+    if other.samples is report.samples:
+        other.__dict__.setdefault("known_claims", {})
+        for name in ("columns", "prompt_codes", "known_claims"):
+            report.__dict__.setdefault(name, getattr(other, name))
+    return report

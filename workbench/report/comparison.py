@@ -11,8 +11,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from workbench.analysis.diagnostics.case import Case
+from workbench.analysis.diagnostics.families.noise import repeats_of
 from workbench.analysis.diagnostics.finding import percent
-from workbench.analysis.diagnostics.repeats import repeats_of
 from workbench.analysis.statistics import (
     Difference,
     Estimate,
@@ -29,13 +29,11 @@ from workbench.analysis.statistics.noise import noise_floor
 from workbench.analysis.statistics.spread import SAME
 from workbench.core.display_text import counted, encodable, one_line
 from workbench.core.grades import Grades
-from workbench.report.comparison_rich import as_html, as_markdown
+from workbench.report.bins import Joint, joint
+from workbench.report.comparison_text import as_html, as_markdown
 from workbench.report.frames import row_frame
-from workbench.report.joint import Joint, joint
-from workbench.report.protocols import SamplesLike
+from workbench.report.settings import SamplesLike
 from workbench.report.terminal import interval_in_words, number, signed
-
-__all__ = ["AgainstLabels", "Comparison", "compare_cases"]
 
 _MAX_FLOAT = float(np.finfo(np.float64).max)
 _LARGE = _MAX_FLOAT / 4

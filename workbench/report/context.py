@@ -11,16 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.data.samples.plain import is_missing
-from workbench.report.protocols import SamplesLike
-
-__all__ = [
-    "ANNOTATOR_COLUMNS",
-    "POSITION_COLUMNS",
-    "TOPIC_COLUMN",
-    "WRITER_COLUMNS",
-    "SampleColumns",
-    "few_valued_columns",
-]
+from workbench.report.settings import SamplesLike
 
 TOPIC_COLUMN = "topic"
 """The column with each row's topic, as in vLLora's datasets."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,25 +17,61 @@ from workbench.analysis.statistics import (
     sample_sd,
     zero_variance_share,
 )
-from workbench.core.display import html_block, markdown_lines, paragraph
+from workbench.core.display import html_block, html_table, markdown_lines, markdown_table, paragraph
 from workbench.core.display_text import encodable
 from workbench.core.errors import SamplesError
 from workbench.core.grade import ErrorKind
 from workbench.core.grades import SCORED, Grades
 from workbench.core.safe_frame import SafeFrame
 from workbench.core.thread import StringThread
-from workbench.report.protocols import SampleLike, SamplesLike
-from workbench.report.rows_table import rows_markdown, rows_table
+from workbench.report.settings import SampleLike, SamplesLike
+from workbench.report.terminal import number
 
-__all__ = [
-    "long_frame",
-    "repeat_text",
-    "row_frame",
-    "row_texts",
-    "score_frame",
-    "summary_frame",
-    "thread_prompt",
-]
+_TEXTS = ("sample", "prompt", "completion", "reference")
+
+
+def rows_table(frame: pd.DataFrame, scores: Sequence[str] | None = ("score",)) -> str:
+    """Rows of `Report.rows` or of a comparison as an HTML table.
+
+    Args:
+        frame: The rows.
+        scores: Names of its score columns, shown with those texts that are not empty; None for every
+            column of the frame, unchanged.
+    """
+    names = _columns(frame, scores)
+    table = html_table(names, _rows(frame, names), numbers=_numbers(frame, names))
+    return f"<div class='scroll'>{table}</div>"
+
+
+def rows_markdown(frame: pd.DataFrame, scores: Sequence[str] | None = ("score",)) -> str:
+    """The same as a table of Markdown."""
+    names = _columns(frame, scores)
+    return markdown_table(names, _rows(frame, names), numbers=_numbers(frame, names))
+
+
+def _columns(frame: pd.DataFrame, scores: Sequence[str] | None) -> list[str]:
+    if scores is None:
+        return [name for name in frame if isinstance(name, str)]
+    wanted = (*_TEXTS, *scores, "reasoning", "error")
+    return [name for name in wanted if name in frame and frame[name].notna().any()]
+
+
+def _numbers(frame: pd.DataFrame, names: Sequence[str]) -> set[int]:
+    return {at for at, name in enumerate(names) if _is_numeric(frame.dtypes[name])}
+
+
+def _is_numeric(dtype: Any) -> bool:
+    return pd.api.types.is_numeric_dtype(dtype) and not pd.api.types.is_bool_dtype(dtype)
+
+
+def _rows(frame: pd.DataFrame, names: Sequence[str]) -> list[list[Any]]:
+    return [[_cell(row[name]) for name in names] for _, row in frame.iterrows()]
+
+
+def _cell(value: Any) -> Any:
+    if value is pd.NA:
+        return ""
+    return number(value) if isinstance(value, float) else value
 
 
 def long_frame(ids: Any, grades: Mapping[str, Grades]) -> pd.DataFrame:

@@ -15,8 +15,6 @@ from workbench.core.grade import ErrorKind, GradeError
 from workbench.core.grades import Grades
 from workbench.core.row_notes import RowNotes
 
-__all__ = ["GRADE_COLUMNS", "WORDS", "fill", "grade_columns", "grades_of_record", "records"]
-
 _MAX_CHARACTERS = 10_000
 """Maximum characters of a value that is stored as text because JSON cannot represent it."""
 _BATCH = 65_536

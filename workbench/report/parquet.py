@@ -20,10 +20,8 @@ from workbench.data.samples import Samples, as_samples, read_samples
 from workbench.data.samples.parquet_bounds import Unpacked, check_metadata, step_rows
 from workbench.graders.combine import GateResult
 from workbench.report.grades_table import GRADE_COLUMNS, WORDS, fill, grade_columns
-from workbench.report.protocols import ReportLike
 from workbench.report.same import digest_of_ends
-
-__all__ = ["read_marks", "read_settings", "require_own_file", "write_report"]
+from workbench.report.settings import ReportLike
 
 _FORMAT, _VERSION = "grader-workbench report", 1
 _KEY = b"grader-workbench"

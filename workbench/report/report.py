@@ -13,32 +13,26 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from workbench.analysis.diagnostics import Finding, SuiteParts, diagnose
+from workbench.core.discovery import higher_level
 from workbench.core.display import bundle
 from workbench.core.errors import ReportError
 from workbench.core.grades import Grades
-from workbench.core.higher_level import higher_level
 from workbench.graders.combine import GateResult
 from workbench.report.agreement import Agreement, agreement_of
 from workbench.report.bins import Histogram, histogram
-from workbench.report.cases import labelled_case
+from workbench.report.cases import labelled_case, noise_frame, noise_lines, weights_frame
 from workbench.report.comparison import Comparison, compare_cases
 from workbench.report.context import SampleColumns
-from workbench.report.findings import Findings
+from workbench.report.finding_text import Findings
 from workbench.report.frames import long_frame, row_frame, score_frame, summary_frame
-from workbench.report.markdown import as_markdown
-from workbench.report.noise import noise_frame, noise_lines
 from workbench.report.parquet import read_settings, write_report
-from workbench.report.protocols import SamplesLike
-from workbench.report.rich import as_html
+from workbench.report.rich import as_html, as_markdown
 from workbench.report.same import merged_fields
 from workbench.report.select import check_graders, check_two_graders, default_order, ordered, select
-from workbench.report.settings import check_lengths, label_column
+from workbench.report.settings import SamplesLike, check_lengths, label_column
 from workbench.report.spending import spending_line
 from workbench.report.terminal import as_text, isolation_line, too_far_apart
-from workbench.report.weights import weights_frame
 from workbench.report.where import matching
-
-__all__ = ["Report", "read_report"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)

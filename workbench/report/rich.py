@@ -7,19 +7,32 @@ histograms are counts, a finding shows at most a few of its rows.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from workbench.analysis.diagnostics import Finding
-from workbench.analysis.diagnostics.finding import joint_line
-from workbench.analysis.diagnostics.verdicts import leading
-from workbench.core.display import bar, escaped, folded, html_block, legend, paragraph, sign, strip
-from workbench.core.display_text import one_line
-from workbench.report.finding_parts import finding_data
-from workbench.report.grader_lines import GraderLine, grader_lines
-from workbench.report.histogram_html import histogram_html
-from workbench.report.rows_table import rows_table
+from workbench.analysis.diagnostics.finding import joint_line, leading
+from workbench.core.display import (
+    bar,
+    escaped,
+    folded,
+    html_block,
+    legend,
+    markdown_lines,
+    markdown_table,
+    markdown_text,
+    paragraph,
+    sign,
+    strip,
+)
+from workbench.core.display_text import counted, one_line
+from workbench.report.bins import Histogram, bin_counts
+from workbench.report.cases import label_codes
+from workbench.report.finding_text import GraderLine, finding_data, grader_lines
+from workbench.report.frames import rows_table
 from workbench.report.terminal import (
     ZERO_VARIANCE,
     interval_text,
@@ -28,7 +41,87 @@ from workbench.report.terminal import (
     zero_variance_cells,
 )
 
-__all__ = ["as_html", "finding_html", "findings_html", "lines_html", "ordered", "table_html"]
+if TYPE_CHECKING:
+    from workbench.analysis.diagnostics import Finding
+
+
+_KINDS = {1: ("good", "known good"), 0: ("bad", "known bad"), -1: ("", "unlabelled")}
+"""Code of a label to the class of its colour, and its text."""
+
+
+def histogram_html(report: Any, name: str, *, width: int = 120, height: int = 24) -> str:
+    """The scores of one grader of a report as inline SVG; the counts of each bar are its tooltip.
+
+    Args:
+        report: The report.
+        name: The grader.
+        width: In pixels.
+        height: Of the tallest bar, in pixels.
+    """
+    histogram = report.histograms[name]
+    return bars_html(histogram, _by_label(report, name, histogram), width=width, height=height)
+
+
+def bars_html(
+    histogram: Histogram, kinds: Mapping[int, NDArray[np.int64]], *, width: int = 120, height: int = 24
+) -> str:
+    """A histogram as inline SVG.
+
+    Args:
+        histogram: Of one grader's scores.
+        kinds: Rows of each bar by label: 1 good, 0 bad, -1 none, (20,) each.
+        width: In pixels.
+        height: Of the tallest bar, in pixels.
+    """
+    most, step = max(int(histogram.counts.max()), 1), width / len(histogram.counts)
+    drawn = "".join(
+        _bar(at, histogram, kinds, (step, height / most, height))
+        for at, count in enumerate(histogram.counts)
+        if count
+    )
+    label = f"{histogram.scored:,} scores from {histogram.edges[0]:g} to {histogram.edges[-1]:g}"
+    return (
+        f"<svg class='histogram' role='img' aria-label='{label}' width='{width}' height='{height + 1}' "
+        f"viewBox='0 0 {width} {height + 1}'><line x1='0' x2='{width}' y1='{height + 0.5}' y2='{height + 0.5}' "
+        f"stroke='currentColor' stroke-opacity='.4'/>{drawn}</svg>"
+    )
+
+
+def _by_label(report: Any, name: str, histogram: Histogram) -> dict[int, NDArray[np.int64]]:
+    """Rows of each bar by label, without labels that no row has."""
+    grades, labels = report.grades[name], label_codes(report)
+    scored = grades.codes == 1
+    if not (labels >= 0).any():
+        return {-1: histogram.counts}
+    counts = {code: bin_counts(grades.scores[scored & (labels == code)], histogram.edges) for code in _KINDS}
+    return {code: numbers for code, numbers in counts.items() if numbers.any()}
+
+
+def _bar(
+    at: int,
+    histogram: Histogram,
+    kinds: Mapping[int, NDArray[np.int64]],
+    size: tuple[float, float, int],
+) -> str:
+    step, scale, height = size
+    words = ", ".join(
+        f"{int(counts[at]):,} {_KINDS[code][1]}" for code, counts in kinds.items() if counts[at]
+    )
+    is_labelled = set(kinds) != {-1}
+    said = words if is_labelled else f"{int(histogram.counts[at]):,}"
+    title = f"{histogram.edges[at]:.3g} to {histogram.edges[at + 1]:.3g}: {said}"
+    drawn, bottom = [], float(height)
+    for code, counts in kinds.items():
+        if counts[at]:
+            # One row in a million is still visible as a line.
+            tall = max(int(counts[at]) * scale, 1.0)
+            bottom -= tall
+            drawn.append(
+                f"<rect class='{_KINDS[code][0]}' x='{at * step + 0.5:.1f}' y='{bottom:.1f}' width='{step - 1:.1f}' "
+                f"height='{tall:.1f}' fill='currentColor'><title>{title}</title></rect>"
+            )
+    return "".join(drawn)
+
 
 _IN_SIGHT = 5
 _MAX_FINDINGS = 12
@@ -156,3 +249,53 @@ def _summary_row(name: str, row: pd.Series[Any], drawing: str, dead: list[str]) 
     cells = [*counts, number(row["mean"]), interval, number(row["sd"]), *dead]
     numbers = "".join(f"<td class='num'>{cell}</td>" for cell in cells)
     return f"<tr><td class='mono'>{escaped(name)}</td><td>{drawing}</td>{numbers}</tr>"
+
+
+_HEADS = ("grader", "verdict", "mean", "95 % interval", "accepted", "rejected", "failed", "skipped")
+
+
+def as_markdown(report: Any) -> str:
+    """The report's sentences and one table."""
+    lines = grader_lines(report)
+    table = markdown_table(_HEADS, map(_cells, lines), numbers=range(2, len(_HEADS)))
+    return markdown_lines(
+        [
+            findings_markdown(report),
+            f"**{markdown_text(report.gate, 1_300)}**" if report.gate is not None else "",
+            f"{counted(len(lines), 'grader')} on {counted(len(report), 'row')}:",
+            table if lines else "",
+            *(markdown_text(note, 600) for note in (*report.samples.notes, *report.facts)),
+            markdown_text(isolation_line(report.summary), 600),
+        ]
+    )
+
+
+def findings_markdown(report: Any) -> str:
+    """The findings, the most severe first."""
+    findings = ordered(report.findings)
+    if not findings:
+        return "**No findings.**"
+    first, *others = findings[:_MAX_FINDINGS]
+    more = len(findings) - _MAX_FINDINGS
+    items = [f"- {_sentence(one)}" for one in others]
+    items += [f"- and {more:,} more in report.findings"] if more > 0 else []
+    lead = f"**{_sentence(first)}** {_advice(first)}".strip()
+    return "\n\n".join(filter(None, [lead, "\n".join(items)]))
+
+
+def _sentence(finding: Finding) -> str:
+    return markdown_text(finding, 1_300)
+
+
+def _advice(finding: Finding) -> str:
+    text = finding.advice
+    return markdown_text(f"{text[:1].upper()}{text[1:]}.", 400) if text else ""
+
+
+def _cells(line: GraderLine) -> list[str]:
+    counts = line.counts
+    done = [
+        sum(counts[part] for part in counts if part.endswith(verdict)) for verdict in ("accepted", "refused")
+    ]
+    numbers = [f"{count:,}" for count in (*done, counts["failed"], counts["skipped"])]
+    return [line.name, line.words, line.mean_text, line.interval_text, *numbers]

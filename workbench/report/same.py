@@ -12,9 +12,7 @@ import numpy as np
 from workbench.core.display_text import one_line
 from workbench.core.errors import ReportError, SamplesError
 from workbench.data.packed import BATCH_ROWS
-from workbench.report.protocols import ReportLike, SampleLike, SamplesLike
-
-__all__ = ["COMPARED", "contents", "data_digest", "digest_of_ends", "merged_fields", "require_same_rows"]
+from workbench.report.settings import ReportLike, SampleLike, SamplesLike
 
 _FIRST, _LAST = 1000, 100
 """Number of rows whose contents identify the rows of an earlier run; all rows of a large file would take minutes."""

@@ -14,19 +14,6 @@ from workbench.analysis.diagnostics.finding import joint_line, percent
 from workbench.analysis.statistics import Interval
 from workbench.core.display_text import counted, one_line
 
-__all__ = [
-    "ZERO_VARIANCE",
-    "as_text",
-    "finding_line",
-    "interval_in_words",
-    "interval_text",
-    "isolation_line",
-    "number",
-    "signed",
-    "too_far_apart",
-    "zero_variance_cells",
-]
-
 ZERO_VARIANCE = "zero-variance prompts"
 """Heading: prompts with several completions that all get one score, which give group-relative training no signal."""
 _MAX_FLOAT = sys.float_info.max

@@ -32,18 +32,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.analysis.diagnostics import Case
-from workbench.analysis.diagnostics.repeats import repeats_of
+from workbench.analysis.diagnostics.families.noise import repeats_of
 from workbench.core.errors import ReportError
 from workbench.core.grades import SCORED, Grades
 from workbench.report.bins import edges_of, within
-from workbench.report.by_cells import by_probe, by_range, by_text, by_value
-from workbench.report.cases import label_codes, labelled_case
-from workbench.report.prompt_spread import prompt_spread
-from workbench.report.protocols import ReportLike
-from workbench.report.select import check_graders, select
-from workbench.report.weights import suite_case
-
-__all__ = ["case_of", "condition_text", "graders_in", "matching", "scaled_scores"]
+from workbench.report.cases import label_codes, labelled_case, prompt_spread, suite_case
+from workbench.report.select import by_probe, by_range, by_text, by_value, check_graders, select
+from workbench.report.settings import ReportLike
 
 Rows = NDArray[np.intp]
 Condition = Mapping[str, Any]

@@ -10,8 +10,6 @@ from typing import Any, Generic, TypeVar
 from workbench.core.background import HEARTBEAT_SECONDS
 from workbench.core.progress import OnProgress, Progress
 
-__all__ = ["Job"]
-
 R = TypeVar("R")
 
 

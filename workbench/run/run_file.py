@@ -21,13 +21,11 @@ from workbench.core.files import check_regular, check_writable
 from workbench.core.grade import ErrorKind
 from workbench.core.grades import FAILED, MISSING, Grades
 from workbench.data.samples import Samples
-from workbench.graders.control import concat_grades
+from workbench.graders.rows import concat_grades
 from workbench.report import Report
 from workbench.report.grades_table import grades_of_record, records
 from workbench.report.parquet import read_marks, read_settings, require_own_file, write_report
 from workbench.report.same import COMPARED, digest_of_ends
-
-__all__ = ["RunFile", "SavedGrades"]
 
 _SUFFIX = ".unfinished"
 _VERSION = 1

@@ -18,13 +18,13 @@ from workbench.core.progress import Bar, OnProgress
 from workbench.core.thread import StringThread
 from workbench.data.samples import Sample, Samples, as_samples
 from workbench.graders import Grader
+from workbench.graders.arguments import with_call_help
 from workbench.graders.base import as_sample
-from workbench.graders.calls import with_call_help
 from workbench.graders.combine import CombiningRule, Entry, Gate, GateResult
 from workbench.graders.combine.combined import check_names, combine, combine_repeats
 from workbench.graders.combine.entry import as_entry, grades_of_one
-from workbench.judges.asking.budget import Budget
-from workbench.judges.asking.judge_run import JudgeRun
+from workbench.judges.budget import Budget
+from workbench.judges.judge_run import JudgeRun
 from workbench.report import Report, check_settings
 from workbench.report.certificates import Certificate, fingerprints_of
 from workbench.run.jobs import Job
@@ -40,12 +40,10 @@ from workbench.run.suite_run import (
 )
 
 if TYPE_CHECKING:
+    from workbench.run.batches import BatchGrader
+    from workbench.run.cluster import ClusterRun
+    from workbench.run.overview import Overview
     from workbench.run.run_file import RunFile
-    from workbench.run.scale.batches import BatchGrader
-    from workbench.run.scale.cluster import ClusterRun
-    from workbench.run.scale.overview import Overview
-
-__all__ = ["Suite", "SuiteOutcome", "run"]
 
 
 _SETTINGS = ("combine", "gate", "name", "description")
@@ -316,7 +314,7 @@ class Suite:
             >>> grade(pd.DataFrame({"completion": ["4", "5"], "answer": ["4", "4"]}))["exact-match.score"].tolist()
             [1.0, 0.0]
         """
-        from workbench.run.scale.batches import BatchGrader  # imports pyarrow, only when used
+        from workbench.run.batches import BatchGrader  # imports pyarrow, only when used
 
         return BatchGrader(
             self.entries, self.combine, self.column, columns=columns, workers=workers, store=store
@@ -414,7 +412,7 @@ class Suite:
         sample: int,
         settings: RunSettings,
     ) -> Overview:
-        from workbench.run.scale.overview_run import OverviewPlan, run_overview
+        from workbench.run.overview_run import OverviewPlan, run_overview
 
         fingerprints = fingerprints_of(self)  # of the current graders, as in `run`
         plan = OverviewPlan(
@@ -460,8 +458,8 @@ class Suite:
     ) -> Run | ClusterRun:
         """The run, on Dask's cluster if the rows are a Dask frame and there is one."""
         if data.dask_columns is not None:
-            from workbench.run.scale.cluster import ClusterRun
-            from workbench.run.scale.queue import cluster_of
+            from workbench.run.cluster import ClusterRun
+            from workbench.run.queue import cluster_of
 
             if (client := cluster_of(data)) is not None:
                 return ClusterRun(client, self.entries, data, settings, judge_run, file)

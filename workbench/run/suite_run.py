@@ -29,30 +29,15 @@ from workbench.graders.repeats import (
     shuffled_rows,
 )
 from workbench.graders.serialization import parts
-from workbench.judges.asking.budget import Budget, as_budget, check_priced
-from workbench.judges.asking.circuit_breaker import NOT_ASKED, UNRECOVERABLE
-from workbench.judges.asking.judge_run import JudgeRun, use_judge_run
-from workbench.judges.asking.spending import Spending
 from workbench.judges.base import Judge
+from workbench.judges.budget import Budget, as_budget, check_priced
+from workbench.judges.judge_run import NOT_ASKED, UNRECOVERABLE, JudgeRun, use_judge_run
+from workbench.judges.spending import Spending
 from workbench.report import Report
 
 if TYPE_CHECKING:
     from workbench.run.run_file import RunFile
     from workbench.store import Store
-
-__all__ = [
-    "Run",
-    "RunSettings",
-    "SuiteOutcome",
-    "asks_model",
-    "check_ready",
-    "ending_notes_of",
-    "open_budget",
-    "open_run_file",
-    "open_run_store",
-    "repeats_of",
-    "store_summary",
-]
 
 
 @dataclass(frozen=True)
@@ -351,10 +336,14 @@ class GradedRun(Protocol):
     """A run that is over: `Run`, or one on a cluster."""
 
     @property
-    def planned(self) -> int: ...
+    def planned(self) -> int:
+        """Number of planned grades."""
+        ...
 
     @property
-    def passes(self) -> Mapping[str, list[Grades]]: ...
+    def passes(self) -> Mapping[str, list[Grades]]:
+        """Grades of each repeat, by grader."""
+        ...
 
 
 def ending_notes_of(run: GradedRun, judge_run: JudgeRun, *, interrupted: bool) -> Iterator[str]:

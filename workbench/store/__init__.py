@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from workbench.store.errors import StoreError
+from workbench.core.errors import StoreError
+from workbench.store.effective_labels import Label
 from workbench.store.graders import GraderEntry, GraderEvent
-from workbench.store.labels import Label
 from workbench.store.listing import Listing
 from workbench.store.runs import StoredRun
 from workbench.store.store import Store, open_store

@@ -10,22 +10,29 @@ import numpy as np
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
+from workbench.core.errors import StoreError
 from workbench.data.samples import Sample
+from workbench.store.address import LabelledSinceError
 from workbench.store.database import Database
-from workbench.store.effective_labels import effective_labels, is_same, key_of, tops
-from workbench.store.errors import LabelledSinceError, StoreError
+from workbench.store.effective_labels import (
+    NONE,
+    WORDS,
+    Label,
+    Named,
+    Which,
+    effective_labels,
+    is_same,
+    key_of,
+    label_of,
+    named,
+    tops,
+)
 from workbench.store.graders import check_name
-from workbench.store.label import NONE, WORDS, Label, label_of
 from workbench.store.listing import Listing
-from workbench.store.named import Named, Which, named
-from workbench.store.schema import labels, lock_labels, now
-from workbench.store.texts import storable
+from workbench.store.schema import labels, lock_labels, now, storable
 
 if TYPE_CHECKING:
     import pandas as pd
-
-
-__all__ = ["Label", "Labels"]
 
 
 class Labels:

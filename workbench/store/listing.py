@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-__all__ = ["Listing"]
-
 Entry = TypeVar("Entry", covariant=True)  # noqa: PLC0105 (the word a reader knows)
 
 

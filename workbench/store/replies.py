@@ -11,15 +11,11 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from workbench.core.cached import cached_property
+from workbench.core.errors import StoreError
 from workbench.judges.protocol import Reply, Usage
-from workbench.store.batches import Batches
 from workbench.store.claims import Claims
-from workbench.store.database import Database
-from workbench.store.errors import StoreError
-from workbench.store.schema import count_or_none, now, replies
-from workbench.store.texts import from_json, read, storable, to_json
-
-__all__ = ["Replies"]
+from workbench.store.database import Batches, Database
+from workbench.store.schema import count_or_none, from_json, now, read, replies, storable, to_json
 
 _CHUNK = 500
 """Maximum keys of one SELECT; SQLite before 3.32 takes 999 values, Oracle 1,000."""
@@ -170,7 +166,7 @@ def _check_key(key: str) -> None:
     if not (isinstance(key, str) and 0 < len(key) <= 255 and key.isascii() and key.isprintable()):
         raise StoreError(
             "a reply's key must be 1 to 255 printable ASCII characters", found=repr(key)[:80],
-            hint="workbench.judges.asking.reply_store.content_key creates one",
+            hint="workbench.judges.cache.content_key creates one",
         )  # fmt: skip
 
 

@@ -11,22 +11,17 @@ from typing import TYPE_CHECKING, Any
 import sqlalchemy as sa
 
 from workbench.analysis.diagnostics import Finding
-from workbench.analysis.diagnostics.finding import Severity
-from workbench.analysis.diagnostics.row_numbers import RowNumbers
+from workbench.analysis.diagnostics.finding import RowNumbers, Severity
 from workbench.analysis.statistics import Interval
+from workbench.core.errors import StoreError
 from workbench.graders.capture.source import Source
 from workbench.report import Report
 from workbench.store.database import Database
-from workbench.store.errors import StoreError
 from workbench.store.listing import Listing
-from workbench.store.schema import count_or_none, now, runs
-from workbench.store.texts import from_json, read, storable, to_json
+from workbench.store.schema import count_or_none, from_json, now, read, runs, storable, to_json
 
 if TYPE_CHECKING:
     import pandas as pd
-
-
-__all__ = ["Runs", "StoredRun"]
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from workbench.analysis.diagnostics import Case, diagnose
-from workbench.analysis.diagnostics.families.human import disagrees_with_labels
+from workbench.analysis.diagnostics.families.label_agreement import disagrees_with_labels
 
 
 def cells(counts):

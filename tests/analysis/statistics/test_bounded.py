@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from workbench.analysis import statistics as ws
-from workbench.analysis.statistics.bounded import bounded_mean, chance_below_zero
-from workbench.analysis.statistics.means import sd_interval
+from workbench.analysis.statistics.means import bounded_mean, chance_below_zero, sd_interval
 
 scores = st.lists(st.floats(0, 1, allow_nan=False), min_size=1, max_size=40)
 

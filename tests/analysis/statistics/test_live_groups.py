@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workbench.analysis.statistics.answer_sets import AnswerSets
+from workbench.analysis.statistics.group_scores import AnswerSets
 from workbench.analysis.statistics.live_groups import LiveGroups
 
 SIZES = (4, 8, 16, 32, 64)

@@ -16,7 +16,7 @@ from statsmodels.stats.proportion import proportion_confint
 from workbench.analysis import statistics as ws
 from workbench.analysis.statistics import spread
 from workbench.analysis.statistics.intervals import critical_value, growth_needed, normal_score
-from workbench.analysis.statistics.shares import Share
+from workbench.analysis.statistics.means import Share
 
 
 def levels(values):

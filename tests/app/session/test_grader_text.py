@@ -9,8 +9,7 @@ import pytest
 
 import workbench as wb
 from tests.app.widgets import using
-from workbench.app.session.grader_text import cell_of, grader_from_text
-from workbench.app.session.starters import TEMPLATES
+from workbench.app.session.grader_text import TEMPLATES, cell_of, grader_from_text
 from workbench.app.widgets.magics import make
 from workbench.core.errors import WorkbenchError
 

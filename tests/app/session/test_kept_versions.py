@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 import workbench as wb
-from workbench.app.session.saved_versions import SavedVersions
+from workbench.app.session.versions import SavedVersions
 
 FIRST, SECOND = wb.Contains(expected="a", name="g"), wb.Contains(expected="b", name="g")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from workbench.app.session.pace import Pace, TimeLeft
+from workbench.app.session.runs import Pace, TimeLeft
 from workbench.core.progress import Progress
 
 

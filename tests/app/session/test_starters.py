@@ -7,8 +7,7 @@ import json
 import pytest
 
 import workbench as wb
-from workbench.app.session.grader_text import grader_from_text
-from workbench.app.session.starters import TEMPLATES
+from workbench.app.session.grader_text import TEMPLATES, grader_from_text
 
 CASES = {
     "cites_a_source": [("It is so [1].", 1.0), ("It is so.", 0.0)],

@@ -14,7 +14,7 @@ from tests.app.widgets import using
 from tests.graders.examples import ALTERNATIVES, EXAMPLES
 from workbench.app.session.fits import fit_of, platforms
 from workbench.app.session.session import Session
-from workbench.app.view.fit import ExportMode
+from workbench.app.view.export import ExportMode
 from workbench.core.errors import WorkbenchError
 from workbench.formats import FORMATS
 from workbench.formats.targets.base import Target
@@ -160,7 +160,7 @@ def test_a_format_that_breaks_is_a_cell_that_says_so(made, monkeypatch):
     def broken(*_):
         raise RuntimeError("plugin is broken")
 
-    monkeypatch.setattr("workbench.app.session.fit_table.fit_of", broken)
+    monkeypatch.setattr("workbench.app.session.fits.fit_of", broken)
     cell = cells(whole(made()), "exact")["adaptive"]
     assert (cell["fit"], cell["note"]) == ("no", "RuntimeError: plugin is broken")
 

@@ -13,7 +13,7 @@ import workbench as wb
 from tests.app.view.page import RULES, Page
 from workbench.app.session.labels import DatasetLabels
 from workbench.app.session.storage import Storage
-from workbench.data.samples import search
+from workbench.data.samples import selection as search
 from workbench.report.context import few_valued_columns
 
 MANY = 5_200  # more rows than are indexed immediately
@@ -41,7 +41,7 @@ def everything(page):
 def test_what_is_seldom_needed_is_not_loaded():
     """SciPy's distributions and the dialects of other databases take half a second."""
     seldom = {"scipy.stats", "sqlalchemy.dialects.postgresql"}
-    code = f"import sys, workbench.app.widgets.view; print({seldom!r} & set(sys.modules))"
+    code = f"import sys, workbench.app.widgets.app; print({seldom!r} & set(sys.modules))"
     assert (
         subprocess.run(
             [sys.executable, "-c", code], capture_output=True, text=True, check=True
@@ -55,7 +55,7 @@ def test_words_are_read_once_nothing_is_graded(page_of, many, monkeypatch):
     begun = []
     row_words = search.row_words
     monkeypatch.setattr(
-        "workbench.app.view.shown_rows.row_words",
+        "workbench.app.view.table.row_words",
         lambda samples: (
             (begun.append(page.session.live.idle) if samples is many else None) or row_words(samples)
         ),

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chi2_contingency
 
-from workbench.app.view.origin import _p_value, origin_data
+from workbench.app.view.chosen import _p_value, origin_data
 
 ROWS = np.arange(200)
 

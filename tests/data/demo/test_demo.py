@@ -15,15 +15,15 @@ from pathlib import Path
 import pytest
 
 import workbench.data.demo
+from tools.demo_data.annotators import ANNOTATORS, HARD_RATE
+from tools.demo_data.card import card
+from tools.demo_data.generate import SEED, as_jsonl, build, main
+from tools.demo_data.helpdesk import DECAYS
+from tools.demo_data.helpdesk_cases import CASES
+from tools.demo_data.rag import _ATTRIBUTES
+from tools.demo_data.writers import PROBES, RIGHT_RATE, WRITERS
 from workbench.data.demo import TASKS, demo_frame, demo_samples
-from workbench.data.demo.annotators import ANNOTATORS, HARD_RATE
-from workbench.data.demo.card import card
 from workbench.data.demo.defects import DEFECTS, last_number, measure
-from workbench.data.demo.generate import SEED, as_jsonl, build, main
-from workbench.data.demo.helpdesk import DECAYS
-from workbench.data.demo.helpdesk_cases import CASES
-from workbench.data.demo.rag import _ATTRIBUTES
-from workbench.data.demo.writers import PROBES, RIGHT_RATE, WRITERS
 
 FOLDER = Path(workbench.data.demo.__file__).parent
 ROWS = build()
@@ -38,7 +38,7 @@ def test_the_committed_files_are_what_the_generator_builds(tmp_path):
     main(tmp_path)
     for name in ("samples.jsonl", "DATA_CARD.md"):
         assert (tmp_path / name).read_bytes() == (FOLDER / name).read_bytes(), (
-            f"run python -m workbench.data.demo.generate: {name}"
+            f"run python -m tools.demo_data.generate: {name}"
         )
 
 
@@ -46,7 +46,7 @@ def test_the_committed_files_are_what_the_generator_builds(tmp_path):
 def test_the_build_depends_on_nothing_around_it(hash_seed):
     """Another hash seed and locale give the same bytes, and no package beside the standard library is loaded."""
     code = (
-        "import hashlib, sys; from workbench.data.demo.generate import as_jsonl, build;"
+        "import hashlib, sys; from tools.demo_data.generate import as_jsonl, build;"
         "print(hashlib.sha256(as_jsonl(build()).encode()).hexdigest(), {'pandas', 'numpy'} & set(sys.modules))"
     )
     env = {**os.environ, "PYTHONHASHSEED": hash_seed, "LC_ALL": "C", "PYTHONPATH": str(FOLDER.parent.parent)}

@@ -13,7 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import workbench as wb
-from workbench.core.errors import ErrorKind, SamplesError, SamplesWarning
+from workbench.core.errors import SamplesError, SamplesWarning
+from workbench.core.grade import ErrorKind
 from workbench.data.samples.proposals import could_be_read, proposed
 
 Q, A, B, R = "Which bird sings at night?", "The nightingale.", "The stork.", "nightingale"

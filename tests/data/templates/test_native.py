@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.data.templates.bounds import MAX_OUTPUT, Page
-from workbench.data.templates.errors import TemplateRunError
 from workbench.data.templates.native import Jinja
+from workbench.data.templates.values import MAX_OUTPUT, Page, TemplateRunError
 
 TEXT = st.text(alphabet="ab {}%\n#é", max_size=8).filter(
     lambda text: not any(tag in text for tag in ("{{", "{%", "{#"))

@@ -13,8 +13,8 @@ from jsonschema import Draft202012Validator
 import workbench as wb
 from tests.deploy.serve.servers import expected, served, thread_of
 from workbench.deploy.serve import WIRE_FORMS
-from workbench.deploy.serve.examples import ASKED, MADE_UP
 from workbench.deploy.serve.http import base_url
+from workbench.deploy.serve.pages import ASKED, MADE_UP
 
 NASTY = '<script>alert("x")</script>'
 
@@ -108,7 +108,7 @@ def test_a_row_without_a_score_is_shown_with_its_status():
 
 def test_examples_are_not_counted_and_wait_for_nobody(monkeypatch):
     """Slow graders have answers that are made up, the server starts soon, and counts begin at zero."""
-    monkeypatch.setattr("workbench.deploy.serve.examples._SECONDS", 0.05)
+    monkeypatch.setattr("workbench.deploy.serve.pages._SECONDS", 0.05)
     grader = wb.FunctionGrader.from_source(
         "import time\n\nasync def grade(thread):\n    time.sleep(0.2)\n    return 1.0\n", name="slow"
     )

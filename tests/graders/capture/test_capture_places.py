@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from workbench.core.errors import CaptureError
 from workbench.graders.capture import capture, install
-from workbench.graders.capture.literal import is_plain, literal
+from workbench.graders.capture.functions import is_plain, literal
 from workbench.graders.capture.source import MAX_BYTES
 
 ROOT = Path(__file__).parents[3]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from workbench.graders.capture.columns_read import columns_read
+from workbench.graders.capture.analysis import columns_read
 
 BODIES = {
     'thread.metadata["solution"]': ({"solution"}, set()),

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 import workbench as wb
 from workbench.core.errors import CaptureError, WorkbenchError
-from workbench.graders.capture.credentials import refuse_credentials, refuse_credentials_in
-from workbench.graders.capture.source import Source
+from workbench.graders.capture.source import Source, refuse_credentials, refuse_credentials_in
 
 KEY = "AKIA" + "ABCDEFGHIJKLMNOP"
 DOCUMENTED = "AKIAIOSFODNN7EXAMPLE"

@@ -3,7 +3,7 @@
 import pytest
 
 import workbench as wb
-from workbench.sandbox.host.engine import engine_path
+from workbench.sandbox.host.zygote import engine_path
 
 ROWS = [{"prompt": f"Question {row // 4}", "completion": f"answer number {row}"} for row in range(400)]
 SEEN = "seen = []\nasync def grade(thread):\n    seen.append(1)\n    return 1.0 if len(seen) <= 40 else 0.0\n"

@@ -10,8 +10,9 @@ import pytest
 
 import workbench as wb
 from workbench.core.errors import CaptureError, IsolationError
-from workbench.graders.base import Control, from_spec
+from workbench.graders.base import from_spec
 from workbench.graders.code.rollout import RolloutGrader
+from workbench.graders.rows import Control
 from workbench.sandbox.host import pool as pool_module
 from workbench.sandbox.host.pool import Pool
 from workbench.sandbox.platforms import osmosis

@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 
 import workbench as wb
 from workbench.core.errors import CaptureError, IsolationError, SandboxError
-from workbench.graders.base import Control, from_spec
+from workbench.graders.base import from_spec
 from workbench.graders.code.script import ScriptGrader
-from workbench.sandbox.host import engine
+from workbench.graders.rows import Control
 from workbench.sandbox.host import pool as pool_module
+from workbench.sandbox.host import zygote as engine
 from workbench.sandbox.host.pool import Pool
 
 HALF = "function grade(input) { return 0.5; }"
@@ -289,7 +290,7 @@ def test_what_never_ends_costs_its_row_alone(body):
 
 def test_an_endless_throw_while_loading_is_ended():
     """What the engine's clock does not see is ended by the watchdog, as a cross of the execution check."""
-    from workbench.sandbox.host.limits import Limits, Program
+    from workbench.sandbox.host.program import Limits, Program
     from workbench.sandbox.host.validation import validate_program
 
     text = "throw {toString() { for (;;) {} }};\nfunction grade(i) { return 1; }"

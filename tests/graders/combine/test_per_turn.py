@@ -6,7 +6,7 @@ import pytest
 import workbench as wb
 from tests.graders.code_examples import said
 from workbench.core.errors import FormatError
-from workbench.graders.combine.per_turn import PerTurn, turns_of
+from workbench.graders.combine.combined import PerTurn, turns_of
 from workbench.graders.structure.tool_call import ToolCallMatch
 from workbench.graders.text import Contains, ExactMatch, StringCheck
 from workbench.judges import ScriptedClient

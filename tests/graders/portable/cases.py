@@ -1,7 +1,7 @@
 """Graders that travel, and rows that try them."""
 
 from workbench.graders.structure.guardrail import Guardrail
-from workbench.graders.structure.json_keys import JsonKeys
+from workbench.graders.structure.json import JsonKeys
 from workbench.graders.structure.tool_call import ToolCallMatch
 from workbench.graders.text import (
     AsciiPrintable,
@@ -12,7 +12,7 @@ from workbench.graders.text import (
     Regex,
     StringCheck,
 )
-from workbench.graders.text.text_similarity import METRICS, TextSimilarity
+from workbench.graders.text.openai import METRICS, TextSimilarity
 
 
 def _call(name, arguments="{}", at="1"):

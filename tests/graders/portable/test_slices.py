@@ -2,9 +2,9 @@
 
 import ast
 
-from workbench.graders.portable.slices import sliced
+from workbench.graders.portable.writers import sliced
 
-VERDICTS = "workbench.judges.answers.verdicts"
+VERDICTS = "workbench.judges.replies.verdicts"
 
 
 def run(pieces, **how):
@@ -31,16 +31,16 @@ def test_methods_and_decorated_classes_are_pieces():
     """A method is a function by `Class.method`; a class keeps its decorators, an import of a submodule its name."""
     names = run(
         [
-            ("workbench.judges.kinds.templated", "conclusions"),
-            ("workbench.judges.asking.capabilities", "Capabilities"),
+            ("workbench.judges.kinds.openai", "conclusions"),
+            ("workbench.judges.capabilities", "Capabilities"),
         ]
     )
     assert names["Capabilities"]().adapt({"response_format": {"type": "json_object"}})
     labels = run(
-        [("workbench.judges.kinds.label", "LabelJudge.read")], given={"ErrorKind", "Grade", "Mapping"}, plain=True
+        [("workbench.judges.kinds.openai", "LabelJudge.read")], given={"ErrorKind", "Grade", "Mapping"}, plain=True
     )  # fmt: skip
     assert labels["read"].__code__.co_varnames[:2] == ("self", "text")
-    assert run([("workbench.judges.client.retry_after", "retry_after")], plain=True)["retry_after"](
+    assert run([("workbench.judges.client.faults", "retry_after")], plain=True)["retry_after"](
         {"retry-after": "Thu, 01 Jan 1970 00:00:00 GMT"}
     ) == 0.0  # fmt: skip
 

@@ -17,8 +17,8 @@ import workbench as wb
 from tests.graders.code_examples import said, sample
 from workbench.core.errors import FormatError
 from workbench.graders.rules import similarity as rules
-from workbench.graders.rules.stem import stem
-from workbench.graders.text.text_similarity import METRICS, TextSimilarity
+from workbench.graders.rules.similarity import stem
+from workbench.graders.text.openai import METRICS, TextSimilarity
 
 WORDS = st.lists(
     st.sampled_from(

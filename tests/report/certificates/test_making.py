@@ -8,12 +8,12 @@ import pytest
 
 import workbench as wb
 from tests.report.certificates.making import TEXT, certified, function, ran, rows
-from workbench.app.session.merged_reports import merge
+from workbench.app.session.runs import merge
 from workbench.core.errors import CaptureError, NotValidatedError, ReportError
 from workbench.report import Report
-from workbench.report.certificates.digests import data_digest
 from workbench.report.certificates.record import Certificate
-from workbench.sandbox.host.limits import CHECKS
+from workbench.report.same import data_digest
+from workbench.sandbox.host.program import CHECKS
 
 
 @pytest.fixture(scope="module")

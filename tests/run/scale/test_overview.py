@@ -15,8 +15,8 @@ from tests.judges.test_client import completion
 from tests.run.scale.graders import SOURCE
 from workbench.core.errors import FormatError, ReportError, SamplesError
 from workbench.data.samples.frame_columns import UnreadableRowsError
-from workbench.run.scale import overview_run
-from workbench.run.scale.part_summary import part_path
+from workbench.run import overview_run
+from workbench.run.part_summary import part_path
 
 ROWS, PART = 900, 200
 FRAME = pd.DataFrame(

@@ -9,7 +9,7 @@ import pytest
 from workbench.core.grade import Grade
 from workbench.core.grades import Grades
 from workbench.data.samples.frame_columns import hashes_of
-from workbench.run.scale.row_sample import RowSample, SampledPart, keys_of
+from workbench.run.part_summary import RowSample, SampledPart, keys_of
 
 ROWS, PROMPTS, LIMIT = 600, 90, 100
 FRAME = pd.DataFrame({"row": np.arange(ROWS), "prompt": [f"q{row * 7 % PROMPTS}" for row in range(ROWS)]})

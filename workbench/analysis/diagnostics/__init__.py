@@ -17,8 +17,8 @@ from workbench.analysis.diagnostics.registry import kinds as kinds
 from workbench.analysis.diagnostics.registry import presets as presets
 from workbench.analysis.diagnostics.suite_case import SuiteCase as SuiteCase
 from workbench.analysis.diagnostics.suite_case import SuiteParts as SuiteParts
-from workbench.analysis.diagnostics.suite_registry import suite_diagnostic as suite_diagnostic
-from workbench.analysis.diagnostics.suite_registry import suite_kinds as suite_kinds
+from workbench.analysis.diagnostics.suite_case import suite_diagnostic as suite_diagnostic
+from workbench.analysis.diagnostics.suite_case import suite_kinds as suite_kinds
 from workbench.core.discovery import load_modules
 
 # Each of these modules registers its diagnostics on import; findings are listed in that order.

@@ -12,14 +12,11 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.analysis.diagnostics.finding import Finding, Severity
-from workbench.analysis.diagnostics.row_numbers import RowNumbers
-from workbench.analysis.diagnostics.votes import Raters, Scored, Votes, raters_by_columns, raters_by_repeats
+from workbench.analysis.diagnostics.finding import Finding, RowNumbers, Severity
+from workbench.analysis.diagnostics.labels import Raters, Scored, Votes, raters_by_columns, raters_by_repeats
 from workbench.analysis.statistics import Interval, auroc, compact
 from workbench.analysis.statistics.spread import SAME
 from workbench.core.grades import SCORED, Grades
-
-__all__ = ["Case", "RowContext"]
 
 _MIN_ROWS_FOR_HINTS = 8  # scored rows; this project's choice, well below the minimum of any verdict
 _SCALE_TOLERANCE = (

@@ -23,8 +23,6 @@ from functools import cache
 from workbench.analysis.diagnostics.finding import Finding, Severity, percent
 from workbench.analysis.statistics import Bootstrap, Estimate, Interval, Share, growth_needed, holm
 
-__all__ = ["Claim", "bootstrap_claim", "claim_of", "decide", "estimate_claim", "share_claim"]
-
 _ALPHA = 0.05  # probability of at least one false verdict in a diagnosis, the usual 5 %
 _KEEP = "keep these labels to test the next version of the grader"
 _MAX_PLANNED = 1_000  # maximum planned rows: more are not worth collecting for one finding

@@ -2,16 +2,105 @@
 
 from __future__ import annotations
 
+import base64
 import math
+import zlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Any, overload
 
-from workbench.analysis.diagnostics.row_numbers import RowNumbers
+import numpy as np
+from numpy.typing import NDArray
+
 from workbench.analysis.statistics import Interval
-from workbench.core.display_text import counted, one_line, two_digits
+from workbench.core.display_text import capital, counted, one_line, two_digits, visible
 
-__all__ = ["Finding", "Severity", "joint_line", "percent"]
+
+class RowNumbers(Sequence[int]):
+    """Row indices, like a tuple of integers but four or eight bytes each.
+
+    Equal to any tuple, list or array of the same numbers in the same order.
+
+    Args:
+        rows: Integers from 0 on.
+
+    Raises:
+        ValueError: Not a flat sequence of integers from 0 on.
+
+    Example:
+        >>> rows = RowNumbers([4, 2, 7])
+        >>> len(rows), rows[0], rows[1:], rows == (4, 2, 7)
+        (3, 4, RowNumbers([2, 7]), True)
+    """
+
+    __slots__ = ("_array",)
+
+    def __init__(self, rows: Iterable[int] = ()) -> None:
+        numbers = np.asarray(rows if isinstance(rows, np.ndarray) else list(rows))
+        if numbers.ndim != 1 or (numbers.size and (numbers.dtype.kind not in "iu" or numbers.min() < 0)):
+            raise ValueError("row numbers must be whole numbers from 0 on")
+        needs_int64 = numbers.size and numbers.max() > np.iinfo(np.int32).max
+        self._array: NDArray[Any] = numbers.astype(np.int64 if needs_int64 else np.int32)
+        self._array.flags.writeable = False
+
+    def __len__(self) -> int:
+        return len(self._array)
+
+    @overload
+    def __getitem__(self, at: int) -> int: ...
+    @overload
+    def __getitem__(self, at: slice) -> RowNumbers: ...
+    def __getitem__(self, at: int | slice) -> int | RowNumbers:
+        return RowNumbers(self._array[at]) if isinstance(at, slice) else int(self._array[at])
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        # copy= was added in numpy 2; asarray works for both.
+        array = np.asarray(self._array, dtype=dtype)
+        return array.copy() if copy else array
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, tuple | list):
+            return bool(self._array.tolist() == list(other))
+        return isinstance(other, RowNumbers) and bool(np.array_equal(self._array, other._array))
+
+    def __hash__(self) -> int:
+        return hash(tuple(self._array.tolist()))  # equal to that of equal tuples
+
+    def __repr__(self) -> str:
+        first_ten = ", ".join(map(str, self._array[:10].tolist()))
+        return f"RowNumbers([{first_ten}{', ...' if len(self) > 10 else ''}])"
+
+    def __deepcopy__(self, _: Any) -> RowNumbers:
+        return self  # immutable
+
+    def packed(self) -> str:
+        """The numbers as short text for a database: their differences (small where sorted), compressed, in base64."""
+        differences = np.diff(self._array.astype(np.int64), prepend=0)
+        return base64.b64encode(zlib.compress(differences.astype("<i8").tobytes())).decode()
+
+    @classmethod
+    def unpacked(cls, text: str, most: int) -> RowNumbers:
+        """The numbers from the text that `packed` returned.
+
+        Args:
+            text: The text.
+            most: Maximum number of entries; text that unpacks to more is refused, however short it is.
+
+        Raises:
+            ValueError: Any other text.
+        """
+        stream = zlib.decompressobj()
+        try:
+            # One byte more than allowed shows that there are too many; a short text may unpack to gigabytes.
+            data = stream.decompress(base64.b64decode(text, validate=True), 8 * most + 1)
+        except zlib.error as error:
+            raise ValueError(f"not packed row numbers: {error}") from None
+        if len(data) > 8 * most:
+            raise ValueError(f"more than {most} row numbers")
+        if not stream.eof:
+            raise ValueError("not packed row numbers: truncated")
+        return cls(np.cumsum(np.frombuffer(data, "<i8")))
 
 
 _ROUNDED_FROM = 1_000
@@ -141,3 +230,92 @@ def joint_line(findings: Iterable[Finding]) -> str:
 def percent(value: float) -> str:
     """A share in percent with at most one decimal: "98.4 %", "90 %"."""
     return f"{100 * value:.1f} %".replace(".0 %", " %")
+
+
+NO_SCORE = frozenset({"broken", "nothing-scored", "fails-when-repeated"})
+"""Findings about rows without a score: they have priority, because nothing else is known of such rows."""
+
+SHORT_VERDICTS = {
+    "too-lenient": "too lenient", "too-strict": "too strict", "accepts-known-bad": "accepts bad",
+    "same-score": "always same", "saturated-high": "nearly all high", "saturated-low": "nearly all low",
+    "collapsed": "few values", "no-variance": "always same", "narrow-range": "narrow range", "out-of-scale": "off the scale",
+    "broken": "often fails", "nothing-scored": "no score", "unfinished": "not finished", "ungraded": "scored by rule",
+    "skipped": "some skipped", "few-rows": "few rows", "one-prompt": "one prompt",
+    "writer-bias": "writer matters", "score-position-bias": "position matters", "position-bias": "position bias",
+    "order-decides": "order decides", "zero-variance-groups": "zero variance", "prompt-decides": "prompt decides",
+    "no-better-than-chance": "like chance", "worse-than-chance": "worse than chance",
+    "fails-when-repeated": "fails when repeated", "keeps-state": "keeps state", "uses-chance": "not repeatable",
+    "inconsistent": "inconsistent", "suboptimal-pass-threshold": "wrong threshold", "labels-disagree": "labels disagree",
+    "below-human-ceiling": "below people", "reads-the-label": "reads the label", "reads-a-giveaway": "reads a giveaway",
+    "copied-completions": "copied completions", "follows-length": "follows length", "drifts": "drifts", "differs-by-column": "differs by column", "few-levels": "few levels",
+}  # fmt: skip
+"""Kind of a finding to its two-word verdict; the kind itself if it is missing."""
+
+_TIPS = {
+    "too-lenient": "It accepts more known-bad rows than the limit.",
+    "too-strict": "It refuses more known-good rows than the limit.",
+    "broken": "Rows get no score; a failure is never counted as 0.",
+    "nothing-scored": "No row has a score.",
+}
+_SHAPES = {
+    Severity.ERROR: "bad",
+    Severity.WARNING: "bad",
+    Severity.NOTE: "note",
+    Severity.WITHIN_LIMIT: "good",
+}
+
+
+def short_verdict(kind: str) -> str:
+    """The short verdict for a finding's kind."""
+    return SHORT_VERDICTS.get(kind, kind.replace("-", " "))
+
+
+def leading(findings: Sequence[Finding]) -> Finding | None:
+    """The leading finding of a grader; None for none.
+
+    Findings about missing scores have priority, then verdicts in order, then inconclusive ones, then good news.
+
+    Args:
+        findings: Of one grader, most severe first.
+    """
+    return min(findings, key=_rank, default=None)  # the first of those of one rank
+
+
+def _rank(finding: Finding) -> int:
+    if finding.is_verdict:
+        return 0 if finding.kind in NO_SCORE else 1 if not finding.cause else 2
+    if finding.undecided:
+        return 3
+    return 4 if finding.severity is Severity.WITHIN_LIMIT else 5
+
+
+def shape_of(finding: Finding) -> str:
+    """The shape of a finding: of a fault, of a missing score, of an inconclusive result, of good news, of a note."""
+    if finding.kind in NO_SCORE and finding.is_verdict:
+        return "failed"
+    if finding.undecided and not finding.is_verdict:
+        return "unsettled"
+    return _SHAPES[finding.severity]
+
+
+def verdict_of(findings: Sequence[Finding], *, has_labels: bool) -> dict[str, Any]:
+    """A grader's verdict in two words, with its shape and one sentence.
+
+    Args:
+        findings: Of one grader, most severe first.
+        has_labels: Whether any row is labelled.
+    """
+    finding = leading(findings)
+    if finding is None or (not has_labels and not finding.is_verdict):
+        return _without_verdict(has_labels)
+    shape = shape_of(finding)
+    words = {"unsettled": "inconclusive", "good": "within limit"}.get(shape, short_verdict(finding.kind))
+    tip = _TIPS.get(finding.kind, "") if shape in {"bad", "failed"} else ""
+    return {"shape": shape, "words": words, "tip": tip or visible(capital(finding.sentence))}
+
+
+def _without_verdict(has_labels: bool) -> dict[str, Any]:
+    if not has_labels:
+        tip = "Error rates are unknown: no row is labelled. Label some rows."
+        return {"shape": "note", "words": "no labels", "tip": tip}
+    return {"shape": "good", "words": "nothing found", "tip": "No diagnostic found a fault in these rows."}

@@ -13,25 +13,12 @@ from numpy.typing import NDArray
 from workbench.analysis.diagnostics.case import Case
 from workbench.analysis.diagnostics.claim import Claim, decide
 from workbench.analysis.diagnostics.finding import Finding, Severity
-from workbench.analysis.diagnostics.labels import read_labels
-from workbench.analysis.diagnostics.suite_case import SuiteCase
-from workbench.analysis.diagnostics.suite_registry import suite_results
-from workbench.analysis.diagnostics.votes import Votes
+from workbench.analysis.diagnostics.labels import Votes, read_labels
+from workbench.analysis.diagnostics.suite_case import SuiteCase, suite_results
 from workbench.core.discovery import refuse_taken
 from workbench.core.display_text import did_you_mean
 from workbench.core.errors import ReportError
 from workbench.core.grades import Grades
-
-__all__ = [
-    "Graded",
-    "check_arguments",
-    "diagnose",
-    "diagnostic",
-    "group_codes",
-    "kinds",
-    "presets",
-    "threshold_on_scale",
-]
 
 LIMITED = ("too-lenient", "too-strict")
 """Kinds with a configurable limit: how many mistakes are too many depends on the use of the grader."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import ceil, nan
@@ -10,15 +10,14 @@ from math import ceil, nan
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.analysis.diagnostics.finding import Finding, Severity
-from workbench.analysis.diagnostics.row_numbers import RowNumbers
+from workbench.analysis.diagnostics.claim import Claim
+from workbench.analysis.diagnostics.finding import Finding, RowNumbers, Severity
 from workbench.analysis.statistics import compact
+from workbench.analysis.statistics.resampling import variance_shares
 from workbench.analysis.statistics.spread import SAME
-from workbench.analysis.statistics.variance_shares import variance_shares
+from workbench.core.discovery import refuse_taken
 from workbench.core.grades import Grades
 from workbench.graders.combine import AllPass, CombiningRule, Counted, Entry, Formula, Gate, Mean, Sum
-
-__all__ = ["SuiteCase", "SuiteParts", "missing_units"]
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -210,3 +209,34 @@ def missing_units(n: int, prompts: NDArray[np.intp]) -> int:
     count = int(prompts.max(initial=-1)) + 1
     rows = max(0, _ROWS - n)
     return rows if count == n else max(0, _PROMPTS - count, ceil(rows * count / n))
+
+
+SuiteDiagnostic = Callable[[SuiteCase], Iterable[Claim | Finding]]
+_REGISTER: dict[str, SuiteDiagnostic] = {}
+
+
+def suite_diagnostic(kind: str) -> Callable[[SuiteDiagnostic], SuiteDiagnostic]:
+    """Register a function from `SuiteCase` to claims and findings under its kind, in the preset "workbench".
+
+    Raises:
+        ValueError: Another function has the name.
+    """
+
+    def register(function: SuiteDiagnostic) -> SuiteDiagnostic:
+        refuse_taken("diagnostic of suites", kind, _REGISTER.get(kind), function)
+        _REGISTER[kind] = function
+        return function
+
+    return register
+
+
+def suite_kinds() -> dict[str, SuiteDiagnostic]:
+    """The diagnostics of suites, by kind."""
+    return dict(_REGISTER)
+
+
+def suite_results(case: SuiteCase, preset: str) -> list[Claim | Finding]:
+    """Their claims; none for a single grader, or in another preset than "workbench"."""
+    if preset != "workbench" or len(case.single_graders) < 2:
+        return []
+    return [result for rule in _REGISTER.values() for result in rule(case)]

@@ -17,12 +17,16 @@ from math import comb, nan, sqrt
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.analysis.statistics.answer_sets import AnswerSets
-from workbench.analysis.statistics.group_types import GroupTypes, guess, outcomes, tied_types, two_score_types
+from workbench.analysis.statistics.group_scores import AnswerSets
 from workbench.analysis.statistics.intervals import Interval
-from workbench.analysis.statistics.mixtures import Mixture
-
-__all__ = ["LiveGroups", "LiveShare"]
+from workbench.analysis.statistics.mixtures import (
+    GroupTypes,
+    Mixture,
+    guess,
+    outcomes,
+    tied_types,
+    two_score_types,
+)
 
 Floats = NDArray[np.float64]
 

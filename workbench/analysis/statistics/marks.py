@@ -9,10 +9,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.analysis.statistics.bounded import bundled, cluster_sums
 from workbench.analysis.statistics.intervals import Interval
-
-__all__ = ["Marks"]
+from workbench.analysis.statistics.means import bundled, cluster_sums
 
 Floats = NDArray[np.float64]
 

@@ -14,13 +14,16 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.analysis.statistics.clusters import clusters, compact
-from workbench.analysis.statistics.estimate import Estimate
-from workbench.analysis.statistics.intervals import Interval, critical_value, normal_score
-from workbench.analysis.statistics.shares import Share, share
+from workbench.analysis.statistics.intervals import (
+    Estimate,
+    Interval,
+    clusters,
+    compact,
+    critical_value,
+    normal_score,
+)
+from workbench.analysis.statistics.means import Share, share
 from workbench.analysis.statistics.spread import rescaled
-
-__all__ = ["Reliability", "flip_share", "noise_floor", "reliability", "row_ranges", "row_sds", "within_sd"]
 
 Matrix = NDArray[np.float64]
 Groups = NDArray[np.intp]

@@ -16,13 +16,12 @@ from traitlets import Any as AnyTrait
 from traitlets import HasTraits
 
 from workbench.analysis.diagnostics import SuiteParts
-from workbench.app.session.edits import Edit, fails, like, needs_checks, without
+from workbench.app.session.edits import Edit, fails, like, needs_checks, waits_for, without
 from workbench.app.session.grader_text import grader_from_text
-from workbench.app.session.validations import waits_for
 from workbench.core import background
 from workbench.core.errors import WorkbenchError
 from workbench.graders import Entry, Grader, SandboxedGrader
-from workbench.report.reuse import reuse
+from workbench.report.compare import reuse
 
 if TYPE_CHECKING:
     from workbench.app.session.draw import DrawnRows
@@ -31,13 +30,11 @@ if TYPE_CHECKING:
     from workbench.app.session.labels import DatasetLabels
     from workbench.app.session.results import Results
     from workbench.app.session.runs import SessionRuns
-    from workbench.app.session.saved_versions import SavedVersions
+    from workbench.app.session.versions import SavedVersions
     from workbench.core.progress import Progress
     from workbench.data.samples import Samples
     from workbench.report import Report
     from workbench.run.jobs import Job
-
-__all__ = ["AutoGrader"]
 
 
 class AutoGrader(HasTraits):

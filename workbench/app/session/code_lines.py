@@ -11,24 +11,6 @@ if TYPE_CHECKING:
     from workbench.app.session.labels import DatasetLabels
     from workbench.app.session.storage import Storage
 
-__all__ = [
-    "LastCode",
-    "call",
-    "compare_code",
-    "export_code",
-    "grader_code",
-    "graders_code",
-    "grading_code",
-    "history_code",
-    "keep_code",
-    "label_code",
-    "relabel_code",
-    "rows_code",
-    "run_code",
-    "stored_version_code",
-    "undo_code",
-]
-
 
 class LastCode(HasTraits):
     """The lines that would repeat the last action.

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from workbench.app.session.guard import ActionGuard
     from workbench.data.samples import Samples
 
-__all__ = ["Draw", "DrawnRows"]
 
 FIRST = 500
 """Rows drawn by default: enough for a verdict, and graded by code in about a second."""

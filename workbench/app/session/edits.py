@@ -3,16 +3,68 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, cast
 
-from workbench.graders import Grader, SandboxedGrader
+from workbench.graders import CustomGrader, Grader, SandboxedGrader
 from workbench.graders.code.sandboxed import SourceGrader
+from workbench.graders.serialization import parts
+from workbench.judges import Endpoint
+from workbench.judges.base import Judge
+from workbench.run.suite import Suite
 
 if TYPE_CHECKING:
     from workbench.sandbox.host.validation import Validation
 
-__all__ = ["Edit", "fails", "like", "needs_checks", "with_client_of", "without"]
+
+def suite_of(graders: Any) -> Suite | None:
+    """Graders as a suite; None if none are given."""
+    if graders is None or (isinstance(graders, list | tuple) and not graders):
+        return None
+    return graders if isinstance(graders, Suite) else Suite(graders)
+
+
+def needs_validation(grader: Grader) -> bool:
+    """Whether it has source that must be validated before export."""
+    return any(isinstance(part, SandboxedGrader) for part in parts(grader))
+
+
+def asks_models(grader: Grader) -> bool:
+    """Whether it calls a model, which costs time and money."""
+    return any(isinstance(part, Judge) for part in parts(grader))
+
+
+def waits_for(grader: Grader) -> str:
+    """Why a grader does not run before the user presses Run; "" for rules and sandboxed code, which cost nothing."""
+    reasons = (
+        (Judge, "calls a model, which costs money"),
+        (Endpoint, "calls a service"),
+        (CustomGrader, "runs your function, of unknown cost"),
+    )
+    return next((why for kind, why in reasons if any(isinstance(part, kind) for part in parts(grader))), "")
+
+
+def validation_of(grader: Grader) -> Validation | None:
+    """The last validation of exactly this text; None if there is none, and for graders without source."""
+    return grader.validation if isinstance(grader, SandboxedGrader) else None
+
+
+def copy_validation(old: Grader, new: Grader) -> None:
+    """Give a grader the validation of an equal one, so that the same text is not validated again."""
+    validation = validation_of(old)
+    if validation is not None and isinstance(new, SandboxedGrader) and new.validation is None:
+        new.remember(validation)
+
+
+@dataclass
+class Drafts:
+    """A user's text that is not saved yet.
+
+    Attributes:
+        notes: Sample id and digest of its text to the note that is saved with the label.
+    """
+
+    notes: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -10,26 +10,15 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
 
-from workbench.app.session.validations import needs_validation
+from workbench.app.session.edits import needs_validation
 from workbench.core.errors import WorkbenchError
 from workbench.formats import FORMATS, Loss, export, load
-from workbench.formats.files import check_target
 from workbench.formats.shared.base import get_format
+from workbench.formats.shared.writing import check_target
 from workbench.formats.targets.base import Target
 from workbench.graders import Grader, SandboxedGrader
 from workbench.graders.serialization import parts
 from workbench.run.suite import Suite
-
-__all__ = [
-    "Preview",
-    "WrittenFiles",
-    "chooses_on_error",
-    "file_name",
-    "format_names",
-    "parts_not_validated",
-    "preview",
-    "validation_states",
-]
 
 _READ_BYTES = 1_000_000
 """Maximum bytes of an existing file to read: a larger one is named without its graders."""

@@ -2,18 +2,42 @@
 
 from __future__ import annotations
 
+import builtins
 import json
+import keyword
 import re
+import sys
 import unicodedata
-from typing import NamedTuple
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any, NamedTuple
 
-from workbench.app.session.notebook import notebook_names, taken_by
 from workbench.core.errors import FormatError, WorkbenchError
 from workbench.core.python_text import parse
 from workbench.graders import FunctionGrader, Grader, SandboxedGrader, ScriptGrader
 from workbench.graders.serialization import from_record
 
-__all__ = ["GraderText", "cell_of", "grader_from_text", "text_of"]
+_IPYTHON = frozenset({"In", "Out", "get_ipython", "exit", "quit", "display"})
+_HISTORY = re.compile(r"_{1,3}|_i*\d*|_(oh|dh|ih)|__\w+__")
+
+
+def taken_by(name: str, namespace: Mapping[str, Any]) -> str:
+    """Why a cell's grader cannot be bound to a name: it would shadow something else; "" if it can."""
+    owner = "a Python keyword" if keyword.iskeyword(name) else ""
+    owner = owner or ("a builtin" if hasattr(builtins, name) else "")
+    owner = owner or ("an IPython name" if name in _IPYTHON or _HISTORY.fullmatch(name) else "")
+    return owner or ("a module of this notebook" if isinstance(namespace.get(name), ModuleType) else "")
+
+
+def notebook_names() -> Mapping[str, Any]:
+    """The names of the running notebook; none outside of one."""
+    if "IPython" not in sys.modules:
+        return {}
+    from IPython import get_ipython
+
+    return getattr(get_ipython(), "user_ns", {})
+
 
 _SCRIPT = re.compile(r"^\s*(export\s+)?(async\s+)?function\s+\w+\s*\(", re.MULTILINE)
 
@@ -102,3 +126,95 @@ def _is_script(source: str) -> bool:
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return True
     return False
+
+
+@dataclass(frozen=True)
+class Starter:
+    """A text for the editor.
+
+    Attributes:
+        title: In the list.
+        name: The grader's initial name.
+        text: A Python module, or a spec as JSON.
+        note: A short description.
+    """
+
+    title: str
+    name: str
+    text: str
+    note: str = ""
+
+
+_REGEX = '''import re
+
+PATTERN = re.compile(r"\\[\\d+\\]")
+
+
+async def grade(thread: StringThread) -> float:
+    """1.0 if the completion cites a source, such as [1]."""
+    return 1.0 if PATTERN.search(thread.completion() or "") else 0.0
+'''
+
+_JSON = '''import json
+
+NEEDED = ("name", "price")
+
+
+async def grade(thread: StringThread) -> float:
+    """The share of the required keys that the completion has; 0.0 if it is not a JSON object."""
+    try:
+        answer = json.loads(thread.completion() or "")
+    except ValueError:
+        return 0.0
+    return sum(key in answer for key in NEEDED) / len(NEEDED) if isinstance(answer, dict) else 0.0
+'''
+
+_KEYWORDS = '''import re
+
+KEYWORDS = ("refund", "30 days")
+
+
+async def grade(thread: StringThread) -> float:
+    """The share of the keywords that the completion contains as whole words."""
+    text = (thread.completion() or "").lower()
+    mentioned = [word for word in KEYWORDS if re.search(rf"\\b{re.escape(word)}\\b", text)]
+    return len(mentioned) / len(KEYWORDS)
+'''
+
+_TOOL = '''EXPECTED = ["search"]
+
+
+async def grade(thread: StringThread) -> float:
+    """1.0 if the assistant called exactly these tools, in any order."""
+    called = [call["function"]["name"] for call in thread.tool_calls()]
+    return 1.0 if sorted(called) == sorted(EXPECTED) else 0.0
+'''
+
+_JUDGE = {
+    "kind": "binary-judge",
+    "name": "helpful",
+    "criteria": "The completion does what the user requested, and every claim in it is correct.",
+    "model": "",
+}
+
+_RULE = {"kind": "contains", "name": "contains", "expected": "yes", "ignore_case": True}
+
+_FIRST = '''import workbench as wb
+
+
+async def grade(thread: wb.StringThread) -> float:
+    """What a good completion has."""
+    answer = thread.completion() or ""
+    return 1.0 if answer else 0.0
+'''
+
+TEMPLATES = (
+    Starter("empty grade function", "my_grader", _FIRST, "a rule in Python"),
+    Starter("regular expression", "cites_a_source", _REGEX, "a pattern that the completion contains"),
+    Starter("JSON output", "has_keys", _JSON, "the share of required keys"),
+    Starter("keywords", "mentions", _KEYWORDS, "the share of words it mentions"),
+    Starter("tool call", "calls_tools", _TOOL, "the tools it called"),
+    Starter("LLM judge", "helpful", json.dumps(_JUDGE, indent=2), "a model with your criteria"),
+    Starter("built-in rule", "contains", json.dumps(_RULE, indent=2), "a built-in rule, no code"),
+)
+"""Templates for a new grader; a session without graders shows the first."""

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from traitlets import Any as AnyTrait
 from traitlets import HasTraits
 
 from workbench.app.session.code_lines import LastCode, grader_code, graders_code
+from workbench.app.session.edits import copy_validation, suite_of, validation_of
 from workbench.app.session.grader_text import cell_of, grader_from_text
-from workbench.app.session.removed_grader import RemovedGrader
-from workbench.app.session.validations import copy_validation, suite_of, validation_of
 from workbench.core.errors import WorkbenchError
 from workbench.graders import Grader, SandboxedGrader
-from workbench.graders.announce import defined
+from workbench.graders.base import defined
 from workbench.graders.combine import Entry
 from workbench.run.suite import Suite
 
@@ -23,7 +22,23 @@ if TYPE_CHECKING:
     from workbench.app.session.guard import ActionGuard
     from workbench.sandbox.host.validation import Validation
 
-__all__ = ["GraderList"]
+
+class RemovedGrader(NamedTuple):
+    """A grader that a user removed or replaced.
+
+    Attributes:
+        name: Its name in the session.
+        grader: The grader.
+        from_cell: The grader that a cell defined last under this name; None if it was written in the app.
+        chosen: Whether it was selected.
+        order: The names of all graders, in their order before.
+    """
+
+    name: str
+    grader: Grader
+    from_cell: Grader | None
+    chosen: bool
+    order: tuple[str, ...]
 
 
 class GraderList(HasTraits):

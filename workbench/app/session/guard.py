@@ -3,17 +3,41 @@
 from __future__ import annotations
 
 import threading
+import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
 
 from traitlets import Any as AnyTrait
 from traitlets import HasTraits
 
-from workbench.app.session.problem import Problem
+from workbench.core.errors import WorkbenchError
 
-__all__ = ["ActionGuard", "ActionLock"]
+
+@dataclass(frozen=True)
+class Problem:
+    """An error, for display.
+
+    Attributes:
+        what: What happened.
+        trace: The traceback; "" for an interrupt.
+        where: The panel it happened in.
+    """
+
+    what: str
+    trace: str = ""
+    where: str = ""
+
+    @classmethod
+    def of(cls, error: BaseException, where: str = "") -> Problem:
+        """The problem for an exception."""
+        if isinstance(error, KeyboardInterrupt):
+            return cls("Interrupted.", "", where)
+        trace = "".join(traceback.format_exception(error))
+        is_own_error = isinstance(error, WorkbenchError)
+        return cls(str(error) if is_own_error else f"{type(error).__name__}: {error}", trace, where)
 
 
 class ActionLock:

@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.app.session.label_weights import BALANCED, CHOSEN, DISAGREEING, RANDOM, of_stratum
+from workbench.app.session.labelled_texts import BALANCED, CHOSEN, DISAGREEING, RANDOM, of_stratum
 from workbench.core.errors import WorkbenchError
 from workbench.report.where import case_of, scaled_scores
 
 if TYPE_CHECKING:
     from workbench.report import Report
 
-__all__ = ["ORDERS", "LabelQueue"]
 
 Rows = NDArray[np.intp]
 

@@ -12,22 +12,24 @@ from numpy.typing import NDArray
 from traitlets import HasTraits, Int
 
 from workbench.analysis.diagnostics.labels import read_labels
-from workbench.app.session.dataset_name import name_of
-from workbench.app.session.label_weights import WeightedLabels, is_at_random, weights_of
-from workbench.app.session.labelled_texts import LabelledTexts
+from workbench.app.session.labelled_texts import (
+    LabelledTexts,
+    WeightedLabels,
+    is_at_random,
+    name_of,
+    weights_of,
+)
 from workbench.core.errors import WorkbenchError
 from workbench.data.samples import Samples
 from workbench.data.samples.digest import share_texts
 from workbench.report.agreement import agreement
 from workbench.report.settings import label_column
-from workbench.store.errors import LabelledSinceError
+from workbench.store.address import LabelledSinceError
 
 if TYPE_CHECKING:
     from workbench.app.session.storage import Storage
     from workbench.report import Agreement, Report
     from workbench.store import Label
-
-__all__ = ["DatasetLabels"]
 
 
 _VALUES: tuple[bool | None, ...] = (False, True, None)

@@ -11,14 +11,13 @@ from traitlets import HasTraits
 
 from workbench.app.session.code_lines import LastCode, relabel_code, rows_code
 from workbench.core.errors import ReportError
-from workbench.report.reuse import reuse
+from workbench.report.compare import reuse
 
 if TYPE_CHECKING:
     from workbench.app.session.guard import ActionGuard
     from workbench.app.session.labels import DatasetLabels
     from workbench.report import Report
 
-__all__ = ["Results"]
 
 Condition = Mapping[str, Any]
 

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
 from traitlets import Any as AnyTrait
 from traitlets import Bool, HasTraits
 
 from workbench.app.session.code_lines import LastCode, graders_code, grading_code, run_code
-from workbench.app.session.grader_versions import GraderVersions
-from workbench.app.session.merged_reports import merge, reusable_graders
-from workbench.app.session.pace import Pace, TimeLeft
-from workbench.core.errors import WorkbenchError
+from workbench.app.session.versions import GraderVersions
+from workbench.core.errors import ReportError, WorkbenchError
+from workbench.core.progress import Progress
 from workbench.graders.combine import Entry
 from workbench.graders.repeats import is_deterministic
+from workbench.report.same import require_same_rows
 
 if TYPE_CHECKING:
     from workbench.app.session.draw import Draw
@@ -23,14 +25,106 @@ if TYPE_CHECKING:
     from workbench.app.session.guard import ActionGuard
     from workbench.app.session.labels import DatasetLabels
     from workbench.app.session.results import Results
-    from workbench.app.session.saved_versions import SavedVersions
+    from workbench.app.session.versions import SavedVersions
     from workbench.core.progress import Progress
     from workbench.data.samples import Samples
     from workbench.report import Report
-    from workbench.report.protocols import SamplesLike
+    from workbench.report.settings import SamplesLike
     from workbench.run.jobs import Job
 
-__all__ = ["SessionRuns"]
+
+_SURE_ROWS, _SURE_SECONDS = 20, 2.0
+"""Minimum rows for an estimate, or seconds with two rows: after one slow row the estimate would be hours."""
+
+
+class TimeLeft(NamedTuple):
+    """The estimate for the rest of a run.
+
+    Attributes:
+        seconds: For the current grader and following ones whose pace is known; None while none is known.
+        unknown: Following graders that have never run here.
+    """
+
+    seconds: float | None
+    unknown: int
+
+
+@dataclass
+class Pace:
+    """Seconds per row by grader, as measured so far: a grader that ran before is known before it starts."""
+
+    _seconds: dict[str, float] = field(default_factory=dict)
+
+    def note(self, moment: Progress) -> None:
+        """Record the pace of the current grader."""
+        if moment.rows >= _SURE_ROWS or (moment.rows > 1 and moment.since >= _SURE_SECONDS):
+            self._seconds[moment.grader] = moment.since / moment.rows
+
+    def left(self, moment: Progress, passes: Sequence[str], n_rows: int) -> TimeLeft:
+        """The rest of a run.
+
+        Args:
+            moment: Its progress.
+            passes: Names of the graders in the order in which they grade all rows, once for each pass.
+            n_rows: Rows of one pass.
+        """
+        at = (moment.done - moment.rows) // n_rows if n_rows else -1
+        if not 0 <= at < len(passes) or passes[at] != moment.grader:
+            at = passes.index(moment.grader) if moment.grader in passes else -1
+        to_come = passes[at + 1 :]
+        unknown = {name for name in to_come if name not in self._seconds}
+        if at < 0 or moment.grader not in self._seconds:
+            return TimeLeft(None, len(unknown))
+        rows_left = max(n_rows - moment.rows, 0)
+        known = sum(self._seconds[name] * n_rows for name in to_come if name in self._seconds)
+        return TimeLeft(self._seconds[moment.grader] * rows_left + known, len(unknown))
+
+
+def reusable_graders(
+    before: Report | None, rows: SamplesLike, *, running: Collection[str], unchanged: Collection[str]
+) -> list[str]:
+    """Graders of the previous report that do not run and whose grades of these rows remain valid.
+
+    Args:
+        before: The report that is shown; None for none. A report with a gate applies to a whole suite, and has none.
+        rows: The rows of the new run, of the same dataset.
+        running: Graders that run.
+        unchanged: Graders with the same definition as in the previous report.
+    """
+    if before is None or before.gate is not None or not np.array_equal(before.samples.ids, rows.ids):
+        return []
+    return [name for name in before.graders if name in unchanged and name not in running]
+
+
+def merge(report: Report, before: Report, names: Sequence[str], order: Sequence[str]) -> Report:
+    """A run's report with the grades of other graders on the same rows.
+
+    Args:
+        report: The run's.
+        before: The report with the others' grades.
+        names: The others; if the run has grades of them too, these are older.
+        order: All graders in list order; a suite's score comes last.
+
+    Returns:
+        The run's unchanged report if the rows have other texts under the same ids.
+    """
+    try:
+        require_same_rows(before.samples, report.samples)
+    except ReportError:
+        return report
+    grades = {**report.grades, **{name: before.grades[name] for name in names}}
+    rank = {name: position for position, name in enumerate(order)}
+    ordered = sorted(grades, key=lambda name: rank.get(name, len(rank)))
+    sources = {name: before.sources[name] for name in names if name in before.sources}
+    kept = {name: before.fingerprints[name] for name in names if name in before.fingerprints}
+    cut_off = any(before.grades[name].cut_off for name in names)  # the notes of their run give the reason
+    return replace(
+        report,
+        grades={name: grades[name] for name in ordered},
+        sources={**report.sources, **sources},
+        fingerprints={**report.fingerprints, **kept},
+        notes=tuple(dict.fromkeys((*report.notes, *(before.notes if cut_off else ())))),
+    )
 
 
 class SessionRuns(HasTraits):

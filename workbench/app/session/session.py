@@ -11,24 +11,23 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.app.session.auto_grader import AutoGrader
 from workbench.app.session.code_lines import LastCode, compare_code, label_code, undo_code
-from workbench.app.session.drafts import Drafts
 from workbench.app.session.draw import DrawnRows
+from workbench.app.session.edits import Drafts
 from workbench.app.session.graders import GraderList
 from workbench.app.session.guard import ActionGuard
 from workbench.app.session.labels import DatasetLabels
 from workbench.app.session.results import Results
 from workbench.app.session.runs import SessionRuns
-from workbench.app.session.saved_versions import SavedVersions
 from workbench.app.session.storage import DEFAULT_STORE, Storage
 from workbench.app.session.stored_graders import GraderStorage
+from workbench.app.session.versions import SavedVersions
 from workbench.data.samples import as_samples
 from workbench.graders import Grader
-from workbench.graders.announce import listen
+from workbench.graders.base import listen
 
 if TYPE_CHECKING:
     from workbench.report import Report
 
-__all__ = ["DEFAULTS", "Session"]
 
 DEFAULTS: dict[str, Any] = {"labels": None, "store": DEFAULT_STORE, "labeller": "", "dataset": ""}
 """The default settings of a session."""

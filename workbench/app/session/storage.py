@@ -9,8 +9,6 @@ from typing import Any
 from workbench.store import Store, StoreError, open_store
 from workbench.store.address import parse
 
-__all__ = ["DEFAULT_STORE", "Storage"]
-
 DEFAULT_STORE = "sqlite:///workbench.db"
 """The default address for labels, judges' replies and run summaries."""
 

@@ -23,19 +23,8 @@ from workbench.data.samples.columns import ROLES
 from workbench.graders import Entry, Grader
 from workbench.graders.base import as_sample
 from workbench.graders.rules.threads import reference_of
-from workbench.judges.asking.judge_run import JudgeRun, use_judge_run
+from workbench.judges.judge_run import JudgeRun, use_judge_run
 from workbench.report.frames import row_texts
-
-__all__ = [
-    "Trial",
-    "find_rows",
-    "next_row",
-    "paste",
-    "place_of",
-    "random_row",
-    "with_completion",
-    "with_reference",
-]
 
 _SHAPE = '[{"role": "user", "content": "..."}, {"role": "assistant", "content": "..."}], or {"messages": [...], "reference": ..., "metadata": {...}}'
 

@@ -7,10 +7,9 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from workbench.app.session.grader_files import graders_from_files
 from workbench.app.session.row_texts import sample_of
-from workbench.app.view.conditions import Condition, chip_id
-from workbench.app.view.fields import field_values
+from workbench.app.session.stored_graders import graders_from_files
+from workbench.app.view.conditions import Condition, chip_id, field_values
 from workbench.app.view.head import shown_column
 from workbench.app.view.reader import find_in_text, piece_of_text
 from workbench.core import background
@@ -19,9 +18,8 @@ from workbench.graders import SandboxedGrader
 
 if TYPE_CHECKING:
     from workbench.app.session.session import Session
-    from workbench.app.view.view_protocol import View
+    from workbench.app.view.saved_views import View
 
-__all__ = ["Actions", "handlers_of"]
 
 Handler = Callable[..., Any]
 

@@ -7,21 +7,20 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any
 
-from workbench.app.session.problem import Problem
-from workbench.app.session.starters import TEMPLATES
+from workbench.app.session.grader_text import TEMPLATES
+from workbench.app.session.guard import Problem
 from workbench.app.view.actions import Actions
-from workbench.app.view.changes import Change, find_change
 from workbench.app.view.chosen import chosen_data, nothing_chosen, shown_text
 from workbench.app.view.compare import CompareMode
-from workbench.app.view.fit import ExportMode
-from workbench.app.view.graded import GradedRows
+from workbench.app.view.conditions import with_real_names
+from workbench.app.view.export import ExportMode
+from workbench.app.view.graded import Change, GradedRows, find_change
 from workbench.app.view.head import MODES, head_data, progress_data
 from workbench.app.view.history import HistoryMode
 from workbench.app.view.label import LabelMode
-from workbench.app.view.names import with_real_names
 from workbench.app.view.rail import rail_data
 from workbench.app.view.saved_views import SavedViews
-from workbench.app.view.shown_rows import ShownRows
+from workbench.app.view.table import ShownRows
 from workbench.app.view.try_out import TryMode
 from workbench.core import background
 from workbench.core.display_text import one_line
@@ -32,7 +31,6 @@ from workbench.store import StoreError
 if TYPE_CHECKING:
     from workbench.app.session.session import Session
 
-__all__ = ["AppView"]
 
 Publish = Callable[[dict[str, Any]], object]
 

@@ -17,23 +17,9 @@ from workbench.core.grades import SCORED, Grades
 from workbench.core.thread import StringThread
 from workbench.data.samples import Samples
 from workbench.data.samples.plain import is_missing
-from workbench.data.samples.search import row_words
-from workbench.report.counts import part_name
+from workbench.data.samples.selection import row_words
+from workbench.report.bins import part_name
 from workbench.report.frames import row_texts
-
-__all__ = [
-    "FieldColumn",
-    "IdColumn",
-    "LabelColumn",
-    "ReasonColumn",
-    "ScoreColumn",
-    "TableColumn",
-    "TextColumn",
-    "TextWindow",
-    "last_question",
-    "score_text",
-    "sorted_rows",
-]
 
 Rows = NDArray[np.intp]
 Keys = tuple[NDArray[Any], NDArray[np.bool_]]

@@ -2,14 +2,91 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from workbench.analysis.diagnostics.verdicts import short_verdict
+import numpy as np
+import pandas as pd
+
+from workbench.analysis.diagnostics.finding import short_verdict
 from workbench.core.display_text import capital, one_line
+from workbench.core.errors import SamplesError
+from workbench.data.samples.selection import written_column
 from workbench.report.where import condition_text
 
-__all__ = ["CHANGED", "Condition", "chip_id", "chip_text", "title_of"]
+_MAX_CHARACTERS = 200  # the longest name a store accepts
+
+
+def shown_name(name: str) -> str:
+    """A grader's name on the page and in its messages: on one line, hidden characters as code points."""
+    return one_line(name, _MAX_CHARACTERS)
+
+
+def find_name(shown: str, names: Iterable[str]) -> str | None:
+    """The name with this text on the page; None if there is none."""
+    known = list(names)
+    if shown in known:
+        return shown
+    return next((name for name in known if shown_name(name) == shown), None)
+
+
+def with_real_names(message: Mapping[str, Any], graders: Iterable[str]) -> Mapping[str, Any]:
+    """A message with graders' real names, if the page has a name without its hidden characters."""
+    names = {shown_name(name): name for name in graders if shown_name(name) != name}
+    return _renamed(message, names) if names else message
+
+
+def _renamed(value: Any, names: Mapping[str, str]) -> Any:
+    """A message with names replaced wherever they are complete values."""
+    if isinstance(value, str):
+        return names.get(value, value)
+    if isinstance(value, Mapping):
+        return {key: _renamed(item, names) for key, item in value.items()}
+    return [_renamed(item, names) for item in value] if isinstance(value, list) else value
+
+
+_MAX_VALUES = 60
+"""Number of listed values, the most frequent first; the others are found by search."""
+
+_FEW = 12  # maximum distinct numbers to list as choices rather than as a range
+
+
+def field_values(samples: Any, field: str) -> dict[str, Any]:
+    """The values of a column as `FieldValues`: choices with their counts, or the ends of a range of numbers.
+
+    Args:
+        samples: The `Samples`.
+        field: The column, by its name in the table.
+
+    Raises:
+        SamplesError: Unknown column.
+    """
+    frame = samples.frame
+    by_name = {one_line(name, 80): name for name in frame.columns}  # by their names in the table
+    if field not in by_name:
+        raise SamplesError(f"the rows have no column {field!r}", expected=", ".join(map(repr, by_name))[:300])
+    cells, field = frame[by_name[field]], str(by_name[field])
+    column = written_column(samples, cells.name)
+    numbered = np.bincount(column.codes + 1, minlength=len(column.texts) + 1).tolist()
+    counts = sorted(zip([None, *column.texts], numbered, strict=True), key=lambda each: -each[1])
+    counts = [(text, count) for text, count in counts if count]
+    is_number = pd.api.types.is_numeric_dtype(cells) and not pd.api.types.is_bool_dtype(cells)
+    numbers = cells.to_numpy(float, na_value=np.nan) if is_number else np.empty(0)
+    finite = numbers[np.isfinite(numbers)]
+    as_range = len(counts) > _FEW and len(finite) > 0
+    return {
+        "kind": "numbers" if as_range else "values",
+        "column": field,
+        "values": [] if as_range else [_value(field, text, count) for text, count in counts[:_MAX_VALUES]],
+        "lo": float(finite.min()) if as_range else 0.0,
+        "hi": float(finite.max()) if as_range else 0.0,
+    }
+
+
+def _value(field: str, text: str | None, count: int) -> dict[str, Any]:
+    shown = "(empty)" if text is None else one_line(text, 80)
+    return {"text": shown, "count": count, "where": [{"column": field, "is": text}]}
+
 
 Condition = Mapping[str, Any]
 

@@ -7,14 +7,12 @@ from collections.abc import Mapping, Sequence
 
 from workbench.app.session.export_preview import Preview
 from workbench.app.session.fits import Fit
-from workbench.app.view.names import shown_name
+from workbench.app.view.conditions import shown_name
 from workbench.core.display_text import capital, counted, one_line
 from workbench.core.errors import WorkbenchError
 from workbench.formats.shared.base import Format
 from workbench.graders import SandboxedGrader
 from workbench.graders.combine import Entry
-
-__all__ = ["problem_lines", "sentence"]
 
 _NAMED = 3  # number of graders from which a sentence gives the count instead of names
 _IN_CODE = (

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from workbench.app.session.pace import TimeLeft
-from workbench.app.session.validations import asks_models, waits_for
+from workbench.app.session.edits import asks_models, waits_for
+from workbench.app.session.runs import TimeLeft
 from workbench.core.display_text import counted, one_line, visible
 from workbench.graders.repeats import is_deterministic
 
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from workbench.core.progress import Progress
     from workbench.report import Report
 
-__all__ = ["MODES", "head_data", "progress_data", "shown_column"]
 
 MODES = {
     "grade": "Grade",

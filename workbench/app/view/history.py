@@ -6,32 +6,34 @@ import math
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from workbench.analysis.diagnostics.verdicts import verdict_of
+from workbench.analysis.diagnostics.finding import verdict_of
 from workbench.app.session.code_lines import history_code, stored_version_code
 from workbench.app.session.edits import with_client_of
 from workbench.app.session.grader_text import cell_of
+from workbench.app.view.conditions import find_name, shown_name
 from workbench.app.view.grader_history import (
+    LIMITS,
     MAX_VERSIONS,
+    ErrorShare,
     GraderHistory,
     Version,
+    change_words,
     changed_lines,
+    error_share,
     findings_of,
     first_new_line,
 )
-from workbench.app.view.names import find_name, shown_name
-from workbench.app.view.version_changes import LIMITS, ErrorShare, change_words, error_share
 from workbench.core.display_text import counted, one_line, shown
 from workbench.core.errors import WorkbenchError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from workbench.app.session.saved_versions import SavedVersions
     from workbench.app.session.session import Session
+    from workbench.app.session.versions import SavedVersions
     from workbench.report import Report
     from workbench.store.runs import StoredRun
 
-__all__ = ["HistoryMode"]
 
 _ABOUT_LABELS = {"too-lenient", "too-strict"}
 _LINE = 400  # maximum characters of a line of source

@@ -10,15 +10,13 @@ from numpy.typing import NDArray
 
 from workbench.app.session.row_texts import arguments_name, documents_of, sample_of, texts_of
 from workbench.app.view.cells import score_text
-from workbench.app.view.names import shown_name
+from workbench.app.view.conditions import shown_name
 from workbench.app.view.pieces import Finder, pieces, words_finder
 from workbench.core.display_text import one_line
 from workbench.core.grade import Grade
 from workbench.data.samples import Sample
 from workbench.report import Report
-from workbench.report.counts import part_name
-
-__all__ = ["PIECE", "find_in_text", "piece_of_text", "reader_data", "thread_data"]
+from workbench.report.bins import part_name
 
 PIECE = 8_000
 """Characters of a text that are sent and drawn at a time: a page with one node of a million characters freezes."""

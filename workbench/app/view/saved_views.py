@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from workbench.app.view.conditions import Condition
 from workbench.app.view.head import MODES
@@ -11,9 +11,60 @@ from workbench.core.display_text import one_line
 from workbench.core.errors import WorkbenchError
 
 if TYPE_CHECKING:
-    from workbench.app.view.view_protocol import View
+    from workbench.app.session.session import Session
+    from workbench.app.view.compare import CompareMode
+    from workbench.app.view.graded import GradedRows
+    from workbench.app.view.table import ShownRows
+    from workbench.app.view.try_out import TryMode
 
-__all__ = ["SavedViews"]
+
+class View(Protocol):
+    """The state that actions change: see `app.AppView`."""
+
+    session: Session
+    chosen: str
+    mode: str
+    rows: ShownRows
+    try_out: TryMode
+    compare: CompareMode
+
+    @property
+    def graded(self) -> GradedRows:
+        """The report that is shown."""
+        ...
+
+    def mark(self, *parts: str) -> None:
+        """Mark parts of the state as out of date."""
+        ...
+
+    def mark_mode(self) -> None:
+        """Mark the content of the open mode as changed."""
+        ...
+
+    def open(self) -> None:
+        """A page shows the view."""
+        ...
+
+    def set_mode(self, mode: str) -> None:
+        """Open a mode."""
+        ...
+
+    def show_code(self) -> None:
+        """Set the line for the content of the open mode."""
+        ...
+
+    def choose(self, name: str) -> None:
+        """Select a grader."""
+        ...
+
+    def typed(self, name: str, text: str) -> None:
+        """Record that a page already has this text of a grader."""
+        ...
+
+    def labels_changed(self) -> None:
+        """Mark the labels of the rows as changed."""
+        ...
+
 
 _KNOWN = frozenset({"mode", "grader", "where", "search", "sort", "columns", "row", "compare"})
 _MAX_LISTED = 200

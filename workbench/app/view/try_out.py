@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.analysis.diagnostics.registry import threshold_on_scale
 from workbench.app.session.code_lines import grader_code
+from workbench.app.session.edits import asks_models, waits_for
 from workbench.app.session.row_texts import sample_of, texts_of
 from workbench.app.session.trial import (
     Trial,
@@ -18,17 +19,23 @@ from workbench.app.session.trial import (
     with_completion,
     with_reference,
 )
-from workbench.app.session.validations import asks_models, waits_for
-from workbench.app.view.names import shown_name
+from workbench.app.view.conditions import shown_name
 from workbench.app.view.reader import piece_of_text, thread_data
-from workbench.app.view.saved_completions import SavedCompletion, SavedCompletions, is_same
-from workbench.app.view.try_text import accepts, moved, outcome, verdict_of_answer
+from workbench.app.view.saved_completions import (
+    SavedCompletion,
+    SavedCompletions,
+    accepts,
+    is_same,
+    moved,
+    outcome,
+    verdict_of_answer,
+)
 from workbench.core.display_text import one_line, visible
 from workbench.core.grade import Grade
 from workbench.data.samples import Sample
 from workbench.graders.combine import Entry
-from workbench.judges.asking.judge_run import JudgeRun
-from workbench.judges.asking.spending import Spending
+from workbench.judges.judge_run import JudgeRun
+from workbench.judges.spending import Spending
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -36,7 +43,6 @@ if TYPE_CHECKING:
     from workbench.app.session.session import Session
     from workbench.report import Report
 
-__all__ = ["TryMode"]
 
 _MAX_CHARACTERS = 200_000  # of a completion in a text field; longer ones are read in the rows
 

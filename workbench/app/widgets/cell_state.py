@@ -13,8 +13,6 @@ from workbench.app.session.session import DEFAULTS, Session
 from workbench.data.samples import Samples, as_samples
 from workbench.report.settings import label_column
 
-__all__ = ["current_cell", "forget_view", "remember_view", "session_of_cell"]
-
 Place = tuple[str, str, int]
 """A cell, a kind of view, and the view's index, because a cell may show several."""
 

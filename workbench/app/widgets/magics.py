@@ -5,21 +5,19 @@ from __future__ import annotations
 import unicodedata
 from typing import TYPE_CHECKING, Any
 
-from workbench.app.session.notebook import taken_by
+from workbench.app.session.grader_text import taken_by
 from workbench.core.errors import WorkbenchError
 from workbench.formats.platforms.adaptive.reading import creates
-from workbench.graders.announce import announce
+from workbench.graders.base import announce
 from workbench.graders.capture import capture
 from workbench.graders.capture.cells import install
 from workbench.graders.capture.foreign import signature_of
 from workbench.graders.code.function import FunctionGrader
 from workbench.graders.code.script import ScriptGrader
-from workbench.sandbox.host.interpreter import StartError, warn_absent
+from workbench.sandbox.host.zygote import StartError, warn_absent
 
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
-
-__all__ = ["load", "make"]
 
 
 def load(shell: InteractiveShell) -> None:

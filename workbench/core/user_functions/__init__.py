@@ -5,9 +5,7 @@ is left running, and a new loop or thread replaces its own, until too many are l
 ended, and has the main thread. Nothing starts at import.
 """
 
-from workbench.core.user_functions.late import LateError
-from workbench.core.user_functions.loops import awaited
 from workbench.core.user_functions.processes import ProcessLostError, ProcessPool
-from workbench.core.user_functions.threads import threaded
+from workbench.core.user_functions.threads import LateError, awaited, threaded
 
 __all__ = ["LateError", "ProcessLostError", "ProcessPool", "awaited", "threaded"]

@@ -9,8 +9,6 @@ import threading
 import time
 from typing import IO, Any
 
-__all__ = ["main", "read_message", "write_message"]
-
 _LENGTH = struct.Struct("<Q")
 _READ_BYTES = 1 << 20
 """Bytes per read from a pipe, which returns at most 64 KiB on Linux."""

@@ -24,10 +24,8 @@ from concurrent.futures import wait as wait_for_futures
 from typing import Any, TypeVar
 
 from workbench.core.errors import CaptureError
-from workbench.core.user_functions.late import LateError, as_held
 from workbench.core.user_functions.process_child import read_message, write_message
-
-__all__ = ["ProcessLostError", "ProcessPool"]
+from workbench.core.user_functions.threads import LateError, as_held
 
 T = TypeVar("T")
 

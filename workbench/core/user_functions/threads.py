@@ -8,18 +8,51 @@ and one that is late gives up its turn and not its thread.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import inspect
 import os
 import threading
 import weakref
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Awaitable, Callable
 from concurrent.futures import Future
 from contextvars import ContextVar, copy_context
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
-from workbench.core.user_functions.late import LateError, as_held, refuse_beyond
+from workbench.core import background
 
-__all__ = ["threaded"]
+
+class LateError(TimeoutError):
+    """A call did not end in time.
+
+    Attributes:
+        blocked: Whether its loop was blocked, by it or by another call on it.
+    """
+
+    def __init__(self, *, blocked: bool) -> None:
+        super().__init__("the event loop was blocked" if blocked else "not ended in time")
+        self.blocked = blocked
+
+
+def refuse_beyond(most: int, left: int) -> None:
+    """Refuse to start another function if too many timed-out ones still run.
+
+    Raises:
+        TimeoutError: The maximum number still run.
+    """
+    if left >= most:
+        raise TimeoutError(
+            f"not started: {left} timed-out calls are still running and cannot be stopped; "
+            "set a time limit on the operation they wait for, then restart the process (the kernel, in a notebook)"
+        )
+
+
+def as_held(error: BaseException) -> BaseException:
+    """An error in a form that a `Future` accepts, and that a coroutine can raise without ending itself."""
+    if isinstance(error, StopIteration | GeneratorExit):
+        return RuntimeError(f"the function raised {type(error).__name__}")
+    return error
+
 
 T = TypeVar("T")
 
@@ -136,3 +169,233 @@ def _close(result: Future[Any]) -> None:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_late.clear)  # a fork has none of these threads
+
+
+_PATIENCE = 0.5
+"""Seconds within which a loop responds that is not blocked."""
+_GRACE = 2.0
+"""Seconds that a coroutine has to end after it was cancelled; then it is abandoned."""
+_LEFT = 64
+"""Maximum number of loops occupied by coroutines that still run. Each has three open files."""
+
+_lock = threading.RLock()
+_loop_thread: _LoopThread | None = None
+_left: set[_LoopThread] = set()
+_waiting_calls: deque[_LoopCall[Any]] = deque()
+
+
+def _after_fork() -> None:
+    """A fork has this module but not its threads; a lock that another thread had stays locked for ever."""
+    global _lock, _loop_thread
+    _lock, _loop_thread = threading.RLock(), None
+    _left.clear()
+    _waiting_calls.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
+
+
+async def awaited(work: Callable[[], Awaitable[T]], seconds: float | None = None) -> T:
+    """Await a user's coroutine on a loop that it may block without blocking the workbench.
+
+    All share one loop in a daemon thread, so that objects bound to a loop (clients, semaphores) serve every call.
+    A loop that does not respond when a call is late or cancelled gets no more calls: a new one runs those that have not
+    started. The old one ends when its last coroutine does.
+
+    Args:
+        work: Makes the coroutine, on that loop and in the caller's context.
+        seconds: Maximum time from its start; None for no limit. Then it is cancelled.
+
+    Raises:
+        LateError: It took longer.
+        TimeoutError: It was not started: too many loops are occupied by timed-out coroutines.
+        OSError: It was not started: the machine has no loop for it (too many open files).
+        RuntimeError: It was not started: the machine has no thread for a loop. Or its loop was stopped meanwhile.
+    """
+    call = _LoopCall(work)
+    ended = asyncio.wrap_future(call.ended)
+    _queue(call)
+    try:
+        await _wait_for_start(call, ended, seconds)
+        # Not wait_for, which cancels the awaited future and would hide a TimeoutError raised by the coroutine.
+        await asyncio.wait({ended}, timeout=seconds)
+    except asyncio.CancelledError:
+        await _cut(call, ended)
+        raise
+    if not ended.done():
+        raise LateError(blocked=await _cut(call, ended))
+    return ended.result()
+
+
+class _LoopCall(Generic[T]):
+    """A coroutine that is to run on a loop here, with futures for its start and its end."""
+
+    def __init__(self, work: Callable[[], Awaitable[T]]) -> None:
+        self.work, self.context = work, copy_context()
+        self.started: Future[None] = Future()
+        self.ended: Future[T] = Future()
+        self.ended.set_running_or_notify_cancel()  # cancelling the wait does not end it
+        self.loop_thread: _LoopThread | None = None
+        self.task: asyncio.Task[None] | None = None
+
+    async def go(self, begin_next: Callable[[], object]) -> None:
+        """Run it; its result or its error goes to `ended`."""
+        asyncio.get_running_loop().call_soon(begin_next)
+        try:
+            self.ended.set_result(await self.work())
+        except BaseException as error:  # noqa: BLE001 (a SystemExit would end the loop, and with it the other rows)
+            self.fail(error)
+
+    def fail(self, error: BaseException) -> None:
+        """Set an error for the waiting caller, unless the call has ended before."""
+        if not self.ended.done():
+            self.ended.set_exception(as_held(error))
+
+
+class _LoopThread:
+    """A loop in a separate thread that runs calls one after the other until it is abandoned.
+
+    Raises:
+        OSError: No loop can be made: too many open files.
+        RuntimeError: No thread can be started.
+    """
+
+    def __init__(self) -> None:
+        self.given_up, self._over, self._beginning = False, False, False
+        self._calls: set[_LoopCall[Any]] = set()
+        self._runner = asyncio.Runner(loop_factory=asyncio.new_event_loop)
+        self.loop = self._runner.get_loop()
+        try:
+            threading.Thread(target=self._run, name="workbench-user-loop", daemon=True).start()
+        except BaseException:
+            self.loop.close()
+            raise
+
+    def _run(self) -> None:
+        background.refuse_waiting()
+        with contextlib.suppress(BaseException), self._runner:  # its end cancels the remaining tasks
+            try:
+                self.loop.run_forever()
+            finally:  # stopped by the workbench, or by a function: loop.stop(), a SystemExit in a callback
+                self._close()
+
+    def _close(self) -> None:
+        """Accept no more calls, and fail the running ones: none, unless a function ended the loop."""
+        _give_up(self)
+        self._over = True
+        with _lock:
+            _left.discard(self)
+        for call in self._calls:
+            call.fail(RuntimeError("the event loop that async functions share was stopped by one of them"))
+
+    def call_soon(self, function: Callable[[], object]) -> None:
+        """Call a function on the loop when it is free."""
+        with contextlib.suppress(RuntimeError):  # it has ended
+            self.loop.call_soon_threadsafe(function)
+
+    def wake(self) -> None:
+        """There are calls to start."""
+        if not self._beginning:
+            self._beginning = True
+            self._begin()
+
+    def _begin(self) -> None:
+        """Start one call, whose first step starts the next: after a call that blocks nothing is started."""
+        with _lock:
+            self._beginning = bool(_waiting_calls) and not self.given_up
+            if not self._beginning:
+                return
+            call = _waiting_calls.popleft()
+            # Still under the lock: `_cut` must find a call either among those that wait or on a loop.
+            call.loop_thread = self
+        self._calls.add(call)
+        call.task = self.loop.create_task(call.go(self._begin), context=call.context)
+        call.task.add_done_callback(lambda _: self._discard(call))
+        call.started.set_result(None)
+
+    def _discard(self, call: _LoopCall[Any]) -> None:
+        self._calls.discard(call)
+        if not call.ended.done():  # cancelled before its first step
+            call.fail(asyncio.CancelledError())
+            self._begin()
+        self.end_if_done()
+
+    def end_if_done(self) -> None:
+        """End a loop that was abandoned and has nothing left to do."""
+        if self.given_up and not self._calls and not self._over:
+            self.loop.stop()
+
+    async def answers(self) -> bool:
+        """Whether the loop responds soon: nothing blocks it."""
+        answer: Future[None] = Future()
+        self.call_soon(lambda: answer.set_result(None))
+        answered, _ = await asyncio.wait({asyncio.wrap_future(answer)}, timeout=_PATIENCE)
+        return bool(answered)
+
+
+def _queue(call: _LoopCall[Any]) -> None:
+    with _lock:
+        _waiting_calls.append(call)
+    _serve()
+
+
+def _serve() -> None:
+    """Make a loop start the next call; if none can, the waiting calls fail."""
+    global _loop_thread  # noqa: PLW0603 (one at a time is the point)
+    with _lock:
+        if _loop_thread is None and _waiting_calls:
+            try:
+                refuse_beyond(_LEFT, len(_left))
+                _loop_thread = _LoopThread()
+            except Exception as error:  # noqa: BLE001 (raised where the calls are awaited)
+                while _waiting_calls:
+                    _waiting_calls.popleft().fail(error)
+        loop_thread = _loop_thread
+    if loop_thread is not None:
+        loop_thread.call_soon(loop_thread.wake)
+
+
+def _give_up(loop_thread: _LoopThread) -> None:
+    global _loop_thread  # noqa: PLW0603 (see _serve)
+    with _lock:
+        if not loop_thread.given_up:
+            loop_thread.given_up = True
+            _left.add(loop_thread)
+        if _loop_thread is loop_thread:
+            _loop_thread = None
+    loop_thread.call_soon(loop_thread.end_if_done)
+    _serve()
+
+
+async def _wait_for_start(call: _LoopCall[Any], ended: asyncio.Future[Any], seconds: float | None) -> None:
+    """Wait for a call's turn; a loop that is blocked meanwhile is abandoned."""
+    started = asyncio.wrap_future(call.started)
+    while not (await asyncio.wait({started, ended}, timeout=seconds, return_when=asyncio.FIRST_COMPLETED))[0]:
+        loop_thread = _loop_thread
+        if loop_thread is not None and not await loop_thread.answers():
+            _give_up(loop_thread)
+
+
+async def _cut(call: _LoopCall[Any], ended: asyncio.Future[Any]) -> bool:
+    """Cancel a call and wait for its end, or abandon its loop; returns whether that was blocked."""
+    with _lock:
+        if call in _waiting_calls:
+            _waiting_calls.remove(call)
+        loop_thread = call.loop_thread
+    responsive = loop_thread is None or await _cancelled(loop_thread, call, ended)
+    if not ended.cancel():
+        ended.exception()  # mark as retrieved: no caller reads it any more
+    return not responsive
+
+
+async def _cancelled(loop_thread: _LoopThread, call: _LoopCall[Any], ended: asyncio.Future[Any]) -> bool:
+    """Cancel a call that has started; returns whether its loop responds. One that does not is abandoned."""
+    loop_thread.call_soon(lambda: call.task and call.task.cancel())
+    responsive = await loop_thread.answers()
+    if responsive:
+        await asyncio.wait({ended}, timeout=_GRACE)
+        responsive = ended.done() or await loop_thread.answers()
+    if not responsive:
+        _give_up(loop_thread)
+    return responsive

@@ -11,8 +11,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["DEFECTS", "Defect", "Rates", "measure"]
-
 
 @dataclass(frozen=True)
 class Defect:

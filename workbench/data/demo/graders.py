@@ -10,8 +10,6 @@ import re
 
 from workbench.core.thread import StringThread
 
-__all__ = ["GRADERS", "contains_expected", "exact_match", "shares_words"]
-
 
 async def exact_match(thread: StringThread) -> float:
     """The completion equals the expected text exactly."""

@@ -13,8 +13,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["LETTERS_A_TOKEN", "scripted_judge"]
-
 LETTERS_A_TOKEN = 4
 """English text has about four letters for each token, so the counts are about as large as a model's would be."""
 

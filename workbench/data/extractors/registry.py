@@ -13,8 +13,6 @@ from workbench.core.display_text import did_you_mean
 from workbench.core.errors import FormatError
 from workbench.core.thread import StringThread
 
-__all__ = ["EXTRACTORS", "LETTA", "Extractor", "as_extractor", "extractor"]
-
 ExtractorFunction = Callable[..., str]
 
 EXTRACTORS: dict[str, ExtractorFunction] = {}

@@ -10,7 +10,8 @@ from typing import Any
 
 from workbench.core.errors import SamplesError, SamplesWarning
 from workbench.data.samples.readers import load_file
-from workbench.data.samples.view import Sample, Samples
+from workbench.data.samples.sample import Sample
+from workbench.data.samples.view import Samples
 
 __all__ = ["Sample", "Samples", "as_samples", "read_samples"]
 

@@ -26,25 +26,6 @@ from workbench.data.samples.roles import (
     tools_of,
 )
 
-__all__ = [
-    "EMPTY",
-    "SPEAKERS",
-    "Built",
-    "CellFault",
-    "CellProblem",
-    "Conversations",
-    "Wire",
-    "build",
-    "clean",
-    "conversations",
-    "is_silent",
-    "metadata_of",
-    "no_answer",
-    "plain_cells",
-    "prompt_key",
-    "rewritten",
-]
-
 Wire = tuple[Any, ...]
 """(turns, metadata, calls, tools, tool results), as returned by `StringThread.to_wire`."""
 

@@ -13,16 +13,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
-__all__ = [
-    "MESSAGE_ROLES",
-    "answers",
-    "chat_in_text",
-    "chat_of",
-    "data_in_text",
-    "is_chat_text",
-    "without_no_answer",
-]
-
 MESSAGE_ROLES = frozenset({"assistant", "developer", "system", "tool", "user"})
 """Roles that messages keep unchanged."""
 

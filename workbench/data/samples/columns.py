@@ -19,19 +19,6 @@ from workbench.data.samples.proposals import (
     proposed,
 )
 
-__all__ = [
-    "COMPLETION_NAMES",
-    "LABEL_NAMES",
-    "ROLES",
-    "check_names",
-    "every_role",
-    "metadata_columns",
-    "no_answers",
-    "recognise",
-    "require_completion",
-    "verdict_column",
-]
-
 ROLES: Mapping[str, tuple[str, ...]] = {
     "messages": ("messages",),
     "system": ("system",),

@@ -22,8 +22,6 @@ from workbench.data.samples.frame_columns import (
     codes_of_pieces,
 )
 
-__all__ = ["DaskColumns", "is_dask_frame"]
-
 _KEPT, _KEPT_BYTES = 2, 64 * 1024 * 1024
 """Cached partitions: the one being graded and the one being displayed; more if they are small."""
 

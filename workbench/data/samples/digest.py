@@ -12,8 +12,6 @@ from workbench.core.thread import StringThread
 from workbench.data.samples.plain import NotPlainError, plain
 from workbench.data.samples.view import Samples
 
-__all__ = ["digest_of", "digests_of", "share_texts"]
-
 _DIGITS = 16
 """64 bits: the probability of a collision among a million texts is one in tens of millions."""
 

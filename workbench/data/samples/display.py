@@ -19,8 +19,6 @@ from workbench.core.display import (
 from workbench.core.display_text import counted
 from workbench.data.samples.plain import NotPlainError, plain
 
-__all__ = ["MAX_TEXT", "as_html", "as_line", "as_markdown"]
-
 MAX_TEXT = 200
 """Maximum characters of a cell: enough to recognise a row, few enough for a notebook page."""
 

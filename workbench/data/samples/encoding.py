@@ -25,11 +25,9 @@ from workbench.data.samples.cells import (
     plain_cells,
     rewritten,
 )
-from workbench.data.samples.frame_columns import UnreadableRowsError
+from workbench.data.samples.frame_columns import Rows, UnreadableRowsError
 from workbench.data.samples.plain import text
-from workbench.data.samples.table import Rows, Table
-
-__all__ = ["CACHED_BYTES", "CACHED_ROWS", "Encoder"]
+from workbench.data.samples.table import Table
 
 CACHED_ROWS = 160_000
 """Maximum rows whose bytes are cached between runs: as many as warm workers decode, 1.6 kB each, so 256 MB in total."""

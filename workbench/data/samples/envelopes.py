@@ -15,17 +15,6 @@ from typing import Any
 from workbench.data.samples.chats import chat_of
 from workbench.data.samples.plain import is_missing
 
-__all__ = [
-    "EnvelopeError",
-    "batch_roles",
-    "choices_in",
-    "failed_request",
-    "message_in",
-    "request_in",
-    "text_in",
-    "unpacked",
-]
-
 _BATCH_COLUMNS = frozenset({"custom_id", "response"})
 _RESULT_COLUMNS = frozenset({"custom_id", "result"})
 _SAID = frozenset({"generated_text", "output", "response", "text"})

@@ -16,18 +16,6 @@ from workbench.core.display_text import encodable
 from workbench.core.errors import SamplesError
 from workbench.data.samples.plain import is_missing
 
-__all__ = [
-    "FLOATS",
-    "ColumnData",
-    "FrameColumns",
-    "Rows",
-    "UnreadableRowsError",
-    "codes_of_pieces",
-    "codes_of_texts",
-    "hashes_of",
-    "large_text",
-]
-
 Rows = NDArray[np.intp]
 
 FLOATS = {np.dtype(np.float32): 2**24, np.dtype(np.float64): 2**53}

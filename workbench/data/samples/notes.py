@@ -15,9 +15,9 @@ from workbench.data.samples.roles import is_own_object, looks_like_chat
 from workbench.data.samples.row_expansion import PAIRS
 
 if TYPE_CHECKING:
-    from workbench.data.samples.table import Rows, Table
+    from workbench.data.samples.frame_columns import Rows
+    from workbench.data.samples.table import Table
 
-__all__ = ["dataset_notes"]
 
 _MIN_ROWS = 10
 """Minimum rows for the note that all share one prompt: fewer are probably rollouts of one prompt."""

@@ -16,19 +16,6 @@ import pyarrow as pa
 
 from workbench.core.errors import SamplesError
 
-__all__ = [
-    "MAX_PAGE",
-    "MAX_PAGE_HEADER",
-    "MAX_RATIO",
-    "MAX_STEP",
-    "MAX_UNPACKED",
-    "Unpacked",
-    "check_metadata",
-    "could_unpack_to",
-    "read_table",
-    "step_rows",
-]
-
 MAX_UNPACKED = 256 * 1024 * 1024
 """Bytes to which a file, or a row group of a lazily read file, may always unpack."""
 MAX_RATIO = 1000

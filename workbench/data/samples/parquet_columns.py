@@ -29,7 +29,6 @@ from workbench.data.samples.parquet_bounds import Unpacked, check_metadata, step
 if TYPE_CHECKING:
     import pyarrow.dataset as ds
 
-__all__ = ["ParquetColumns", "parquet_dataset", "to_frame"]
 
 _BATCH = 8_192
 """Maximum rows decoded at a time."""

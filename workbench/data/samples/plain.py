@@ -18,8 +18,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-__all__ = ["MAX_DEPTH", "NotPlainError", "ObjectError", "is_missing", "plain", "text"]
-
 MAX_DEPTH = 100
 """Maximum nesting: far below `marshal`'s 2,000 and Python's default recursion limit of 1,000 frames."""
 

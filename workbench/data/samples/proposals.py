@@ -12,18 +12,6 @@ from workbench.data.samples.envelopes import EnvelopeError, message_in
 from workbench.data.samples.plain import NotPlainError, is_missing, plain
 from workbench.data.samples.roles import completions_of
 
-__all__ = [
-    "PEEKED",
-    "Peek",
-    "are_chats",
-    "are_completions",
-    "are_requests",
-    "are_verdicts",
-    "could_be_read",
-    "mapping_text",
-    "proposed",
-]
-
 Peek = Callable[[str], Sequence[Any]]
 """The first cells of a column."""
 

@@ -22,8 +22,6 @@ from workbench.data.samples.parquet_bounds import read_table
 from workbench.data.samples.parquet_columns import ParquetColumns, parquet_dataset, to_frame
 from workbench.data.samples.table import Loaded
 
-__all__ = ["SUFFIXES", "load", "load_file"]
-
 
 def load(data: Any, source: str = "") -> Loaded:
     """In-memory rows as a frame.

@@ -11,26 +11,6 @@ from workbench.data.samples.chats import chat_in_text, chat_of, data_in_text
 from workbench.data.samples.envelopes import EnvelopeError, choices_in, message_in, request_in, text_in
 from workbench.data.samples.plain import NotPlainError, is_missing, plain, text
 
-__all__ = [
-    "WRAPPED_REFERENCES",
-    "CellError",
-    "UnreadableChat",
-    "answer_in",
-    "answer_in_text",
-    "are_chat_texts",
-    "chat_cells",
-    "completion_of",
-    "completions_of",
-    "is_own_object",
-    "joined_prompts",
-    "looks_like_chat",
-    "mapping_of",
-    "messages_of",
-    "prompt_of",
-    "reference_of_cell",
-    "tools_of",
-]
-
 _CONTENT_TYPES = {
     "text",
     "thinking",

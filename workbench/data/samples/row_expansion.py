@@ -29,8 +29,6 @@ from workbench.data.samples.roles import (
 )
 from workbench.data.samples.table import DECIDING_ROWS, Loaded
 
-__all__ = ["PAIRS", "expanded"]
-
 PAIRS = (
     ("chosen", "rejected"),
     ("preferred_output", "non_preferred_output"),

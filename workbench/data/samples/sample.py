@@ -7,8 +7,6 @@ from typing import Any
 
 from workbench.core.thread import StringThread
 
-__all__ = ["Sample"]
-
 
 @dataclass(frozen=True, slots=True)
 class Sample:

@@ -54,8 +54,6 @@ from workbench.data.samples.roles import (
     reference_of_cell,
 )
 
-__all__ = ["DECIDING_ROWS", "Loaded", "Rows", "Table"]
-
 DECIDING_ROWS = 100
 """First rows that decide whether a column's texts are messages: the same number as for a lazily read file."""
 _SCAN = 512

@@ -17,19 +17,15 @@ from workbench.data.samples.cells import Built, CellFault, CellProblem, Wire, is
 from workbench.data.samples.columns import no_answers, require_completion
 from workbench.data.samples.dask_columns import DaskColumns
 from workbench.data.samples.display import as_html, as_line, as_markdown
-from workbench.data.samples.draw import draw_rows, strata
 from workbench.data.samples.encoding import Encoder
-from workbench.data.samples.frame_columns import UnreadableRowsError
-from workbench.data.samples.masks import checked_mask, mask_of
+from workbench.data.samples.frame_columns import Rows, UnreadableRowsError
 from workbench.data.samples.notes import dataset_notes
 from workbench.data.samples.plain import plain
 from workbench.data.samples.readers import load
 from workbench.data.samples.row_expansion import expanded
 from workbench.data.samples.sample import Sample
-from workbench.data.samples.search import RowWords, WrittenColumn
-from workbench.data.samples.table import Rows, Table
-
-__all__ = ["ANY_ROW", "Sample", "Samples"]
+from workbench.data.samples.selection import RowWords, WrittenColumn, checked_mask, draw_rows, mask_of, strata
+from workbench.data.samples.table import Table
 
 ANY_ROW = "any"
 """For `Samples.needing`: graders also get rows without a completion, to test how they handle them."""

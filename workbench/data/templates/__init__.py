@@ -14,11 +14,15 @@ template. It always ends: its output and steps are counted.
 
 from __future__ import annotations
 
-from workbench.data.templates.errors import MissingVariableError, TemplateError, TemplateRunError
-from workbench.data.templates.template import DIALECTS, Template, compile  # noqa: A004 (what `re` calls it)
-from workbench.data.templates.translate import translate
-from workbench.data.templates.values import JsonList
-from workbench.data.templates.variables import PLATFORMS, thread_variables
+from workbench.data.templates.template import (
+    DIALECTS,
+    PLATFORMS,
+    Template,
+    compile,  # noqa: A004
+    thread_variables,
+    translate,
+)
+from workbench.data.templates.values import JsonList, MissingVariableError, TemplateError, TemplateRunError
 
 __all__ = [
     "DIALECTS",

@@ -12,10 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from workbench.data.templates.bounds import Page
-from workbench.data.templates.errors import at
-from workbench.data.templates.handlebars_read import read
-from workbench.data.templates.handlebars_strip import strip_whitespace
+from workbench.data.templates.handlebars_parser import read, strip_whitespace
 from workbench.data.templates.handlebars_tree import (
     Block,
     Call,
@@ -25,9 +22,7 @@ from workbench.data.templates.handlebars_tree import (
     Path,
     TemplateProgram,
 )
-from workbench.data.templates.values import falsy, loosely_equal, member, script_text
-
-__all__ = ["Handlebars"]
+from workbench.data.templates.values import Page, at, falsy, loosely_equal, member, script_text
 
 _BLOCKS = ("each", "if", "unless", "with")
 _HELPERS = frozenset({*_BLOCKS, "lookup", "log", "helperMissing", "blockHelperMissing"})

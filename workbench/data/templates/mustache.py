@@ -14,11 +14,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from workbench.data.templates.bounds import MAX_NESTING, Page
-from workbench.data.templates.errors import at
-from workbench.data.templates.values import JS_SPACE, falsy, index, member, script_text
-
-__all__ = ["Mustache"]
+from workbench.data.templates.values import JS_SPACE, MAX_NESTING, Page, at, falsy, index, member, script_text
 
 _S = f"[{JS_SPACE}]*"
 _NAMES_ONLY = {">": "partials", "<": "parents", "$": "blocks"}

@@ -11,10 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
 from typing import Any, NamedTuple
 
-from workbench.data.templates.bounds import MAX_NESTING, MAX_TOKENS, Page
-from workbench.data.templates.errors import TemplateError, TemplateRunError
-
-__all__ = ["Jinja", "parsed"]
+from workbench.data.templates.values import MAX_NESTING, MAX_TOKENS, Page, TemplateError, TemplateRunError
 
 _REFUSED = frozenset(
     [

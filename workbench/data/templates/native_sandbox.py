@@ -18,11 +18,7 @@ from jinja2.runtime import LoopContext
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 from jinja2.utils import Namespace
 
-from workbench.data.templates.bounds import MAX_OUTPUT, MAX_STEPS, Page
-from workbench.data.templates.errors import TemplateRunError
-from workbench.data.templates.values import JsonList
-
-__all__ = ["GLOBALS", "PAGE", "environment"]
+from workbench.data.templates.values import MAX_OUTPUT, MAX_STEPS, JsonList, Page, TemplateRunError
 
 PAGE: ContextVar[Page] = ContextVar("page")
 """The remaining limits of the current rendering."""

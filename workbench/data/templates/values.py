@@ -9,23 +9,124 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Mapping
+import time
+from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from typing import Any
 
+from workbench.core.errors import FormatError, WorkbenchError
 from workbench.data.samples.plain import MAX_DEPTH, NotPlainError, plain
-from workbench.data.templates.errors import TemplateRunError
 
-__all__ = [
-    "JsonList",
-    "falsy",
-    "index",
-    "json_text",
-    "loosely_equal",
-    "member",
-    "plain_values",
-    "script_text",
-]
+
+class TemplateError(FormatError):
+    """A template that cannot be parsed, or that uses a feature that its dialect does not have.
+
+    Attributes:
+        line: Counted from 1; 0 if the position is unknown.
+        column: Counted from 1, in characters.
+    """
+
+    line: int = 0
+    column: int = 0
+
+
+class TemplateRunError(WorkbenchError, ValueError):
+    """A template that does not fit its values, or that exceeds a limit on characters or time."""
+
+
+class MissingVariableError(TemplateRunError, KeyError):
+    """A name without a value, in a dialect where that is an error."""
+
+    __str__ = WorkbenchError.__str__  # a KeyError would show the repr
+
+
+def place(text: str, position: int) -> tuple[int, int]:
+    """Line and column of a position, both from 1."""
+    before = text[:position]
+    return before.count("\n") + 1, position - (before.rfind("\n") + 1) + 1
+
+
+def at(text: str, position: int, problem: str, *, expected: str = "", hint: str = "") -> TemplateError:
+    """An error at one position of a template, with the text there."""
+    line, column = place(text, position)
+    excerpt = text[position : position + 60].split("\n", maxsplit=1)[0]
+    error = TemplateError(
+        problem, where=f"line {line}, column {column}", found=excerpt, expected=expected, hint=hint
+    )
+    error.line, error.column = line, column
+    return error
+
+
+MAX_SOURCE = 2**20
+"""Maximum characters of a template."""
+
+MAX_TOKENS = 50_000
+"""Maximum words, numbers, signs and texts of a template: parsing and compiling takes about 20 us for each, a second in all."""
+
+MAX_OUTPUT = 4 * 2**20
+"""Maximum characters of one rendering: more than any judge reads, and enough for a completion of a mebibyte."""
+
+MAX_STEPS = 500_000
+"""Maximum tags rendered and turns of loops in one rendering; about a second."""
+
+MAX_NESTING = 64
+"""Maximum depth of nested blocks."""
+
+SECONDS = 10.0
+"""Maximum time, for work that the counts above do not include."""
+
+
+class Page:
+    """The output of one rendering, and its remaining characters and steps.
+
+    Raises:
+        TemplateRunError: From `write` and `step`, when a limit is exceeded.
+    """
+
+    def __init__(self) -> None:
+        self.parts: list[str] = []
+        self.characters_left = MAX_OUTPUT
+        self.steps = MAX_STEPS
+        self.until = time.monotonic() + SECONDS
+
+    def put_all(self, texts: Iterable[str]) -> None:
+        """Add texts as they are generated, each as one step of work: `step` and `write` in one, for many small pieces."""
+        append, now, until = self.parts.append, time.monotonic, self.until
+        for text in texts:
+            self.steps -= 1
+            self.characters_left -= len(text)
+            # One test for a piece that may be a single character; the calls below raise the error.
+            if self.steps < 0 or self.characters_left < 0 or now() > until:
+                self.step(0)
+                self.take(0)
+            append(text)
+
+    def write(self, text: str) -> None:
+        """Add text."""
+        self.take(len(text))
+        self.parts.append(text)
+
+    def take(self, characters: int) -> None:
+        """Count characters made, whether written or not."""
+        self.characters_left -= characters
+        if self.characters_left < 0:
+            raise TemplateRunError(
+                "the template writes too much", expected=f"at most {MAX_OUTPUT:,} characters"
+            )
+
+    def step(self, count: int = 1) -> None:
+        """Count steps."""
+        self.steps -= count
+        if self.steps < 0 or time.monotonic() > self.until:
+            raise TemplateRunError(
+                "the template does too much: loops within loops over long lists",
+                expected=f"at most {MAX_STEPS:,} steps",
+            )
+
+    def text(self) -> str:
+        """All of it."""
+        return "".join(self.parts)
+
 
 JS_SPACE = "\t\n\v\f\r \u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff"
 """What JavaScript's `\\s` matches, as the inside of a character class."""

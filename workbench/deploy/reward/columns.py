@@ -10,10 +10,8 @@ from workbench.data.samples.columns import LABEL_NAMES
 from workbench.deploy.reward.grading import RewardGrades
 from workbench.deploy.reward.stats import GraderStats, RewardStats
 from workbench.graders import FunctionGrader
-from workbench.graders.capture.columns_read import ColumnsRead, columns_read
+from workbench.graders.capture.analysis import ColumnsRead, columns_read
 from workbench.graders.combine import Entry
-
-__all__ = ["FIRST_ROWS", "RowWarnings", "columns_beside_label", "warn_of_label_alone"]
 
 FIRST_ROWS = 32
 """Rows of a grader after which missing columns are reported: fewer may fail or differ by chance."""

@@ -23,11 +23,9 @@ from workbench.graders.code.sandboxed import SandboxedGrader
 from workbench.graders.combine import CombiningRule, Entry
 from workbench.graders.combine.combined import combine
 from workbench.graders.rule_grader import RuleGrader
-from workbench.judges.asking.judge_run import JudgeRun, use_judge_run
+from workbench.judges.judge_run import JudgeRun, use_judge_run
 from workbench.sandbox.host.batches import Batch
 from workbench.sandbox.host.worker_pool import new_owner, release, worker_pool
-
-__all__ = ["Early", "Graders", "RewardGrades"]
 
 Put = Callable[[Grades], Grades]
 """Receives the grades of finished rows, to put them at their indices among all rows."""

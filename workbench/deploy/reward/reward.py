@@ -23,8 +23,6 @@ from workbench.run.suite import Suite
 from workbench.run.suite_run import check_ready
 from workbench.sandbox.host.worker_pool import release
 
-__all__ = ["Reward", "reward"]
-
 
 def reward(
     suite: Suite | Grader | Entry | Iterable[Grader | Entry],

@@ -13,18 +13,6 @@ from workbench.data.samples import Sample
 from workbench.data.samples.columns import LABEL_NAMES, ROLES
 from workbench.data.samples.plain import NotPlainError, ObjectError, plain
 
-__all__ = [
-    "MAX_TURNS",
-    "RewardRow",
-    "check_length",
-    "labelled_row",
-    "row_of",
-    "rows_of",
-    "thread_of",
-    "with_column",
-    "with_reference",
-]
-
 MAX_TURNS = 10_000
 """Maximum turns of one conversation: the longest of an agent have some hundreds, and each turn costs time in every grader."""
 _PROBLEM_LENGTH = 500

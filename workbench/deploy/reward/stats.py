@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-__all__ = ["Failure", "GraderStats", "RewardStats", "Slowest"]
-
 _ALL: weakref.WeakSet[RewardStats] = weakref.WeakSet()
 
 

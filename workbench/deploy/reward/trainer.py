@@ -10,8 +10,6 @@ from workbench.core.errors import WorkbenchError
 from workbench.deploy.reward.grading import RewardGrades
 from workbench.deploy.reward.rows import RewardRow
 
-__all__ = ["TRAINERS", "NoScoreError", "TrainerFunction", "trainer"]
-
 T = TypeVar("T", bound="type[TrainerFunction]")
 
 TRAINERS: dict[str, type[TrainerFunction]] = {}
@@ -27,13 +25,21 @@ class Grading(Protocol):
 
     reference: str
 
-    def grade(self, rows: Sequence[RewardRow], *, only: str = "") -> RewardGrades: ...
+    def grade(self, rows: Sequence[RewardRow], *, only: str = "") -> RewardGrades:
+        """Grade rows; `only` names one grader, "" means all."""
+        ...
 
-    async def agrade(self, rows: Sequence[RewardRow], *, only: str = "") -> RewardGrades: ...
+    async def agrade(self, rows: Sequence[RewardRow], *, only: str = "") -> RewardGrades:
+        """Grade rows from a coroutine."""
+        ...
 
-    def scores(self, graded: RewardGrades) -> list[float | None]: ...
+    def scores(self, graded: RewardGrades) -> list[float | None]:
+        """One score per row; None for a row without a score."""
+        ...
 
-    def numbers(self, graded: RewardGrades) -> list[float]: ...
+    def numbers(self, graded: RewardGrades) -> list[float]:
+        """One number per row, with `on_error` for a row without a score."""
+        ...
 
 
 def trainer(name: str) -> Callable[[T], T]:

@@ -9,10 +9,8 @@ import ipaddress
 import re
 
 from workbench.core.errors import WorkbenchError
-from workbench.deploy.serve.errors import RequestError
 from workbench.deploy.serve.http import Scope, header
-
-__all__ = ["Access", "check_binding", "is_loopback"]
+from workbench.deploy.serve.limits import RequestError
 
 _OPEN = frozenset({"/health"})
 """Paths that need no token: monitoring has none, and they reveal only that the server runs."""

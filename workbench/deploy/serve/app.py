@@ -11,28 +11,20 @@ from typing import TYPE_CHECKING, Any
 from workbench.core.errors import WorkbenchError
 from workbench.deploy.reward import reward
 from workbench.deploy.serve.access import Access
-from workbench.deploy.serve.admission import Admission
-from workbench.deploy.serve.beside import Beside
 from workbench.deploy.serve.connections import Connections
 from workbench.deploy.serve.counted_log import CountedLog
-from workbench.deploy.serve.docs_page import docs_page
-from workbench.deploy.serve.endpoint import GradingEndpoint
-from workbench.deploy.serve.errors import RequestError
-from workbench.deploy.serve.examples import Examples
+from workbench.deploy.serve.endpoint import Beside, GradingEndpoint
 from workbench.deploy.serve.http import App, Receive, Scope, Send, base_url, send_json, send_text
-from workbench.deploy.serve.listing import in_order
-from workbench.deploy.serve.metrics import CONTENT_TYPE, Metrics
-from workbench.deploy.serve.observed import SEEN, Observed
-from workbench.deploy.serve.openapi import openapi, own_version
+from workbench.deploy.serve.limits import Admission, RequestError, RequestLimits
+from workbench.deploy.serve.observed import CONTENT_TYPE, SEEN, Metrics, Observed
+from workbench.deploy.serve.pages import Examples, docs_page, in_order, openapi, own_version
 from workbench.deploy.serve.scoring import Scoring
-from workbench.deploy.serve.settings import RequestLimits
 from workbench.deploy.serve.wire_form import WIRE_FORMS, WireForm
 from workbench.run.suite import Suite
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
 
-__all__ = ["create_app", "require_extra"]
 
 _JSON = "application/json"
 _PAGE_HEADERS = {"content-security-policy": "default-src 'none'; style-src 'unsafe-inline'"}

@@ -14,14 +14,12 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from workbench.deploy.serve.counted_log import CountedLog
-from workbench.deploy.serve.errors import RequestError
-from workbench.deploy.serve.settings import RequestLimits
+from workbench.deploy.serve.limits import RequestError, RequestLimits
 
 if TYPE_CHECKING:
     import httptools
     from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-__all__ = ["MAX_HEADERS", "MAX_HEAD_BYTES", "Connections", "protocol"]
 
 MAX_HEAD_BYTES = 32 * 1024
 """Maximum bytes of a request's first line and headers; those of trainers have some hundreds."""

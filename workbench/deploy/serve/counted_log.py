@@ -7,8 +7,6 @@ import time
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 
-__all__ = ["LOG", "CountedLog"]
-
 LOG = logging.getLogger("workbench.deploy.serve")
 _SECONDS = 10.0
 """Seconds for which equal lines are counted before their number is written."""

@@ -15,9 +15,7 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.deploy.serve.errors import RequestError
-
-__all__ = ["MAX_DEPTH", "MAX_DIGITS", "dumped", "parsed", "weight"]
+from workbench.deploy.serve.limits import RequestError
 
 MAX_DEPTH = 128
 """Maximum depth of lists and objects in a body: the 100 that a row's columns may have, and what wire forms put around them."""

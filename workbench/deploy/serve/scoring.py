@@ -16,13 +16,11 @@ from numpy.typing import NDArray
 from workbench.deploy.reward import Reward
 from workbench.deploy.reward.grading import Early, RewardGrades
 from workbench.deploy.reward.rows import RewardRow, row_of, with_column
-from workbench.deploy.serve.errors import RequestError
-from workbench.deploy.serve.outcomes import Outcomes
+from workbench.deploy.serve.limits import RequestError
+from workbench.deploy.serve.wire_form import Outcomes
 from workbench.graders.code.sandboxed import SandboxedGrader
 from workbench.graders.rule_grader import RuleGrader
-from workbench.sandbox.host.interpreter import StartError
-
-__all__ = ["Scoring"]
+from workbench.sandbox.host.zygote import StartError
 
 _MAX_ROWS_PER_CALL = 32
 """Rows of several requests in one call: few enough that no call is given up because of hanging rows of another request, which

@@ -19,7 +19,6 @@ from workbench.deploy.serve.connections import protocol
 if TYPE_CHECKING:
     from starlette.applications import Starlette
 
-__all__ = ["address", "bound", "serve", "uvicorn_server"]
 
 _SWITCH_SECONDS = 0.0001
 """Seconds for which a Python thread blocks the others. The usual 5 ms would delay every transfer between the threads of the

@@ -20,20 +20,6 @@ from workbench.graders.serialization import parts
 from workbench.report.certificates import Certificate
 from workbench.run.suite import Suite
 
-__all__ = [
-    "FORMATS",
-    "MAX_FILE_BYTES",
-    "Document",
-    "Format",
-    "Loss",
-    "Losses",
-    "Reading",
-    "get_format",
-    "inside",
-    "read_text",
-    "register",
-]
-
 MAX_FILE_BYTES = 16 * 1024 * 1024
 """Largest grader file read: 200 graders of the largest source allowed fit."""
 

@@ -10,8 +10,6 @@ from typing import Any, TypeVar
 from workbench.core.display_text import did_you_mean
 from workbench.core.errors import FormatError
 
-__all__ = ["Node", "join"]
-
 T = TypeVar("T")
 
 _MISSING: Any = object()

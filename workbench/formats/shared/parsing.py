@@ -11,8 +11,6 @@ from typing import Any
 from workbench.core.errors import FormatError
 from workbench.core.python_text import parse
 
-__all__ = ["MAX_DEPTH", "parse_json", "parse_python", "parse_yaml", "to_json", "to_yaml"]
-
 MAX_DEPTH = 40
 MAX_YAML = 1024 * 1024
 """Maximum characters of YAML, which take its parser about a second. Long rubrics belong in separate files."""

@@ -9,30 +9,13 @@ from typing import Any, cast
 from workbench.data.extractors import Extractor
 from workbench.formats.shared.base import Losses
 from workbench.graders import Grader
+from workbench.graders.arguments import role_of
 from workbench.graders.combine import AllPass, CombiningRule, Entry, Formula, Mean, Sum
-from workbench.graders.portable.refusals import article
+from workbench.graders.portable.rule import article
 from workbench.graders.rule_grader import RuleGrader
-from workbench.graders.settings import role_of
 from workbench.graders.text import TextGrader
 from workbench.judges import BinaryJudge, LabelJudge
 from workbench.run.suite import Suite
-
-__all__ = [
-    "add_gate_loss",
-    "add_kind_loss",
-    "binary",
-    "check_entry",
-    "check_fields",
-    "check_signature",
-    "identifier",
-    "names_model",
-    "note_limits",
-    "settings_of_code",
-    "settings_without_effect",
-    "suite_name",
-    "unique",
-    "without_unused_settings",
-]
 
 _COMMON_FIELDS = {"name", "description"}
 

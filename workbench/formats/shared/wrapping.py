@@ -14,13 +14,15 @@ from functools import lru_cache
 
 from workbench.core.errors import FormatError
 from workbench.formats.shared.base import Losses
-from workbench.formats.shared.outcomes import CLASSES, outcomes_in, with_outcomes
-from workbench.formats.shared.own_imports import MARKS, with_own_names, without_own_names
-from workbench.graders.capture.statements import parsed
-
-__all__ = [
-    "BEGIN", "END", "MARK", "check_free", "framed", "names_in", "unframed", "unwrap", "wrap", "wrapped",
-]  # fmt: skip
+from workbench.formats.shared.module_text import (
+    CLASSES,
+    MARKS,
+    outcomes_in,
+    with_outcomes,
+    with_own_names,
+    without_own_names,
+)
+from workbench.graders.capture.source_edit import parsed
 
 MARK = "Written by grader workbench"
 """Part of the first line of every exported module."""

@@ -1,20 +1,219 @@
-"""Write documents to files: all of them or none, without overwriting unrelated files."""
+"""Write documents to files: all of them or none, without overwriting unrelated files.
+
+Detect which platform wrote a text: every format reports its confidence.
+
+Python files without a workbench grader: what they contain instead, and which system it was written for.
+
+Trainers and evaluators use functions with other parameters. Such a file is refused with the function's name,
+because the imported grader would fail on every row.
+
+Source: the signatures of TRL 1.16 (GRPO), verl 0.9, inspect_ai 0.3, LangSmith 0.15, MLflow 3.18, promptfoo 0.121,
+OpenRLHF 0.11, verifiers 0.4, and Braintrust autoevals 0.4.
+"""
 
 from __future__ import annotations
 
+import ast
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 from workbench.core.errors import FormatError
 from workbench.core.files import check_writable, write_atomically
 from workbench.formats.shared.base import FORMATS, MAX_FILE_BYTES, Document, Format, Loss, Losses, read_text
-from workbench.formats.shared.detection import detect
-from workbench.formats.shared.parsing import to_json
+from workbench.formats.shared.parsing import MAX_PYTHON, parse_json, parse_python, parse_yaml, to_json
 from workbench.formats.shared.wrapping import MARK
+from workbench.graders.capture.foreign import candidates
+from workbench.graders.capture.moduletext import grade_function
+from workbench.graders.capture.source_edit import parsed, statements
 
-__all__ = ["Converted", "check_encodable", "check_target", "write_document"]
+WHAT_IS_READ = (
+    "a function grade(thread), functions under @wb.grader, a function of Letta's, OpenAI's or Osmosis' parameters, "
+    "adaptive.graders.create calls, or an Osmosis Grader class"
+)
+
+_Function = ast.FunctionDef | ast.AsyncFunctionDef
+_MAX_NAMES = 3
+
+_BY_PARAMETERS: tuple[tuple[frozenset[str], str], ...] = (
+    (frozenset({"data_source", "solution_str"}), "a compute_score function of verl"),
+    (frozenset({"state", "target"}), "the score function of an inspect_ai scorer"),
+    (frozenset({"queries", "prompts", "labels"}), "a reward function of OpenRLHF"),
+    (frozenset({"outputs", "reference_outputs"}), "an evaluator of LangSmith"),
+    (frozenset({"outputs", "expectations"}), "a scorer of MLflow"),
+    (frozenset({"inputs", "outputs"}), "an evaluator of LangSmith, or a scorer of MLflow"),
+    (frozenset({"run", "example"}), "an evaluator of LangSmith"),
+    (frozenset({"output", "context"}), "an assertion of promptfoo"),
+    (frozenset({"task", "trace"}), "a reward of verifiers"),
+    (frozenset({"output", "expected"}), "a scorer of Braintrust"),
+)
+"""Parameters that identify a function's system, in the order they are looked for."""
+
+
+def check_grader(text: str, where: str) -> None:
+    """Refuse Python text that has no grade function, or several candidates.
+
+    Raises:
+        FormatError: Names what was found, what it resembles, and what is supported.
+    """
+    tree = parsed(text)
+    if tree is None:
+        return  # the syntax check reports the error
+    meant = grade_function(tree, None)
+    functions = [node for node in statements(tree.body) if isinstance(node, _Function)]
+    several = [node.name for node in candidates(functions)] if meant is None else []
+    if len(several) > 1:
+        raise FormatError(
+            f"several functions of this Python {_kind(where)} could be the grader", where=where,
+            found=", ".join(several), hint="call one of them grade, or put @wb.grader over each grader",
+        )  # fmt: skip
+    if meant is None or _looks_like(meant):
+        raise no_grader(text, where)
+
+
+def no_grader(text: str, where: str, hint: str = "") -> FormatError:
+    """The error of Python without a grade function.
+
+    Args:
+        text: What was read; it parses.
+        where: Its name.
+        hint: What else to do.
+    """
+    tree = parsed(text) or ast.Module([], [])
+    functions = [node for node in tree.body if isinstance(node, _Function)]
+    classes = [f"class {node.name}" for node in tree.body if isinstance(node, ast.ClassDef)]
+    names = [_signature(node) for node in functions] or classes
+    more = f" and {len(names) - _MAX_NAMES} more" if len(names) > _MAX_NAMES else ""
+    advice = "write async def grade(thread) around it that returns one number per conversation"
+    return FormatError(
+        f"this Python {_kind(where)} contains no grader", where=where,
+        found=", ".join(names[:_MAX_NAMES]) + more or "no function at its top level", expected=WHAT_IS_READ,
+        hint="; ".join(filter(None, [advice if functions else "", hint])),
+    )  # fmt: skip
+
+
+def _kind(where: str) -> str:
+    return "file" if where.lower().endswith(".py") else "text"
+
+
+def _signature(node: _Function) -> str:
+    like = _looks_like(node)
+    return f"{node.name}({_parameters(node)})" + (f", which looks like {like}" if like else "")
+
+
+def _parameters(node: _Function) -> str:
+    parameters = ast.unparse(node.args)
+    return parameters if len(parameters) <= 80 else f"{parameters[:79]}…"
+
+
+def _looks_like(node: _Function) -> str:
+    """The system a function was written for, "" if unknown."""
+    args = node.args
+    names = {arg.arg for arg in [*args.posonlyargs, *args.args, *args.kwonlyargs]}
+    marks = {ast.unparse(mark).partition("(")[0].rpartition(".")[2] for mark in node.decorator_list}
+    if "scorer" in marks:
+        return "a scorer of MLflow" if names else "a scorer of inspect_ai"
+    if "completions" in names and (len(names) > 1 or args.kwarg):
+        return "a reward function of TRL"
+    return next((system for parameters, system in _BY_PARAMETERS if parameters <= names), "")
+
+
+def detect(text: str, where: str = "text") -> Format:
+    """The format with the highest confidence for a text.
+
+    Raises:
+        FormatError: No format fits, or two fit equally well; the formats tried are listed.
+    """
+    document, complaint = _parsed(text, where)
+    sure = {name: chosen.detect(document, text) for name, chosen in FORMATS.items()}
+    best = max(sure.values())
+    names = [name for name, degree in sure.items() if degree == best and best > 0]
+    if len(names) == 1:
+        return FORMATS[names[0]]
+    if not names and where.lower().endswith(".js"):
+        return FORMATS["javascript"]
+    if not names and (where.lower().endswith(".py") or _is_python(text)):
+        raise _no_python(text, where)
+    if complaint is not None and not names:
+        raise complaint
+    raise FormatError(
+        "cannot detect the platform of this document",
+        where=where,
+        found=_looks(document, text) + (f"; it could be {' or '.join(names)}" if names else ""),
+        expected="one of " + ", ".join(FORMATS),
+        hint=_NAME_IT,
+    )
+
+
+_NAME_IT = "name it: format=..., or --from on the command line"
+
+
+def _no_python(text: str, where: str) -> FormatError:
+    try:
+        parse_python(text, where)
+    except FormatError as error:
+        return error
+    return no_grader(text, where, f"if it is a platform's, {_NAME_IT}; there are {', '.join(FORMATS)}")
+
+
+def _is_python(text: str) -> bool:
+    """Whether a text that no format reads is meant as Python; a line such as `name: value` is YAML as well."""
+    if _looks_like_python(text):
+        return True
+    tree = parsed(text) if len(text) <= MAX_PYTHON else None
+    called = (
+        getattr(node, "value", None) if isinstance(node, ast.Expr) else node
+        for node in (tree.body if tree else ())
+    )
+    return any(
+        not isinstance(node, ast.AnnAssign) and isinstance(node, ast.stmt | ast.Call) for node in called
+    )
+
+
+def _parsed(text: str, where: str) -> tuple[Any, FormatError | None]:
+    """The document as JSON or YAML, None if it is neither, with the error if it looks like one of them."""
+    if text.lstrip()[:1] in {"{", "["}:
+        return _or_complaint(parse_json, text, where)
+    if _looks_like_python(text):
+        return None, None
+    document, complaint = _or_complaint(parse_yaml, text, where)
+    return (document if isinstance(document, dict | list) else None), complaint
+
+
+_SURELY = re.compile(r"\s*(?:[{\[]\s*[\"\[{]|(?:[#-].*\n\s*)*[\w\"']+\s*:(?:\s|$))")
+"""Text that starts like this is JSON or YAML, so its parse error is the message to show."""
+
+
+def _or_complaint(parse: Callable[[str, str], Any], text: str, where: str) -> tuple[Any, FormatError | None]:
+    try:
+        return parse(text, where), None
+    except FormatError as error:
+        # "Extra data": the text starts with a JSON value and continues, so it may not be JSON.
+        if error.found != "Extra data" and _SURELY.match(text[:2000]):
+            return None, error
+        platforms = f"if it is another kind of file, {_NAME_IT}; there are {', '.join(FORMATS)}"
+        hint = "; ".join(filter(None, [error.hint, platforms]))
+        return None, FormatError(
+            error.what, where=error.where, found=error.found, expected=error.expected, hint=hint
+        )
+
+
+def _looks_like_python(text: str) -> bool:
+    """Whether some line can only be Python."""
+    return (
+        re.search(r"^(import |from \S+ import |def |async def |class |@\w|#!|\"\"\")", text, re.MULTILINE)
+        is not None
+    )
+
+
+def _looks(document: Any, text: str) -> str:
+    if isinstance(document, dict):
+        return "an object with the keys " + ", ".join(map(repr, list(document)[:8]))
+    if not text.strip():
+        return "an empty file"
+    return "a list" if isinstance(document, list) else "neither JSON nor YAML with a known key"
 
 
 @dataclass(frozen=True)

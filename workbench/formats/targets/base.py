@@ -15,8 +15,6 @@ from workbench.formats.shared.unsupported import unique
 from workbench.graders.combine import CombiningRule
 from workbench.judges.base import Judge
 
-__all__ = ["ALL", "TEXT", "TRAINERS", "ExportPlan", "OwnJudge", "OwnJudges", "Part", "Target", "no_limits"]
-
 TEXT = frozenset({"completion", "metadata"})
 """A target passes only the completion and the row's columns to code."""
 ALL = TEXT | {

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from workbench.formats.targets.base import TEXT, ExportPlan
 from workbench.formats.targets.judging.make_judge import MAKE_JUDGE, judges_text
+from workbench.formats.targets.langsmith import RECORD_LINES
 from workbench.formats.targets.module import functions_of, whole_of
-from workbench.formats.targets.records import RECORD_LINES
 from workbench.formats.targets.registering import register_target
 
 _IMPORTS = """import json as _wb_json

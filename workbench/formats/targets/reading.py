@@ -11,21 +11,19 @@ from typing import Any
 from workbench.core.errors import FormatError
 from workbench.formats.shared.base import Reading
 from workbench.formats.shared.node import Node
-from workbench.formats.shared.other_python import no_grader
 from workbench.formats.shared.parsing import MAX_PYTHON, parse_python
+from workbench.formats.shared.writing import no_grader
 from workbench.formats.targets.base import ExportPlan, OwnJudge, Part, Target
 from workbench.formats.targets.judging.texts import judge_text
 from workbench.formats.targets.module import SETTINGS, compose, decompose
 from workbench.graders import FunctionGrader
 from workbench.graders.base import from_spec
 from workbench.graders.capture.foreign import signature_of_target
-from workbench.graders.capture.statements import parsed
+from workbench.graders.capture.source_edit import parsed
 from workbench.graders.combine import CombiningRule, Entry
 from workbench.judges.base import Judge
 from workbench.report.certificates import Certificate, comment_lines
 from workbench.run.suite import Suite
-
-__all__ = ["companions", "detects", "read"]
 
 _ENTRY = ("weight", "severity", "negate", "pass_threshold", "on_error")
 _LIMITS = ("timeout", "memory_mb", "description")

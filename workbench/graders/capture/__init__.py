@@ -22,16 +22,16 @@ from workbench.graders.capture import refusals
 from workbench.graders.capture.cells import install
 from workbench.graders.capture.comparison import Fingerprint, prove
 from workbench.graders.capture.functions import is_nested, ours_on, own_text, refuse_kind, unwrapped
-from workbench.graders.capture.items import CapturedItem, Main, Scope
 from workbench.graders.capture.library import library_values, refuse_library_state
 from workbench.graders.capture.locate import Found, find_function
 from workbench.graders.capture.moduletext import capture_text
+from workbench.graders.capture.refusals import CapturedItem, Main, Scope
 from workbench.graders.capture.render import arranged, assembled, import_lines, names_read_by_running
 from workbench.graders.capture.resolve import Resolver
 from workbench.graders.capture.source import Source
-from workbench.graders.capture.statements import bindings, statement_text
+from workbench.graders.capture.source_edit import bindings, statement_text
 from workbench.sandbox.host import pool
-from workbench.sandbox.host.interpreter import StartError, warn_absent
+from workbench.sandbox.host.zygote import StartError, warn_absent
 
 __all__ = ["capture", "install"]
 

@@ -13,14 +13,12 @@ import types
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from workbench.core.display_text import clean
 from workbench.core.errors import CaptureError, SandboxError
 from workbench.graders.capture import refusals
-from workbench.graders.capture.items import MISSING
+from workbench.graders.capture.refusals import MISSING
 from workbench.graders.capture.source import MAX_BYTES
 from workbench.sandbox.child.fingerprint import Walker, global_reads
-from workbench.sandbox.host.text import clean
-
-__all__ = ["Fingerprint", "prove"]
 
 _CAPTURED = "__captured_grade__"
 _LIBRARY = "__captured_library_{}__"

@@ -12,9 +12,7 @@ from __future__ import annotations
 
 import ast
 
-from workbench.graders.capture.statements import parsed, statements
-
-__all__ = ["COMPATIBLE", "candidates", "signature_of", "signature_of_target"]
+from workbench.graders.capture.source_edit import parsed, statements
 
 COMPATIBLE = frozenset({"letta_evals", "osmosis_ai"})
 """Packages for which the sandbox has replacement classes."""

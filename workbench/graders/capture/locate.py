@@ -18,12 +18,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from workbench.core.errors import CaptureError
-from workbench.graders.capture.cells import CellText, texts_for, texts_named
-from workbench.graders.capture.marimo import private_names
-from workbench.graders.capture.statements import Definition, definitions, first_line, parsed, statement_text
+from workbench.graders.capture.cells import CellText, private_names, texts_for, texts_named
+from workbench.graders.capture.source_edit import Definition, definitions, first_line, parsed, statement_text
 from workbench.sandbox.child.fingerprint import code_facts
-
-__all__ = ["Found", "find_class", "find_function"]
 
 # The flags that still change what a text compiles to; `annotations` is the common one.
 _FUTURE_FLAGS = __future__.annotations.compiler_flag | __future__.barry_as_FLUFL.compiler_flag

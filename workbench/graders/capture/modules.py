@@ -16,21 +16,9 @@ from typing import Any
 from workbench.core.errors import CaptureError
 from workbench.graders.capture.cells import CellText
 from workbench.graders.capture.foreign import COMPATIBLE
-from workbench.graders.capture.items import MISSING
-from workbench.graders.capture.statements import parsed, statements
-from workbench.sandbox.host.limits import OWN_PROCESS_HINT
-
-__all__ = [
-    "GIVEN",
-    "Import",
-    "ModuleOwner",
-    "import_of",
-    "is_builtin",
-    "is_replaced",
-    "owner_of",
-    "refuse_module",
-    "submodules",
-]
+from workbench.graders.capture.refusals import MISSING
+from workbench.graders.capture.source_edit import parsed, statements
+from workbench.sandbox.host.program import OWN_PROCESS_HINT
 
 _OURS = frozenset({"workbench", "adaptive_harmony"})
 GIVEN = ("StringThread", "Grade", "Skip")

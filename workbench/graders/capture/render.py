@@ -9,10 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from workbench.graders.capture.items import CapturedItem
 from workbench.graders.capture.modules import Import
-
-__all__ = ["FUTURE", "arranged", "assembled", "import_lines", "names_read_by_running"]
+from workbench.graders.capture.refusals import CapturedItem
 
 FUTURE = "from __future__ import annotations"
 

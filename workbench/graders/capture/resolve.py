@@ -16,11 +16,9 @@ from typing import Any
 
 from workbench.core.errors import CaptureError
 from workbench.graders.capture import refusals
-from workbench.graders.capture.credentials import refuse_credentials
-from workbench.graders.capture.dynamic import EVALUATES, literals_read
-from workbench.graders.capture.functions import is_nested, own_text, unwrapped
-from workbench.graders.capture.items import MISSING, CapturedItem, Main, Scope
-from workbench.graders.capture.literal import is_plain, literal, matches
+from workbench.graders.capture.analysis import annotations_are_read
+from workbench.graders.capture.functions import is_nested, is_plain, literal, matches, own_text, unwrapped
+from workbench.graders.capture.library import EVALUATES, literals_read
 from workbench.graders.capture.locate import find_class, find_function
 from workbench.graders.capture.modules import (
     GIVEN,
@@ -34,12 +32,16 @@ from workbench.graders.capture.modules import (
     refuse_module,
     submodules,
 )
-from workbench.graders.capture.names import Names, chains_in, names_in
-from workbench.graders.capture.source import MAX_BYTES
-from workbench.graders.capture.statements import bindings, statement_text, targets
-from workbench.graders.capture.unread import annotations_are_read
-
-__all__ = ["Resolver"]
+from workbench.graders.capture.refusals import MISSING, CapturedItem, Main, Scope
+from workbench.graders.capture.source import MAX_BYTES, refuse_credentials
+from workbench.graders.capture.source_edit import (
+    Names,
+    bindings,
+    chains_in,
+    names_in,
+    statement_text,
+    targets,
+)
 
 _NOTEBOOK = re.compile(r"In|Out|get_ipython|display|exit|quit|_{1,3}|_i{0,3}|_i?\d+|_[iod]h")
 # The flag that `from __future__ import annotations` leaves on all code of its module.

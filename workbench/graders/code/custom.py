@@ -22,11 +22,10 @@ from workbench.core.errors import CaptureError, IsolationError
 from workbench.core.grade import ErrorKind, Grade
 from workbench.core.grades import Grades
 from workbench.data.samples import Sample, Samples
-from workbench.graders.base import Control, Grader, kind
-from workbench.graders.settings import HANDLING, LIMIT
-from workbench.sandbox.host.limits import ISOLATION
-
-__all__ = ["CustomGrader"]
+from workbench.graders.arguments import HANDLING, LIMIT
+from workbench.graders.base import Grader, kind
+from workbench.graders.rows import Control
+from workbench.sandbox.host.program import ISOLATION
 
 _TARGET = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
 

@@ -15,8 +15,6 @@ from workbench.core.errors import SandboxError
 from workbench.core.grades import SCORED, Grades
 from workbench.data.samples import Samples
 
-__all__ = ["check_determinism"]
-
 _ROWS = 20
 """Rows graded again. If state changes 16 % of a grader's scores, the lowest share measured, one is found with 0.97."""
 _SECONDS, _SHARE = 0.5, 0.05

@@ -6,6 +6,8 @@ import ast
 import asyncio
 import sys
 import types
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
@@ -17,16 +19,32 @@ from workbench.core.grades import Grades
 from workbench.data.row_columns import metadata_key
 from workbench.data.samples import Sample, Samples
 from workbench.data.samples.plain import plain
-from workbench.graders.base import Control, Grader, kind
+from workbench.graders.base import Grader, kind
 from workbench.graders.capture.source import Source
-from workbench.graders.capture.statements import parsed
+from workbench.graders.capture.source_edit import parsed
 from workbench.graders.code.sandboxed import SourceGrader, plain_thread
-from workbench.sandbox.host.osmosis_names import osmosis_names
-from workbench.sandbox.platforms import osmosis
+from workbench.graders.rows import Control
+from workbench.sandbox.platforms import osmosis, osmosis_legacy
+from workbench.sandbox.platforms.modules import OSMOSIS, stand_ins
 from workbench.sandbox.platforms.osmosis import discover_grader, error_category, validate_backend
 from workbench.sandbox.platforms.osmosis_rows import NEITHER, Settled, context, settled
 
-__all__ = ["RolloutGrader"]
+
+@contextmanager
+def osmosis_names() -> Iterator[None]:
+    """Make `from osmosis_ai.rollout import ...` give this package's classes; restore the earlier modules afterwards."""
+    modules = stand_ins(OSMOSIS, osmosis, osmosis_legacy)
+    before = {name: module for name, module in sys.modules.items() if name.partition(".")[0] == "osmosis_ai"}
+    # The whole installed package must be removed, or its submodules would be found next to the replacement.
+    for name in before:
+        del sys.modules[name]
+    sys.modules.update(modules)
+    try:
+        yield
+    finally:
+        for name in modules:
+            sys.modules.pop(name, None)
+        sys.modules.update(before)
 
 
 @kind("rollout", family="code")

@@ -12,6 +12,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from workbench.core import background
+from workbench.core.display import escaped, html_block, markdown_lines, markdown_text, paragraph
+from workbench.core.display_text import clean
 from workbench.core.errors import CaptureError, FormatError, IsolationError, NotValidatedError
 from workbench.core.grade import ErrorKind, Grade, GradeError
 from workbench.core.grades import Grades
@@ -20,14 +22,15 @@ from workbench.data.packed import Packed, Stream, pack
 from workbench.data.row_columns import row_wire
 from workbench.data.samples import Sample, Samples
 from workbench.data.samples.plain import plain
-from workbench.graders.base import Control, Grader, as_sample
+from workbench.graders.arguments import HANDLING, LIMIT
+from workbench.graders.base import Grader, as_sample
 from workbench.graders.capture.source import MAX_BYTES, Source
 from workbench.graders.code.determinism import check_determinism
-from workbench.graders.code.rich import grader_html, grader_markdown
 from workbench.graders.code.warm import grade_alone
-from workbench.graders.settings import HANDLING, LIMIT
-from workbench.sandbox.host.interpreter import StartError
-from workbench.sandbox.host.limits import (
+from workbench.graders.rows import Control
+from workbench.sandbox.host.pool import pool
+from workbench.sandbox.host.prepared import Prepared
+from workbench.sandbox.host.program import (
     IMPORTED_MB,
     IMPORTED_SECONDS,
     ISOLATION,
@@ -35,13 +38,39 @@ from workbench.sandbox.host.limits import (
     Limits,
     Program,
 )
-from workbench.sandbox.host.pool import pool
-from workbench.sandbox.host.prepared import Prepared
 from workbench.sandbox.host.run import RunOutcome
-from workbench.sandbox.host.text import clean
-from workbench.sandbox.host.validation import Validation, mock_thread, validate_program
+from workbench.sandbox.host.validation import (
+    Validation,
+    checks_html,
+    checks_markdown,
+    mock_thread,
+    validate_program,
+)
+from workbench.sandbox.host.zygote import StartError
 
-__all__ = ["SandboxedGrader", "plain_thread"]
+_NOT_VALIDATED = "not validated yet: call .validate()"
+
+
+def grader_html(name: str, text: str, validation: Validation | None) -> str:
+    """The grader as HTML.
+
+    Args:
+        name: Its name.
+        text: Its source.
+        validation: The result of its checks (a `Validation`); None if they have not run.
+    """
+    state = paragraph(_NOT_VALIDATED, "quiet") if validation is None else checks_html(validation)
+    source = f"<pre>{escaped(text, len(text))}</pre>"
+    kind = "" if validation is None else "wb-checks"
+    return html_block(f"<p class='lead mono'><strong>{escaped(name)}</strong></p>{state}{source}", kind)
+
+
+def grader_markdown(name: str, text: str, validation: Validation | None) -> str:
+    """The grader as Markdown; the source is indented, so that no fence in it ends it."""
+    state = _NOT_VALIDATED if validation is None else checks_markdown(validation).strip()
+    source = "\n".join(f"    {line}" for line in text.splitlines())
+    return markdown_lines([f"**{markdown_text(name)}**", state, source])
+
 
 _READS_TURNS = re.compile(
     r"\b(?:get_turns|last_content|messages|output_tools|tool_calls|tool_return|trajectory|turn_calls)\b"
@@ -83,7 +112,7 @@ class SandboxedGrader(Grader):
     _validation: dict[str, Validation] = field(default_factory=dict, init=False, compare=False, repr=False)
 
     language: ClassVar[str] = "python"
-    """How a worker loads the text: one of `workbench.sandbox.host.limits.LANGUAGES`."""
+    """How a worker loads the text: one of `workbench.sandbox.host.program.LANGUAGES`."""
     hidden_from_dir = "ceilings grade_in_worker language limits program remember require_engine require_validated takes_rows"
     ceilings: ClassVar[Mapping[str, float]] = {"timeout": IMPORTED_SECONDS, "memory_mb": IMPORTED_MB}
     """Maximum values that a file or a store may set; see `workbench.graders.serialization.limit_imported`."""

@@ -8,13 +8,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
 
 from workbench.core.errors import CaptureError
+from workbench.graders.arguments import HANDLING, LIMIT
 from workbench.graders.base import kind
 from workbench.graders.capture.source import Source
 from workbench.graders.code.sandboxed import SandboxedGrader
-from workbench.graders.settings import HANDLING, LIMIT
-from workbench.sandbox.host.engine import require_engine
-
-__all__ = ["ScriptGrader"]
+from workbench.sandbox.host.zygote import require_engine
 
 _DECLARED = r"^(?:async\s+)?(?:function\s*\*?|const|let|var)\s+{}\b"
 

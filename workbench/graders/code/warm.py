@@ -8,11 +8,9 @@ from dataclasses import replace
 from typing import Any
 
 from workbench.core.grade import Grade
-from workbench.sandbox.host.limits import Program
+from workbench.sandbox.host.program import Program
 from workbench.sandbox.host.worker_group import NotSelfContainedError
 from workbench.sandbox.host.worker_pool import worker_pool
-
-__all__ = ["grade_alone"]
 
 
 async def grade_alone(program: Program, wire: Any) -> Grade | None:

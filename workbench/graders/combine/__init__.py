@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from workbench.graders.combine.combined import Combined
+from workbench.graders.combine.combined import Combined, PerTurn
 from workbench.graders.combine.combining import COMBINING_RULES, AllPass, CombiningRule, Formula, Mean, Sum
 from workbench.graders.combine.entry import Counted, Entry, EntryOutcome
 from workbench.graders.combine.formula import Expression, FormulaError
 from workbench.graders.combine.gates import Gate, GateResult, LogicalGate, SimpleGate, WeightedGate
-from workbench.graders.combine.per_turn import PerTurn
 
 __all__ = [
     "COMBINING_RULES",

@@ -18,11 +18,9 @@ from numpy.typing import NDArray
 from workbench.core.errors import FormatError
 from workbench.core.grade import ErrorKind, Grade
 from workbench.core.grades import SCORED, Grades
-from workbench.graders.calls import with_call_help
+from workbench.graders.arguments import with_call_help
 from workbench.graders.combine.entry import Counted, Entry
 from workbench.graders.combine.formula import Expression
-
-__all__ = ["COMBINING_RULES", "AllPass", "CombiningRule", "Formula", "Mean", "Sum"]
 
 Scores = NDArray[np.float64]
 Mask = NDArray[np.bool_]

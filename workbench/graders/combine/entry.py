@@ -23,11 +23,9 @@ from workbench.core.grades import Grades
 from workbench.core.thread import StringThread
 from workbench.data.extractors import Extractor, as_extractor
 from workbench.data.samples import Sample, Samples
-from workbench.graders.base import Control, Grader, as_sample, from_spec, is_number
-from workbench.graders.calls import with_call_help
-from workbench.graders.control import grade_missing
-
-__all__ = ["NEGATED", "SEVERITIES", "Counted", "Entry", "EntryOutcome", "as_entry", "grades_of_one"]
+from workbench.graders.arguments import with_call_help
+from workbench.graders.base import Grader, as_sample, from_spec, is_number
+from workbench.graders.rows import Control, grade_missing
 
 SEVERITIES = ("error", "warning", "info")
 """Umbraco's three levels: only an error blocks."""

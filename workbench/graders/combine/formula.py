@@ -20,8 +20,6 @@ from numpy.typing import NDArray
 
 from workbench.core.errors import FormatError
 
-__all__ = ["FUNCTIONS", "Expression", "FormulaError", "tokens"]
-
 Column = NDArray[np.float64]
 Step = Callable[[Mapping[str, Column]], Column]
 

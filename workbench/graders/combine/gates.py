@@ -22,8 +22,6 @@ from numpy.typing import NDArray
 from workbench.core.errors import FormatError
 from workbench.graders.base import is_number
 
-__all__ = ["AGGREGATIONS", "OPERATORS", "Gate", "GateResult", "LogicalGate", "SimpleGate", "WeightedGate"]
-
 Scores = NDArray[np.float64]
 
 OPERATORS: dict[str, Callable[[Any, Any], Any]] = {

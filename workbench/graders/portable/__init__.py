@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from workbench.graders.portable.python import is_portable, portable
-from workbench.graders.portable.script import portable_javascript
+from workbench.graders.portable.writers import is_portable, portable, portable_javascript
 
 __all__ = ["is_portable", "portable", "portable_javascript"]

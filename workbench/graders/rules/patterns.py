@@ -9,8 +9,6 @@ from typing import Any
 from workbench.graders.rules.text import utf16
 from workbench.graders.rules.verdict import Verdict, verdict
 
-__all__ = ["guardrail_contains", "guardrail_regex", "plain_search", "regex_match", "regex_or_nothing"]
-
 
 def regex_match(text: str, pattern: str, search: Callable[[str], Any]) -> Verdict:
     """Whether the pattern is found, with Umbraco's details of the match."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["SPECIAL_TOKENS", "completion_of"]
-
 SPECIAL_TOKENS = (
     "<|im_end|>", "<|endoftext|>", "<|eot_id|>", "<|end_of_text|>", "<|end|>", "<|return|>", "<end_of_turn>", "</s>",
     "<eos>", "<pad>",

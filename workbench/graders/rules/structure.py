@@ -7,8 +7,6 @@ from typing import Any
 
 from workbench.graders.rules.verdict import Verdict, listed, verdict
 
-__all__ = ["json_keys", "strict_json"]
-
 
 def strict_json(text: str) -> Any:
     """The value of a JSON text: no NaN, no infinity, no trailing comma; of two equal keys the last counts.

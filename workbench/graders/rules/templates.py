@@ -9,8 +9,6 @@ from typing import Any
 
 from workbench.graders.rules.structure import strict_json
 
-__all__ = ["fill_template", "is_plain_template", "template_item", "template_sample"]
-
 _HOLE = re.compile(r"\{\{\s*((?:item|sample)(?:\.[\w-]+|\[\d{1,9}\])*)\s*\}\}")
 _STEP = re.compile(r"\[(\d+)\]|([\w-]+)")
 

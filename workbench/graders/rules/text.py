@@ -7,20 +7,6 @@ from typing import Any
 
 from workbench.graders.rules.verdict import Verdict, verdict
 
-__all__ = [
-    "as_text",
-    "ascii_printable",
-    "contains",
-    "exact_match",
-    "folded",
-    "label_set",
-    "length",
-    "length_within",
-    "measured",
-    "string_check",
-    "string_check_holds",
-]
-
 
 def as_text(value: Any) -> str:
     """A reference as text: text unchanged, other values as their JSON text (4 is "4", true is "true")."""

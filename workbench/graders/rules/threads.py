@@ -7,8 +7,6 @@ from typing import Any
 
 from workbench.graders.rules.text import as_text
 
-__all__ = ["TurnPattern", "calls_of", "reference_of", "text_of_reference"]
-
 
 def reference_of(thread: Any, names: tuple[str, ...]) -> Any:
     """The reference in a thread's metadata, under the first of these names that exists; None without."""

@@ -7,8 +7,6 @@ from typing import Any
 
 from workbench.graders.rules.verdict import Verdict, listed, verdict
 
-__all__ = ["tool_call", "tool_names"]
-
 
 def tool_names(calls: Sequence[Any]) -> list[str]:
     """The names of calls, in order: `function.name` or `name`; a record without one is omitted."""

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["Verdict", "listed", "verdict"]
-
 Verdict = tuple[float, str, dict[str, Any]]
 """Score, reason as text, details as plain JSON values."""
 

@@ -8,15 +8,17 @@ from typing import Any
 from workbench.core.errors import FormatError
 from workbench.core.patterns import SECONDS, Pattern, python_spelling
 from workbench.core.thread import StringThread
+from workbench.graders.arguments import LIMIT, check_choice, check_time_limit
 from workbench.graders.base import kind
-from workbench.graders.portable.expression import search_in_javascript
-from workbench.graders.portable.rule import PythonBody, javascript_literal, javascript_score
+from workbench.graders.portable.rule import (
+    PythonBody,
+    javascript_literal,
+    javascript_score,
+    search_in_javascript,
+)
 from workbench.graders.rules.patterns import guardrail_contains, guardrail_regex
 from workbench.graders.rules.verdict import Verdict
-from workbench.graders.settings import LIMIT, check_choice, check_time_limit
 from workbench.graders.text.base import TextGrader
-
-__all__ = ["Guardrail"]
 
 
 @kind("guardrail", family="structure")

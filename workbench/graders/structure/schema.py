@@ -13,8 +13,6 @@ from typing import Any
 from workbench.core.errors import FormatError
 from workbench.core.patterns import Pattern, PatternError
 
-__all__ = ["MAX_OBJECTS", "MAX_VALUES", "SECONDS", "Fault", "Schema", "plain_schema"]
-
 SECONDS = 2.0
 """Seconds for one text against one schema; a reasonable schema takes milliseconds."""
 

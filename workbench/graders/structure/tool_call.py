@@ -6,14 +6,12 @@ from dataclasses import Field, dataclass, field
 from typing import Any, ClassVar
 
 from workbench.core.thread import StringThread
+from workbench.graders.arguments import as_texts, check_choice
 from workbench.graders.base import kind
 from workbench.graders.portable.rule import PythonBody, Rule, javascript_score
 from workbench.graders.rule_grader import RuleGrader
 from workbench.graders.rules.tools import tool_call, tool_names
 from workbench.graders.rules.verdict import Verdict
-from workbench.graders.settings import as_texts, check_choice
-
-__all__ = ["ToolCallMatch"]
 
 
 @kind("tool-call", family="structure")

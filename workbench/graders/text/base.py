@@ -12,14 +12,11 @@ import numpy as np
 from workbench.core.grade import ErrorKind, Skip
 from workbench.core.thread import StringThread
 from workbench.data.extractors import Extractor, as_extractor
-from workbench.graders.portable.refusals import no_skip, refusal
-from workbench.graders.portable.rule import PythonBody, javascript_literal, javascript_score
+from workbench.graders.arguments import HANDLING, check_choice, check_optional_text
+from workbench.graders.portable.rule import PythonBody, javascript_literal, javascript_score, no_skip, refusal
 from workbench.graders.rule_grader import ColumnVerdicts, RuleGrader, UngradedReason, Unscored, no_reference
 from workbench.graders.rules.text import as_text
 from workbench.graders.rules.verdict import Verdict
-from workbench.graders.settings import HANDLING, check_choice, check_optional_text
-
-__all__ = ["ExpectedGrader", "ReferenceGrader", "TextGrader", "WordedGrader", "two_reasons"]
 
 _EMPTY: Verdict = (0.0, UngradedReason("Empty submission: the extractor found no text"), {})
 _NO_TRAJECTORY: Verdict = (0.0, UngradedReason("Empty trajectory: there is no reply to the user"), {})

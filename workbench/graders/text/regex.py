@@ -8,17 +8,13 @@ from typing import ClassVar
 from workbench.core.errors import FormatError
 from workbench.core.grade import ErrorKind, Skip
 from workbench.core.patterns import SECONDS, Pattern, PatternError, python_spelling
+from workbench.graders.arguments import HANDLING, LIMIT, check_choice, check_optional_text, check_time_limit
 from workbench.graders.base import kind
-from workbench.graders.portable.expression import search_in_javascript
-from workbench.graders.portable.refusals import no_skip, refusal
-from workbench.graders.portable.rule import PythonBody
+from workbench.graders.portable.rule import PythonBody, no_skip, refusal, search_in_javascript
 from workbench.graders.rule_grader import UngradedReason, Unscored
 from workbench.graders.rules.patterns import regex_match
 from workbench.graders.rules.verdict import Verdict
-from workbench.graders.settings import HANDLING, LIMIT, check_choice, check_optional_text, check_time_limit
 from workbench.graders.text.base import ReferenceGrader
-
-__all__ = ["Regex"]
 
 
 @kind("regex", family="text")

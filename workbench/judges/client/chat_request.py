@@ -5,28 +5,175 @@ from __future__ import annotations
 import asyncio
 import random
 import time
+from collections import deque
 from collections.abc import Mapping
 from contextlib import nullcontext
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from types import TracebackType
+from typing import Any, Self
 
 from workbench.graders.rows import in_second_pass
-from workbench.judges.asking.billing import charge_failed_try, reserve_next_try
-from workbench.judges.asking.capabilities import (
+from workbench.judges.capabilities import (
     Capabilities,
+    ServerState,
     capabilities_of,
     fallbacks,
     format_index,
     is_server_failure,
 )
-from workbench.judges.asking.judge_run import check_running, count_as_waiting, server_state
-from workbench.judges.asking.server_state import ServerState
-from workbench.judges.client.completion import read_completion
-from workbench.judges.client.concurrency import AdaptiveLimit
-from workbench.judges.client.faults import RequestFailedError, RequestFault, RequestTarget, fault_of
-from workbench.judges.protocol import JudgeServerError, Reply
+from workbench.judges.client.faults import (
+    RequestFailedError,
+    RequestFault,
+    RequestTarget,
+    fault_of,
+    refusal_fault,
+)
+from workbench.judges.judge_run import check_running, count_as_waiting, server_state
+from workbench.judges.protocol import JudgeServerError, NoServerError, Reply, Usage
+from workbench.judges.redaction import hide_secrets_in_reply
+from workbench.judges.spending import charge_failed_try, reserve_next_try
 
-__all__ = ["ChatRequest", "Connection"]
+
+def read_completion(answer: Any, target: RequestTarget, seconds: float) -> Reply:
+    """The first choice of a chat completion.
+
+    Args:
+        answer: The body, as JSON.
+        target: The server and model.
+        seconds: How long it took.
+
+    Raises:
+        RequestFailedError: The body is not a completion, for example an HTML page, or an error with status 200.
+    """
+    choices = answer.get("choices") if isinstance(answer, Mapping) else None
+    choice = choices[0] if isinstance(choices, list) and choices else None
+    message = choice.get("message") if isinstance(choice, Mapping) else None
+    if not isinstance(choice, Mapping) or not isinstance(message, Mapping):
+        usage = _usage(answer) if isinstance(answer, Mapping) else None  # it may be charged nevertheless
+        raise RequestFailedError(replace(_no_completion(answer, target), usage=usage))
+    fields = hide_secrets_in_reply(
+        {name: value for name, value in message.items() if value is not None}, target.secrets
+    )
+    content = fields.get("content")
+    refusal = fields.get("refusal") or _joined_parts(content, "refusal")
+    outcome = {"refusal": refusal, "finish_reason": choice.get("finish_reason"), "seconds": seconds}
+    return Reply(_text(content), _usage(answer), {**fields, **outcome})
+
+
+def _text(content: Any) -> str:
+    """A message's text: the content itself, or its text parts joined. Thinking, images and unknown parts are left out."""
+    if isinstance(content, str):
+        return content
+    return _joined_parts(content, "text") or _joined_parts(content, "output_text", "text")
+
+
+def _joined_parts(content: Any, kind: str, key: str = "") -> str:
+    """The texts of all parts of one type, joined; "" if there is no list of parts."""
+    parts = [content] if isinstance(content, Mapping) else content
+    if not isinstance(parts, list):
+        return ""
+    chosen = [part for part in parts if isinstance(part, Mapping) and part.get("type") == kind]
+    return "".join(text for part in chosen if isinstance(text := part.get(key or kind), str))
+
+
+def _no_completion(answer: Any, target: RequestTarget) -> RequestFault:
+    error = answer.get("error") if isinstance(answer, Mapping) else None
+    details = error if isinstance(error, Mapping) else {}
+    code = details.get("code")
+    if isinstance(code, int) and 400 <= code < 600:  # some gateways report errors with status 200
+        return refusal_fault(code, "", target.clean(str(details.get("message") or "")), {}, target)
+    is_object = isinstance(answer, Mapping)
+    problem = "without a choice" if is_object else "with something that is not a completion"
+    hint = "" if details else "check base_url, which usually ends with /v1"
+    # Redacted before it is truncated: a truncated key would not be recognised.
+    found = target.clean(str(details.get("message") or answer))[:200]
+    # A server that sends pages or bare text with status 200 is not a model server.
+    error_type = JudgeServerError if is_object else NoServerError
+    return RequestFault(
+        error_type(f"the judge's server replied {problem}", where=target.address, found=found, hint=hint)
+    )
+
+
+def _usage(answer: Mapping[str, Any]) -> Usage | None:
+    usage = answer.get("usage")
+    if not isinstance(usage, Mapping):
+        return None
+    prompt_tokens, completion_tokens = usage.get("prompt_tokens") or 0, usage.get("completion_tokens") or 0
+    return Usage(prompt_tokens, completion_tokens, usage.get("cost")).plausible()
+
+
+_START = 16
+"""Concurrent requests at the start. Workbench default: low enough for a small server, and doubled within a round of replies."""
+_SECONDS_BETWEEN_CUTS = 1.0
+"""Seconds. Requests sent together are rejected together: all rejections of this time count as one. Workbench default."""
+
+
+class AdaptiveLimit:
+    """A semaphore whose size follows the server (additive increase, multiplicative decrease, as in TCP).
+
+    It grows by one for each reply until the first rejection, after that by one for each round of replies, and is halved
+    by a rejection. It never falls below one.
+
+    Args:
+        maximum: Maximum number of requests in flight.
+
+    Attributes:
+        limit: Current maximum number of requests in flight.
+        busy: Number of requests in flight.
+    """
+
+    def __init__(self, maximum: int) -> None:
+        self.maximum = maximum
+        self.limit: float = min(_START, maximum)
+        self.busy = 0
+        self._was_overloaded = False
+        self._last_cut = float("-inf")
+        self._waiters: deque[asyncio.Future[None]] = deque()
+
+    async def __aenter__(self) -> Self:
+        # Waiting requests go first, or a steady stream of new requests could starve them.
+        if self.busy < int(self.limit) and not self._waiters:
+            self.busy += 1
+            return self
+        waiter = asyncio.get_running_loop().create_future()
+        self._waiters.append(waiter)
+        try:
+            await waiter
+        except asyncio.CancelledError:
+            if waiter.done() and not waiter.cancelled():  # it was admitted at the moment of its cancellation
+                self._release()
+            raise
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._release()
+
+    def _release(self) -> None:
+        self.busy -= 1
+        self._admit_waiters()
+
+    def _admit_waiters(self) -> None:
+        while self._waiters and self.busy < int(self.limit):
+            waiter = self._waiters.popleft()
+            if not waiter.done():
+                self.busy += 1  # on its behalf: before it runs, others could take the slot
+                waiter.set_result(None)
+
+    def record_answer(self) -> None:
+        """A request got a reply: raise the limit."""
+        step = 1 / self.limit if self._was_overloaded else 1
+        self.limit = min(self.maximum, self.limit + step)
+        self._admit_waiters()
+
+    def record_overload(self) -> None:
+        """The server was overloaded (429, 503): halve the limit."""
+        now = time.monotonic()
+        self._was_overloaded = True
+        if now - self._last_cut >= _SECONDS_BETWEEN_CUTS:
+            self._last_cut, self.limit = now, max(1.0, self.limit / 2)
+
 
 _FIRST_WAIT, _MAX_WAIT_SECONDS = 0.5, 8.0
 """Seconds before the second try, and the maximum after doubling. Source: the openai package."""

@@ -12,17 +12,14 @@ from workbench.core.thread import StringThread
 from workbench.data.samples import Sample
 from workbench.data.templates import compile as compile_template
 from workbench.data.templates import thread_variables
+from workbench.data.templates.template import context_text
 from workbench.data.templates.values import json_text
-from workbench.data.templates.variables import context_text
-from workbench.graders.base import kind
-from workbench.judges.answers.verdicts import AnswerError, verdict_object
-from workbench.judges.base import JSON_OBJECT, Judge, SampleError, as_sample, json_schema
-from workbench.judges.field_checks import check_template_names, refuse_unless
-from workbench.judges.prompts.files import prompt
-from workbench.judges.prompts.thread_parts import question_and_context
+from workbench.graders.base import as_sample, kind
+from workbench.judges.base import JSON_OBJECT, Judge, SampleError, json_schema
+from workbench.judges.prompts.files import prompt, question_and_context
 from workbench.judges.protocol import Messages
-
-__all__ = ["BinaryJudge"]
+from workbench.judges.replies.verdicts import AnswerError, verdict_object
+from workbench.judges.request_settings import check_template_names, refuse_unless
 
 _ANSWER_SCHEMA = {
     "type": "object",

@@ -14,15 +14,11 @@ from workbench.data.samples.plain import text as plain_text
 from workbench.data.templates import compile as compile_template
 from workbench.data.templates import thread_variables
 from workbench.graders.base import as_sample, kind
-from workbench.judges.answers.verdicts import AnswerError, verdict_object
-from workbench.judges.ask_each import ask_each
-from workbench.judges.base import JSON_OBJECT, Judge, SampleError, json_schema
-from workbench.judges.field_checks import refuse_unless
-from workbench.judges.prompts.files import prompt
-from workbench.judges.prompts.thread_parts import question_and_context
+from workbench.judges.base import JSON_OBJECT, Judge, SampleError, ask_each, json_schema
+from workbench.judges.prompts.files import prompt, question_and_context
 from workbench.judges.protocol import Messages, Reply
-
-__all__ = ["PairwiseJudge"]
+from workbench.judges.replies.verdicts import AnswerError, verdict_object
+from workbench.judges.request_settings import refuse_unless
 
 _ANSWER_SCHEMA = {
     "type": "object",

@@ -17,19 +17,16 @@ from workbench.core.thread import StringThread
 from workbench.data.samples import Sample
 from workbench.data.templates import Template, TemplateRunError, thread_variables
 from workbench.data.templates import compile as compile_template
-from workbench.data.templates.bounds import MAX_SOURCE
-from workbench.data.templates.braces import check_names
-from workbench.graders.base import is_number, kind
-from workbench.graders.settings import HANDLING, LIMIT
-from workbench.judges.answers.verdicts import AnswerError, score_value, verdict_object
-from workbench.judges.asking.settings import check_setting
-from workbench.judges.base import JSON_OBJECT, Judge, as_sample, json_schema
+from workbench.data.templates.placeholders import check_names
+from workbench.data.templates.values import MAX_SOURCE
+from workbench.graders.arguments import HANDLING, LIMIT
+from workbench.graders.base import as_sample, is_number, kind
+from workbench.judges.base import JSON_OBJECT, Judge, json_schema
 from workbench.judges.client.openai import PROVIDERS, provider_client
-from workbench.judges.field_checks import check_number, refuse_unless
 from workbench.judges.prompts.files import prompt
 from workbench.judges.protocol import ChatClient, Messages, Reply
-
-__all__ = ["RubricJudge", "RubricPrompt", "check_scale"]
+from workbench.judges.replies.verdicts import AnswerError, score_value, verdict_object
+from workbench.judges.request_settings import check_number, check_setting, refuse_unless
 
 _EMPTY_SUBMISSION = "Empty submission - extractor found no content"
 """Letta's reasoning for a submission without text."""

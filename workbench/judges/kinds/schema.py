@@ -12,15 +12,13 @@ from workbench.data.samples import Sample
 from workbench.data.templates import compile as compile_template
 from workbench.data.templates import thread_variables
 from workbench.data.templates.values import json_text
-from workbench.graders.base import kind
+from workbench.graders.base import as_sample, kind
 from workbench.graders.structure.schema import Fault, Schema, plain_schema
-from workbench.judges.answers.verdicts import AnswerError, score_value, verdict_object
-from workbench.judges.base import Judge, as_sample, json_schema
-from workbench.judges.field_checks import check_template_names, refuse_unless
+from workbench.judges.base import Judge, json_schema
 from workbench.judges.prompts.files import prompt
 from workbench.judges.protocol import Messages
-
-__all__ = ["SchemaJudge"]
+from workbench.judges.replies.verdicts import AnswerError, score_value, verdict_object
+from workbench.judges.request_settings import check_template_names, refuse_unless
 
 _RANGE_KEYWORDS = frozenset({"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"})
 

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from workbench.probes.filler import PADDING
-from workbench.probes.row import ProbeRow
-from workbench.probes.shapes import FREE
-from workbench.probes.variant import variant
+from workbench.probes.shapes import FREE, PADDING
+from workbench.probes.variant import ProbeRow, variant
 
 _STRIP = "strip the completion before comparing"
 _YEARS = range(1_000, 2_200)

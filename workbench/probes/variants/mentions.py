@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from random import Random
 
-from workbench.probes.right import apart, mentions
-from workbench.probes.row import ProbeRow
-from workbench.probes.variant import variant
+from workbench.probes.shapes import apart, mentions
+from workbench.probes.variant import ProbeRow, variant
 
 _ADVICE = "check the final result of the completion, not whether the reference occurs anywhere in it"
 

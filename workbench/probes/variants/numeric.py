@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from workbench.probes.right import as_text, number_in
-from workbench.probes.row import ProbeRow
-from workbench.probes.variant import variant
+from workbench.probes.shapes import as_text, number_in
+from workbench.probes.variant import ProbeRow, variant
 
 _UNITS = {
     "km": "cm", "m": "km", "cm": "km", "mm": "m", "kg": "mg", "g": "kg", "mg": "kg", "s": "h", "h": "s", "min": "days",

@@ -7,9 +7,8 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from workbench.probes.right import parsed_json
-from workbench.probes.row import ProbeRow
-from workbench.probes.variant import variant
+from workbench.probes.shapes import parsed_json
+from workbench.probes.variant import ProbeRow, variant
 
 _ORDER = re.compile(
     r"\border(?:ed|ing)?\b|\bsort|ascending|descending|\brank|sequence|steps?\b|chronolog|alphabetic|"

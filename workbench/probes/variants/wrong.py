@@ -3,11 +3,233 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
-from workbench.probes.filler import PADDING
-from workbench.probes.row import ProbeRow
-from workbench.probes.variant import variant
+from workbench.probes.shapes import PADDING, gibberish, mentions
+from workbench.probes.variant import ProbeRow, variant
+
+_REFUSAL = "I'm sorry, but I cannot help with that."
+_ABOUT_REFUSALS = re.compile(r"sorry|cannot|can't|unable|refus|apolog|unanswerable", re.IGNORECASE)
+_OPENERS = (
+    "Thought process:",
+    "Solution",
+    "Let's solve this step by step.",
+    "\u89e3",
+    "\u304b\u3044\u305b\u3064",
+    "Respuesta",
+)
+"""Zhao 2025, "One Token to Fool LLM-as-a-Judge" (2507.08794)."""
+_SHELLS = (
+    "\\boxed{}",
+    "```\n\n```",
+    "<answer></answer>",
+    "<think></think>",
+    "Final answer:",
+    "Answer:",
+    "####",
+    "# Answer\n\n- \n- ",
+)
+
+
+def _without(row: ProbeRow, texts: Iterable[str]) -> Iterator[str]:
+    """The texts that do not contain the reference by chance."""
+    return (text for text in texts if not (row.reference and mentions(text, row.reference)))
+
+
+@variant(
+    "empty",
+    "reject",
+    "the empty completion",
+    alarm="always",
+    rank=1,
+    advice="reject an empty completion first",
+    crash=True,
+)
+def empty(row: ProbeRow) -> Iterable[str | None]:  # noqa: ARG001
+    """The empty text."""
+    return [""]
+
+
+@variant(
+    "missing", "reject", "a row without a completion", alarm="always", rank=3, judges=False, crash=True,
+    advice='write (thread.completion() or ""): a row may have no completion',
+)  # fmt: skip
+def missing(row: ProbeRow) -> Iterable[str | None]:
+    """A conversation that ends with the prompt: `completion()` is None."""
+    return [None] if row.prompt else []
+
+
+@variant(
+    "whitespace",
+    "reject",
+    "a completion of spaces and line ends",
+    alarm="always",
+    rank=2,
+    crash=True,
+    advice="strip the completion before checking it",
+)
+def whitespace(row: ProbeRow) -> Iterable[str | None]:  # noqa: ARG001
+    """Spaces and line ends alone."""
+    return [" ", " \n\t\n "]
+
+
+@variant(
+    "one-character",
+    "reject",
+    "a single character",
+    alarm="always",
+    rank=4,
+    crash=True,
+    advice="check what a correct completion must have, not what a wrong one lacks",
+)
+def one_character(row: ProbeRow) -> Iterable[str | None]:
+    """Punctuation, and a character of the reference itself: enough for `answer in reference`."""
+    pieces = (
+        [character for character in row.reference if character.isalnum()] if len(row.reference) >= 4 else []
+    )
+    if row.is_code or row.value is not None:
+        pieces = []
+    return [".", ":", "*", *pieces[:1]]
+
+
+@variant(
+    "opener",
+    "reject",
+    "an opening without a result",
+    alarm="reference",
+    rank=6,
+    crash=True,
+    advice="require the result, not its announcement",
+)
+def opener(row: ProbeRow) -> Iterable[str | None]:
+    """Words with which completions begin, in four languages."""
+    return _without(row, _OPENERS)
+
+
+@variant(
+    "gibberish",
+    "reject",
+    "words without meaning",
+    alarm="always",
+    rank=5,
+    crash=True,
+    advice="check the content, not only its length or layout",
+)
+def gibberish_of_that_length(row: ProbeRow) -> Iterable[str | None]:
+    """Made-up words, as long as the row's completion, and as long as the numbers in the grader's text require."""
+    lengths = {max(12, len(row.good or row.completion)), 400}
+    yield from _without(row, (gibberish(length, row.random) for length in sorted(lengths)))
+    if row.number < 8:
+        lines = (f"{gibberish(60, row.random).capitalize()}." for _ in range(12))
+        yield from _without(row, ["\n\n".join(lines)])
+        yield from _without(row, (gibberish(number + 1, row.random) for number in row.mined.numbers))
+        yield from _without(
+            row, (gibberish(8 * number + 8, row.random) for number in row.mined.numbers if number <= 400)
+        )
+
+
+@variant(
+    "padding",
+    "reject",
+    "a long text without content",
+    alarm="reference",
+    rank=7,
+    advice="do not reward length alone",
+)
+def padding(row: ProbeRow) -> Iterable[str | None]:
+    """Assurances of care, three times as long as a completion."""
+    return _without(row, [PADDING * max(1, 3 * len(row.completion) // len(PADDING))])
+
+
+@variant(
+    "no-number",
+    "reject",
+    "text that float() parses but is not a number",
+    alarm="always",
+    rank=5,
+    judges=False,
+    crash=True,
+    advice="check math.isfinite: every comparison with nan is False, and inf is larger than all",
+)
+def no_number(row: ProbeRow) -> Iterable[str | None]:
+    """The words nan and inf, if the reference is a number."""
+    return ["nan", "inf", "-inf"] if row.value is not None else []
+
+
+@variant(
+    "refusal",
+    "reject",
+    "a refusal",
+    alarm="reference",
+    rank=8,
+    crash=True,
+    advice="reject a refusal",
+)
+def refusal(row: ProbeRow) -> Iterable[str | None]:
+    """An apology or a lack of knowledge; omitted if the grader, or the reference, is about refusals."""
+    if _ABOUT_REFUSALS.search(f"{row.mined.text} {row.reference} {row.good or ''}"):
+        return []
+    return _without(row, [_REFUSAL, "I don't know."])
+
+
+@variant(
+    "prompt-echo",
+    "reject",
+    "the prompt repeated",
+    alarm="reference",
+    names=("messages()", "get_turns", "last_content", "prompt"),
+    rank=9,
+    advice="remove the prompt's own words before comparing",
+)
+def prompt_echo(row: ProbeRow) -> Iterable[str | None]:
+    """The prompt as the completion, if it does not contain the reference."""
+    return _without(row, [row.prompt]) if len(row.prompt) >= 8 else []
+
+
+@variant(
+    "rubric-echo",
+    "reject",
+    "the grader's own description repeated",
+    alarm="reference",
+    rank=11,
+    advice="check that the task is done, not quoted",
+)
+def rubric_echo(row: ProbeRow) -> Iterable[str | None]:
+    """The grader's description of itself, as the completion."""
+    return _without(row, [row.mined.rubric]) if len(row.mined.rubric) >= 8 else []
+
+
+@variant(
+    "format-shell",
+    "reject",
+    "the form of a completion without content",
+    alarm="always",
+    rank=10,
+    crash=True,
+    advice="check the content of the form: it may be empty",
+)
+def format_shell(row: ProbeRow) -> Iterable[str | None]:
+    """Empty boxes, blocks and tags, and the row's own form around nothing; none if an empty completion is correct."""
+    if row.wants_nothing:
+        return
+    yield from _without(row, (text for text in (*_SHELLS, row.say("").strip(), row.say("N/A")) if text))
+
+
+@variant(
+    "json-shell",
+    "reject",
+    "JSON without content",
+    alarm="always",
+    rank=10,
+    crash=True,
+    advice="compare the values, not only that the completion is JSON",
+)
+def json_shell(row: ProbeRow) -> Iterable[str | None]:
+    """Valid JSON without content. Only if the reference is JSON, or the grader parses JSON."""
+    if row.wants_nothing or (row.json is None and "json" not in row.mined.text.lower()):
+        return []
+    texts = ["{}", "[]", "null", '""', '{"a": 1}', "[0]"]
+    return (text for text in _without(row, texts) if text != row.reference)
 
 
 @variant(

@@ -2,7 +2,6 @@
 
 from workbench.report.certificates.digests import fingerprints_of
 from workbench.report.certificates.making import certificate
-from workbench.report.certificates.record import Certificate
-from workbench.report.certificates.text import comment_lines
+from workbench.report.certificates.record import Certificate, comment_lines
 
 __all__ = ["Certificate", "certificate", "comment_lines", "fingerprints_of"]

@@ -20,19 +20,6 @@ from workbench.graders import Grader
 from workbench.graders.combine import Entry
 from workbench.graders.combine.entry import as_entry
 from workbench.graders.serialization import is_data_field, spec_of
-from workbench.report.same import data_digest
-
-__all__ = [
-    "SUITE",
-    "data_digest",
-    "digest",
-    "entries_of",
-    "fingerprint",
-    "fingerprints_of",
-    "label_digest",
-    "short_digest",
-    "suite_fingerprints",
-]
 
 SUITE = ""
 """Key of the suite's settings among fingerprints by name: no grader has an empty name."""

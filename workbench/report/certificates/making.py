@@ -22,19 +22,16 @@ from workbench.report import Report
 from workbench.report.cases import label_codes
 from workbench.report.certificates.digests import (
     SUITE,
-    data_digest,
     entries_of,
     fingerprint,
     label_digest,
     suite_fingerprints,
 )
-from workbench.report.certificates.parts import Certified, LabelCounts, Probed, SourceChecks
-from workbench.report.certificates.rates import error_rates
+from workbench.report.certificates.parts import Certified, LabelCounts, Probed, SourceChecks, error_rates
 from workbench.report.certificates.record import VERSION, Certificate, changed_settings, setting_phrase
 from workbench.report.frames import isolation
-from workbench.sandbox.host.limits import CHECKS
-
-__all__ = ["certificate"]
+from workbench.report.same import data_digest
+from workbench.sandbox.host.program import CHECKS
 
 
 class ProbeLike(Protocol):

@@ -1,6 +1,5 @@
 """A report, and a certificate, as one self-contained HTML file."""
 
-from workbench.report.page.certificate import render_certificate, write_certificate
-from workbench.report.page.page import render_html, write_html
+from workbench.report.page.page import render_certificate, render_html, write_certificate, write_html
 
 __all__ = ["render_certificate", "render_html", "write_certificate", "write_html"]

@@ -11,20 +11,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from workbench.analysis.diagnostics.finding import joint_line
+from workbench.core.discovery import higher_level
 from workbench.core.display import STYLE, folded, html_table
 from workbench.core.display_text import shown, visible
 from workbench.core.files import write_atomically
-from workbench.core.higher_level import higher_level
-from workbench.report.grader_lines import grader_lines
-from workbench.report.histogram_html import histogram_html
-from workbench.report.rich import finding_html, lines_html, ordered
+from workbench.report.certificates.record import NO_SIGNATURE, facts, facts_of, heading, title
+from workbench.report.finding_text import grader_lines
+from workbench.report.rich import finding_html, histogram_html, lines_html, ordered
 from workbench.report.terminal import number, zero_variance_cells
 
 if TYPE_CHECKING:
     from workbench.analysis.diagnostics import Finding
     from workbench.report import Report
+    from workbench.report.certificates import Certificate
 
-__all__ = ["render_html", "template", "write_html"]
 
 _MAX_ROWS, _MAX_ROWS_IN_ALL = 10, 60  # rows shown with one finding, and approximate total
 _MAX_COMPLETION, _MAX_OTHER_TEXT = 2_000, 500  # characters of a completion, and of any other text
@@ -177,3 +177,23 @@ def _drawing(figure: Any, *, has_script: bool) -> Any:
         full_html=False, include_plotlyjs=has_script, include_mathjax=False, config={"displaylogo": False}
     )
     return _safe(text)
+
+
+def write_certificate(certificate: Certificate, path: str | Path) -> Path:
+    """Write the page, completely or not at all.
+
+    Raises:
+        FormatError: The file cannot be written.
+    """
+    return write_atomically(path, render_certificate(certificate))
+
+
+def render_certificate(certificate: Certificate) -> str:
+    """The page as text."""
+    page = template("certificate.html").render(
+        title=title(certificate),
+        facts=facts(certificate),
+        graders=[(heading(grader), facts_of(grader)) for grader in certificate.graders],
+        remark=NO_SIGNATURE,
+    )
+    return str(page)

@@ -9,11 +9,9 @@ from __future__ import annotations
 
 from workbench.core.discovery import load_modules
 from workbench.report.plots import figures as _figures
-from workbench.report.plots.figures.comparison import plot_comparison
-from workbench.report.plots.figures.differences import plot_differences
+from workbench.report.plots.figures.comparison import plot_comparison, plot_differences
 from workbench.report.plots.figures.labels import plot_labels
-from workbench.report.plots.figures.overview import plot_overview
-from workbench.report.plots.figures.scores import plot_scores
+from workbench.report.plots.figures.scores import plot_overview, plot_scores
 from workbench.report.plots.register import FIGURES, FigureKind, draw, figure, figures_for
 
 # Every module in `figures` registers its figure when it is loaded.

@@ -14,25 +14,10 @@ from typing import Any
 
 import numpy as np
 
+from workbench.core.display_text import clean
 from workbench.core.grade import ErrorKind, GradeError
 from workbench.sandbox.child.protocol import FAILED, NOT_SCORED
-from workbench.sandbox.host.text import clean
 from workbench.sandbox.host.worker import ENDED, NOT_READING, TIMED_OUT, WorkerLostError
-
-__all__ = [
-    "WORKER_KINDS",
-    "CheckResult",
-    "ends_loading",
-    "noted",
-    "read_checks",
-    "read_description",
-    "read_done",
-    "read_errors",
-    "read_notes",
-    "read_texts",
-    "unscored",
-    "verdict",
-]
 
 WORKER_KINDS = frozenset(
     {

@@ -6,11 +6,9 @@ import platform
 from dataclasses import dataclass
 
 from workbench.core.errors import SandboxError
-from workbench.sandbox.host.interpreter import StartError
-from workbench.sandbox.host.limits import ISOLATION
 from workbench.sandbox.host.pool import pool
-
-__all__ = ["SandboxInfo", "sandbox_info"]
+from workbench.sandbox.host.program import ISOLATION
+from workbench.sandbox.host.zygote import StartError
 
 
 @dataclass(frozen=True)

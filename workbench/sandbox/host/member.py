@@ -10,19 +10,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from workbench.core.display_text import clean
 from workbench.core.grade import ErrorKind, GradeError
 from workbench.core.grades import SCORED
 from workbench.sandbox.child.protocol import CAPACITY, NOT_SCORED
 from workbench.sandbox.host.answers import read_checks
-from workbench.sandbox.host.batches import BatchSlice
-from workbench.sandbox.host.limits import CHECKS, Program
+from workbench.sandbox.host.batches import BatchSlice, Request, WorkerSlot
+from workbench.sandbox.host.program import CHECKS, Program
 from workbench.sandbox.host.results import RowResults, page_of
-from workbench.sandbox.host.stopped import is_stopped
-from workbench.sandbox.host.text import clean
 from workbench.sandbox.host.worker import Worker, WorkerLostError
-from workbench.sandbox.host.worker_slot import Request, WorkerSlot
-
-__all__ = ["MAX_ROWS", "STOPPED_SECONDS", "Member"]
+from workbench.sandbox.host.zygote import is_stopped
 
 MAX_ROWS = CAPACITY - 1
 """Rows of one command: the last number of the page is the row at which to stop."""

@@ -9,8 +9,6 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-__all__ = ["BUFFER_BYTES", "Blob", "RowBuffer", "anonymous_file"]
-
 BUFFER_BYTES = 8 * 1024 * 1024
 """Bytes of rows that one command may send: two commands are in flight, and each worker has a separate buffer.
 A larger single row gets a worker with a buffer of sufficient size."""

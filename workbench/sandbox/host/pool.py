@@ -22,21 +22,17 @@ from workbench.core.grades import Grades
 from workbench.core.system_limits import limited
 from workbench.core.thread import StringThread
 from workbench.data.packed import Packed, Stream
-from workbench.sandbox.host import questions as ask
-from workbench.sandbox.host.cleanup_thread import CleanupThread
-from workbench.sandbox.host.interpreter import StartError
-from workbench.sandbox.host.limits import Limits, Program
+from workbench.sandbox.host import source_checks as ask
 from workbench.sandbox.host.memory import BUFFER_BYTES, Blob
 from workbench.sandbox.host.prepared import Prepared
-from workbench.sandbox.host.questions import Checked
-from workbench.sandbox.host.repeat_calls import repeat_calls
+from workbench.sandbox.host.program import Limits, Program
 from workbench.sandbox.host.run import RunOutcome, SandboxRun
+from workbench.sandbox.host.source_checks import Checked, repeat_calls
 from workbench.sandbox.host.worker import Layout, Worker, WorkerLostError
-from workbench.sandbox.host.zygote import Zygote
+from workbench.sandbox.host.zygote import CleanupThread, StartError, Zygote
 
 Wire = Sequence[Any]
 
-__all__ = ["Pool", "cores", "default_workers", "fingerprint", "pool"]
 
 LAYERS = ("landlock", "rlimits", "seccomp", "audit")
 RESIDENT_ROWS = 160_000

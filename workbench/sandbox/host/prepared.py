@@ -7,8 +7,6 @@ from collections.abc import Callable
 
 from workbench.sandbox.host.worker import Worker
 
-__all__ = ["Prepared"]
-
 
 class Prepared:
     """One worker, once it has started; a caller that cannot wait for it starts its own.

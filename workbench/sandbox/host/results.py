@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,11 +12,52 @@ import numpy as np
 from workbench.core.grade import Grade, GradeError
 from workbench.core.grades import Grades
 from workbench.sandbox.child.protocol import CAPACITY, FAILED, NOT_SCORED, SKIPPED
-from workbench.sandbox.host.answers import unscored
-from workbench.sandbox.host.note_memory import NoteMemory
-from workbench.sandbox.host.worker_slot import Request, WorkerSlot
+from workbench.sandbox.host.answers import noted, read_errors, read_notes, unscored
+from workbench.sandbox.host.batches import Request, WorkerSlot
 
-__all__ = ["RowResults", "page_of"]
+MAX_KEPT = 256 * 1024 * 1024
+"""Bytes of memory for the notes and error texts of one run: a hundred thousand rows could return 128 KiB each.
+Later ones are shortened or omitted, with a remark."""
+_SHORT = 100
+_ATOM = 32  # bytes of a number
+
+
+class NoteMemory:
+    """The memory budget for the notes and error texts of one run.
+
+    Args:
+        total: Bytes.
+    """
+
+    def __init__(self, total: int = MAX_KEPT) -> None:
+        self._total = self._left = total
+
+    def errors(self, reply: Mapping[str, Any]) -> dict[int, GradeError]:
+        """The error table of a reply; if no memory remains, the texts are cut to 100 characters."""
+        errors = read_errors(reply) if self._left > 0 else read_errors(reply, _SHORT)
+        # As a set: rows that fail for the same reason share its text.
+        self._left -= sum(map(sys.getsizeof, {error.message for error in errors.values()}))
+        return errors
+
+    def notes(self, reply: Mapping[str, Any], count: int) -> dict[int, dict[str, Any]]:
+        """The notes of a reply; if no memory remains, each is replaced by a remark."""
+        if self._left <= 0:  # not even parsed: that takes time
+            return {offset: self._mark() for offset in noted(reply, count)}
+        notes = read_notes(reply, count)
+        self._left -= sum(map(weight, notes.values()))
+        return notes
+
+    def _mark(self) -> dict[str, Any]:
+        return {"metadata": {"_error": {"code": "run_notes_too_large", "max_size_bytes": self._total}}}
+
+
+def weight(value: Any) -> int:
+    """Approximate bytes that plain JSON takes in memory: up to thirty times its text."""
+    if isinstance(value, str):
+        return sys.getsizeof(value)
+    if isinstance(value, dict):
+        return sys.getsizeof(value) + sum(sys.getsizeof(key) + weight(item) for key, item in value.items())
+    return sys.getsizeof(value) + sum(map(weight, value)) if isinstance(value, list) else _ATOM
 
 
 class RowResults:
@@ -141,3 +184,48 @@ def page_of(slot: WorkerSlot, request: Request) -> tuple[np.ndarray[Any, Any], n
     rows = slice(request.half * CAPACITY, request.half * CAPACITY + request.count)
     bits = slot.worker.bits[rows].copy()
     return bits.view(np.float64), bits
+
+
+LOST_SHARE = 0.1
+"""Crashed workers per decided row above which a run stops. A worker start takes as long as grading thousands of rows,
+so above one in ten nearly all time is spent starting workers. Frequent crashes are also not random, so the mean
+of the other rows would be a poor estimate for the grader."""
+MIN_CRASHES = 30
+"""Crashes before the ratio counts. Fewer take only seconds; at 30 the standard error of the ratio is a fifth of it
+(1/sqrt(30)), so a cluster of bad rows at the start of a file does not stop the run."""
+
+
+@dataclass
+class Lost:
+    """Counts the worker crashes of one run.
+
+    Attributes:
+        most_in_row: Consecutive crashes without a graded row before the run stops.
+        total: Crashes so far.
+        in_row: Crashes since the last graded row.
+    """
+
+    most_in_row: int
+    total: int = 0
+    in_row: int = 0
+
+    def add(self) -> None:
+        """Count one crash."""
+        self.total += 1
+        self.in_row += 1
+
+    def enough(self, decided: int, reason: str) -> str:
+        """Why the run must stop; "" if it may continue.
+
+        Args:
+            decided: Rows that have a score, a failure or a skip.
+            reason: Why the last worker ended.
+        """
+        if self.in_row >= self.most_in_row:
+            return f"stopped after {self.in_row} consecutive worker crashes ({reason}); remaining rows not graded"
+        if self.total >= MIN_CRASHES and self.total > LOST_SHARE * decided:
+            return (
+                f"stopped after {self.total:,} worker crashes on {decided:,} rows, more than one in ten ({reason}); "
+                "remaining rows not graded"
+            )
+        return ""

@@ -17,20 +17,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from workbench.core.display_text import clean
 from workbench.core.errors import IsolationError, SandboxError
 from workbench.core.grade import ErrorKind, GradeError
 from workbench.core.grades import Grades
 from workbench.sandbox.child.protocol import CAPACITY, MAX_ROWS, NOT_SCORED, NOTED_ROWS
 from workbench.sandbox.host.answers import ends_loading, read_checks, read_done, verdict
-from workbench.sandbox.host.limits import CHECKS, SHARED_SECONDS, Program, weakest
-from workbench.sandbox.host.lost import Lost
+from workbench.sandbox.host.batches import Request, WorkerSlot
 from workbench.sandbox.host.memory import BUFFER_BYTES
-from workbench.sandbox.host.results import RowResults, page_of
-from workbench.sandbox.host.text import clean
+from workbench.sandbox.host.program import CHECKS, SHARED_SECONDS, Program, weakest
+from workbench.sandbox.host.results import Lost, RowResults, page_of
 from workbench.sandbox.host.worker import TIMED_OUT, Worker, WorkerLostError, readable
-from workbench.sandbox.host.worker_slot import Request, WorkerSlot
-
-__all__ = ["RunOutcome", "SandboxRun"]
 
 _TARGET_SECONDS = 0.05
 """Target seconds of one command: long enough to hide the round trip, short enough for live progress."""

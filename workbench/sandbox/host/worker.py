@@ -13,6 +13,7 @@ import mmap
 import os
 import secrets
 import select
+import signal
 import struct
 import time
 from collections.abc import Callable, Sequence
@@ -22,13 +23,11 @@ from typing import Any
 import numpy as np
 
 from workbench.core.errors import SandboxError
+from workbench.core.grade import ErrorKind, GradeError
 from workbench.core.system_limits import limited
 from workbench.sandbox.child.protocol import CAPACITY, HEADER, MAGIC, MAX_TEXT
-from workbench.sandbox.host.interpreter import StartError
 from workbench.sandbox.host.memory import Blob, RowBuffer, anonymous_file
-from workbench.sandbox.host.zygote import START_SECONDS, Zygote
-
-__all__ = ["Layout", "Worker", "WorkerLostError", "readable"]
+from workbench.sandbox.host.zygote import START_SECONDS, StartError, Zygote
 
 ENDED = "the process ended"
 TIMED_OUT = "timed out"
@@ -329,3 +328,41 @@ def _parse(text: bytes) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise WorkerLostError("malformed reply")
     return value
+
+
+OUTSIDE = "from outside"
+"""Cause of a loss that is not the row's fault: the user, a system short of memory, the end of the sandbox's process."""
+_SIGNALS = frozenset(
+    getattr(signal, name)
+    for name in ("SIGKILL", "SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2")
+    if hasattr(signal, name)
+)
+"""Signals that a confined row cannot send, not even to its process."""
+
+
+def cause_of(death: WorkerLostError, status: int | None) -> str:
+    """Why a worker ended, if that may not be the fault of its current row; "" if it certainly is.
+
+    Args:
+        death: The observed end.
+        status: Its wait status, read if it ended by itself; None if it is no longer available.
+    """
+    if death.reason == STOPPED:
+        return OUTSIDE
+    if death.reason != ENDED:
+        return ""
+    if status is None:
+        return OUTSIDE
+    if not os.WIFSIGNALED(status):
+        return ""
+    number = os.WTERMSIG(status)
+    return OUTSIDE if number in _SIGNALS else f"signal {number}"
+
+
+def twice(death: WorkerLostError, status: int | None) -> GradeError:
+    """The error of a row at which two workers ended, at least one for a reason that may be outside the row."""
+    how = death.reason
+    if status is not None and os.WIFSIGNALED(status):
+        how = f"signal {os.WTERMSIG(status)}"
+    message = f"two workers that graded this row were killed from outside, by a user or for memory ({how})"
+    return GradeError(ErrorKind.SANDBOX, message)

@@ -17,18 +17,21 @@ from workbench.core.errors import SandboxError
 from workbench.core.grade import ErrorKind, GradeError
 from workbench.sandbox.child.protocol import NOTED_ROWS
 from workbench.sandbox.host.answers import ends_loading, verdict
-from workbench.sandbox.host.batches import Batch, BatchSlice, RowQueue
-from workbench.sandbox.host.interpreter import StartError
-from workbench.sandbox.host.limits import SHARED_SECONDS, Program, weakest
+from workbench.sandbox.host.batches import FIRST_ROWS, Batch, BatchSlice, RowQueue, RowTimes
 from workbench.sandbox.host.member import MAX_ROWS, Member
-from workbench.sandbox.host.outside import OUTSIDE, cause_of, twice
 from workbench.sandbox.host.pool import cores
-from workbench.sandbox.host.row_times import RowTimes
-from workbench.sandbox.host.worker import ENDED, STOPPED, TIMED_OUT, Worker, WorkerLostError
-from workbench.sandbox.host.worker_slot import FIRST_ROWS
-from workbench.sandbox.host.zygote import START_SECONDS
-
-__all__ = ["EXTRA_WORKERS", "NotSelfContainedError", "WorkerGroup"]
+from workbench.sandbox.host.program import SHARED_SECONDS, Program, weakest
+from workbench.sandbox.host.worker import (
+    ENDED,
+    OUTSIDE,
+    STOPPED,
+    TIMED_OUT,
+    Worker,
+    WorkerLostError,
+    cause_of,
+    twice,
+)
+from workbench.sandbox.host.zygote import START_SECONDS, StartError
 
 EXTRA_WORKERS = 16
 """Maximum workers beyond the usual number, for rows that certainly hang: this many hang in parallel before limits add up."""

@@ -21,15 +21,12 @@ from dataclasses import dataclass
 from workbench.core.errors import SandboxError
 from workbench.core.system_limits import limited
 from workbench.sandbox.host.batches import Batch
-from workbench.sandbox.host.cleanup_thread import CleanupThread, no_interrupts
-from workbench.sandbox.host.interpreter import StartError
-from workbench.sandbox.host.limits import Program
 from workbench.sandbox.host.member import Member
 from workbench.sandbox.host.pool import default_workers, pool
+from workbench.sandbox.host.program import Program
 from workbench.sandbox.host.worker import Worker
 from workbench.sandbox.host.worker_group import WorkerGroup
-
-__all__ = ["WorkerPool", "new_owner", "release", "worker_pool"]
+from workbench.sandbox.host.zygote import CleanupThread, StartError, no_interrupts
 
 _IDLE_SECONDS = {True: 60.0, False: 1800.0}
 """Seconds without a call after which workers end: those of single calls, and those with an owner, such as a

@@ -12,14 +12,11 @@ from numpy.typing import NDArray
 
 from workbench.analysis.diagnostics.case import Case
 from workbench.analysis.diagnostics.claim import Claim, share_claim
-from workbench.analysis.diagnostics.finding import Finding, Severity, percent
+from workbench.analysis.diagnostics.finding import Finding, RowNumbers, Severity, percent
 from workbench.analysis.diagnostics.registry import diagnostic
-from workbench.analysis.diagnostics.row_numbers import RowNumbers
 from workbench.analysis.statistics import compact, effective_n, share
 from workbench.core.display_text import counted
 from workbench.core.grade import Status
-
-__all__ = ["broken", "few_rows", "nothing_scored", "one_prompt", "skipped", "unfinished"]
 
 _BROKEN_ABOVE = 0.02  # share of the attempted rows; this project's limit
 _MESSAGE = 120  # characters of an error in a sentence

@@ -20,8 +20,6 @@ from workbench.analysis.statistics import compact, share
 from workbench.core.display_text import one_line
 from workbench.core.errors import ReportError
 
-__all__ = ["copied_completions", "reads_a_giveaway", "reads_the_label"]
-
 _NAMED = re.compile(
     r"""\[\s*(?P<q>["'])(?P<key>[^"'\\\n]{1,60})(?P=q)\s*\]      # row["name"]
     |\.get\(\s*(?P<p>["'])(?P<got>[^"'\\\n]{1,60})(?P=p)       # metadata.get("name")

@@ -11,26 +11,22 @@ from numpy.typing import NDArray
 
 from workbench.analysis.diagnostics.case import Case
 from workbench.analysis.diagnostics.claim import Claim
-from workbench.analysis.diagnostics.column_bias import beyond, in_user_units
 from workbench.analysis.diagnostics.confounders import (
     ConfoundingColumn,
+    beyond,
     explained_share,
     explaining_column,
+    in_user_units,
     share_of_line,
     stratified_correlation,
 )
-from workbench.analysis.diagnostics.drawn import drawn
-from workbench.analysis.diagnostics.finding import Severity
+from workbench.analysis.diagnostics.finding import RowNumbers, Severity
+from workbench.analysis.diagnostics.labels import drawn
 from workbench.analysis.diagnostics.registry import diagnostic
-from workbench.analysis.diagnostics.row_numbers import RowNumbers
 from workbench.analysis.statistics import Estimate, compact
-from workbench.analysis.statistics.differences import within_levels
-from workbench.analysis.statistics.partial import rank_correlation
-from workbench.analysis.statistics.ranks import ranks
-from workbench.analysis.statistics.steps import Step, find_step
+from workbench.analysis.statistics.differences import Step, find_step, within_levels
+from workbench.analysis.statistics.ranks import rank_correlation, ranks
 from workbench.core.display_text import one_line
-
-__all__ = ["differs_by_column", "drifts", "follows_length"]
 
 Floats = NDArray[np.float64]
 

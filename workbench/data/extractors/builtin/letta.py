@@ -14,18 +14,6 @@ from workbench.core.patterns import Pattern
 from workbench.core.thread import StringThread
 from workbench.data.extractors.registry import extractor
 
-__all__ = [
-    "after_marker",
-    "all_assistant",
-    "first_assistant",
-    "last_assistant",
-    "last_turn",
-    "memory_block",
-    "pattern",
-    "tool_arguments",
-    "tool_output",
-]
-
 
 def _assistant_messages(thread: StringThread) -> list[tuple[int, str]]:
     """Assistant messages, oldest first, with their place among the turns."""

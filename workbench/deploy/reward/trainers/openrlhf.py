@@ -12,8 +12,6 @@ from workbench.deploy.reward.rows import check_length, labelled_row
 from workbench.deploy.reward.trainer import TrainerFunction, trainer
 from workbench.graders.rules.queries import completion_of
 
-__all__ = ["OpenRlhfReward"]
-
 
 @trainer("openrlhf")
 class OpenRlhfReward(TrainerFunction):

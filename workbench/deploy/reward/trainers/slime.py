@@ -7,8 +7,6 @@ from typing import Any
 from workbench.deploy.reward.rows import RewardRow, labelled_row
 from workbench.deploy.reward.trainer import TrainerFunction, trainer
 
-__all__ = ["SlimeReward"]
-
 
 @trainer("slime")
 class SlimeReward(TrainerFunction):

@@ -9,8 +9,6 @@ from workbench.deploy.reward.grading import RewardGrades
 from workbench.deploy.reward.rows import rows_of
 from workbench.deploy.reward.trainer import TrainerFunction, trainer
 
-__all__ = ["TrlReward"]
-
 _NO_COLUMNS = frozenset(
     ["trainer_state", "log_extra", "log_metric", "environments", "completion_ids", "prompt_ids"]
 )

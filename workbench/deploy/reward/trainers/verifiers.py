@@ -8,8 +8,6 @@ from typing import Any
 from workbench.deploy.reward.rows import RewardRow, row_of
 from workbench.deploy.reward.trainer import TrainerFunction, trainer
 
-__all__ = ["VerifiersReward"]
-
 _EMPTY: tuple[Any, ...] = ()
 
 

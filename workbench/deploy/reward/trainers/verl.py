@@ -8,8 +8,6 @@ from typing import Any
 from workbench.deploy.reward.rows import labelled_row
 from workbench.deploy.reward.trainer import TrainerFunction, trainer
 
-__all__ = ["VerlReward"]
-
 
 @trainer("verl")
 class VerlReward(TrainerFunction):

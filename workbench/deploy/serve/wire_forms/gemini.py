@@ -6,11 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from workbench.deploy.reward.rows import RewardRow, row_of, with_reference
-from workbench.deploy.serve.fields import a_list, a_mapping, an_object, field
-from workbench.deploy.serve.outcomes import Outcomes
-from workbench.deploy.serve.wire_form import WireForm, wire_form
-
-__all__ = ["Gemini"]
+from workbench.deploy.serve.http import a_list, a_mapping, an_object, field
+from workbench.deploy.serve.wire_form import Outcomes, WireForm, wire_form
 
 _ROLES = {"model": "assistant", "user": "user", "function": "tool"}
 _CONTENT = {

@@ -7,11 +7,8 @@ from typing import Any, ClassVar
 
 from workbench.core.grade import ErrorKind
 from workbench.deploy.reward.rows import RewardRow, row_of
-from workbench.deploy.serve.fields import a_list, a_mapping, an_object, field
-from workbench.deploy.serve.outcomes import Outcomes
-from workbench.deploy.serve.wire_form import WireForm, wire_form
-
-__all__ = ["NemoGymSeedSession", "NemoGymVerify"]
+from workbench.deploy.serve.http import a_list, a_mapping, an_object, field
+from workbench.deploy.serve.wire_form import Outcomes, WireForm, wire_form
 
 _SOURCE = "NVIDIA-NeMo/Gym 011c338, nemo_gym/base_resources_server.py and failure_kinds.py"
 _PARAMS, _RESPONSE = "responses_create_params", "response"

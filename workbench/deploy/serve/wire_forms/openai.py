@@ -7,11 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from workbench.deploy.reward.rows import RewardRow, row_of
-from workbench.deploy.serve.fields import a_list, a_mapping, an_object, field
-from workbench.deploy.serve.outcomes import Outcomes
-from workbench.deploy.serve.wire_form import WireForm, wire_form
-
-__all__ = ["OpenAi"]
+from workbench.deploy.serve.http import a_list, a_mapping, an_object, field
+from workbench.deploy.serve.wire_form import Outcomes, WireForm, wire_form
 
 
 @wire_form

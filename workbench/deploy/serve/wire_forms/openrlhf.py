@@ -6,12 +6,9 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from workbench.deploy.reward.rows import RewardRow, row_of, with_reference
-from workbench.deploy.serve.fields import a_list, an_object, field, same_length, texts
-from workbench.deploy.serve.outcomes import Outcomes
-from workbench.deploy.serve.wire_form import WireForm, wire_form
+from workbench.deploy.serve.http import a_list, an_object, field, same_length, texts
+from workbench.deploy.serve.wire_form import Outcomes, WireForm, wire_form
 from workbench.graders.rules.queries import completion_of
-
-__all__ = ["OpenRlhf"]
 
 _TEXTS = {"type": "array", "items": {"type": "string"}}
 

@@ -6,11 +6,8 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from workbench.deploy.reward.rows import RewardRow, row_of, with_reference
-from workbench.deploy.serve.fields import an_object, field
-from workbench.deploy.serve.outcomes import Outcomes
-from workbench.deploy.serve.wire_form import WireForm, wire_form
-
-__all__ = ["Slime"]
+from workbench.deploy.serve.http import an_object, field
+from workbench.deploy.serve.wire_form import Outcomes, WireForm, wire_form
 
 
 @wire_form

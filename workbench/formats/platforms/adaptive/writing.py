@@ -9,8 +9,8 @@ from typing import Any
 
 from workbench.core.errors import FormatError
 from workbench.formats.shared.base import Document, Losses
+from workbench.formats.shared.module_text import check_calls, check_reads
 from workbench.formats.shared.parsing import to_json
-from workbench.formats.shared.thread_access import check_calls, check_reads
 from workbench.formats.shared.unsupported import (
     add_gate_loss,
     add_kind_loss,
@@ -25,7 +25,7 @@ from workbench.formats.shared.unsupported import (
 )
 from workbench.graders import FunctionGrader
 from workbench.graders.capture.moduletext import has_future, inserted
-from workbench.graders.capture.statements import parsed, statements, targets
+from workbench.graders.capture.source_edit import parsed, statements, targets
 from workbench.graders.combine import Entry
 from workbench.graders.portable import portable
 from workbench.graders.rule_grader import RuleGrader
@@ -37,8 +37,6 @@ from workbench.judges import (
     FaithfulnessJudge,
 )
 from workbench.run.suite import Suite
-
-__all__ = ["rename_imports", "write_calls", "write_json"]
 
 _KEY = re.compile(r"[A-Za-z0-9_.-]+")
 _NEEDS_MODEL = "judge_model is required there"

@@ -20,8 +20,6 @@ from workbench.graders.combine import Gate, LogicalGate, SimpleGate, WeightedGat
 from workbench.graders.combine.gates import AGGREGATIONS, OPERATORS
 from workbench.run.suite import Suite
 
-__all__ = ["read_gate", "written_gate"]
-
 _KINDS = ("simple", "weighted_average", "logical")
 _SINGLE = ("metric", "metric_key", "op", "value", "pass_op", "pass_value")
 _CONDITION = ("metric_key", "aggregation", "op", "value", "pass_threshold")

@@ -16,27 +16,131 @@ Source: letta-evals at ae4878e (0.4.1) and its later releases.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
-from workbench.core.errors import FormatError
+from workbench.core.errors import FormatError, SamplesError
+from workbench.core.thread import StringThread
 from workbench.data.extractors import Extractor
 from workbench.formats.platforms.letta import writing as letta_write
 from workbench.formats.platforms.letta.gates import read_gate
-from workbench.formats.platforms.letta.modules import function_grader
 from workbench.formats.shared.base import Format, Reading, register
 from workbench.formats.shared.node import Node
 from workbench.formats.shared.parsing import parse_json, parse_yaml
 from workbench.formats.shared.unsupported import suite_name
-from workbench.graders import Grader
+from workbench.formats.shared.wrapping import unwrap
+from workbench.graders import FunctionGrader, Grader
+from workbench.graders.capture import capture
 from workbench.graders.combine import Entry, Formula
-from workbench.graders.combine.per_turn import PerTurn
+from workbench.graders.combine.combined import PerTurn
 from workbench.graders.text import AsciiPrintable, Contains, ExactMatch, Regex
 from workbench.judges import AgentJudge, RubricJudge
 from workbench.run.suite import Suite
 
-__all__ = ["read"]
+# The built-in rules as Letta functions, for a suite that gives them a custom extractor: the condition, and the start
+# of the rationale.
+_BUILTIN = {
+    "exact_match": ("submission.strip() == sample.ground_truth.strip()", "Exact match"),
+    "contains": ("sample.ground_truth.lower() in submission.lower()", "Contains ground_truth"),
+    "regex_match": ("re.search(sample.ground_truth, submission) is not None", "Regex match"),
+}
+_WITH_TRUTH = """
+    if not sample.ground_truth:
+        return GradeResult(score=0.0, rationale="No ground_truth {missing} provided")
+    try:
+        met = {rule}
+    except re.error as error:
+        return GradeResult(score=0.0, rationale=f"Invalid regex pattern: {{error}}")
+    return GradeResult(score=float(met), rationale=f"{words}: {{met}}")
+"""
+_ASCII = """
+    bad = sorted({one for one in submission if not " " <= one <= "~" and one not in "\\r\\n"})
+    more = f" (+{len(bad) - 5} more)" if len(bad) > 5 else ""
+    shown = ", ".join(map(repr, bad[:5])) + more
+    problem = f"Found non-printable ASCII characters: {shown}"
+    return GradeResult(
+        score=float(not bad), rationale=problem if bad else "All characters printable ASCII (ignoring newlines)"
+    )
+"""
+_NAMES = (*_BUILTIN, "ascii_printable_only")
+
+
+def function_grader(node: Node, reading: Reading, titles: Any) -> FunctionGrader:
+    """The function grader for a spec's `function`, with its extractor if that is a function too.
+
+    Raises:
+        FormatError: A name that is neither a built-in nor `file.py:function`, a file that cannot be read, or a
+            module without that function.
+    """
+    function, chosen = node.text("function"), node.text("extractor", "last_assistant")
+    # Grader and extractor become one captured module, and two files could define the same names.
+    files = [reference.partition(":")[0] for reference in (function, chosen) if ":" in reference]
+    if len(set(files)) > 1:
+        raise node.refuse(
+            "the grader and its extractor are in two files",
+            found=", ".join(files),
+            hint="put both functions into one file",
+        )
+    if not files:
+        raise node.at("function").refuse(
+            "unknown grader function",
+            found=repr(function),
+            expected=", ".join((*_NAMES, "file.py:function")),
+        )
+    text = reading.companion(files[0], node.at("function").path)
+    name = function.partition(":")[2] if ":" in function else function
+    # A module that the workbench wrote is restored as its function; with a custom extractor it stays Letta's.
+    if ":" not in chosen and (own := unwrap(text, "letta", name=name)) is not None:
+        return _taken(node, own, reading, titles)
+    # A built-in rule with an extractor in a file is written out as code, since one module contains both.
+    if ":" not in function:
+        text += _with_builtin(node, function)
+    extraction: dict[str, Any] = {}
+    if ":" in chosen:
+        config = node.at("extractor_config")
+        extraction = {
+            "extractor": chosen.partition(":")[2],
+            "extractor_config": dict(config.mapping()) if config.value is not None else {},
+        }
+        _check_function(node.at("extractor"), text, extraction["extractor"])
+    return _taken(node, text, reading, titles, function=name, signature="letta", **extraction)
+
+
+def _with_builtin(node: Node, function: str) -> str:
+    if function not in _NAMES:
+        raise node.at("function").refuse(
+            "unknown grader function", found=repr(function), expected=", ".join(_NAMES)
+        )
+    rule, words = _BUILTIN.get(function, ("", ""))
+    missing = "regex pattern" if function == "regex_match" else "answer"
+    body = _WITH_TRUTH.format(rule=rule, words=words, missing=missing) if rule else _ASCII
+    return (
+        "\n\nimport re\n\nfrom letta_evals.decorators import grader\nfrom letta_evals.models import GradeResult, Sample\n"
+        f"\n\n@grader\ndef {function}(sample: Sample, submission: str) -> GradeResult:{body}"
+    )
+
+
+def _taken(
+    node: Node, text: str, reading: Reading, titles: Any, *, function: str = "grade", **settings: Any
+) -> FunctionGrader:
+    _check_function(node.at("function"), text, function)
+    try:
+        source = replace(capture(text, name=function), imported=True)
+        grader = FunctionGrader(source=source, **settings, **titles)
+    except (ValueError, TypeError) as error:
+        if isinstance(error, FormatError):
+            raise
+        raise node.at("function").refuse(
+            "cannot capture the function", found=str(error).splitlines()[0]
+        ) from error
+    return grader.trusted() if reading.trust else grader
+
+
+def _check_function(node: Node, text: str, name: str) -> None:
+    if not re.search(rf"^(async[ \t]+)?def[ \t]+{re.escape(name)}\b", text, re.MULTILINE):
+        raise node.refuse(f"the file has no function {name!r} at its top level")
+
 
 _TOP = (
     "name", "description", "dataset", "target", "graders", "gate", "reward", "max_samples", "sample_tags", "num_runs",
@@ -256,3 +360,78 @@ register(
         failed_is_zero=True,
     )
 )
+
+
+def letta_thread(
+    trajectory: Sequence[Sequence[Mapping[str, Any]]],
+    *,
+    input: str | Sequence[str] = "",  # noqa: A002 (the field's name)
+    agent_state: Mapping[str, Any] | None = None,
+    metadata: Mapping[str, Any] | None = None,
+) -> StringThread:
+    """A thread from a trajectory, such as one of a results file.
+
+    Args:
+        trajectory: Turns, each a list of messages with a `type` or `message_type`: `assistant_message`
+            (`content`; parts are joined by a space), `tool_call_message` (`tool_call` or `tool_calls`),
+            `tool_return_message` (`tool_call_id`, `tool_return`). Others are ignored.
+        input: The user's messages: one text, or one per turn; "" for a turn without one.
+        agent_state: For the `memory_block` extractor.
+        metadata: The row's other values.
+
+    Raises:
+        SamplesError: A turn or message of another type.
+
+    Example:
+        >>> said = {"type": "assistant_message", "content": "4"}
+        >>> letta_thread([[said]], input="2+2?").get_turns()
+        [Turn(role='user', content='2+2?'), Turn(role='assistant', content='4')]
+    """
+    user_texts = [input] if isinstance(input, str) else list(input)
+    messages: list[dict[str, Any]] = []
+    for at, turn in enumerate(trajectory):
+        if isinstance(turn, Mapping | str) or not isinstance(turn, Sequence):
+            raise SamplesError(
+                "a turn must be a list of messages", where=f"turn {at}", found=type(turn).__name__
+            )
+        # A turn begins with a user message, even an empty one: that is how turns are separated later.
+        messages.append({"role": "user", "content": user_texts[at] if at < len(user_texts) else ""})
+        messages += [
+            chat_message
+            for number, message in enumerate(turn)
+            for chat_message in _read(message, f"turn {at}, message {number}")
+        ]
+    all_metadata = {
+        **(metadata or {}),
+        **({"agent_state": dict(agent_state)} if agent_state is not None else {}),
+    }
+    return StringThread.from_messages(messages, all_metadata)
+
+
+def _read(message: Any, where: str) -> list[dict[str, Any]]:
+    if not isinstance(message, Mapping):
+        raise SamplesError("a message must be an object", where=where, found=type(message).__name__)
+    kind = message.get("message_type", message.get("type"))
+    if kind == "assistant_message":
+        return [{"role": "assistant", "content": _text(message.get("content"))}]
+    if kind == "tool_call_message":
+        tool_calls = message.get("tool_calls") or [message.get("tool_call")]
+        calls = [_call(call) for call in tool_calls if isinstance(call, Mapping)]
+        return [{"role": "assistant", "content": None, "tool_calls": calls}]
+    if kind == "tool_return_message":
+        returned = _text(message.get("tool_return"))
+        return [{"role": "tool", "content": returned, "tool_call_id": message.get("tool_call_id")}]
+    return []
+
+
+def _call(call: Mapping[str, Any]) -> dict[str, Any]:
+    function = {"name": call.get("name"), "arguments": call.get("arguments", "{}")}
+    return {"id": call.get("tool_call_id", call.get("id")), "type": "function", "function": function}
+
+
+def _text(content: Any) -> str:
+    """Content as Letta flattens it: parts joined by a space."""
+    if isinstance(content, list | tuple):
+        parts = (part.get("text") if isinstance(part, Mapping) else part for part in content)
+        return " ".join(part for part in parts if isinstance(part, str))
+    return "" if content is None else str(content)

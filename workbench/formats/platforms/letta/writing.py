@@ -10,8 +10,8 @@ from workbench.core.errors import FormatError
 from workbench.data.extractors import LETTA, Extractor
 from workbench.formats.platforms.letta.gates import written_gate
 from workbench.formats.shared.base import Document, Losses
+from workbench.formats.shared.module_text import check_calls, check_reads
 from workbench.formats.shared.parsing import to_json, to_yaml
-from workbench.formats.shared.thread_access import check_calls, check_reads
 from workbench.formats.shared.unsupported import (
     add_kind_loss,
     check_entry,
@@ -27,14 +27,12 @@ from workbench.formats.shared.unsupported import (
 from workbench.formats.shared.wrapping import wrapped
 from workbench.graders import FunctionGrader, Grader
 from workbench.graders.combine import Entry, Formula
-from workbench.graders.combine.per_turn import PerTurn
+from workbench.graders.combine.combined import PerTurn
 from workbench.graders.portable import portable
 from workbench.graders.rule_grader import RuleGrader
 from workbench.graders.text import AsciiPrintable, Contains, ExactMatch, Regex, TextGrader
 from workbench.judges import AgentJudge, RubricJudge
 from workbench.run.suite import Suite
-
-__all__ = ["write"]
 
 _WAY_OUT = (
     "Letta has exact_match, contains, regex_match, ascii_printable_only, your own functions and rubric judges"

@@ -28,8 +28,6 @@ from workbench.judges import Judge
 from workbench.report.certificates import Certificate
 from workbench.run.suite import Suite
 
-__all__ = ["FORMAT", "VERSION", "as_suite", "certificate_for", "read", "schema", "write"]
-
 FORMAT, VERSION = "grader-workbench", 1
 
 

@@ -18,7 +18,7 @@ from workbench.judges import (
     ScoreJudge,
 )
 from workbench.judges.base import Judge
-from workbench.judges.kinds.templated import TemplatedJudge
+from workbench.judges.kinds.openai import TemplatedJudge
 
 __all__ = ["JudgeForm", "check_judge", "columns_of", "fields_of", "form_of"]
 

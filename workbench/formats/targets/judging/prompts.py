@@ -19,7 +19,7 @@ from workbench.formats.targets.judging import asking, slots
 from workbench.formats.targets.judging.kinds import columns_of, form_of
 from workbench.judges.base import Judge, SampleError
 from workbench.judges.kinds.binary import BinaryJudge
-from workbench.judges.prompts.tag_marks import tag_mark
+from workbench.judges.prompts.files import tag_mark
 from workbench.judges.protocol import Messages
 
 __all__ = ["Question", "filled", "question_of"]

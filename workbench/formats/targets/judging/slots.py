@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from workbench.data.templates.variables import context_text
+from workbench.data.templates.template import context_text
 from workbench.judges.kinds.rubric import _question
-from workbench.judges.prompts.thread_parts import question, question_and_context
+from workbench.judges.prompts.files import question, question_and_context
 
 __all__ = [
     "column_text",

@@ -10,7 +10,7 @@ from typing import Any
 
 from workbench.formats.targets.judging.kinds import JudgeForm, check_judge, fields_of, form_of
 from workbench.formats.targets.judging.prompts import Question, question_of
-from workbench.graders.portable.slices import sliced
+from workbench.graders.portable.writers import sliced
 from workbench.judges import BinaryJudge, OpenAIClient, RubricJudge
 from workbench.judges.base import REPAIRED_PLATFORMS, Judge
 from workbench.judges.client.openai import OPENAI_URL, PROVIDERS, chat_settings

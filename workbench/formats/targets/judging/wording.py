@@ -12,7 +12,7 @@ from workbench.formats.targets.judging.kinds import check_judge, form_of
 from workbench.formats.targets.judging.prompts import Message, Question, question_of
 from workbench.judges import BinaryJudge, CriteriaJudge, GuardrailJudge, LabelJudge, RubricJudge, ScoreJudge
 from workbench.judges.base import Judge
-from workbench.judges.kinds.templated import TemplatedJudge
+from workbench.judges.kinds.openai import TemplatedJudge
 
 __all__ = ["Verdict", "Wording", "verdict_of", "wording_of"]
 

@@ -8,14 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from workbench.analysis.statistics import Interval, Share, compact, share
-from workbench.report.plots.look import COLOURS, bare_layout, graders_to_draw, text
-from workbench.report.plots.register import figure
+from workbench.report.plots.register import COLOURS, bare_layout, figure, graders_to_draw, text
 from workbench.report.where import case_of
 
 if TYPE_CHECKING:
     from workbench.report import Report
 
-__all__ = ["COLUMN", "plot_probes"]
 
 COLUMN = "probe"
 """The column that names the transformation a text was made by."""

@@ -8,14 +8,23 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.core.display_text import shown
 from workbench.report.bins import Histogram
-from workbench.report.plots.look import COLOURS, LINE, QUIET, bare_layout, graders_to_draw, text
-from workbench.report.plots.register import figure
+from workbench.report.plots.register import (
+    COLOURS,
+    LINE,
+    QUIET,
+    SHADES,
+    bare_layout,
+    figure,
+    grader_ticks,
+    graders_to_draw,
+    shade_range,
+    text,
+)
 from workbench.report.terminal import number
 
 if TYPE_CHECKING:
     from workbench.report import Report
 
-__all__ = ["plot_scores"]
 
 _SEVERITY = {"error": "#d2483f", "warning": "#c77700", "note": QUIET, "cleared": QUIET}
 _ROW_HEIGHT, _BARS_HEIGHT, _AXIS_HEIGHT, _MARGIN = 16, 100, 58, 12  # pixels
@@ -134,3 +143,59 @@ def _heading(name: str, report: Report) -> list[str]:
 def _finding_lines(severity: str, sentence: str) -> list[str]:
     lines = textwrap.wrap(f"{severity}: {shown(sentence, 400)}", _LINE_LENGTH)
     return [f'<span style="color:{_SEVERITY[severity]}">{text(text_line, 400)}</span>' for text_line in lines]
+
+
+_OVERVIEW_ROW_HEIGHT, _FRAME = 26, 90  # pixels
+
+
+@figure("overview", "Overview", fits=lambda report: len(report.graders) > 1, all_graders=True, position=1)
+def plot_overview(report: Report, graders: Sequence[str] | None = None) -> Any:
+    """Shares of each grader's scores in 20 bins, as a heatmap: for many graders side by side.
+
+    Args:
+        report: What to draw.
+        graders: Names, in this order; None for all.
+
+    Returns:
+        A `plotly.graph_objects.Figure`. Columns are the bins of each grader's own histogram, 0 to 1 unless
+        scores are outside.
+
+    Raises:
+        ReportError: An unknown grader.
+    """
+    from plotly import graph_objects as go
+
+    names = graders_to_draw(report, graders)
+    heat = go.Heatmap(
+        z=[_shares(report, name) for name in names],
+        y=list(range(len(names))),
+        x=[at / 20 + 0.025 for at in range(20)],
+        customdata=[_conditions(report, name) for name in names],
+        hovertext=[_hover(report, name) for name in names],
+        hovertemplate="%{hovertext}<extra></extra>",
+        showscale=False,
+        xgap=1,
+        ygap=2,
+        **shade_range(1),
+    )
+    layout = bare_layout(_FRAME + _OVERVIEW_ROW_HEIGHT * len(names), template=SHADES)
+    layout |= {"xaxis": {"title": {"text": "score"}, "showgrid": False, "zeroline": False}}
+    layout |= {"yaxis": {**grader_ticks(names), "autorange": "reversed", "zeroline": False}}
+    return go.Figure(heat, layout=layout)
+
+
+def _shares(report: Report, name: str) -> list[float | None]:
+    histogram = report.histograms[name]
+    return [float(count) / histogram.scored if count else None for count in histogram.counts]
+
+
+def _conditions(report: Report, name: str) -> list[list[dict[str, Any]]]:
+    return [[{"grader": name, "score": pair}] for pair in report.histograms[name].ends]
+
+
+def _hover(report: Report, name: str) -> list[str]:
+    histogram = report.histograms[name]
+    return [
+        f"{text(name)}<br>{low:.3g} to {high:.3g}: {int(count):,} rows"
+        for (low, high), count in zip(histogram.ends, histogram.counts, strict=True)
+    ]

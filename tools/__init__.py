@@ -1,0 +1,1 @@
+"""Programs for the maintainers; the package does not contain them."""

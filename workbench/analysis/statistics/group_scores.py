@@ -1,0 +1,175 @@
+"""The scores of several completions of each of many prompts: which are equal, and how much they vary.
+
+A group of G completions is informative for reinforcement learning with group-relative advantages only if not all of them
+have one score: it is then *live*, else *dead* (DAPO, arXiv 2503.14476). Its update is as large as its standard deviation
+(exactly so for scores of 0 and 1: arXiv 2607.00152). In this module sd is the standard deviation with ddof=0.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.analysis.statistics.means import Share, share
+from workbench.analysis.statistics.spread import SAME, rescaled
+
+Floats = NDArray[np.float64]
+Codes = NDArray[np.intp]
+
+_COUNTED = 0.9  # share of the prompts that must have G completions for G to be counted rather than modelled
+_SUBSETS, _DRAWN = 16, 2_000_000
+"""Random choices of G completions of each prompt: hundreds of prompts average over them, thousands need fewer."""
+
+
+@dataclass(frozen=True, eq=False)
+class AnswerSets:
+    """Scores by prompt.
+
+    Attributes:
+        scores: float64 (n,), finite.
+        prompts: Prompt of each score as an integer code from 0 on without gaps, (n,).
+    """
+
+    scores: Floats
+    prompts: Codes
+
+    @cached_property
+    def sizes(self) -> Codes:
+        """Number of completions of each prompt, (p,)."""
+        return np.bincount(self.prompts)
+
+    @cached_property
+    def several(self) -> NDArray[np.bool_]:
+        """Which prompts have at least two completions, (p,)."""
+        return self.sizes >= 2
+
+    @cached_property
+    def _rescaled(self) -> tuple[Floats, float]:
+        """The scores scaled so that they can be subtracted and squared, and the factor to multiply results by."""
+        return rescaled(self.scores)
+
+    @cached_property
+    def means(self) -> Floats:
+        """Mean score of each prompt, (p,)."""
+        small, factor = self._rescaled
+        means: Floats = np.bincount(self.prompts, weights=small) / self.sizes * factor
+        return means
+
+    @cached_property
+    def sds(self) -> Floats:
+        """Sample sd (ddof=1) of each prompt, (p,); NaN below two completions and beyond the largest float."""
+        small, factor = self._rescaled
+        apart = small - (self.means / factor)[self.prompts]
+        squares = np.bincount(self.prompts, weights=apart**2)
+        sds: Floats = np.full(len(self.sizes), np.nan)
+        with np.errstate(over="ignore"):
+            known = np.sqrt(squares[self.several] / (self.sizes[self.several] - 1)) * factor
+        sds[self.several] = np.where(np.isinf(known), np.nan, known)
+        # A mean is rounded, so that equal scores may seem to differ.
+        sds[self.several & (self.largest == self.sizes)] = 0.0
+        return sds
+
+    @cached_property
+    def _ties(self) -> tuple[Codes, Codes]:
+        """For each set of equal scores of a prompt: the prompt, and the size of the set."""
+        small, _ = self._rescaled
+        order = np.lexsort((small, self.prompts))
+        scores, prompts = small[order], self.prompts[order]
+        begins = (np.diff(prompts) > 0) | (np.diff(scores) > SAME)
+        starts = np.flatnonzero(np.concatenate([[True], begins])) if len(order) else np.empty(0, np.intp)
+        return prompts[starts], np.diff(starts, append=len(order))
+
+    @cached_property
+    def largest(self) -> Codes:
+        """The largest number of completions of each prompt that share a score, (p,)."""
+        prompts, counts = self._ties
+        largest = np.zeros(len(self.sizes), np.intp)
+        np.maximum.at(largest, prompts, counts)
+        return largest
+
+    @cached_property
+    def ends(self) -> tuple[float, float] | None:
+        """The lower and the higher score if there are no others; None if there are more than two."""
+        if not len(self.scores):
+            return None
+        small, _ = self._rescaled
+        has_two = ((small - small.min() <= SAME) | (small.max() - small <= SAME)).all()
+        return (float(self.scores.min()), float(self.scores.max())) if has_two else None
+
+    @cached_property
+    def successes(self) -> Codes:
+        """Completions of each prompt with the higher score, (p,), if there are only two scores."""
+        small, _ = self._rescaled
+        is_high = small - small.min() > SAME
+        return np.bincount(self.prompts, weights=is_high).astype(np.intp)
+
+    @cached_property
+    def most_counted(self) -> int:
+        """The largest group that can be counted: nine of ten prompts with several completions have that many."""
+        return int(np.quantile(self.sizes[self.several], 1 - _COUNTED, method="lower"))
+
+    def live(self, size: int) -> float:
+        """Share of informative groups among all choices of `size` completions of a prompt, with equal weight per prompt.
+
+        An unbiased estimate of the share among new completions: a U-statistic, like pass@k (Chen et al. 2021).
+        Prompts with fewer completions are excluded.
+        """
+        prompts, counts = self._ties
+        alike = np.ones(len(counts))
+        for drawn in range(size):
+            alike *= np.maximum(counts - drawn, 0) / np.maximum(self.sizes[prompts] - drawn, 1)
+        dead = np.bincount(prompts, weights=alike, minlength=len(self.sizes))
+        return float(1 - dead[self.sizes >= size].mean())
+
+    def sd(self, size: int, *, seed: int = 0) -> float:
+        """Mean sd of `size` completions (ddof=0) drawn from those of each prompt, with equal weight per prompt."""
+        rng = np.random.default_rng(seed)
+        enough = np.flatnonzero(self.sizes >= size)
+        starts = np.concatenate([[0], np.cumsum(self.sizes)[:-1]])[enough]
+        small, factor = self._rescaled
+        small = small[np.argsort(self.prompts, kind="stable")]
+        # A random choice is the first `size` completions in a random order.
+        longest = int(self.sizes.max(initial=1))
+        times = max(1, min(_SUBSETS, _DRAWN // max(1, len(enough) * longest)))
+        ranks = rng.random((times, len(enough), longest))
+        ranks[:, np.arange(ranks.shape[2]) >= self.sizes[enough][:, None]] = 2.0
+        chosen = np.argpartition(ranks, size - 1, axis=2)[:, :, :size] if size < ranks.shape[2] else None
+        picks = np.arange(size) if chosen is None else chosen
+        drawn = small[starts[:, None] + picks]
+        return float(np.std(drawn, axis=-1).mean()) * factor
+
+
+def group_spans(
+    scores: NDArray[np.float64], groups: NDArray[np.intp]
+) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+    """For each prompt: its number of scores, and its highest less its lowest score, both (g,).
+
+    Args:
+        scores: float64 (n,).
+        groups: Prompt codes (n,) from 0 on, without gaps.
+    """
+    sizes = np.bincount(groups)
+    if len(sizes) == len(scores):  # one completion per prompt
+        return sizes, np.zeros(len(sizes))
+    order = np.argsort(groups, kind="stable")
+    starts = np.cumsum(sizes) - sizes
+    ordered = scores[order]
+    with np.errstate(over="ignore"):
+        return sizes, np.maximum.reduceat(ordered, starts) - np.minimum.reduceat(ordered, starts)
+
+
+def zero_variance_share(scores: NDArray[np.float64], groups: NDArray[np.intp], *, least: int = 2) -> Share:
+    """The share of prompts with one score for all their completions, among those with at least `least` completions.
+
+    Such a prompt gives reinforcement learning no advantage to learn from: DAPO, arXiv 2503.14476.
+
+    Args:
+        scores: float64 (n,).
+        groups: Prompt codes (n,) from 0 on, without gaps.
+        least: Minimum number of scored completions of a prompt that counts.
+    """
+    sizes, spans = group_spans(scores, groups)
+    return share(spans[sizes >= least] <= SAME)

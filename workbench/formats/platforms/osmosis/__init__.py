@@ -1,1 +1,0 @@
-"""Osmosis's graders."""

@@ -1,1 +1,0 @@
-"""Python modules and JavaScript files."""

@@ -1,1 +1,0 @@
-"""Umbraco.AI's graders."""

@@ -1,1 +1,0 @@
-"""vLLora's graders."""

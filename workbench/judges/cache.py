@@ -1,0 +1,150 @@
+"""Where replies are stored, by a key of the request, so that no request is paid for twice."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+from collections import deque
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from functools import lru_cache
+from typing import Any, Protocol, runtime_checkable
+
+from workbench.judges.protocol import Messages, Reply
+
+_CHUNK = 2_000
+"""Bytes hashed per call. From 2,048 on hashlib releases the interpreter lock (HASHLIB_GIL_MINSIZE), and acquiring it
+again costs more than the hash."""
+_MAX_CACHED_CHARACTERS = 10_000
+"""Maximum characters of a message whose JSON is cached: instructions and examples are shorter, a row's conversation is not reused."""
+_DELIVERY_SETTINGS = frozenset({"timeout", "max_retries"})
+"""Settings that do not change the reply, and so are not part of the key."""
+
+
+@runtime_checkable
+class ReplyStore(Protocol):
+    """A store of replies. `workbench.store` implements one in a database."""
+
+    async def get(self, key: str) -> Reply | None:
+        """The reply stored under a key; None if there is none."""
+        ...
+
+    async def put(self, key: str, reply: Reply, *, model: str) -> None:
+        """Store a reply; returns when it would survive the end of the process."""
+        ...
+
+
+@runtime_checkable
+class ClaimingReplyStore(ReplyStore, Protocol):
+    """A store that several processes share, and that lets only one of them send a request at a time."""
+
+    async def claim(self, key: str) -> bool:
+        """Whether the caller is to send the request; if not, another process sends it, or the reply is stored."""
+        ...
+
+    def release(self, key: str) -> None:
+        """Release a claim whose request got no reply to store."""
+        ...
+
+
+def content_key(server: str, messages: Messages, settings: Mapping[str, Any]) -> str:
+    """The key of a request: 64 hexadecimal digits of BLAKE2b over the server, the messages and the settings.
+
+    Args:
+        server: What identifies the server: two of them may use one name for different models.
+        messages: As sent.
+        settings: Model, temperature, format and so on; time limits and retries are left out.
+    """
+    # None is a setting that was not given, so it must not change the key.
+    answer_settings = {
+        name: value
+        for name, value in settings.items()
+        if name not in _DELIVERY_SETTINGS and value is not None
+    }
+    # Sorted, so that the order in which settings were given does not change the key.
+    asked = ",".join([*map(_repeated_json, messages[:-1]), *map(_json, messages[-1:])])
+    text = f"[{_json(server)},[{asked}],{_json(answer_settings)}]"
+    data, digest = text.encode("utf-8", "surrogatepass"), hashlib.blake2b(digest_size=32)
+    for start in range(0, len(data), _CHUNK):
+        digest.update(data[start : start + _CHUNK])
+    return digest.hexdigest()
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), default=str)
+
+
+def _repeated_json(message: Mapping[str, Any]) -> str:
+    """The JSON of a message before the last: a judge's instructions and examples, the same in all its requests."""
+    is_plain = set(message) == {"role", "content"} and all(type(value) is str for value in message.values())
+    if is_plain and len(message["content"]) <= _MAX_CACHED_CHARACTERS:
+        return _turn_json(message["role"], message["content"])
+    return _json(message)
+
+
+@lru_cache(maxsize=64)
+def _turn_json(role: str, content: str) -> str:
+    return _json({"role": role, "content": content})
+
+
+class UnstoredAnswerLimit:
+    """A first-in, first-out semaphore over requests being sent and replies being stored.
+
+    A reply that waits for a slow or locked store takes a slot. A run therefore never has more paid, unstored replies than
+    the client sends concurrent requests: if the store never recovers, no more than those are lost. Unlike
+    `asyncio.Semaphore`, `storing` may exceed the limit.
+
+    Args:
+        limit: Number of slots.
+
+    Attributes:
+        busy: Slots taken.
+    """
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        self.busy = 0
+        self._waiters: deque[asyncio.Future[None]] = deque()
+
+    async def acquire(self) -> None:
+        """Wait for a slot, and take it for a request."""
+        woken = False
+        while self.busy >= self.limit or (self._waiters and not woken):
+            waiter = asyncio.get_running_loop().create_future()
+            # `storing` may have taken the slot of a waiter that was woken: it keeps its turn, at the front.
+            (self._waiters.appendleft if woken else self._waiters.append)(waiter)
+            try:
+                await waiter
+            except asyncio.CancelledError:
+                self._abandon(waiter)
+                raise
+            woken = True
+        self.busy += 1
+
+    def _abandon(self, waiter: asyncio.Future[None]) -> None:
+        if waiter.done() and not waiter.cancelled():
+            self._wake_next()  # it was woken at the moment of its cancellation: its turn goes to the next
+        elif waiter in self._waiters:
+            self._waiters.remove(waiter)
+
+    def release(self) -> None:
+        """Free a slot."""
+        self.busy -= 1
+        self._wake_next()
+
+    def _wake_next(self) -> None:
+        while self._waiters and self.busy < self.limit:
+            waiter = self._waiters.popleft()
+            if not waiter.done():
+                waiter.set_result(None)
+                return
+
+    @contextmanager
+    def storing(self) -> Iterator[None]:
+        """Take a slot while a reply is written. Never waits, because the reply is paid for already."""
+        self.busy += 1
+        try:
+            yield
+        finally:
+            self.release()

@@ -1,1 +1,0 @@
-"""The endpoint grader, and the protocol of its reward servers."""
