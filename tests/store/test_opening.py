@@ -10,6 +10,7 @@ import traceback
 from pathlib import Path
 
 import pytest
+import sqlalchemy as sa
 
 import workbench as wb
 from workbench.core import background
@@ -261,11 +262,12 @@ def test_an_older_store_is_brought_up_to_date(shared_url, monkeypatch):
     assert done == [3]
 
 
-NO_CLAIMS = ("DROP TABLE workbench_claims", "DROP TABLE workbench_claimants")
+NO_LEASES = ("DROP TABLE workbench_leases",)
+CLAIMS = "CREATE TABLE workbench_claims (key VARCHAR(255) PRIMARY KEY, claimant VARCHAR(255), number BIGINT)"
 OLDER = {
-    1: [*NO_CLAIMS, "DROP TABLE workbench_views", "DROP INDEX workbench_labels_by_text", "ALTER TABLE workbench_labels DROP COLUMN digest",
+    1: [*NO_LEASES, "DROP TABLE workbench_views", "DROP INDEX workbench_labels_by_text", "ALTER TABLE workbench_labels DROP COLUMN digest",
         "ALTER TABLE workbench_labels DROP COLUMN drawn"],
-    2: [*NO_CLAIMS, "DROP TABLE workbench_views", "DROP INDEX workbench_labels_by_text", "ALTER TABLE workbench_labels DROP COLUMN digest"],
+    2: [*NO_LEASES, "DROP TABLE workbench_views", "DROP INDEX workbench_labels_by_text", "ALTER TABLE workbench_labels DROP COLUMN digest"],
 }  # fmt: skip
 """What makes today's tables those of an older version."""
 OLD_INDEX = "CREATE INDEX workbench_labels_by_sample ON workbench_labels (dataset, labeller, sample_key, id)"
@@ -294,6 +296,18 @@ def test_labels_of_older_versions_are_kept(shared_url, version):
         assert len(store.labels.latest(dataset="d")["a"].digest) == 16
         left = store.labels.undo(samples[0], **who)
         assert (left.value, left.drawn, left.digest) == (False, "", "")
+
+
+def test_claims_of_version_5_become_leases(shared_url):
+    """The tables of claims go, since no process of that release shares the store any more."""
+    with open_store(shared_url) as store, store._database.writing() as connection:
+        for statement in (*NO_LEASES, CLAIMS, "UPDATE workbench_meta SET value = '5'"):
+            connection.exec_driver_sql(statement)
+    with open_store(shared_url) as store:
+        assert background.run(store.replies.claim("k"))
+        with store._database.reading() as connection:
+            assert schema.version_of(connection) == schema.VERSION
+            assert not sa.inspect(connection).has_table("workbench_claims")
 
 
 def indexes_of(url):

@@ -13,8 +13,8 @@ from sqlalchemy.engine import Connection
 from workbench.core.cached import cached_property
 from workbench.core.errors import StoreError
 from workbench.judges.protocol import Reply, Usage
-from workbench.store.claims import Claims
 from workbench.store.database import Batches, Database
+from workbench.store.leases import Leases
 from workbench.store.schema import count_or_none, from_json, now, read, replies, storable, to_json
 
 _CHUNK = 500
@@ -37,7 +37,7 @@ class Replies:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._claims = Claims(database)
+        self._leases = Leases(database)
         self._gets: Batches[str, Reply | None] = Batches(self._read, database.submit)
         self._puts: Batches[_Row, None] = Batches(self._write, database.submit, at_once=True)
 
@@ -65,21 +65,21 @@ class Replies:
         """Whether the caller is to request this reply: it is not stored, and no process on this store is requesting it.
 
         False: get it, and if it is still missing, claim it again a little later. A claim ends with `put`, with
-        `release`, or when its process sent no beat for 30 seconds.
+        `release`, or when it was not renewed for 20 seconds.
 
         Raises:
             StoreError: The database failed, or the key is invalid.
         """
         _check_key(key)
-        return await self._claims.claim(key)
+        return await self._leases.claim(key)
 
     def release(self, key: str) -> None:
         """Release a claim whose request got no reply, if there is one. Must be called on the event loop."""
-        self._claims.release(key)
+        self._leases.release(key)
 
     def leave(self) -> None:
         """Release all claims, as the store is being closed."""
-        self._claims.close()
+        self._leases.close()
 
     def count(self, model: str | None = None) -> int:
         """The number of stored replies, of one model or of all."""
@@ -136,8 +136,8 @@ class Replies:
         values = [last[key] for key in sorted(last)]
         with self._database.writing() as connection:
             _upsert(connection, values)
-            self._claims.settle(connection, sorted(last))
-        self._claims.settled(sorted(last))
+            self._leases.settle(connection, sorted(last))
+        self._leases.settled(sorted(last))
         return [None] * len(rows)
 
 

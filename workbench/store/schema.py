@@ -59,7 +59,7 @@ def from_json(column: str) -> Any:
     return json.loads(read(column))
 
 
-VERSION = 5
+VERSION = 6
 
 _ADVISORY_LOCK = 0x67726164
 """PostgreSQL: two processes that prepare one database do it one after the other. The number is "grad" in ASCII."""
@@ -113,21 +113,16 @@ replies = sa.Table(
     sa.Column("at", _TIME, nullable=False),
 )
 """`rest` is JSON [raw, usage]; tokens and cost repeat the usage for sums."""
-claimants = sa.Table(
-    "workbench_claimants",
-    metadata,
-    sa.Column("name", _KEY, primary_key=True),
-    sa.Column("beat", sa.BigInteger, nullable=False),
-)
-"""Processes that send requests; `beat` is incremented as a sign of life."""
-claims = sa.Table(
-    "workbench_claims",
+leases = sa.Table(
+    "workbench_leases",
     metadata,
     sa.Column("key", _KEY, primary_key=True),
-    sa.Column("claimant", _KEY, nullable=False),
+    sa.Column("owner", _KEY, nullable=False),
     sa.Column("number", sa.BigInteger, nullable=False),
+    sa.Column("expires", sa.Double, nullable=False),
 )
-"""Requests in flight, by the key of their reply; `number` counts the claimant's calls."""
+"""Requests in flight, by the key of their reply; `number` counts the owner's calls, `expires` is in seconds since 1970 by the
+database's clock."""
 labels = sa.Table(
     "workbench_labels",
     metadata,
@@ -192,17 +187,19 @@ def _add_views(connection: Connection) -> None:
     views.create(connection)
 
 
-def _add_claims(connection: Connection) -> None:
-    """Version 5: claims on requests."""
-    claimants.create(connection)
-    claims.create(connection)
+def _add_leases(connection: Connection) -> None:
+    """Version 6: leases on requests, instead of the claims and claimants of version 5."""
+    for table in ("workbench_claims", "workbench_claimants"):
+        connection.exec_driver_sql(f"DROP TABLE IF EXISTS {table}")
+    leases.create(connection)
 
 
 STEPS: dict[int, Callable[[Connection], None]] = {
     2: _add_drawn,
     3: _add_digest,
     4: _add_views,
-    5: _add_claims,
+    5: lambda _: None,  # its tables are replaced by version 6
+    6: _add_leases,
 }
 """Version, to the step that upgrades to it from the one before."""
 

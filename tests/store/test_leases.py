@@ -1,7 +1,6 @@
-"""Of all processes on one store only one asks a question; nobody waits for ever for one that is gone."""
+"""One process on a store sends a request; a process that was killed delays the others by one lease at most."""
 
 import asyncio
-import os
 import signal
 import sqlite3
 import subprocess
@@ -15,8 +14,7 @@ from tests.store.cancelling import begin_and_cancel
 from workbench.core import background
 from workbench.judges import Reply
 from workbench.judges.cache import ClaimingReplyStore
-from workbench.store import StoreError, claims, open_store
-from workbench.store import claims as claimant
+from workbench.store import StoreError, leases, open_store, schema
 
 HOLDER = """
 import asyncio, sys
@@ -67,7 +65,7 @@ def test_one_of_two_asks(two):
     put(first)
     assert [claim(first), claim(second)] == [False, False]
     assert background.run(second.replies.get("k")) == Reply("x")
-    assert rows_of(first, claims.claims) == []
+    assert rows_of(first, schema.leases) == []
 
 
 def test_a_claim_that_is_given_back(two):
@@ -81,7 +79,7 @@ def test_a_claim_that_is_given_back(two):
 
 
 def test_a_closed_store_holds_no_claims(shared_url):
-    """What it claimed is free at the next look but one."""
+    """What it claimed is free."""
     with open_store(shared_url) as second:
         with open_store(shared_url) as first:
             assert claim(first)
@@ -97,7 +95,7 @@ def test_a_claim_that_could_not_be_given_back(tmp_path):
 
         async def given_back():
             store.replies.release("k")
-            await asyncio.gather(*store.replies._claims._releasing, return_exceptions=True)
+            await asyncio.gather(*store.replies._leases._releasing, return_exceptions=True)
 
         background.run(given_back())
         raw.execute("ROLLBACK")
@@ -106,7 +104,7 @@ def test_a_claim_that_could_not_be_given_back(tmp_path):
 
 
 def test_a_store_closed_while_its_file_was_locked(tmp_path):
-    """What it could not take back is void all the same: the process knows that it is closed."""
+    """The lease that it could not delete expires."""
     first = open_store(tmp_path / "w.db", timeout=0.05)
     assert claim(first)
     raw = sqlite3.connect(tmp_path / "w.db", isolation_level=None)
@@ -115,7 +113,9 @@ def test_a_store_closed_while_its_file_was_locked(tmp_path):
     raw.execute("ROLLBACK")
     raw.close()
     with open_store(tmp_path / "w.db") as second:
-        assert [claim(second), claim(second)] == [False, True]
+        assert not claim(second)
+        shift(second, -leases.LEASE_SECONDS)
+        assert claim(second)
 
 
 def test_equal_keys_of_one_call_are_claimed_once(store):
@@ -135,111 +135,86 @@ def test_a_caller_that_is_cancelled_leaves_no_claim(two):
     wait_until(lambda: claim(second), what="the claim is given back")
 
 
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="other systems wait for the lease's end")
-def test_a_killed_process_holds_nothing(shared_url):
-    """On the same machine its claims are free at once."""
+def test_a_killed_process_delays_others_by_one_lease(shared_url):
+    """Its lease is not renewed, and the next claim takes it over."""
     process = subprocess.Popen(
         [sys.executable, "-c", HOLDER, shared_url], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )
     with process, open_store(shared_url) as store:
         assert process.stdout.readline() == "True\n"
-        assert not claim(store)
         process.send_signal(signal.SIGKILL)
         process.wait()
-        assert [claim(store), claim(store)] == [False, True]
-        assert len(rows_of(store, claims.claimants)) == 1
+        assert not claim(store)
+        shift(store, -leases.LEASE_SECONDS)
+        assert [claim(store), claim(store)] == [True, False]
 
 
-class Clock:
-    """A clock that is set by hand."""
-
-    now = 1_000.0
-
-    def __call__(self):
-        return self.now
+def shift(store, seconds):
+    """Move the expiry of all leases, as time or a changed clock would."""
+    with store._database.writing() as connection:
+        table = schema.leases
+        connection.execute(table.update().values(expires=table.c.expires + seconds))
 
 
-@pytest.fixture
-def far(two, monkeypatch):
-    """A claimant of which nobody here can know whether it lives, and a store that waits for it by its own clock."""
+def test_a_lease_expires(two):
+    """A lease that is not renewed is void after its time, and not before."""
     first, second = two
-    monkeypatch.setattr(claims, "is_gone", lambda name: False)
-    second.replies._claims._clock = clock = Clock()
     assert claim(first)
-    return first, second, clock
-
-
-def test_a_lease_ends(far):
-    """A claimant without a sign of life is waited for as long as a lease, by the waiting process's clock."""
-    _, second, clock = far
+    shift(first, 1 - leases.LEASE_SECONDS)
     assert not claim(second)
-    clock.now += claims.LEASE_SECONDS - 1
-    assert not claim(second)
-    clock.now += 2
-    assert [claim(second), claim(second)] == [False, True]
+    shift(first, -1)
+    assert [claim(second), claim(second)] == [True, False]
 
 
-def test_a_beat_renews_the_lease(far):
-    """As long as the claimant counts on it is waited for."""
-    first, second, clock = far
+def test_a_renewal_extends_the_lease(two):
+    """A process that renews keeps its leases for any time."""
+    first, second = two
+    assert claim(first)
     for _ in range(3):
-        assert not claim(second)
-        clock.now += claims.LEASE_SECONDS - 1
-        first.replies._claims._beat()
+        shift(first, 1 - leases.LEASE_SECONDS)
+        first.replies._leases._renew()
+    shift(first, 1 - leases.LEASE_SECONDS)
     assert not claim(second)
 
 
-def test_a_clock_that_jumps_back_costs_a_lease_at_most(far):
-    """The time is only ever compared with an earlier look of the same process."""
-    _, second, clock = far
-    assert not claim(second)
-    clock.now = -1e9
-    assert not claim(second)
-    first_look = clock.now
-    while not claim(second):
-        clock.now += claims.LEASE_SECONDS + 1
-        assert clock.now < first_look + 4 * claims.LEASE_SECONDS
+def test_a_clock_that_was_set_back_delays_nobody(two):
+    """A lease that expires later than a new one would is void."""
+    first, second = two
+    assert claim(first)
+    shift(first, 3600)
+    assert [claim(second), claim(first)] == [True, False]
 
 
-def test_a_claimant_that_was_struck_off_comes_back(far):
-    """One that was only slow stores its answer all the same; the last one holds."""
-    first, second, clock = far
-    assert not claim(second)
-    clock.now += claims.LEASE_SECONDS + 1
-    assert [claim(second), claim(second)] == [False, True]
+def test_an_owner_that_lost_its_lease_stores_its_reply(two):
+    """A slow process stores its reply, and does not renew or delete the lease of another."""
+    first, second = two
+    assert claim(first)
+    shift(first, -leases.LEASE_SECONDS)
+    assert claim(second)
+    first.replies._leases._renew()
+    release(first)
+    assert not claim(first)
     put(first)
     put(second)
     assert first.replies.count() == 1
-    assert rows_of(first, claims.claims) == []
+    assert rows_of(first, schema.leases) == []
     assert claim(first, "l")
 
 
-def test_beats_go_on_while_something_is_asked(two, monkeypatch):
-    """The claimant counts up, and ends with its last claim."""
+def test_renewals_go_on_while_a_request_is_in_flight(two, monkeypatch):
+    """They end with the last lease."""
     first, _ = two
-    monkeypatch.setattr(claims, "BEAT_SECONDS", 0.01)
+    monkeypatch.setattr(leases, "RENEW_SECONDS", 0.01)
     assert claim(first)
-    wait_until(lambda: rows_of(first, claims.claimants)[0].beat > 2, what="beats are counted")
+    (row,) = rows_of(first, schema.leases)
+    wait_until(lambda: rows_of(first, schema.leases)[0].expires > row.expires, what="a renewal")
     put(first)
-    wait_until(lambda: not first.replies._claims._beating, what="the last beat")
+    wait_until(lambda: not first.replies._leases._renewing, what="the last renewal")
 
 
-def test_a_store_that_fails_says_so(tmp_path):
-    """No claim is made in a closed store."""
+def test_a_closed_store_claims_nothing(tmp_path):
+    """The error names the cause."""
     store = open_store(tmp_path / "w.db")
     store.close()
     with pytest.raises(StoreError, match="closed"):
         claim(store)
-
-
-def test_names_of_claimants_tell_who_lives():
-    """Ours lives; that of another machine may; a number that another process has by now does not."""
-    name = claimant.new_claimant()
-    assert not claimant.is_gone(name)
-    assert not claimant.is_gone("")
-    assert not claimant.is_gone(f"other-{name}")
-    if sys.platform.startswith("linux"):
-        machine, number, started, chance = name.split(":")
-        assert number == str(os.getpid())
-        assert claimant.is_gone(f"{machine}:{number}:{int(started) + 1}:{chance}")
-        assert claimant.is_gone(f"{machine}:4194305:{started}:{chance}")
