@@ -38,10 +38,7 @@ def label_codes(report: ReportLike) -> NDArray[np.int8]:
     Raises:
         ReportError: Labels that cannot be read.
     """
-    codes: NDArray[np.int8] | None = report.__dict__.get("_label_codes")
-    if codes is None:
-        codes = report.__dict__["_label_codes"] = read_labels(report.labels, len(report))
-    return codes
+    return report.analysis.once("label codes", lambda: read_labels(report.labels, len(report)))
 
 
 def labelled_case(report: ReportLike, grader: str, groups: NDArray[np.intp], labels: Any = None) -> Case:
@@ -142,12 +139,12 @@ _MIN_PROMPTS = 10  # with fewer an interval would not be valid
 
 def suite_case(report: ReportLike) -> SuiteCase:
     """A report's graders with their suite; computed once and stored in the report."""
-    case: SuiteCase | None = report.__dict__.get("_suite_case")
-    if case is None:
+
+    def compute() -> SuiteCase:
         mark = threshold_on_scale(report.pass_threshold, report.scale)
-        case = SuiteCase(report.grades, report.prompt_codes, report.suite, mark, report.scale)
-        report.__dict__["_suite_case"] = case
-    return case
+        return SuiteCase(report.grades, report.prompt_codes, report.suite, mark, report.scale)
+
+    return report.analysis.once("suite case", compute)
 
 
 def weights_frame(report: ReportLike) -> pd.DataFrame:
@@ -237,10 +234,7 @@ def prompt_spread(report: ReportLike, grader: str) -> PromptSpread:
         ReportError: Unknown grader.
     """
     check_graders([grader], report.grades)
-    spreads: dict[str, PromptSpread] = report.__dict__.setdefault("_prompt_spreads", {})
-    if grader not in spreads:
-        spreads[grader] = _prompt_spread(report, grader)
-    return spreads[grader]
+    return report.analysis.once("prompt spread", lambda: _prompt_spread(report, grader), of=grader)
 
 
 def _prompt_spread(report: ReportLike, grader: str) -> PromptSpread:

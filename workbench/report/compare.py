@@ -87,7 +87,7 @@ def reuse(report: Report, other: Report) -> Report:
         other: The source; if its rows differ, nothing is copied.
     """
     if other.samples is report.samples:
-        other.__dict__.setdefault("known_claims", {})
-        for name in ("columns", "prompt_codes", "known_claims"):
+        report.analysis.claims = other.analysis.claims
+        for name in ("columns", "prompt_codes"):
             report.__dict__.setdefault(name, getattr(other, name))
     return report

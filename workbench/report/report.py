@@ -29,7 +29,7 @@ from workbench.report.parquet import read_settings, write_report
 from workbench.report.rich import as_html, as_markdown
 from workbench.report.same import merged_fields
 from workbench.report.select import check_graders, check_two_graders, default_order, ordered, select
-from workbench.report.settings import SamplesLike, check_lengths, label_column
+from workbench.report.settings import Analysis, SamplesLike, check_lengths, label_column
 from workbench.report.spending import spending_line
 from workbench.report.terminal import as_text, isolation_line, too_far_apart
 from workbench.report.where import matching
@@ -107,6 +107,16 @@ class Report:
         return self.samples.group_codes
 
     @cached_property
+    def analysis(self) -> Analysis:
+        """Values computed once for this report; see `reuse`."""
+        return Analysis()
+
+    @property
+    def known_claims(self) -> dict[Any, Any]:
+        """Results that `diagnose` need not compute again."""
+        return self.analysis.claims
+
+    @cached_property
     def frame(self) -> pd.DataFrame:
         r"""One row for each sample and grader.
 
@@ -128,7 +138,7 @@ class Report:
 
         Columns: n, scored, failed, skipped; over the scored rows mean, mean_lo and mean_hi (95 %
         interval clustered by prompt; NaN if there are too few prompts), sd (sample sd, ddof=1), min, q25,
-        median, q75, max; dead, zero_variance_lo and zero_variance_hi (share of zero-variance prompts among those with several completions,
+        median, q75, max; zero_variance, zero_variance_lo and zero_variance_hi (share of zero-variance prompts among those with several completions,
         with its 95 % interval; NaN for fewer than ten); seconds_total, tokens, cost (NaN if unknown) and
         isolation: the sandbox level, "not needed" (built-in code), "no sandbox", or "not run" (no row was tried).
         """
@@ -162,7 +172,6 @@ class Report:
     @cached_property
     def findings(self) -> tuple[Finding, ...]:
         """The findings about the graders, most severe first; see `workbench.analysis.diagnostics.diagnose`."""
-        self.__dict__.setdefault("known_claims", {})  # see `reuse`
         return Findings(diagnose(
             self, preset=self.preset, labels=self.labels, pass_threshold=self.pass_threshold, scale=self.scale,
             groups=self.prompt_codes, limits=self.limits,

@@ -212,12 +212,12 @@ def _texts(report: ReportLike) -> list[str]:
     """Every row's id, turns and reference, case-folded; made once for the samples, or for this report."""
     if isinstance(report.samples, Samples):
         return row_words(report.samples).searched
-    texts: list[str] | None = report.__dict__.get("_searched")
-    if texts is None:
+
+    def compute() -> list[str]:
         parts = row_texts(report.samples, np.arange(len(report), dtype=np.intp))
-        texts = [
+        return [
             "\n".join("" if part is None else str(part) for part in row_parts).casefold()
             for row_parts in parts
         ]
-        report.__dict__["_searched"] = texts
-    return texts
+
+    return report.analysis.once("searched texts", compute)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
-from typing import Any, Protocol
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -16,6 +16,8 @@ from workbench.analysis.diagnostics.suite_case import SuiteParts
 from workbench.core.errors import ReportError
 from workbench.core.grades import Grades
 from workbench.core.thread import StringThread
+
+T = TypeVar("T")
 
 
 class SampleLike(Protocol):
@@ -85,6 +87,31 @@ class SamplesLike(Protocol):
         """Sentences about the rows that a user should read."""
 
 
+class Analysis:
+    """Values that were computed of one report, each once.
+
+    Attributes:
+        claims: Results of diagnostics by grader and kind, with the case they were computed for; see `diagnose`.
+    """
+
+    def __init__(self) -> None:
+        self.claims: dict[Any, Any] = {}
+        self._values: dict[tuple[str, Hashable], Any] = {}
+
+    def once(self, name: str, compute: Callable[[], T], *, of: Hashable = None) -> T:
+        """The value of a name, computed at the first call.
+
+        Args:
+            name: The kind of value, such as "label codes".
+            compute: Computes it.
+            of: What it is computed of within the report, such as a grader's name.
+        """
+        if (name, of) not in self._values:
+            self._values[name, of] = compute()
+        value: T = self._values[name, of]
+        return value
+
+
 class ReportLike(Protocol):
     """Grades over samples, with labels, a pass threshold and findings: the interface of `Report` for modules that it imports."""
 
@@ -129,6 +156,10 @@ class ReportLike(Protocol):
     @property
     def findings(self) -> Sequence[Finding]:
         """The findings, most severe first."""
+
+    @property
+    def analysis(self) -> Analysis:
+        """What was computed of the report so far."""
 
 
 _MAX_NAMES = 100  # annotators whose labels are columns: a longer list can only be labels

@@ -86,11 +86,9 @@ def case_of(report: ReportLike, grader: str) -> Case:
         ReportError: Unknown grader.
     """
     _grades(report, grader)
-    cases: dict[str, Case] = report.__dict__.setdefault("_cases", {})
-    if grader not in cases:
-        # No condition depends on the prompts, so one group for all rows is enough.
-        cases[grader] = labelled_case(report, grader, np.zeros(len(report), np.intp))
-    return cases[grader]
+    # No condition depends on the prompts, so one group for all rows is enough.
+    one_group = np.zeros(len(report), np.intp)
+    return report.analysis.once("case", lambda: labelled_case(report, grader, one_group), of=grader)
 
 
 def _grades(report: ReportLike, grader: str) -> Grades:
@@ -108,12 +106,14 @@ def scaled_scores(report: ReportLike, grader: str) -> NDArray[np.float64]:
         ReportError: Unknown grader.
     """
     grades = _grades(report, grader)
-    scaled: dict[str, NDArray[np.float64]] = report.__dict__.setdefault("_scaled", {})
-    if grader not in scaled:
+
+    def compute() -> NDArray[np.float64]:
         scores = np.where(grades.codes == SCORED, grades.scores, np.nan)
         edges = edges_of(scores[~np.isnan(scores)]) / 2  # halved: the span may exceed the largest float
-        scaled[grader] = (scores / 2 - edges[0]) / (edges[-1] - edges[0])
-    return scaled[grader]
+        scaled: NDArray[np.float64] = (scores / 2 - edges[0]) / (edges[-1] - edges[0])
+        return scaled
+
+    return report.analysis.once("scaled scores", compute, of=grader)
 
 
 def _by_score(report: ReportLike, grader: str, ends: Sequence[float]) -> Rows:

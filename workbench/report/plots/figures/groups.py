@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -153,11 +154,10 @@ def plot_forecast(report: Report, graders: Sequence[str] | None = None) -> Any:
         ReportError: An unknown grader.
     """
     names = [name for name in graders_to_draw(report, graders) if can_forecast(report, name)]
-    forecasts: dict[str, Forecast] = report.__dict__.setdefault("_forecasts", {})
-    for name in names[:_MAX_GRADERS]:
-        if name not in forecasts:
-            forecasts[name] = forecast(report, name)
-    return draw_forecast([forecasts[name] for name in names[:_MAX_GRADERS]])
+    analysis = report.analysis
+    return draw_forecast(
+        [analysis.once("forecast", partial(forecast, report, name), of=name) for name in names[:_MAX_GRADERS]]
+    )
 
 
 def draw_forecast(forecasts: Sequence[Forecast]) -> Any:
