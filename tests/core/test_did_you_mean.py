@@ -7,7 +7,7 @@ from workbench.core.display_text import did_you_mean
 from workbench.core.errors import WorkbenchError
 from workbench.data.extractors import Extractor
 from workbench.data.templates import compile as compile_template
-from workbench.data.templates import template as translate
+from workbench.data.templates import translate
 from workbench.graders.base import from_spec
 
 ROWS = [{"prompt": "p", "completion": "4", "expected": "4"}]

@@ -4,9 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.data.templates import DIALECTS, TemplateError
+from workbench.data.templates import DIALECTS, TemplateError, translate
 from workbench.data.templates import compile as compile_template
-from workbench.data.templates import template as translate
 
 VALUES = {
     "turns": [{"role": "user", "content": "c"}, {"role": "bot", "content": "{{x}}"}], "x": "X", "empty": "",
