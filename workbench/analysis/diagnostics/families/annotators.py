@@ -226,6 +226,7 @@ _MAX_TEXTS = 5_000  # maximum rows whose texts are read: reading more would take
 
 @diagnostic(
     "wrong-labels",
+    last_cause=True,
     explains=("too-lenient", "too-strict", "accepts-known-bad", "disagrees-with-labels"),
 )
 def wrong_labels(case: Case) -> Iterable[Claim]:
