@@ -17,6 +17,7 @@ from workbench.core.thread import StringThread
 from workbench.data.samples import Sample
 from workbench.data.templates import TemplateError, TemplateRunError
 from workbench.data.templates.template import context_text
+from workbench.graders.portable.rule import article
 from workbench.judges import BinaryJudge, CriteriaJudge, GuardrailJudge, LabelJudge, RubricJudge, ScoreJudge
 from workbench.judges.base import Judge, SampleError
 from workbench.judges.kinds.openai import TemplatedJudge
@@ -81,7 +82,7 @@ def check_kind(judge: Judge) -> None:
     """Refuse a judge that sends several requests, or whose reply is read by other rules than its kind's."""
     if type(judge) not in _MATERIAL:
         raise FormatError(
-            f"the target's native judge cannot represent a {judge.kind}: it sends other requests or reads replies by "
+            f"the target's native judge cannot represent {article(judge.kind)}: it sends other requests or reads replies by "
             "other rules",
             where="kind",
             hint="write it as a rubric, binary, criteria, guardrail, score or label judge, or remove it",

@@ -69,7 +69,7 @@ def _certificate(
     # A judge that the target runs natively is not the one that was measured.
     held = [part.name for part in parts] if own_judges else None
     lines = tuple(comment_lines(certificate, held))
-    whole = not losses.found and all(isinstance(grader, FunctionGrader | Judge) for grader in suite.graders)
+    whole = not losses.found and all(isinstance(grader, FunctionGrader) for grader in suite.graders)
     return lines, certificate.spec() if whole else None
 
 
