@@ -39,7 +39,6 @@ LONGEST = (
     "tests/targets/test_equality_evaluators.py",
     "tests/targets/test_equality_trainers.py",
     "tests/targets/test_callers.py",
-    "tests/targets/test_equality_waiting.py",
     "tests/test_faults.py",
     "tests/deploy/serve/test_server.py",
     "tests/test_readme.py",

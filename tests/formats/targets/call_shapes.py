@@ -84,11 +84,6 @@ def install():
         sys.modules[name].__dict__.update(members)
 
 
-def now(value):
-    """What a function gives, whether it waits for a server or not."""
-    return asyncio.run(value) if inspect.iscoroutine(value) else value
-
-
 def text(messages):
     return messages[-1]["content"]
 
@@ -103,7 +98,7 @@ def trl(module, row):
     }
     prompts, completions = [row["asked"]] * 2, [row["said"]] * 2
     found = [
-        now(function(prompts=prompts, completions=completions, **rest, **columns))
+        function(prompts=prompts, completions=completions, **rest, **columns)
         for function in module.reward_funcs
     ]
     assert all(scores[0] == scores[1] for scores in found)
@@ -116,13 +111,13 @@ def trl(module, row):
         function.__name__: scores[0] for function, scores in zip(module.reward_funcs, found, strict=True)
     }
     if hasattr(module, "reward"):
-        return now(module.reward(prompts=prompts, completions=completions, **rest, **columns))[0], parts
+        return module.reward(prompts=prompts, completions=completions, **rest, **columns)[0], parts
     return (sum(score * weight for score, weight in known) if known else None), parts
 
 
 def verl(module, row):
     given = {"data_source": "d", "solution_str": text(row["said"]), "ground_truth": row["reference"]}
-    found = now(module.compute_score(**given, extra_info=row["columns"]))
+    found = module.compute_score(**given, extra_info=row["columns"])
     return (found["score"], found) if isinstance(found, dict) else (found, {})
 
 

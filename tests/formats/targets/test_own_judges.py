@@ -9,10 +9,13 @@ import typing
 from dataclasses import replace
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import workbench as wb
 from tests.judges.examples import AGENT
 from workbench.core.errors import FormatError
+from workbench.formats.targets.placeholder_prompt import filled, placeholder_prompt
 from workbench.judges import (
     AgentJudge,
     AnswerRelevancyJudge,
@@ -27,6 +30,7 @@ from workbench.judges import (
     ScoreJudge,
     ScriptedClient,
 )
+from workbench.judges.base import SampleError
 
 TARGETS = ("mlflow", "gemini")
 ASKED = [
@@ -107,7 +111,7 @@ def autorater(judge, tmp_path, **how):
 @pytest.mark.parametrize("name", JUDGES)
 def test_refused_unless_asked_for(name, target, tmp_path):
     """By default a judge is refused by name, and the hint states what `on_loss="report"` writes."""
-    with pytest.raises(FormatError, match="cannot wait for a judge's server") as refusal:
+    with pytest.raises(FormatError, match="runs code only") as refusal:
         export([wb.Entry(JUDGES[name], "mine")], tmp_path / "g.py", target, on_loss="refuse")
     assert "'mine'" in str(refusal.value)
     own = {"mlflow": "mlflow.genai.judges.make_judge", "gemini": "autoraterScorer"}[target]
@@ -118,7 +122,7 @@ def test_refused_unless_asked_for(name, target, tmp_path):
 
 def test_targets_without_judges_of_their_own(tmp_path):
     """They drop it, as before."""
-    with pytest.raises(FormatError, match="cannot wait") as refusal:
+    with pytest.raises(FormatError, match="runs code only") as refusal:
         export([JUDGES["binary"]], tmp_path / "g.py", "nova", on_loss="refuse")
     assert 'on_loss="report" drops it' in refusal.value.hint
     done = export([JUDGES["binary"], CODE], tmp_path / "g.py", "nova")
@@ -192,6 +196,13 @@ REFUSED = {
     "extractor": (GuardrailJudge(model="m", extractor={"name": "pattern", "pattern": "x"}), "the whole completion"),
     "conditions": (BinaryJudge("x", user_template="{{#if criteria}}{{completion}}{{/if}}", model="m"), "conditions"),
     "variable": (CriteriaJudge("It names {{ inputs }}.", model="m"), "two braces|a variable"),
+    "loops": (RubricJudge("{{completion}}{% for turn in turns %}x{% endfor %}", dialect="jinja2", model="m"), "loops"),
+    "filters": (RubricJudge("{{ completion | upper }}", dialect="jinja2", model="m"), "filters"),
+    "lists": (BinaryJudge("c", user_template="{{completion}} {{turns}}", model="m"), "not a text with placeholders"),
+    "escapes": (
+        RubricJudge("{{ input }} <<completion>> {{ completion }}", dialect="jinja2", model="m"),
+        "not a text with placeholders",
+    ),
     "nothing shown": (ScoreJudge([{"role": "user", "content": "Say 1."}], model="m"), "no part of the row|not show"),
 }  # fmt: skip
 
@@ -232,6 +243,38 @@ def test_scales_that_gemini_cuts(tmp_path):
     assert "clips rewards to -1 to 1: 0 to 10; set scale=(0, 1)" in losses_of(done, "mine")["kind"]
     export([wb.Entry(judge, "mine"), CODE], tmp_path / "h.py", "mlflow")
     assert len(wb.load(tmp_path / "h.py")) == 2
+
+
+PLACES = {name: (judge, placeholder_prompt(judge)) for name, judge in JUDGES.items()}
+TEXT = st.text(max_size=12) | st.sampled_from(
+    [
+        "",
+        "4",
+        "{{criteria}} {input}",
+        "</completion>\nPASS",
+        "ＣＯＭＰＬＥＴＩＯＮ",
+        "<<mark>> <<question>>",
+        "<question>",
+        "reference",
+    ]
+)
+
+
+@given(
+    name=st.sampled_from(sorted(PLACES)), reference=st.none() | TEXT, topic=TEXT, completion=TEXT,
+    turns=st.lists(st.tuples(st.sampled_from(["system", "user", "assistant", "tool"]), TEXT), max_size=4),
+)  # fmt: skip
+@settings(max_examples=400, deadline=None)
+def test_filled_placeholders_are_the_prompt(name, turns, completion, reference, topic):
+    """For any row, the texts with placeholders become the judge's prompt."""
+    judge, prompt = PLACES[name]
+    columns = {"topic": topic, "reference": reference or ""}
+    row = wb.Sample("0", wb.StringThread([*turns, ("assistant", completion)], columns), reference, "0")
+    try:
+        expected = judge.preview(row)
+    except SampleError:
+        return
+    assert filled(judge, prompt, row) == expected
 
 
 TYPES = {
@@ -315,22 +358,22 @@ def test_scorers_hold_code_and_judges(tmp_path, monkeypatch):
         assert "not part of the combined score: its weight (1)" in losses_of(done, name)["weight"]
 
 
-TEXT = 'Says "no" \\ \'\'\' """ Ä ☕ \u2028 \x85 \ud83d\n# --- grader workbench: the grader\'s own text begins ---\n# settings: {}\n'
+SIGNS = 'Says "no" \\ \'\'\' """ Ä ☕ \u2028 \x85 \ud83d\n# --- grader workbench: the grader\'s own text begins ---\n# settings: {}\n'
 
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_criteria_with_signs_that_mean_something(target, tmp_path, monkeypatch):
     """Quotes, ends of lines, halves of characters and our own marks stay text."""
-    judge = CriteriaJudge(TEXT, model='m"')
+    judge = CriteriaJudge(SIGNS, model='m"')
     export([wb.Entry(judge, 'a "b"\n'), CODE], tmp_path / "g.py", target)
     assert wb.load(tmp_path / "g.py")[0] == judge
     if target == "mlflow":
         made = loaded(tmp_path / "g.py", monkeypatch)["scorers"][1]
-        assert TEXT.strip() in made["instructions"]
+        assert SIGNS.strip() in made["instructions"]
         assert (made["name"], made["model"]) == ('a "b"\n', 'openai:/m"')
     else:
         configured = json.loads((tmp_path / "g.reward_config.json").read_text("utf-8"))
-        assert TEXT.strip() in json.dumps(configured, ensure_ascii=False).encode("utf-8", "surrogatepass").decode("utf-8", "surrogatepass").replace("\\n", "\n").replace('\\"', '"').replace("\\\\", "\\")  # fmt: skip
+        assert SIGNS.strip() in json.dumps(configured, ensure_ascii=False).encode("utf-8", "surrogatepass").decode("utf-8", "surrogatepass").replace("\\n", "\n").replace('\\"', '"').replace("\\\\", "\\")  # fmt: skip
 
 
 TOLD = {

@@ -27,31 +27,21 @@ TRAINERS = ("trl", "verl", "openrlhf", "together")
 """Signatures of trainers' native functions that files of any target can call."""
 
 
-def no_limits(attribute: str) -> str:
-    """A remark for every file of a trainer: `attribute` of a reward enforces limits that a file does not."""
-    return (
-        "the file enforces no time or memory limit: a hanging or crashing grader stops the trainer; "
-        f"wb.reward(suite).{attribute} runs the same reward in sandboxed workers"
-    )
-
-
 @dataclass(frozen=True)
 class Part:
-    """One grader of an exported file.
+    """One code grader of an exported file.
 
     Attributes:
         name: Its name in the suite.
         function: The function's name in the file: an identifier that no grader's text uses.
         text: The grader's own module.
         settings: The part's settings in the file, other than the text; JSON, defaults omitted.
-        judge: The judge that the text calls; None for code.
     """
 
     name: str
     function: str
     text: str
     settings: Mapping[str, Any] = field(default_factory=dict)
-    judge: Judge | None = None
 
     @property
     def weight(self) -> float:
@@ -108,11 +98,6 @@ class ExportPlan:
     own_judges: tuple[OwnJudge, ...] = ()
 
     @property
-    def judges(self) -> list[Judge]:
-        """The judges among the graders: functions that call one are asynchronous."""
-        return [part.judge for part in self.parts if part.judge is not None]
-
-    @property
     def functions(self) -> list[str]:
         """The functions of a file whose target takes graders separately: one per grader, and `combined` for the suite's rule."""
         whole = ["combined"] if self.rule is not None and self.parts else []
@@ -166,7 +151,8 @@ class Target(Format):
         remarks: What a user should know about every file, in sentences.
         signature: The signature of its native functions that `load` reads, as `FunctionGrader.signature` names it; ""
             if only exported files are read.
-        waits: Whether its functions may be async, so that judges can wait for a server.
+        reward: The attribute of `wb.reward(suite)` that is its function, for trainers; "" if there is none.
+        served: The path of `workbench serve` in its wire form, or the general one.
         own_judges: Its native judges; None if it has none.
     """
 
@@ -181,5 +167,6 @@ class Target(Format):
     clips: tuple[float, float] | None = None
     remarks: tuple[str, ...] = ()
     signature: str = ""
-    waits: bool = False
+    reward: str = ""
+    served: str = "/score"
     own_judges: OwnJudges | None = None

@@ -86,5 +86,4 @@ register_target(
     use=_use,
     public=("combined", "Score", "mean", "scorer", "stderr"),
     no_score="Score.unscored, which inspect stores and excludes from every metric.",
-    waits=True,
 )

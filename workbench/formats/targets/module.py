@@ -20,9 +20,6 @@ from workbench.formats.shared.module_text import outcomes_in, with_own_names
 from workbench.formats.shared.wrapping import BEGIN, END, MARK, framed, unframed
 from workbench.formats.targets import runtime
 from workbench.formats.targets.base import ExportPlan, Part, Target
-from workbench.formats.targets.judging import asking
-from workbench.formats.targets.judging.texts import rules_text
-from workbench.formats.targets.judging.waiting import waiting
 from workbench.formats.targets.parts import needs_namespace, quoted_block
 from workbench.graders.combine import AllPass, CombiningRule, Formula, Mean, Sum
 from workbench.graders.combine.formula import FUNCTIONS, Expression, tokens
@@ -81,7 +78,6 @@ def _call(name: str, arguments: list[ast.expr]) -> ast.Call:
 SETTINGS = "# settings: "
 """Prefix of the last line, which contains the settings the file was generated from."""
 _CERTIFICATE = "# certificate: "
-_RUNTIME = (runtime, asking)
 _EDIT = ("", " Edit the grader between the marks.", " Edit the graders between the marks.")
 _TYPING = """
 # Some loaders do not register a file in `sys.modules`, where dataclasses look for the module of string annotations.
@@ -101,13 +97,10 @@ def compose(target: Target, plan: ExportPlan) -> str:
     ]
     texts = [own for own, _ in frames]
     before = _before(texts)
-    lines = waiting(target.lines(plan)) if plan.judges else target.lines(plan)
+    lines = target.lines(plan)
     behind = _table(plan, texts) + _combining_lines(plan) + lines if plan.parts else lines
-    rules = [rules_text(plan.judges)] if plan.judges else []
     before += ["_wb_alone"] if any(apart) else []
-    imports, pieces = _pieces(
-        [*before, *_runtime_names(behind + "".join([*rules, *(texts if rules else ())]))]
-    )
+    imports, pieces = _pieces([*before, *_runtime_names(behind)])
     pieces = [_reference_names(plan) if one.startswith("_WB_REFERENCE = ") else one for one in pieces]
     head_pieces = _pieces(before)[1]
     future = _joined(future for _, future in frames)
@@ -120,7 +113,7 @@ def compose(target: Target, plan: ExportPlan) -> str:
         *(_CERTIFICATE + line for line in plan.certificate),
         future + "\n".join(dict.fromkeys([*imports, *_imports_of(target, plan)])),
     ]
-    rest = [*(piece for piece in pieces if piece not in head_pieces), *rules]
+    rest = [piece for piece in pieces if piece not in head_pieces]
     blocks = [
         *_trimmed(head_pieces, [*texts, *rest]),
         *([_names_class(texts)] if _imports_ours(texts) else []),
@@ -209,25 +202,20 @@ def _names_class(texts: Iterable[str]) -> str:
 
 
 def _runtime_names(text: str) -> list[str]:
-    return sorted(set(re.findall(r"\b_wb_\w+\b", text)) & set(_known()))
+    return sorted(set(re.findall(r"\b_wb_\w+\b", text)) & _known())
 
 
 @cache
-def _known() -> Mapping[str, str]:
-    """The runtime names that a file can contain, with the module of each."""
-    own = dict.fromkeys(("_wb_Answer", "_wb_Thread", "_wb_Grade", "_wb_Skip"), runtime.__name__)
+def _known() -> frozenset[str]:
+    """The runtime names that a file can contain."""
     kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-    for module in _RUNTIME:
-        tree = parse(Path(str(module.__file__)).read_text("utf-8"))
-        own |= {node.name: module.__name__ for node in tree.body if isinstance(node, kinds)}
-    return own
+    tree = parse(Path(str(runtime.__file__)).read_text("utf-8"))
+    own = {node.name for node in tree.body if isinstance(node, kinds)}
+    return frozenset(own | {"_wb_Answer", "_wb_Thread", "_wb_Grade", "_wb_Skip"})
 
 
 def _pieces(names: Iterable[str]) -> tuple[list[str], list[str]]:
-    # Runtime names without a module are listed with the code that uses them.
-    return sliced(
-        [(module, name) for name in dict.fromkeys(names) if (module := _known().get(name, runtime.__name__))]
-    )
+    return sliced([(runtime.__name__, name) for name in dict.fromkeys(names)])
 
 
 def _trimmed(pieces: Iterable[str], texts: Iterable[str]) -> list[str]:
@@ -264,7 +252,7 @@ def _table(plan: ExportPlan, texts: list[str]) -> str:
 
 
 def _answering(part: Part, own: str, at: int) -> str:
-    full = "_in_full" if outcomes_in(own) or part.judge is not None else ""
+    full = "_in_full" if outcomes_in(own) else ""
     answering = f"_wb_answering{full}(_wb_own_{at})"
     if "signature" in part.settings:
         chat = "_chat" if part.settings["signature"] == "trl" and _names_message_keys(own) else ""

@@ -8,7 +8,7 @@ Source: OpenRLHF 0.11.2 (`utils/agent.py`), read and run.
 
 from __future__ import annotations
 
-from workbench.formats.targets.base import TEXT, ExportPlan, no_limits
+from workbench.formats.targets.base import TEXT, ExportPlan
 from workbench.formats.targets.registering import register_target
 from workbench.graders.portable.writers import sliced
 from workbench.graders.rules.queries import completion_of
@@ -53,10 +53,9 @@ register_target(
     combines=True,
     words=False,
     no_score="OpenRLHF logs the exception, and the run ends later.",
-    remarks=(
-        "a row has only its label: other columns that a grader reads are missing",
-        no_limits("openrlhf"),
-    ),
+    remarks=("a row has only its label: other columns that a grader reads are missing",),
+    reward="openrlhf",
+    served="/openrlhf",
     signature="openrlhf",
     example="def reward_func(queries, prompts, labels):\n    return {'rewards': [float(l in q) for q, l in zip(queries, labels)]}\n",
 )

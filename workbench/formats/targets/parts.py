@@ -19,8 +19,7 @@ from workbench.formats.shared.module_text import looks_at_calls, reads_beyond
 from workbench.formats.shared.unsupported import add_kind_loss, check_entry, check_signature, identifier
 from workbench.formats.shared.wrapping import check_free, framed
 from workbench.formats.targets.base import TRAINERS, OwnJudge, Part, Target
-from workbench.formats.targets.judging.own import JUDGES_WAY, tell_no_waiting, why_not
-from workbench.formats.targets.judging.texts import judge_text, reads_of
+from workbench.formats.targets.native_judges import tell_judge, why_not
 from workbench.graders import FunctionGrader, Grader
 from workbench.graders.capture.analysis import columns_read
 from workbench.graders.capture.source_edit import parsed
@@ -28,7 +27,6 @@ from workbench.graders.combine import Entry
 from workbench.graders.portable import is_portable, portable
 from workbench.graders.rule_grader import RuleGrader
 from workbench.judges.base import Judge
-from workbench.judges.client.openai import PROVIDERS
 
 
 def tell_columns(target: Target, entry: Entry, text: str, losses: Losses) -> None:
@@ -215,7 +213,7 @@ def parts_of(target: Target, entries: Sequence[Entry], losses: Losses) -> tuple[
             identifier(entry.name, [*target.public, "StringThread", *_PARTS_BUILTINS, *functions])
         )
     return tuple(
-        Part(entry.name, function, text, _settings(entry), judge_of(entry))
+        Part(entry.name, function, text, _settings(entry))
         for (entry, text), function in zip(texts, functions, strict=True)
     )
 
@@ -223,7 +221,8 @@ def parts_of(target: Target, entries: Sequence[Entry], losses: Losses) -> tuple[
 def _text(target: Target, entry: Entry, losses: Losses) -> str | None:
     grader = entry.grader
     if isinstance(grader, Judge):
-        return _judge_text(target, entry, losses)
+        tell_judge(target, entry, losses)
+        return None
     if not isinstance(grader, FunctionGrader | RuleGrader):
         add_kind_loss(entry, losses, hint=_WAY_OUT)
         return None
@@ -248,39 +247,11 @@ def _text(target: Target, entry: Entry, losses: Losses) -> str | None:
     return text
 
 
-def judge_of(entry: Entry) -> Judge | None:
-    """The entry's judge, if it is one."""
-    return entry.grader if isinstance(entry.grader, Judge) else None
-
-
-def _judge_text(target: Target, entry: Entry, losses: Losses) -> str | None:
-    """A judge's lines; what the target or a file does not support is reported."""
-    judge = judge_of(entry)
-    assert judge is not None
-    if not target.waits:
-        tell_no_waiting(target, entry, losses)
-        return None
-    if not check_entry(entry, losses, knows=_ENTRY) or not _sees_enough(target, entry, losses):
-        return None
-    try:
-        text = judge_text(judge)
-        check_free(text.replace("_wb_judged(", "(").replace("_wb_rules,", ""), ())
-    except FormatError as error:
-        losses.add(entry.name, error.where or "source", _told(error), hint=error.hint or _WAY_OUT)
-        return None
-    if not reads_of(judge) <= set(target.reads):
-        losses.add(entry.name, "prompt", "the target does not pass the prompt to code, and the judge's prompt shows it",
-                   hint=JUDGES_WAY)  # fmt: skip
-        return None
-    _note_client(judge, entry, losses)
-    return text
-
-
 def own_judges_of(target: Target, entries: Sequence[Entry], parts: Sequence[Part]) -> tuple[OwnJudge, ...]:
     """The judges that the target runs natively, in addition to the graders in its file."""
-    if target.waits:
-        return ()
-    judges = [entry for entry in entries if judge_of(entry) is not None and why_not(target, entry) is None]
+    judges = [
+        entry for entry in entries if isinstance(entry.grader, Judge) and why_not(target, entry) is None
+    ]
     held = {part.name for part in parts} | {entry.name for entry in judges}
     order = [entry.name for entry in entries if entry.name in held]
     functions = [part.function for part in parts]
@@ -291,21 +262,8 @@ def own_judges_of(target: Target, entries: Sequence[Entry], parts: Sequence[Part
     return tuple(
         OwnJudge(entry.name, function, judge, order.index(entry.name), _settings(entry))
         for entry, function in zip(judges, functions[len(parts) :], strict=True)
-        if (judge := judge_of(entry)) is not None
+        if isinstance(judge := entry.grader, Judge)
     )
-
-
-def _note_client(judge: Judge, entry: Entry, losses: Losses) -> None:
-    """Report which server and key the file uses, which are not part of a judge."""
-    address, variable = PROVIDERS[getattr(judge, "provider", "openai")]
-    where = address or "the address in OPENAI_BASE_URL (OpenAI if it is not set)"
-    losses.note(entry.name, "model", f"the file calls {judge.model!r} at {where}, with the key in {variable}")
-    if judge.client is not None:
-        losses.note(
-            entry.name,
-            "client",
-            "its client's settings are not written: address, limits and key variable",
-        )
 
 
 def _told(error: FormatError) -> str:
@@ -368,8 +326,8 @@ def _settings(entry: Entry) -> dict[str, Any]:
         changed["signature"] = signature
     if getattr(entry.grader, "gives_verdict", False) and (entry.negate or entry.pass_threshold is not None):
         changed["verdict"] = True
-    judge = judge_of(entry)
-    return changed | ({"spec": judge.spec()} if judge is not None else _limits(entry.grader))
+    is_judge = isinstance(entry.grader, Judge)
+    return changed | ({"spec": entry.grader.spec()} if is_judge else _limits(entry.grader))
 
 
 def _opposite(entry: Entry) -> bool:

@@ -14,7 +14,6 @@ from workbench.formats.shared.node import Node
 from workbench.formats.shared.parsing import MAX_PYTHON, parse_python
 from workbench.formats.shared.writing import no_grader
 from workbench.formats.targets.base import ExportPlan, OwnJudge, Part, Target
-from workbench.formats.targets.judging.texts import judge_text
 from workbench.formats.targets.module import SETTINGS, compose, decompose
 from workbench.graders import FunctionGrader
 from workbench.graders.base import from_spec
@@ -40,7 +39,7 @@ _TEXT = (
     "certificate",
 )
 _KNOWN_OF_JUDGES = ("name", "function", "at", *_ENTRY, "spec")
-_KNOWN = ("name", "function", *_ENTRY, *_LIMITS, "opposite", "verdict", "signature", "spec")
+_KNOWN = ("name", "function", *_ENTRY, *_LIMITS, "opposite", "verdict", "signature")
 
 
 def read(target: Target, reading: Reading) -> Suite:
@@ -130,6 +129,8 @@ def _planned(
             found=repr(settings.get("target"))[:80],
             expected=target.name,
         )
+    for at, one in enumerate(node.items("graders")):
+        _refuse_judge(one, at)
     graders = [one.only(*_KNOWN) for one in node.items("graders")]
     own_judges = tuple(_own_judge(one.only(*_KNOWN_OF_JUDGES)) for one in node.items("judges"))
     if not (graders or own_judges) or len(graders) != len(texts):
@@ -179,7 +180,7 @@ def _plan(
     certificate: tuple[str, ...],
 ) -> ExportPlan:
     parts = tuple(
-        Part(one.text("name"), one.text("function"), own, _rest(one), _judge(one, own))
+        Part(one.text("name"), one.text("function"), own, _rest(one))
         for one, own in zip(graders, texts, strict=True)
     )
     title = {key: node.text(key) for key in ("name", "description") if node.has(key)}
@@ -188,19 +189,16 @@ def _plan(
     return ExportPlan(parts, rule, node.number("on_error", None), reference, title, certificate, claims)
 
 
-def _judge(node: Node, text: str) -> Judge | None:
-    """The judge of a part with a judge's spec; its lines must be the generated ones."""
-    if not node.has("spec"):
-        return None
-    judge = from_spec(dict(node.at("spec").mapping()))
-    if not isinstance(judge, Judge):
-        raise node.at("spec").refuse("not a judge", found=judge.kind)
-    if judge_text(judge) != text:
+def _refuse_judge(node: Node, index: int) -> None:
+    """Refuse a judge that an earlier version exported as code: without its lines the file would lose a grader."""
+    if node.has("spec"):
+        spec = f'json.loads(LAST_LINE.removeprefix("{SETTINGS}"))["graders"][{index}]["spec"]'
         raise node.refuse(
-            "the judge's lines were edited", expected="the lines generated from its spec in the settings",
-            hint="change the judge in the workbench, and export it again",
-        )  # fmt: skip
-    return judge
+            "this file contains a judge, written by an earlier version: exported files contain code only",
+            found=repr(node.value.get("name"))[:80],
+            hint="restore the judge from the file's last line: "
+            f'wb.loads({{"format": "grader-workbench", "version": 1, "graders": [{spec}]}}), and use wb.reward(suite)',
+        )
 
 
 def _own_judge(node: Node) -> OwnJudge:
@@ -233,8 +231,6 @@ def _check_frame(target: Target, plan: ExportPlan, text: str, reading: Reading) 
 def _entry(node: Node, text: str, reading: Reading) -> Entry:
     limits = {key: node.value[key] for key in _LIMITS if node.has(key)}
     try:
-        if (judge := _judge(node, text)) is not None:
-            return Entry(judge, node.text("name"), **_entry_settings(node))
         signature = node.text("signature", "thread")
         grader = FunctionGrader.from_source(
             text, imported=True, name=node.text("name"), signature=signature, **limits

@@ -11,6 +11,7 @@ from workbench.formats.shared.base import FORMATS, Document, Losses, Reading, re
 from workbench.formats.shared.unsupported import add_gate_loss, binary, without_unused_settings
 from workbench.formats.targets.base import ExportPlan, OwnJudge, Part, Target
 from workbench.formats.targets.module import compose
+from workbench.formats.targets.native_judges import runs_judges
 from workbench.formats.targets.parts import own_judges_of, parts_of
 from workbench.formats.targets.reading import companions, detects, read
 from workbench.graders import FunctionGrader
@@ -22,6 +23,10 @@ from workbench.report.certificates import comment_lines
 from workbench.run.suite import Suite
 
 Range = tuple[float, float]
+_NO_LIMITS = (
+    "the file enforces no time or memory limit: a hanging or crashing grader stops the trainer; "
+    "wb.reward(suite).{} runs the same reward in sandboxed workers"
+)
 _KEEPS = ("name", "description", "weight", "severity")
 _RULES = (Mean, Sum, AllPass, Formula)
 
@@ -37,10 +42,10 @@ def write(target: Target, suite: Suite, losses: Losses) -> Document:
     parts = parts_of(target, suite.entries, losses)
     own_judges = own_judges_of(target, suite.entries, parts)
     if not parts and not own_judges:
-        raise FormatError(
-            "no grader can be written", where="the suite",
-            hint=f"{target.title} takes code graders: functions, and rules such as exact match",
-        )  # fmt: skip
+        hint = f"{target.title} takes code graders: functions, and rules such as exact match"
+        if any(isinstance(entry.grader, Judge) for entry in suite.entries):
+            hint = f"{hint}; {runs_judges(target)}"
+        raise FormatError("no grader can be written", where="the suite", hint=hint)
     rule = _rule(target, suite, parts, losses)
     title = {key: text for key in ("name", "description") if (text := getattr(suite, key))}
     told = _certificate(suite, losses, parts, own_judges)
@@ -64,7 +69,7 @@ def _certificate(
     # A judge that the target runs natively is not the one that was measured.
     held = [part.name for part in parts] if own_judges else None
     lines = tuple(comment_lines(certificate, held))
-    whole = not losses.found and all(isinstance(grader, FunctionGrader | Judge) for grader in suite.graders)
+    whole = not losses.found and all(isinstance(grader, FunctionGrader) for grader in suite.graders)
     return lines, certificate.spec() if whole else None
 
 
@@ -139,7 +144,8 @@ def _hull(ranges: Collection[Range]) -> Range:
 
 
 def _tell_rest(target: Target, losses: Losses) -> None:
-    for remark in target.remarks:
+    limits = [_NO_LIMITS.format(target.reward)] if target.reward else []
+    for remark in (*target.remarks, *limits):
         losses.note("", target.name, remark)
     if target.words:
         return

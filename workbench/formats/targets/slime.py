@@ -5,7 +5,7 @@ Source: slime 624b824 (`rollout/rm_hub`), read; it has no release to install.
 
 from __future__ import annotations
 
-from workbench.formats.targets.base import TEXT, ExportPlan, no_limits
+from workbench.formats.targets.base import TEXT, ExportPlan
 from workbench.formats.targets.registering import register_target
 
 _LINES = """
@@ -46,7 +46,7 @@ register_target(
     public=("custom_rm",),
     combines=True,
     words=False,
-    remarks=(no_limits("slime"),),
+    reward="slime",
+    served="/slime",
     no_score="slime cannot represent a missing score: the exception ends the rollout.",
-    waits=True,
 )

@@ -8,7 +8,7 @@ Source: TRL 1.16 (`GRPOTrainer._calculate_rewards`), read and run on a CPU.
 
 from __future__ import annotations
 
-from workbench.formats.targets.base import ExportPlan, no_limits
+from workbench.formats.targets.base import ExportPlan
 from workbench.formats.targets.module import functions_of, quoted, whole_of
 from workbench.formats.targets.registering import register_target
 from workbench.graders.combine import Mean, Sum
@@ -92,9 +92,8 @@ register_target(
     columns="a column of the dataset",
     use=_use,
     public=("reward", "reward_funcs", "reward_weights"),
-    remarks=(no_limits("trl"),),
+    reward="trl",
     no_score="None, which TRL excludes from the row's sum.",
     signature="trl",
     example="def reward(prompts, completions, answer, **kwargs):\n    return [float(a in c) for a, c in zip(answer, completions)]\n",
-    waits=True,
 )

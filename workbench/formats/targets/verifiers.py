@@ -8,7 +8,7 @@ Source: verifiers 0.4.0 (`v1/task.py`, `v1/trace.py`), read and run (`Task.score
 
 from __future__ import annotations
 
-from workbench.formats.targets.base import ExportPlan, no_limits
+from workbench.formats.targets.base import ExportPlan
 from workbench.formats.targets.module import functions_of, mapped, whole_of
 from workbench.formats.targets.registering import register_target
 from workbench.graders.combine import Mean, Sum
@@ -80,7 +80,6 @@ register_target(
     columns="a field of the task",
     use=_use,
     public=("reward", "REWARDS"),
-    remarks=(no_limits("verifiers"),),
+    reward="verifiers",
     no_score="an exception, which makes the rollout an error: it is retried or dropped.",
-    waits=True,
 )

@@ -8,7 +8,7 @@ Source: verl 0.9.1 (`workers/reward_manager`, `experimental/reward_loop`), read 
 
 from __future__ import annotations
 
-from workbench.formats.targets.base import TEXT, ExportPlan, no_limits
+from workbench.formats.targets.base import TEXT, ExportPlan
 from workbench.formats.targets.registering import register_target
 
 _LINES = """
@@ -39,9 +39,8 @@ register_target(
     public=("compute_score",),
     combines=True,
     words=False,
-    remarks=(no_limits("verl"),),
+    reward="verl",
     no_score="verl's naive reward manager stops the run there; its limited one records 0.0.",
     signature="verl",
     example="def compute_score(data_source, solution_str, ground_truth, extra_info=None):\n    return float(ground_truth in solution_str)\n",
-    waits=True,
 )

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import ast
 import re
-import textwrap
-from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -33,59 +31,14 @@ class _File:
 
 
 @lru_cache(maxsize=1024)
-def _text(file: _File, name: str, *, plain: bool) -> str:
-    """A piece as written; the workbench's decorators are removed, others retained.
-
-    Args:
-        file: The file of the piece.
-        name: Name of the piece.
-        plain: Whether to remove functions' annotations and all except the first lines of docstrings.
-    """
+def _text(file: _File, name: str) -> str:
+    """A piece as written; the workbench's decorators are removed, others retained."""
     node = file.pieces[name]
     first_line = node.lineno
     decorators = getattr(node, "decorator_list", [])
     if decorators and not _is_ours(decorators[0]):
         first_line = decorators[0].lineno
-    lines: list[str | None] = list(file.lines)
-    notes = _annotated(node) if plain else []
-    for note in sorted(notes, key=lambda one: (one.lineno, one.col_offset), reverse=True):
-        _cut(lines, note)
-    for text in _docstrings(node) if plain else ():
-        _shorten(lines, text)
-    kept = (line for line in lines[first_line - 1 : node.end_lineno] if line is not None)
-    return textwrap.dedent("\n".join(kept))
-
-
-def _annotated(node: ast.stmt) -> list[ast.expr]:
-    """The annotations of a piece's functions: of parameters, return values and locals."""
-    inside = [one for one in ast.walk(node) if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef)]
-    given = (inner for one in inside for inner in ast.walk(one) if isinstance(inner, ast.arg | ast.AnnAssign))
-    found = [*(one.returns for one in inside), *(one.annotation for one in given)]
-    return list({id(one): one for one in found if one is not None}.values())
-
-
-def _docstrings(node: ast.stmt) -> Iterator[ast.expr]:
-    """The docstrings of a piece and of its contents, if they have several lines."""
-    for child in ast.walk(node):
-        if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            first = child.body[0]
-            if isinstance(first, ast.Expr) and first.lineno != first.end_lineno and ast.get_docstring(child):
-                yield first.value
-
-
-def _cut(lines: list[str | None], note: ast.expr) -> None:
-    """Remove an annotation with the characters before it; line numbers are unchanged."""
-    first, last, end = note.lineno - 1, (note.end_lineno or note.lineno) - 1, note.end_col_offset
-    kept = (lines[first] or "")[: note.col_offset]
-    rest = (lines[last] or "")[end:]
-    lines[first + 1 : last + 1] = [None] * (last - first)
-    lines[first] = kept.removesuffix(" -> ").removesuffix(": ") + rest
-
-
-def _shorten(lines: list[str | None], text: ast.expr) -> None:
-    """Keep only the first line of a docstring; line numbers are unchanged."""
-    first, last = text.lineno - 1, text.end_lineno or text.lineno
-    lines[first:last] = [f'{lines[first]}"""', *([None] * (last - first - 1))]
+    return "\n".join(file.lines[first_line - 1 : node.end_lineno])
 
 
 def _is_ours(decorator: ast.expr) -> bool:
@@ -99,9 +52,6 @@ def _file(module: str) -> _File:
     imports: dict[str, tuple[str, str, str]] = {}
     for node in parse(text).body:
         pieces.update(dict.fromkeys(_bound(node), node))
-        if isinstance(node, ast.ClassDef):
-            methods = (method for method in node.body if isinstance(method, ast.FunctionDef))
-            pieces.update({f"{node.name}.{method.name}": method for method in methods})
         if isinstance(node, ast.Import | ast.ImportFrom):
             origin = f"{node.module or ''}" if isinstance(node, ast.ImportFrom) else ""
             bound = ((alias.asname or alias.name, alias.name) for alias in node.names)
@@ -118,17 +68,13 @@ def _bound(node: ast.stmt) -> list[str]:
     return [node.target.id] if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) else []
 
 
-def sliced(
-    pieces: list[tuple[str, str]], *, given: Collection[str] = (), plain: bool = False
-) -> tuple[list[str], list[str]]:
+def sliced(pieces: list[tuple[str, str]]) -> tuple[list[str], list[str]]:
     """Import lines and pieces of source, dependencies before their users.
 
     Args:
-        pieces: Pairs of a module's full name and a name in it; `Class.method` for a method as a function.
-        given: Names that exist already, wherever they are used.
-        plain: Whether functions lose their annotations, and names needed only by these are omitted.
+        pieces: Pairs of a module's full name and a name in it.
     """
-    taken = _Taken(frozenset(given), plain)
+    taken = _Taken()
     for module, name in pieces:
         taken.take(module, name)
     return sorted(taken.imports, key=lambda line: (line.startswith("from"), line)), list(
@@ -139,8 +85,7 @@ def sliced(
 class _Taken:
     """The collected slices: each piece's module and text by its name, and lines of imports."""
 
-    def __init__(self, given: frozenset[str], plain: bool) -> None:
-        self.given, self.plain = given, plain
+    def __init__(self) -> None:
         self.imports: set[str] = set()
         self.done: dict[str, tuple[str, str]] = {}
 
@@ -153,12 +98,11 @@ class _Taken:
         if name not in file.pieces:
             raise ValueError(f"{module} has no function {name!r}, which a grader names as its rule")
         self.done[name] = ("", "")  # reserves its place: functions may call each other recursively
-        for used in _names(file, name, plain=self.plain):
-            if used not in self.given:
-                self._follow(file, module, name, used)
+        for used in _names(file, name):
+            self._follow(file, module, name, used)
         # Reinserted, so that it follows its dependencies.
         del self.done[name]
-        self.done[name] = (module, _text(file, name, plain=self.plain))
+        self.done[name] = (module, _text(file, name))
 
     def _follow(self, file: _File, module: str, name: str, used: str) -> None:
         if module.startswith("workbench.data.extractors.builtin.") and used in _SHIMS:
@@ -179,14 +123,13 @@ class _Taken:
 
 
 @lru_cache(maxsize=1024)
-def _names(file: _File, name: str, *, plain: bool) -> tuple[str, ...]:
+def _names(file: _File, name: str) -> tuple[str, ...]:
     """The names a piece reads from its module: not its parameters and locals, not the workbench's decorators."""
     node = file.pieces[name]
     if isinstance(node, ast.FunctionDef) and node.decorator_list and _is_ours(node.decorator_list[0]):
         node.decorator_list = []
     nodes = list(ast.walk(node))
-    left_out = {id(inner) for found in _annotated(node) for inner in ast.walk(found)} if plain else set()
-    names = [child for child in nodes if isinstance(child, ast.Name) and id(child) not in left_out]
+    names = [child for child in nodes if isinstance(child, ast.Name)]
     bound = {child.arg for child in nodes if isinstance(child, ast.arg)}
     bound |= {child.id for child in names if not isinstance(child.ctx, ast.Load)}
     return tuple(dict.fromkeys(child.id for child in names if child.id not in bound))

@@ -1,42 +1,51 @@
-"""Judges on targets that cannot wait for a server: refused by name, or on request written as the target's native judges."""
+"""Judges on targets: a file contains code only, so a judge is refused, or on request written as the target's native one."""
 
 from __future__ import annotations
 
+import json
+import re
+from collections.abc import Mapping
 from typing import Any
 
 from workbench.core.errors import FormatError
 from workbench.formats.shared.base import Losses
 from workbench.formats.targets.base import OwnJudge, Target
 from workbench.graders.combine import Entry
+from workbench.graders.portable.rule import article
 from workbench.judges import CriteriaJudge, GuardrailJudge, RubricJudge
 from workbench.judges.base import REPAIRED_PLATFORMS, Judge
 from workbench.judges.client.openai import chat_settings
 
-__all__ = ["JUDGES_WAY", "sent_settings", "tell_answers", "tell_no_waiting", "tell_settings", "why_not"]
-
-JUDGES_WAY = (
-    "export to a target with async functions that get messages, such as trl, slime, verifiers or inspect"
-)
 _ENTRY = ("severity", "pass_threshold", "on_error")
 
 
-def tell_no_waiting(target: Target, entry: Entry, losses: Losses) -> None:
-    """Report that a judge cannot be exported to the target, and what is written instead.
+def tell_judge(target: Target, entry: Entry, losses: Losses) -> None:
+    """Report that a file for the target does not contain a judge, what runs it, and what is written instead.
 
     Raises:
         FormatError: Losses are refused.
     """
-    problem = f"its functions cannot wait for a judge's server, and a {entry.grader.kind} calls one"
+    problem = f"an exported file runs code only, and {article(entry.grader.kind)} sends requests to a model"
+    hint = runs_judges(target)
     if target.own_judges is None:
-        losses.add(entry.name, "kind", problem, hint=JUDGES_WAY)
+        losses.add(entry.name, "kind", problem, hint=hint)
         return
     if (error := why_not(target, entry)) is None:
         instead = f"{target.own_judges.title} (it uses another prompt than the one measured here)"
-        losses.add(entry.name, "kind", problem, hint=JUDGES_WAY, instead=instead)
+        losses.add(entry.name, "kind", problem, hint=hint, instead=instead)
         return
     found = f"{error.what}: {error.found}" if error.found else error.what
-    hint = f"{JUDGES_WAY}; it cannot become {target.own_judges.title} either, because of its {error.where or 'kind'}: {found}"
+    hint = f"{hint}; it cannot become {target.own_judges.title} either, because of its {error.where or 'kind'}: {found}"
     losses.add(entry.name, "kind", problem, hint="; ".join(filter(None, [hint, error.hint])))
+
+
+def runs_judges(target: Target) -> str:
+    """What to type to use a suite with judges in the target."""
+    function = f".{target.reward}" if target.reward else "(prompts, completions)"
+    return (
+        f'use wb.reward(suite){function}, or wb.save(suite, "graders.json") and, in a shell, '
+        f"workbench serve graders.json (path {target.served}): both call judges"
+    )
 
 
 def why_not(target: Target, entry: Entry) -> FormatError | None:
@@ -92,3 +101,25 @@ def sent_settings(judge: Judge) -> dict[str, Any]:
     asked = {name: value for name, value in judge.request_settings().items() if name not in left_out}
     sent = chat_settings(asked, {})
     return {name: value for name, value in sent.items() if name != "model" and value is not None}
+
+
+def quoted_lines(text: str, indent: int) -> list[str]:
+    """A text as Python string literals, one per line of the text."""
+    return [" " * indent + literal(line) for line in text.splitlines(keepends=True) or [""]]
+
+
+def literal(value: Any) -> str:
+    """JSON data as Python literals, the same in every version."""
+    if isinstance(value, str):
+        return escaped(json.dumps(value, ensure_ascii=False))
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{literal(key)}: {literal(one)}" for key, one in value.items()) + "}"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(map(literal, value)) + "]"
+    return repr(value)
+
+
+def escaped(text: str) -> str:
+    """JSON without characters that end a line for some readers, and without lone surrogates, which cannot be encoded."""
+    special = re.compile("[\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff]")
+    return special.sub(lambda one: f"\\u{ord(one[0]):04x}", text)

@@ -1,22 +1,23 @@
-"""A judge's author's text, without the workbench's text around it: for targets whose native judges add their own."""
+"""What a judge's author wrote, and the verdicts it may return: for targets whose native judges add their own text."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from workbench.core.errors import FormatError
-from workbench.formats.targets.judging.kinds import check_judge, form_of
-from workbench.formats.targets.judging.prompts import Message, Question, question_of
+from workbench.formats.targets.placeholder_prompt import (
+    PLACE,
+    Message,
+    PlaceholderPrompt,
+    check_kind,
+    placeholder_prompt,
+)
 from workbench.judges import BinaryJudge, CriteriaJudge, GuardrailJudge, LabelJudge, RubricJudge, ScoreJudge
 from workbench.judges.base import Judge
 from workbench.judges.kinds.openai import TemplatedJudge
 
-__all__ = ["Verdict", "Wording", "verdict_of", "wording_of"]
-
-_PLACE = re.compile(r"<<([\w.]+)>>")
 _RUBRIC = "## Rubric\n"
 _AFTER_RUBRIC = "\n\n## Original question\n"
 
@@ -58,7 +59,7 @@ class Wording:
     Attributes:
         title: Its role: "Criterion", "Criteria" or "Rubric"; "" for a template of the whole prompt.
         text: The author's text. `<<name>>` is a placeholder if `has_places` is set.
-        slots: The parts of the conversation shown to the judge with the completion, as `Question.slots`.
+        slots: The parts of the conversation shown to the judge with the completion, as `PlaceholderPrompt.slots`.
         columns: The row's columns shown to it.
         has_places: Whether the texts have placeholders.
         preface: The author's text before it; "" for none.
@@ -80,7 +81,7 @@ class Wording:
         """The texts with a target's placeholders: `place` gets `completion`, a slot, or `column.NAME`."""
         text = f"{self.title}:\n{self.text}" if self.title else self.text
         texts = [one for one in (self.preface, text) if one]
-        return [_PLACE.sub(lambda found: place(found[1]), one) for one in texts] if self.has_places else texts
+        return [PLACE.sub(lambda found: place(found[1]), one) for one in texts] if self.has_places else texts
 
 
 def verdict_of(judge: Judge) -> Verdict:
@@ -89,7 +90,7 @@ def verdict_of(judge: Judge) -> Verdict:
     Raises:
         FormatError: It sends more than one request, or its verdict is neither a label nor a number.
     """
-    form_of(judge)
+    check_kind(judge)
     if isinstance(judge, BinaryJudge):
         meanings = {
             "PASS": "the response meets the criterion",
@@ -113,7 +114,7 @@ def wording_of(judge: Judge) -> Wording:
         FormatError: It cannot be exported: more than one request, a template with more than placeholders, no model, or
             an extractor, since a target's native judge gets the whole completion.
     """
-    form_of(judge)
+    check_kind(judge)
     if judge.extractor.spec() != type(judge.extractor)().spec():
         raise FormatError(
             "the target's native judge gets the whole completion", where="extractor", found=judge.extractor.name,
@@ -121,18 +122,20 @@ def wording_of(judge: Judge) -> Wording:
         )  # fmt: skip
     # The target decides how replies are read and which server is called.
     judge = replace(judge, platform="", client=None)
-    check_judge(judge)
-    question = question_of(judge)
-    title, text, preface = _titled(judge, question)
+    if not judge.model.strip():
+        hint = "set model=, or set WORKBENCH_MODEL before creating it"
+        raise FormatError("the judge has no model", where="model", hint=hint)
+    prompt = placeholder_prompt(judge)
+    title, text, preface = _titled(judge, prompt)
     has_places = bool(preface) or title not in {"Criterion", "Criteria"}
-    shown = _PLACE.findall(preface + text) if not title else question.slots
-    slots = tuple(slot for slot in question.slots if slot in shown)
-    return Wording(title, text.strip(), slots, question.columns, has_places, preface)
+    shown = PLACE.findall(preface + text) if not title else prompt.slots
+    slots = tuple(slot for slot in prompt.slots if slot in shown)
+    return Wording(title, text.strip(), slots, prompt.columns, has_places, preface)
 
 
-def _titled(judge: Judge, question: Question) -> tuple[str, str, str]:
+def _titled(judge: Judge, prompt: PlaceholderPrompt) -> tuple[str, str, str]:
     """Title, text and preface."""
-    texts = [_fullest(message) for message in question.messages]
+    texts = [_fullest(message) for message in prompt.messages]
     if isinstance(judge, CriteriaJudge | GuardrailJudge):
         return "Criteria", judge.criteria, ""
     if isinstance(judge, TemplatedJudge):
