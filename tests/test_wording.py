@@ -130,6 +130,7 @@ PAGES = (
     "docs",
     "notebooks",
     "README.md",
+    "CHANGELOG.md",
     "CONTRIBUTING.md",
     "SECURITY.md",
     "benchmarks/README.md",
