@@ -26,7 +26,7 @@ from workbench.cli import main
 
 README = (ROOT / "README.md").read_text("utf-8")
 DOCS = ROOT / "docs"
-MOST_LINES = 150
+MOST_LINES = 90
 """What a newcomer reads in two minutes."""
 
 
