@@ -104,6 +104,7 @@ SLOW = (
     "tests/data/templates/test_bounds.py::test_a_bomb",
     "tests/data/templates/test_bounds.py::test_long_texts",
     "tests/data/templates/test_real_random.py",
+    "tests/test_codebase_figures.py::test_every_line_has_a_goal",
     "tests/test_contributing.py",
     "tests/run/test_jobs.py::test_a_cancelled_job",
     "tests/run/test_jobs.py::test_a_job_can_be_awaited",
