@@ -112,7 +112,6 @@ SLOW = (
     "tests/test_kernel.py",
     "tests/test_readme.py",
     "tests/app/widgets/test_app.py::test_a_closed_app",
-    "tests/app/widgets/test_run.py::test_run_is_stopped",
 )
 """Where nodes begin that need a browser, a kernel, a server or a notebook, or take more than two seconds."""
 
