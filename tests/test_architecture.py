@@ -1,4 +1,4 @@
-"""The page on the architecture agrees with the code: its paths exist, and its packages are those of the import contract."""
+"""The page on the architecture agrees with the code, and the paths that the documentation and the settings name exist."""
 
 from __future__ import annotations
 
@@ -9,11 +9,18 @@ from pathlib import Path
 
 import pytest
 
+from tests import docs_pages
+
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = (ROOT / "docs" / "architecture.md").read_text("utf-8")
 PROSE = re.sub(r"^```.*?^```", "", PAGE, flags=re.DOTALL | re.MULTILINE)
 PATHS = sorted(set(re.findall(r"`([\w.]+/[\w./]+)`", PROSE)))
 """Every path in backticks: a name without a second part, such as `host/`, is a folder of the package in its row."""
+PAGES = [*docs_pages.PAGES, ROOT / "benchmarks" / "README.md"]
+TREES = ("workbench", "tests", "docs", "benchmarks", "tools", "frontend", "binder", "notebooks")
+SETTINGS = ("pyproject.toml", ".ci/run", ".pre-commit-config.yaml", "tests/conftest.py", "binder/postBuild")
+BUILT = "workbench/notebooks/"
+"""Where the wheel contains the notebooks."""
 WAYS = ("A cell to its figure", "One judge call", "One HTTP request")
 
 
@@ -72,3 +79,25 @@ def test_the_pages_of_the_index_lead_here():
     contributing = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
     assert "](docs/architecture.md)" in contributing
     assert len(contributing.splitlines()) <= 150
+
+
+def paths_in(text: str) -> set[str]:
+    """Paths below one of `TREES`, without a trailing dot or a test's name."""
+    found = re.findall(rf"(?<![\w./-])((?:{'|'.join(TREES)})/[\w./-]*\w)", text)
+    return {path for path in found if not path.startswith(BUILT)}
+
+
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if page.name != "CHANGELOG.md"], ids=lambda page: page.name
+)
+def test_paths_of_a_page_exist(page):
+    """A page names files where they are; files that its examples add do not count."""
+    text = re.sub(r"^```python\n.*?^```", "", page.read_text("utf-8"), flags=re.DOTALL | re.MULTILINE)
+    assert not [path for path in paths_in(text) if not (ROOT / path).exists()]
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_paths_of_the_settings_exist(name):
+    """CI, the tools' settings and the lists of slow tests name files where they are; a name may be the start of several."""
+    paths = paths_in((ROOT / name).read_text("utf-8"))
+    assert not [path for path in paths if not list((ROOT / path).parent.glob(f"{Path(path).name}*"))]
