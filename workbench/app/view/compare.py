@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from workbench.app.session.versions import current_name
 from workbench.app.view.cells import last_question
 from workbench.app.view.conditions import find_name, shown_name
+from workbench.app.view.mode import Mode, mode
 from workbench.app.view.pieces import Pieces, cut, marked, similarity
 from workbench.core.display_text import counted, one_line
 from workbench.core.errors import WorkbenchError
@@ -176,15 +177,12 @@ _SEARCHED = 200  # characters of a search
 _PROMPT = 300  # characters of a prompt
 
 
-class CompareMode:
-    """Compare as the page shows it. Its methods are called with the session's lock.
+@mode("compare", "Compare", position=3)
+class CompareMode(Mode):
+    """Compare as the page shows it. See `Mode` for the arguments."""
 
-    Args:
-        session: What is compared.
-    """
-
-    def __init__(self, session: Session) -> None:
-        self._session = session
+    def __init__(self, session: Session, on_change: Callable[[], object] = lambda: None) -> None:
+        super().__init__(session, on_change)
         self._names = ("", "")  # as selected
         self._key, self._only, self._search = "a", "", ""
         self._revision = 0
@@ -195,7 +193,7 @@ class CompareMode:
 
     # ---- the page's requests
 
-    def opened(self) -> None:
+    def show_code(self) -> None:
         """Set the line for the initial comparison."""
         first, second = self._pair(self._graders())
         if first != second:
@@ -224,7 +222,7 @@ class CompareMode:
         a, b = self._pair(self._graders())
         return {"a": a, "b": b, "key": self._key, "only": self._only, "search": self._search}
 
-    def choose(self, choice: Mapping[str, str]) -> None:
+    def select(self, choice: Mapping[str, str]) -> None:
         """Compare as in a saved `choice`.
 
         Raises:
