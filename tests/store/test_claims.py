@@ -16,7 +16,7 @@ from workbench.core import background
 from workbench.judges import Reply
 from workbench.judges.cache import ClaimingReplyStore
 from workbench.store import StoreError, claims, open_store
-from workbench.store import claims as claimant
+from workbench.store.claims import is_gone, new_claimant
 
 HOLDER = """
 import asyncio, sys
@@ -234,12 +234,12 @@ def test_a_store_that_fails_says_so(tmp_path):
 
 def test_names_of_claimants_tell_who_lives():
     """Ours lives; that of another machine may; a number that another process has by now does not."""
-    name = claimant.new_claimant()
-    assert not claimant.is_gone(name)
-    assert not claimant.is_gone("")
-    assert not claimant.is_gone(f"other-{name}")
+    name = new_claimant()
+    assert not is_gone(name)
+    assert not is_gone("")
+    assert not is_gone(f"other-{name}")
     if sys.platform.startswith("linux"):
         machine, number, started, chance = name.split(":")
         assert number == str(os.getpid())
-        assert claimant.is_gone(f"{machine}:{number}:{int(started) + 1}:{chance}")
-        assert claimant.is_gone(f"{machine}:4194305:{started}:{chance}")
+        assert is_gone(f"{machine}:{number}:{int(started) + 1}:{chance}")
+        assert is_gone(f"{machine}:4194305:{started}:{chance}")

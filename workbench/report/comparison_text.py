@@ -205,11 +205,11 @@ def _grid(compared: Any) -> str:
 def _quadrant(title: str, counts: Counts) -> str:
     total = sum(counts.values())
     drawn = bar(counts) if total else ""
-    labels = f"<p class='quiet'>{_comparison_rich_by_label(counts)}</p>"
+    labels = f"<p class='quiet'>{_label_text(counts)}</p>"
     return f"<div><strong>{title}</strong><p class='big'>{total:,}</p>{labels}{drawn}</div>"
 
 
-def _comparison_rich_by_label(counts: Counts) -> str:
+def _label_text(counts: Counts) -> str:
     """Such as "166 good, 20 bad"; unlabelled rows are omitted if any row is labelled."""
     if not sum(counts.values()):
         return "no row"
@@ -250,10 +250,7 @@ def as_markdown(compared: Any) -> str:
     told = labels_data(compared)
     names = [f"{letter} is {markdown_text(name)}" for letter, name in (("A", compared.a), ("B", compared.b))]
     counts = quadrant_counts(compared)
-    rows = [
-        (TITLES[key], f"{sum(counts[key].values()):,}", _comparison_rich_by_label(counts[key]))
-        for key in TITLES
-    ]
+    rows = [(TITLES[key], f"{sum(counts[key].values()):,}", _label_text(counts[key])) for key in TITLES]
     return markdown_lines(
         [
             f"**{markdown_text(lead, 600)}**{_after(rest)}",

@@ -16,11 +16,9 @@ from workbench.core.grade import Status
 from workbench.core.grades import Grades
 from workbench.data.samples import Samples
 from workbench.data.samples.selection import row_words, rows_with_text, written, written_column
-from workbench.report.bins import within
+from workbench.report.bins import Rows, within
 from workbench.report.frames import row_texts
 from workbench.report.settings import ReportLike
-
-Rows = NDArray[np.intp]
 
 
 def select(where: Any, grades: Grades | None, n: int) -> Rows:

@@ -277,7 +277,7 @@ def _hard(
 ) -> list[ReadinessCheck]:
     unique, spread = len(set(prompts)), _number(sample_sd(scores))
     average = mean(scores) if len(scores) else 0.0
-    zeros = _readiness_share(scores < 0.01)
+    zeros = _true_share(scores < 0.01)
     return [
         ReadinessCheck("sample_count", unique, 50, unique >= 50, hard=True, minimum=True),
         ReadinessCheck("score_std", spread, 0.10, spread > 0.10, hard=True, minimum=True),
@@ -294,11 +294,11 @@ def _soft(scores: np.ndarray[tuple[int], np.dtype[np.float64]]) -> list[Readines
     most = max(counts.values()) / len(scores) if counts else 0.0
     maxima = (
         ("score_concentration", most, 0.70),
-        ("perfect_score_frac", _readiness_share(scores >= 0.99), 0.50),
-        ("high_score_frac", _readiness_share(scores > 0.9), 0.50),
-        ("dead_weight_frac", _readiness_share(scores < 0.1), 0.75),
+        ("perfect_score_frac", _true_share(scores >= 0.99), 0.50),
+        ("high_score_frac", _true_share(scores > 0.9), 0.50),
+        ("dead_weight_frac", _true_share(scores < 0.1), 0.75),
     )
-    passing = _readiness_share(scores >= 0.7)
+    passing = _true_share(scores >= 0.7)
     limits = [ReadinessCheck(name, value, limit, value < limit) for name, value, limit in maxima]
     return [*limits, ReadinessCheck("pass_rate", passing, 0.05, passing > 0.05, minimum=True)]
 
@@ -343,7 +343,7 @@ def _topic_check(topics: Sequence[Hashable | None] | None) -> list[ReadinessChec
     return [ReadinessCheck("topic_balance", largest, 0.40, largest < 0.40)]
 
 
-def _readiness_share(flags: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> float:
+def _true_share(flags: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> float:
     return float(flags.mean()) if len(flags) else 0.0
 
 

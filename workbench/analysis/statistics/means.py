@@ -28,10 +28,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.special import betainc, ndtr
 
+from workbench.analysis.statistics.arrays import Codes, Flags, Floats
 from workbench.analysis.statistics.intervals import (
     Interval,
     clopper_pearson,
@@ -42,9 +42,6 @@ from workbench.analysis.statistics.intervals import (
     growth_needed,
 )
 from workbench.analysis.statistics.spread import SAME, rescaled
-
-Floats = NDArray[np.float64]
-Codes = NDArray[np.intp]
 
 MAX_CLUSTERS = 4_096
 """Maximum number of clusters weighted individually. More are merged at random into this many bundles, which are
@@ -308,7 +305,7 @@ class Share:
         return None if growth is None else max(1, math.ceil(self.units * (growth - 1)))
 
 
-def share(flags: NDArray[np.bool_], groups: NDArray[np.intp] | None = None) -> Share:
+def share(flags: Flags, groups: Codes | None = None) -> Share:
     """The share of true flags, allowing for clusters of rows.
 
     Args:

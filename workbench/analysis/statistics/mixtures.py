@@ -27,12 +27,10 @@ from math import lgamma
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from workbench.analysis.statistics.arrays import Codes, Floats
 from workbench.analysis.statistics.group_scores import AnswerSets
 from workbench.analysis.statistics.intervals import Interval, critical_value
-
-Floats = NDArray[np.float64]
 
 _BARRIERS = 10.0 ** -np.arange(8)
 """Barrier weights, from far inside the simplex to its edge; the last leaves the ends of an interval exact to 0.0001."""
@@ -191,8 +189,6 @@ def _stepped(shares: Floats, change: Floats, value: Callable[[Floats], float], g
         step /= 2
     return None
 
-
-Codes = NDArray[np.intp]
 
 _RATES = 61
 """Probabilities in the grid, evenly spaced in their angle, arcsin of the root: finest where 64 completions separate rates."""

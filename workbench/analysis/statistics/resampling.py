@@ -20,14 +20,13 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
+from workbench.analysis.statistics.arrays import Codes, Floats
 from workbench.analysis.statistics.intervals import Interval, critical_value
 from workbench.analysis.statistics.means import cluster_sums
 from workbench.analysis.statistics.ranks import ranks
 from workbench.analysis.statistics.spread import SAME, rescaled
 
-Floats = NDArray[np.float64]
 Statistic = Callable[[Floats], Floats]
 
 DRAWS = 2_000
@@ -98,7 +97,7 @@ def bootstrap(
     columns: Floats,
     statistic: Statistic,
     *,
-    groups: NDArray[np.intp] | None = None,
+    groups: Codes | None = None,
     unseen: Floats | None = None,
     draws: int = DRAWS,
     seed: int = 0,
@@ -137,7 +136,7 @@ def _sorted(values: Floats) -> Floats:
 
 
 @lru_cache(maxsize=2)
-def _weights(seed: int, found: int, draws: int) -> tuple[NDArray[np.intp] | None, list[Floats]]:
+def _weights(seed: int, found: int, draws: int) -> tuple[Codes | None, list[Floats]]:
     """The bundle of each cluster (None if each is separate), and blocks of weights: one line per draw, the unseen row first.
 
     Each draw's weights are scaled to the mean of 1, so that sums stay on the scale of the rows. The same for all
@@ -155,8 +154,6 @@ def _block(lines: int, g: int, rng: np.random.Generator) -> Floats:
     weights /= weights[:, 1:].mean(1, keepdims=True)
     return weights
 
-
-Codes = NDArray[np.intp]
 
 _MAX_WIDENING = (
     3.0  # with three or four clusters Student's quantile is useless; no verdict is based on so few

@@ -16,14 +16,15 @@ from workbench.analysis.diagnostics import Case, Finding
 from workbench.analysis.diagnostics.finding import leading
 from workbench.app.session.edits import waits_for
 from workbench.app.session.grader_text import text_of
-from workbench.app.view.conditions import Condition, shown_name
+from workbench.app.view.conditions import shown_name
 from workbench.app.view.graded import Change, GradedRows, changed_data
 from workbench.app.view.rail import check_name, failed_check, is_refused, kind_words, notice_data
 from workbench.core.display_text import counted, one_line, visible
 from workbench.graders import Grader, SandboxedGrader
-from workbench.report.bins import PARTS, counts_of, edges_of
+from workbench.report.bins import PARTS, Rows, counts_of, edges_of
 from workbench.report.context import WRITER_COLUMNS
 from workbench.report.finding_text import finding_data
+from workbench.report.where import Condition
 
 if TYPE_CHECKING:
     from workbench.app.session.edits import Edit
@@ -34,8 +35,6 @@ if TYPE_CHECKING:
 _MAX_VALUES = 20
 _SHOWN = 3
 _CERTAIN = 0.01  # significance level, divided by the number of columns tried (Bonferroni)
-
-Rows = NDArray[np.intp]
 
 
 def origin_data(

@@ -164,7 +164,7 @@ def context_text(turns: Turns) -> str:
     return "\n\n".join(f"[{turn['role']}]\n{turn['content']}" for turn in turns)
 
 
-def _adaptive(sample: Sample, completion: str | None) -> dict[str, Any]:
+def _adaptive_variables(sample: Sample, completion: str | None) -> dict[str, Any]:
     thread = sample.thread
     turns = [{"role": turn.role, "content": turn.content} for turn in thread.get_turns()]
     context = turns[: len(thread.messages())]
@@ -182,7 +182,7 @@ def _adaptive(sample: Sample, completion: str | None) -> dict[str, Any]:
     }
 
 
-def _vllora(sample: Sample, completion: str | None) -> dict[str, Any]:
+def _vllora_variables(sample: Sample, completion: str | None) -> dict[str, Any]:
     thread = sample.thread
     messages = chat_messages(thread)[: len(thread.messages())]
     texts = {role: [m["content"] for m in messages if m["role"] == role] for role in ("user", "system")}
@@ -196,7 +196,7 @@ def _vllora(sample: Sample, completion: str | None) -> dict[str, Any]:
     }
 
 
-def _openai(sample: Sample, completion: str | None) -> dict[str, Any]:
+def _openai_variables(sample: Sample, completion: str | None) -> dict[str, Any]:
     thread = sample.thread
     text = (thread.completion() or "") if completion is None else completion
     calls = _plain_calls(thread.tool_calls())
@@ -244,9 +244,9 @@ def _plain_calls(calls: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 PLATFORMS: dict[str, Callable[[Sample, str | None], dict[str, Any]]] = {
-    "adaptive": _adaptive,
-    "openai": _openai,
-    "vllora": _vllora,
+    "adaptive": _adaptive_variables,
+    "openai": _openai_variables,
+    "vllora": _vllora_variables,
 }
 """The variables that each platform's prompts can use."""
 
@@ -415,7 +415,7 @@ def _braces(parts: Parts) -> str:
     return "".join(map(write, _flat(parts, "braces")))
 
 
-def _translate_openai(parts: Parts) -> str:
+def _openai(parts: Parts) -> str:
     def write(part: LiteralText | Placeholder) -> str:
         if isinstance(part, LiteralText):
             return part.text
@@ -433,5 +433,5 @@ _WRITERS: dict[str, Callable[[Parts], str]] = {
     "handlebars": _handlebars,
     "jinja2": _jinja,
     "mustache": _mustache,
-    "openai": _translate_openai,
+    "openai": _openai,
 }

@@ -30,7 +30,7 @@ from workbench.core.python_text import parse
 from workbench.graders.capture import refusals
 from workbench.graders.capture.cells import CellText
 from workbench.graders.capture.modules import ModuleOwner, owner_of
-from workbench.graders.capture.source_edit import Names, chains_in, names_in, parsed
+from workbench.graders.capture.source_edit import Definition, Names, chains_in, names_in, parsed
 
 _PLAIN = (bool, int, float, complex, str, bytes)
 _CONTEXT = {
@@ -145,12 +145,9 @@ def _category(name: str) -> str:
 def _seeds(text: str) -> bool:
     tree = parsed(text)
     # Only seeds that run with the cell: a seed inside a function only affects that function.
-    outer = [node for node in tree.body if not isinstance(node, _DEFINITIONS)] if tree else []
+    outer = [node for node in tree.body if not isinstance(node, Definition)] if tree else []
     calls = [part for node in outer for part in ast.walk(node) if isinstance(part, ast.Call)]
     return any(isinstance(call.func, ast.Attribute | ast.Name) and _is_seed(call.func) for call in calls)
-
-
-_DEFINITIONS = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 
 def _is_seed(node: ast.Attribute | ast.Name) -> bool:
@@ -193,7 +190,7 @@ def literals_read(text: str, names: Names, asker: str) -> set[str]:
     direct = list(_calls(tree, evaluates))
     if len(direct) < sum(isinstance(node, ast.Name) and node.id in evaluates for node in ast.walk(tree)):
         raise refusals.not_followed(min(evaluates), asker)  # passed as a value, as in map(eval, texts)
-    return {name for call in direct for name in _dynamic_reads(call, asker)}
+    return {name for call in direct for name in _evaluated_names(call, asker)}
 
 
 def _calls(tree: ast.AST, names: frozenset[str]) -> Iterator[ast.Call]:
@@ -207,7 +204,7 @@ def _name(call: ast.Call) -> str:
     return call.func.id
 
 
-def _dynamic_reads(call: ast.Call, asker: str) -> set[str]:
+def _evaluated_names(call: ast.Call, asker: str) -> set[str]:
     if _has_own_namespace(call):
         return set()
     first = call.args[0] if call.args else None

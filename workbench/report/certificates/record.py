@@ -197,9 +197,9 @@ def as_html(certificate: CertificateLike) -> str:
     shown = certificate.graders[:_MAX_GRADERS]
     more = len(certificate.graders) - len(shown)
     parts = [
-        f"<p class='lead'><b>{escaped(title(certificate), 600)}</b></p>{_record_table(facts(certificate))}",
+        f"<p class='lead'><b>{escaped(title(certificate), 600)}</b></p>{_html_facts(facts(certificate))}",
         *(
-            f"<p><b>{escaped(heading(grader), 600)}</b></p>{_record_table(facts_of(grader))}"
+            f"<p><b>{escaped(heading(grader), 600)}</b></p>{_html_facts(facts_of(grader))}"
             for grader in shown
         ),
         paragraph(f"and {more:,} more in .graders" if more else "", "quiet"),
@@ -208,7 +208,7 @@ def as_html(certificate: CertificateLike) -> str:
     return html_block("".join(parts), "wb-report", label="Certificate")
 
 
-def _record_table(pairs: Facts) -> str:
+def _html_facts(pairs: Facts) -> str:
     return html_table([], [(name, _cut(text)) for name, text in pairs], limit=600)
 
 
