@@ -7,7 +7,7 @@ from workbench.core.display_text import did_you_mean
 from workbench.core.errors import WorkbenchError
 from workbench.data.extractors import Extractor
 from workbench.data.templates import compile as compile_template
-from workbench.data.templates import template
+from workbench.data.templates.template import translate
 from workbench.graders.base import from_spec
 
 ROWS = [{"prompt": "p", "completion": "4", "expected": "4"}]
@@ -26,7 +26,7 @@ CASES = {
     "extractor": (lambda: Extractor("last_asistant"), "last_assistant"),
     "setting of an extractor": (lambda: Extractor("pattern", {"patern": "x"}), "pattern"),
     "dialect": (lambda: compile_template("x", "jinja"), "jinja2"),
-    "dialect to translate to": (lambda: template("x", "jinja2", "handlebar"), "handlebars"),
+    "dialect to translate to": (lambda: translate("x", "jinja2", "handlebar"), "handlebars"),
     "format": (lambda: wb.export(wb.ExactMatch(), "x.json", format="umbracco"), "umbraco"),
     "provider": (lambda: wb.RubricJudge("r", model="m", provider="opneai"), "openai"),
     "platform": (lambda: wb.BinaryJudge("c", model="m", platform="adaptiv"), "adaptive"),

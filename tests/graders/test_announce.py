@@ -48,9 +48,9 @@ def test_the_last_definition_of_a_name_counts():
 
 def test_what_is_kept_has_a_limit():
     """The oldest go."""
-    for n in range(base._MOST + 3):
+    for n in range(base._MAX_DEFINITIONS + 3):
         announce(named(f"g{n}"))
-    assert len(defined()) == base._MOST
+    assert len(defined()) == base._MAX_DEFINITIONS
     assert next(iter(defined())) == "g3"
 
 

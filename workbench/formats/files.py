@@ -1,4 +1,4 @@
-"""Read and write files of graders, from and to any platform: with a size limit, and completely or not at all."""
+"""Files of graders, read and written, from and to any platform: with a size limit, and completely or not at all."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a run spends, compared with its budget."""
+"""What a run and each of its requests spend, compared with the budget, and the notes about it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`Probe`: the results of grading variants of the rows."""
+"""`Probe`: the results of grading variants of the rows, and their display."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Scores counted in fixed bins: graders and runs are comparable, and plots do not grow with the rows."""
+"""Scores and rows counted in fixed bins and parts: graders and runs are comparable, and plots do not grow with the rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One grader's part of a report, with the labels for its verdicts, as the input of diagnostics."""
+"""The columns of a report as the input of diagnostics, and tables of its noise and weights."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`compare`: two graders of one report, or two versions of one grader in two reports over the same samples."""
+"""Comparisons of two graders of one report, or of two versions of one grader over the same samples."""
 
 from __future__ import annotations
 

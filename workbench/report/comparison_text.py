@@ -1,4 +1,4 @@
-"""A comparison of two graders in sentences: which is stricter, and which is closer to the labels."""
+"""A comparison of two graders as sentences, HTML and Markdown."""
 
 from __future__ import annotations
 
@@ -67,9 +67,6 @@ def _by_label(labels: NDArray[np.int8], key: str) -> Counts:
     names = {1: f"good_{done}", 0: f"bad_{done}", -1: done}
     counted_rows = {name: int((labels == label).sum()) for label, name in names.items()}
     return {part: counted_rows.get(part, 0) for part in PARTS}
-
-
-# ---- which is closer to the labels
 
 
 def labels_data(compared: Any, why_no_version: str = "") -> dict[str, Any]:

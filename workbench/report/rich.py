@@ -1,4 +1,4 @@
-"""A report as HTML for a notebook: verdicts first, then the findings, most severe first, and the table.
+"""A report, its findings and its histograms as HTML for a notebook and as Markdown: verdicts first, the table last.
 
 No script, every text escaped, readable in light and dark. Its size does not depend on the number of rows:
 histograms are counts, a finding shows at most a few of its rows.

@@ -1,4 +1,4 @@
-"""Row numbers from a finding, a status, a condition on the score, a bin, a mask or numbers: `where=` of `Report.rows`."""
+"""Row numbers by a finding, a status, a score, a bin, a mask or numbers (`where=` of `Report.rows`), by text or by column."""
 
 from __future__ import annotations
 

@@ -1,10 +1,8 @@
-"""Graders by key, with versions and locks, as in Adaptive's `list`, `get`, `delete` and `lock`.
+"""Graders by key, with versions and locks, as in Adaptive's `list`, `get`, `delete` and `lock`, and their records.
 
-A grader as the JSON text of its row, and back: the record of the native file format.
-
-A record contains `grader.spec()` and the validation of its source. What the reader has to decide (whether it is imported,
-whom to trust) is omitted: a grader from a store counts as *imported*, as one from a file does, because everyone who can
-write the database can write any source into it.
+A record contains `grader.spec()` and the validation of its source, as in the native file format. What the reader has to
+decide (whether it is imported, whom to trust) is omitted: a grader from a store counts as *imported*, as one from a file
+does, because everyone who can write the database can write any source into it.
 """
 
 from __future__ import annotations

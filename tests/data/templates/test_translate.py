@@ -4,8 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.data.templates import DIALECTS, TemplateError, template
+from workbench.data.templates import DIALECTS, TemplateError
 from workbench.data.templates import compile as compile_template
+from workbench.data.templates.template import translate
 
 VALUES = {
     "turns": [{"role": "user", "content": "c"}, {"role": "bot", "content": "{{x}}"}], "x": "X", "empty": "",
@@ -44,7 +45,7 @@ def rendered(text, dialect):
 )
 def test_the_same_text_comes_out(source, target, text):
     """A translated template renders as the first one did."""
-    written = template(text, source, target)
+    written = translate(text, source, target)
     assert rendered(written, target) == rendered(text, source)
 
 
@@ -82,7 +83,7 @@ def test_what_cannot_be_said_is_refused(source, target, text, why):
     if "lookup" in text:
         why = "only names have a counterpart"
     with pytest.raises(TemplateError) as caught:
-        template(text, source, target)
+        translate(text, source, target)
     assert why in str(caught.value)
 
 
@@ -92,7 +93,7 @@ def test_what_cannot_be_said_is_refused(source, target, text, why):
 def test_any_text_means_the_same_or_is_refused(text, source, target):
     """Whatever looks like a tag there is escaped, or refused; never misread."""
     try:
-        written = template(text, source, target)
+        written = translate(text, source, target)
         before = rendered(text, source)
     except ValueError:
         return

@@ -1,4 +1,4 @@
-"""Confounders: whether a cause remains among rows with the same value of another column.
+"""Confounders of a bias: columns of the rows that explain a difference in scores.
 
 A cause (order, length, writer, position) is reported only if it remains after stratification by each text column of few
 values, such as topic, dataset or writer: Mantel & Haenszel (1959), with point estimates.

@@ -1,4 +1,4 @@
-"""Labels (known good, known bad, unknown) in the forms that users and files use."""
+"""Labels of rows (known good, known bad, unknown), of one annotator or of several."""
 
 from __future__ import annotations
 

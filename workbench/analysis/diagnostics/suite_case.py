@@ -1,4 +1,4 @@
-"""The input of every diagnostic of a suite: several graders over the same rows, and how their scores are combined."""
+"""The input and the register of diagnostics over several graders on the same rows."""
 
 from __future__ import annotations
 

@@ -1,14 +1,7 @@
-"""vLLora's dry run with the rules of its scripts: `GO`, `WARNING` or `NO-GO` on a column of scores, without intervals.
+"""vLLora's two gates for a grader: its dry run and its readiness gate, with fixed thresholds and without intervals.
 
-Thresholds as of January 2026 (`analyze-dry-run.ts`, and `run_dry_run` of the code reference). A missing
-score counts as 0 here: that is the script's rule, and no other module of the workbench has it.
-
-vLLora's readiness gate (revision of 2026-03-31): whether a grader is suitable as a reward, by twelve fixed checks.
-
-Hard checks decide; soft ones warn. PASS if all pass, WARN if only soft ones fail or exactly one hard
-minimum is missed by less than 20 %, else FAIL. No intervals: these are fixed thresholds.
-
-Source of every number here: vLLora's `compute-readiness-gate.ts`. Scores are from 0 to 1.
+Sources: `analyze-dry-run.ts`, and `run_dry_run` of the code reference (January 2026); `compute-readiness-gate.ts`
+(revision of 2026-03-31). Scores are from 0 to 1.
 """
 
 from __future__ import annotations
@@ -68,6 +61,8 @@ class DryRun:
 
 def dry_run(scores: Sequence[float | None], topics: Sequence[Hashable | None] | None = None) -> DryRun:
     """Judge a column of scores.
+
+    `GO`, `WARNING` or `NO-GO`. A missing score counts as 0, which is the rule of the script and not of the workbench.
 
     Args:
         scores: n scores; None or NaN for a missing one, which counts as 0.
@@ -247,6 +242,9 @@ def readiness(
     topics: Sequence[Hashable | None] | None = None,
 ) -> Readiness:
     """Judge scored rows.
+
+    Twelve fixed checks of whether a grader is suitable as a reward. Hard checks decide; soft ones warn. PASS if all pass,
+    WARN if only soft ones fail or exactly one hard minimum is missed by less than 20 %, else FAIL.
 
     Args:
         scores: n scores from 0 to 1; exclude rows without a score.

@@ -1,36 +1,14 @@
-"""Agreement of two columns of categories beyond chance: kappa, weighted kappa, AC1.
+"""Agreement of columns of categories beyond chance: kappa, weighted kappa, AC1, and the human ceiling.
 
 The standard error is the large-sample one of each statistic (delta method), which for kappa is that of
 Fleiss, Cohen & Everitt (1969, "Large sample standard errors of kappa and weighted kappa"). Rows of one
-prompt enter it at their effective number, as in `shares`.
+prompt enter it at their effective number, see `effective_n`.
 
 The interval is not the value plus and minus a number of standard errors. If two columns agree on every row, that
 error is zero, and at 30 labels such "95 %" intervals contain a true kappa of 0.9 in only 41 to 79 of
 100 cases. So half a row is first added to each cell of the table (Haldane 1956 does so for odds ratios; in a larger table
 two rows are spread over all cells). By simulation this raises the coverage to 92 to 99 % from 10 rows on; with many
 rows its effect vanishes.
-
-Two columns of categories over rows with unequal weights.
-
-Often the rows to label are not drawn uniformly: for example, as many accepted rows as refused ones. Treated as if they had
-been drawn uniformly, such labels bias every rate (verification bias: Begg & Greenes 1983, "Assessment of
-diagnostic tests when disease verification is subject to selection bias"). Their correction is used here: the weight of
-each labelled row is the number of rows it represents, that is the rows of its stratum divided by its labelled ones.
-
-A rate's variance is that of its linearised form under these weights (Kish 1965, "Survey sampling"; Korn & Graubard
-1998). That the strata reduce it is ignored, which is conservative. Half a row is first added to each cell of each
-stratum: otherwise a stratum that represents many rows and has no mistake in its few labels would have no variance.
-
-Agreement among annotators of the same rows, and of a grader with one of them: the human ceiling.
-
-A grader cannot be shown to agree with annotators better than they agree with each other, so both are measured alike: the
-mean kappa of all pairs of annotators (Light 1971, "Measures of response agreement for qualitative data"), and the mean
-kappa of the grader with each of them. Pairs are weighted by the rows that both labelled.
-
-Standard errors are those of the infinitesimal jackknife over prompts (Efron 1982), which accounts for pairs that share rows
-and annotators, times g / (g - 3) for g prompts since a table of two by two has three free shares, with Student's quantile.
-As for a single kappa (see `agreement`) half a row is added to each cell first: even for equal columns, the interval has
-positive width. By simulation it covers the truth in 93 to 99 % of cases from 30 rows on.
 """
 
 from __future__ import annotations
@@ -55,6 +33,15 @@ _ADDED_ROWS = 2.0  # rows to each stratum, spread evenly over the cells
 @dataclass(frozen=True, eq=False)
 class Weighted:
     """Two columns of categories and the weight of each row.
+
+    Often the rows to label are not drawn uniformly: for example, as many accepted rows as refused ones. Treated as if they had
+    been drawn uniformly, such labels bias every rate (verification bias: Begg & Greenes 1983, "Assessment of
+    diagnostic tests when disease verification is subject to selection bias"). Their correction is used here: the weight of
+    each labelled row is the number of rows it represents, that is the rows of its stratum divided by its labelled ones.
+
+    A rate's variance is that of its linearised form under these weights (Kish 1965, "Survey sampling"; Korn & Graubard
+    1998). That the strata reduce it is ignored, which is conservative. Half a row is first added to each cell of each
+    stratum: otherwise a stratum that represents many rows and has no mistake in its few labels would have no variance.
 
     Attributes:
         a: Category codes from 0 on, (n,).
@@ -292,6 +279,15 @@ _STEP = 1e-4  # of a row: derivatives are numerical, over cells with at least ha
 
 def among_raters(votes: LabelCodes, groups: Codes) -> Estimate:
     """Mean kappa of all pairs of raters over the rows that both labelled; NaN if no two share 8 rows.
+
+    Light 1971, "Measures of response agreement for qualitative data". Pairs are weighted by the rows that both labelled. A grader
+    cannot be shown to agree with annotators better than they agree with each other (the human ceiling), so both are
+    measured alike, see `with_raters` and `ceiling_gap`.
+
+    Standard errors are those of the infinitesimal jackknife over prompts (Efron 1982), which accounts for pairs that share rows
+    and annotators, times g / (g - 3) for g prompts since a table of two by two has three free shares, with Student's quantile.
+    As for a single kappa half a row is added to each cell first: even for equal columns, the interval has positive width. By
+    simulation it covers the truth in 93 to 99 % of cases from 30 rows on.
 
     Args:
         votes: 1 good, 0 bad, -1 no label, (n, m).

@@ -1,4 +1,4 @@
-"""Verdicts against labels: the two-by-two table, and the shares and corrections that follow from it."""
+"""Verdicts against labels, and of two graders: the two-by-two table, its shares and corrections, and paired differences."""
 
 from __future__ import annotations
 
@@ -271,7 +271,7 @@ class PairedVerdicts:
     def p(self) -> float:
         """McNemar's p value: exact if all rows are independent.
 
-        If rows share prompts, the test of `bounded` instead: whether the share of rows that only the second accepts,
+        If rows share prompts, the test of `BoundedMean` instead: whether the share of rows that only the second accepts,
         among the rows with different verdicts, differs from one half. The exact test would treat each completion as
         independent.
         """

@@ -1,4 +1,4 @@
-"""Differences of means between some rows and the others of their level, such as those with the same label."""
+"""Differences of mean scores within levels: between some rows and the others, and before and after a step."""
 
 from __future__ import annotations
 

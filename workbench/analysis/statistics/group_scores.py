@@ -1,7 +1,7 @@
 """The scores of several completions of each of many prompts: which are equal, and how much they vary.
 
 A group of G completions is informative for reinforcement learning with group-relative advantages only if not all of them
-have one score: it is then *live*, else *dead* (DAPO, arXiv 2503.14476). Its update is as large as its standard deviation
+have one score; otherwise its variance is zero (DAPO, arXiv 2503.14476). Its update is as large as its standard deviation
 (exactly so for scores of 0 and 1: arXiv 2607.00152). In this module sd is the standard deviation with ddof=0.
 """
 

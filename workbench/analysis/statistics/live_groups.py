@@ -3,7 +3,7 @@
 Informative means that the G completions of a prompt do not all have one score. Up to the number of completions that most
 prompts have, it is counted over all choices of G of them (unbiased). Beyond, k completions do not determine it: prompts
 that always fail and prompts that pass one time in a hundred look the same at k = 4. The estimate is then a smooth prior of
-how prompts differ (see `group_types`), updated until the outcomes do not reject it. The interval is the range over all
+how prompts differ (see `GroupTypes`), updated until the outcomes do not reject it. The interval is the range over all
 distributions that they do not reject (see `mixtures`), and is wide if G is many times k. In simulation
 (`tests/analysis/statistics/test_live_groups.py`) it covers the truth for prompts of every shape.
 """

@@ -1,4 +1,4 @@
-"""Plausible mixtures of known distributions, given the frequency of each outcome.
+"""Mixtures of prompts of hidden types that can explain the frequency of each outcome.
 
 Every prompt has a hidden type, such as its pass rate, and one observed outcome, such as 3 passes of 4 completions. The
 share of each type is not known; the probability of each outcome under each type is. The shares that explain the outcomes
@@ -7,14 +7,6 @@ distribution"). Many other shares explain them nearly as well. A quantity that f
 the result of 64 completions when 4 were observed, differs among these. So an interval here is the range of that quantity
 over all shares whose log-likelihood is close enough to the best (a profile likelihood interval), which is valid for any
 true shares. Its ends, and the best shares themselves, are convex problems, solved by an interior-point method.
-
-The hidden types of prompts in a forecast of informative groups.
-
-If a report has two scores only, a type is a pass rate, and the outcome of a prompt is its number of passing completions.
-If it has more, whether all of G completions have one score depends, for large G, only on the prompt's most frequent score:
-a type is then the probability of that score, with the rest either one other score or all different, and the outcome of a
-prompt is the number of completions that share a score, if more than half of them do. The probability of such an outcome is
-a sum over the possible scores of the prompt, so that it is exact for these types with any number of scores.
 """
 
 from __future__ import annotations
@@ -205,6 +197,12 @@ _NONE_AT_END = 0.8  # prior probability that no prompt is at an end
 @dataclass(frozen=True, eq=False)
 class GroupTypes:
     """Types of prompts, m of them.
+
+    If a report has two scores only, a type is a pass rate, and the outcome of a prompt is its number of passing completions.
+    If it has more, whether all of G completions have one score depends, for large G, only on the prompt's most frequent score:
+    a type is then the probability of that score, with the rest either one other score or all different, and the outcome of a
+    prompt is the number of completions that share a score, if more than half of them do. The probability of such an outcome is
+    a sum over the possible scores of the prompt, so that it is exact for these types with any number of scores.
 
     Attributes:
         chances: Probabilities of the first and of the second score of each type, (2, m); 0 if there is none.

@@ -1,4 +1,4 @@
-"""Statistics of the order of scores: Spearman's correlation and the area under the ROC curve."""
+"""Statistics of the order of scores: ranks, Spearman's correlation, also partial, and the area under the ROC curve."""
 
 from __future__ import annotations
 

@@ -1,15 +1,10 @@
-"""The Bayesian bootstrap over clusters: whole prompts get random weights, never single rows of one prompt.
+"""The Bayesian bootstrap over clusters, of any statistic of column sums: whole prompts get random weights, never single rows.
 
 Rows of one prompt are correlated; resampling single rows would understate the uncertainty (Miller 2024,
 "Adding error bars to evals"). Weights are exponential (Rubin 1981, "The Bayesian bootstrap"). If a statistic has an
 unseen worst case, such as one additional level, a row of that kind is included in the draws: even for equal rows, the
 interval then has positive width. Every statistic here is a function of column sums, so a draw is one row of weights times
 one small matrix.
-
-Contributions to a weighted total: the share of its variance that is due to each part, with a bootstrap over prompts.
-
-share_i = w_i cov(s_i, T) / var(T) for a total T = sum of w_i s_i. The shares sum to 1. One exceeds its weight if the
-part's scores vary more than the others', or correlate with them; it may be below 0, or above 1.
 """
 
 from __future__ import annotations
@@ -162,6 +157,9 @@ _MAX_WIDENING = (
 
 def variance_shares(parts: Floats, total: Floats) -> Floats:
     """Share of the variance of the total that is due to each part, (k,); NaN if the total does not vary.
+
+    share_i = w_i cov(s_i, T) / var(T) for a total T = sum of w_i s_i. The shares sum to 1. One exceeds its weight if the
+    part's scores vary more than the others', or correlate with them; it may be below 0, or above 1.
 
     Args:
         parts: Scores times weights, (n, k).

@@ -1,4 +1,4 @@
-"""Runs of the selected graders: one at a time, in the background, each merged with the shown report."""
+"""Runs of the selected graders: one at a time, in the background, each merged with the shown report; and the time left."""
 
 from __future__ import annotations
 

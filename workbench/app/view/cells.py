@@ -169,7 +169,7 @@ class ScoreColumn:
 
     Attributes:
         grades: Its grades, n rows.
-        parts: The part of each row, (n,); see `counts.parts_of`.
+        parts: The part of each row, (n,); see `bins.parts_of`.
         before: Its grades before an edit, shown before the new ones; None without an edit.
     """
 

@@ -1,4 +1,4 @@
-"""The selected grader: its text, its checks, its edit's effect, its most severe finding, its scores."""
+"""The selected grader: its text, its checks, its scores, its most severe finding, and where the evidence rows come from."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ def scores_data(case: Case, parts: NDArray[np.int8], n_prompts: int) -> dict[str
 
     Args:
         case: Its grades with labels and pass threshold.
-        parts: The part of each row, as `counts.parts_of` gives it, (n,).
+        parts: The part of each row, as `bins.parts_of` gives it, (n,).
         n_prompts: Number of distinct prompts of the rows.
     """
     scores = case.grades.scores[case.rows]
@@ -257,9 +257,6 @@ def chosen_data(
     }
 
 
-# ---- the text and its checks
-
-
 def shown_text(session: Session, name: str) -> str:
     """A grader's text for the editor: as typed, else as exported."""
     typed = session.live.text_of(name)
@@ -323,9 +320,6 @@ def _isolation(grader: Grader, isolation: Mapping[str, str]) -> dict[str, str]:
     if not isinstance(grader, SandboxedGrader) or not isolation:
         return {"word": "", "tip": ""}
     return {"word": _ISOLATION.get(isolation["level"], isolation["level"]), "tip": isolation["label"]}
-
-
-# ---- its findings
 
 
 def _graded(graded: GradedRows, name: str) -> dict[str, Any]:

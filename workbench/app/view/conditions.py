@@ -1,4 +1,4 @@
-"""Conditions on rows as text: chips, and the title of their combination."""
+"""Conditions on rows as text: chips, the title of their combination, the values to choose from, and names as shown."""
 
 from __future__ import annotations
 

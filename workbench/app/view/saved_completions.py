@@ -1,4 +1,4 @@
-"""Completions that a user saved in Try mode: they are graded again whenever a grader changes."""
+"""Completions that a user saved in Try mode, graded again whenever a grader changes, and the effect of each change."""
 
 from __future__ import annotations
 

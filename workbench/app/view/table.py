@@ -1,4 +1,4 @@
-"""The rows part: which rows are shown, in which order, with which columns; a window at a time."""
+"""The table of rows: which rows are shown, in which order, with which columns; a window at a time."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class TableSource:
         report: Grades of the rows; one without graders before a run.
         chosen: The selected grader; "" for none.
         labels: Label of each row, (n,); None if there are none.
-        parts: The part of each row by grader; see `counts.parts_of`.
+        parts: The part of each row by grader; see `bins.parts_of`.
         before: Grades of the selected grader before an edit; None without one.
         find: What is marked in the completions without a search.
     """

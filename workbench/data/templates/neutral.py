@@ -1,4 +1,4 @@
-"""The tree of a template, in a form common to all dialects.
+"""The tree of a template in a form common to all dialects, and the reader of each dialect.
 
 A text is a list of parts. A name is the origin of its value: an outermost variable, or the value that an enclosing each or
 with has put in scope, counted from the outside (1, 2, ...), and the steps from there.

@@ -1,11 +1,4 @@
-"""A template of any of the dialects: parsed once, rendered with plain values.
-
-Translates a template to another dialect, if that dialect supports its features.
-
-The result is parsed again: if its parts have another meaning, nothing is returned. Names are unchanged; the variable names
-of a platform are the responsibility of its format. Texts render equally in every dialect; other values (a list, a boolean, a
-missing one) follow the rules of each dialect.
-"""
+"""`Template`: a template of any dialect, parsed once, rendered with plain values, and translated to another dialect."""
 
 from __future__ import annotations
 
@@ -93,7 +86,7 @@ def compile(text: str, dialect: str = "jinja2", **options: Any) -> Template:  # 
     Args:
         text: The template, at most a mebibyte of characters.
         dialect: One of `DIALECTS`.
-        options: `names` and `release` for braces, `lenient` for openai; see their modules.
+        options: `names` and `release` for braces, `lenient` for openai; see `placeholders`.
 
     Raises:
         TemplateError: It breaks the dialect's grammar or bounds; line, column and what was expected are named.
@@ -256,6 +249,10 @@ _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 def translate(text: str, source: str, target: str) -> str:
     """The template in another dialect.
+
+    The result is parsed again: if its parts have another meaning, nothing is returned. Names are unchanged; the variable names
+    of a platform are the responsibility of its format. Texts render equally in every dialect; other values (a list, a boolean, a
+    missing one) follow the rules of each dialect.
 
     Args:
         text: The template.

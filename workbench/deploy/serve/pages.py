@@ -1,4 +1,4 @@
-"""The list of forms and pages, in order, with their addresses: the simplest form first."""
+"""The pages of a server: the list of its forms, the responses to their examples, the documentation and its OpenAPI document."""
 
 from __future__ import annotations
 

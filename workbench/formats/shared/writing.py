@@ -1,11 +1,8 @@
-"""Write documents to files: all of them or none, without overwriting unrelated files.
-
-Detect which platform wrote a text: every format reports its confidence.
-
-Python files without a workbench grader: what they contain instead, and which system it was written for.
+"""Documents of any format: which platform wrote a text, what a Python file without a grader contains, and how files are written.
 
 Trainers and evaluators use functions with other parameters. Such a file is refused with the function's name,
-because the imported grader would fail on every row.
+because the imported grader would fail on every row. All files of a document are written, or none, and an unrelated file is
+not overwritten.
 
 Source: the signatures of TRL 1.16 (GRPO), verl 0.9, inspect_ai 0.3, LangSmith 0.15, MLflow 3.18, promptfoo 0.121,
 OpenRLHF 0.11, verifiers 0.4, and Braintrust autoevals 0.4.

@@ -1,4 +1,4 @@
-"""Columns that a grader's text reads: the literal keys it uses on the metadata."""
+"""What a grader's text reads besides plain names: the row's columns, its own annotations, and imports that only these use."""
 
 from __future__ import annotations
 

@@ -1,12 +1,9 @@
-"""Record of executed cells, with `linecache` as a fallback.
+"""The texts of executed cells, in IPython and in marimo.
 
 IPython compiles a cell under a generated file name and stores its text in `linecache`, transformed (magics
 have become calls). That cache can be emptied (`linecache.clearcache`), shares one name between cells under
-some settings, and has no entry for `%%time`; the event before each cell fires in every case.
-
-Cells of a marimo notebook.
-
-marimo compiles them under the notebook's file, or a temporary name, whose text may be older than the running code; the
+some settings, and has no entry for `%%time`; so an event records each cell before it runs, and the cache is the fallback.
+marimo compiles cells under the notebook's file, or a temporary name, whose text may be older than the running code; the
 executed text is in its runtime, for which it has no public name.
 """
 

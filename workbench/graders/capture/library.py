@@ -1,20 +1,4 @@
-"""Changed state of the standard library that a grader reads and that cannot be captured.
-
-Detected, and refused: plain values of a module that the source names (`math.tau = 1.0`), compared with those
-in the sandbox; the decimal context; the locale's categories; `random.seed` in a cell, if the
-source draws from the shared generator.
-
-Not detected: changed containers and objects (`html.entities.html5`, `random.setstate`), changes through
-another module or after the capture, and functions replaced by others of the standard library.
-
-Calls that read names only when they run: `eval` and `exec` anywhere, `vars`, `locals`, `dir` in a module.
-
-A literal text is analysed like code. A call with a separate namespace reads nothing of the
-notebook. Any other call may read any name, as `globals()` may, and is refused. Inside a function `vars()`
-and `locals()` see that function's variables only, so they are allowed.
-
-Other ways to read a module's names are not detected: frames, `sys.modules["__main__"]`, `builtins.eval`.
-"""
+"""What a grader reads that its text does not name: changed state of the standard library, and names in evaluated texts."""
 
 from __future__ import annotations
 
@@ -67,6 +51,12 @@ def library_values(text: str) -> dict[str, Any]:
 
 def refuse_library_state(text: str, cells: Sequence[CellText]) -> None:
     """Refuse standard library settings of this session that the source reads and does not capture.
+
+    Detected: plain values of a module that the source names (`math.tau = 1.0`), compared with those in the sandbox; the decimal
+    context; the locale's categories; `random.seed` in a cell, if the source draws from the shared generator.
+
+    Not detected: changed containers and objects (`html.entities.html5`, `random.setstate`), changes through
+    another module or after the capture, and functions replaced by others of the standard library.
 
     Args:
         text: The built module.
@@ -171,6 +161,11 @@ _SHOWS = frozenset({"vars", "locals", "dir"})
 
 def literals_read(text: str, names: Names, asker: str) -> set[str]:
     """Names that the literal texts evaluated in a statement may read; they may be its own variables.
+
+    Calls are `eval` and `exec` anywhere, `vars`, `locals` and `dir` in a module. A literal text is analysed like code. A call
+    with a separate namespace reads nothing of the notebook. Any other call may read any name, as `globals()` may, and is
+    refused. Inside a function `vars()` and `locals()` see that function's variables only, so they are allowed. Other ways to
+    read a module's names are not detected: frames, `sys.modules["__main__"]`, `builtins.eval`.
 
     Args:
         text: The statement.

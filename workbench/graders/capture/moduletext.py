@@ -1,4 +1,4 @@
-"""Source text that already is a module: find its grade function, rename it, add what it reads.
+"""Source text that already is a module: its grade function, without the workbench's decorators, with the values it reads.
 
 Nothing here compiles or runs the text. It may be untrusted, and even compiling can take seconds and
 gigabytes; the sandbox does that. A text that cannot be parsed is captured unchanged, so that the first

@@ -1,13 +1,4 @@
-"""Statements in a text: walking, finding bindings, cutting them out with their comments.
-
-Which names of its module a piece of text needs, and when.
-
-There are three times. *Eager* names are read when the statement runs: decorators, defaults, base classes,
-class bodies, the whole of an assignment. *Late* names are read when a function is called. Names that only
-annotations read need not be evaluated with `from __future__ import annotations`.
-
-Scoping is the compiler's own (`symtable`), applied to the text without its annotations.
-"""
+"""Statements in a text: finding, cutting out and renaming them, and the names of the module that they need."""
 
 from __future__ import annotations
 
@@ -208,6 +199,11 @@ _Callable = Function | ast.Lambda
 @dataclass(frozen=True, slots=True)
 class Names:
     """Names a text reads from its module.
+
+    There are three times. *Eager* names are read when the statement runs: decorators, defaults, base classes,
+    class bodies, the whole of an assignment. *Late* names are read when a function is called. Names that only
+    annotations read need not be evaluated with `from __future__ import annotations`. Scoping is the compiler's own
+    (`symtable`), applied to the text without its annotations.
 
     Attributes:
         eager: Read when the statement runs.

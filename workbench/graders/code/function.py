@@ -1,11 +1,4 @@
-"""The sandboxed function grader: captured source, validated, run in confined workers.
-
-Check whether a trainer's reward scores a row by the other rows of its batch: then rows cannot be graded individually.
-
-Trainers call such functions with whole batches; the workbench, and its files for other platforms, grade rows individually.
-The function is called with some rows one by one and with all of them together; differences for another reason, chance or
-state, also occur from call to call.
-"""
+"""`FunctionGrader` and `@wb.grader`: captured source, validated, run in confined workers."""
 
 from __future__ import annotations
 
@@ -52,6 +45,10 @@ _MOCK_ANSWERS = ("4", "The result is 4, since two and two make four.", "5", "I d
 
 def is_batch_relative(program: Program, rows: Sequence[Sequence[Any]]) -> bool:
     """Call a reward with rows one by one and together, in one worker; False if that is inconclusive.
+
+    Trainers call such functions with whole batches; the workbench, and its files for other platforms, grade rows one by one. The
+    function is called with some rows one by one and with all of them together; differences for another reason, such as
+    state, also occur from call to call.
 
     Args:
         program: The reward.

@@ -1,4 +1,4 @@
-"""Base class of graders whose source text runs in the sandbox: validation, trust, and the run itself."""
+"""Base classes of graders whose source text runs in the sandbox: validation, trust, the run itself, and their records."""
 
 from __future__ import annotations
 

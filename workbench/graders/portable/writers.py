@@ -1,4 +1,4 @@
-"""Source text from the rule files: a function with all its dependencies, as written."""
+"""Code graders as self-contained Python modules and JavaScript functions, sliced from the rule files with all dependencies."""
 
 from __future__ import annotations
 

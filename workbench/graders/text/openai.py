@@ -1,4 +1,4 @@
-"""Base class of graders with two OpenAI templates."""
+"""OpenAI's graders of two templates: a string check, and the similarity of two texts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One request to a server: retried if that may help, in a simpler format if necessary."""
+"""One request for a chat completion: its concurrency limit, its retries, in a simpler format if necessary, and its reply."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The criteria judge: Umbraco's, a score by criteria that passes at a threshold."""
+"""Umbraco's judges: a score by criteria, and a guardrail, each with a threshold."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Texts that address the judge instead of the prompt, next to a wrong completion and alone."""
+"""Texts that address the judge or a branch of the source instead of the prompt, and look-alike characters."""
 
 from __future__ import annotations
 

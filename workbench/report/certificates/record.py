@@ -1,4 +1,4 @@
-"""`Certificate`: evidence about graders, as plain data with digests that identify the part that is no longer valid."""
+"""`Certificate`: evidence about graders as plain data, with digests that identify what is no longer valid, and its views."""
 
 from __future__ import annotations
 

@@ -1,13 +1,4 @@
-"""Resource limits of a grader, and the labels of the isolation levels.
-
-Static check whether a grader's text needs more of the standard library than a new worker has loaded.
-
-A worker continues to load the library after it has started; a grader that needs none of it can start
-immediately. The check is conservative: an unknown construct counts as a need and costs 0.1 s once per process.
-
-A text is read as tokens, not as a tree: runs read it on separate threads, and older Pythons corrupt trees that two
-threads, one of which may be the user's, build concurrently (see `python_text`).
-"""
+"""`Program`: what a worker loads, its limits, the part of the standard library it needs, and the labels of isolation levels."""
 
 from __future__ import annotations
 
@@ -56,6 +47,12 @@ Token = tokenize.TokenInfo
 @lru_cache(maxsize=64)  # called once per worker of a run
 def needs_full_stdlib(text: str) -> bool:
     """Whether a Python text may import a module that is not loaded from the start, or detect whether asyncio is.
+
+    A worker continues to load the library after it has started; a grader that needs none of it can start
+    immediately. The check is conservative: an unknown construct counts as a need and costs 0.1 s once per process.
+
+    A text is read as tokens, not as a tree: runs read it on separate threads, and older Pythons corrupt trees that two
+    threads, one of which may be the user's, build concurrently (see `python_text`).
 
     Args:
         text: The module.

@@ -1,12 +1,8 @@
-"""The five checks that a source must pass before its scores count.
+"""The five checks that a source must pass before its scores count, their results, and how these are displayed.
 
 Syntax, structure, signature, execution, test run: in this order, stopping at the first failure, all of
 them in the sandbox. The test run uses Adaptive's mock thread (user "What is 2+2?", assistant "4",
 metadata {}), followed by the author's threads, if any.
-
-The five checks for a notebook: one quiet line, followed by the first failure and how to fix it.
-
-A `validation` is a `Validation`, which imports this module to display itself and so is not imported here.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""One annotator against all others: wrong labels must not be blamed on the grader."""
+"""Findings about the labels: annotators who disagree with each other or with the grader, and labels that contradict rows."""
 
 from __future__ import annotations
 
@@ -219,7 +219,7 @@ def _people(raters: Raters) -> str:
     return f"{', '.join(names[:-1])} and {names[-1]}" if len(names) <= 4 else f"{len(names)} annotators"
 
 
-_WRONG = 0.01  # maximum share of wrong labels, as in `agreement`
+_WRONG = 0.01  # maximum share of wrong labels, as in `label_agreement`
 _MIN_PROMPTS = 2  # minimum prompts with contradicted labels
 _MAX_TEXTS = 5_000  # maximum rows whose texts are read: reading more would take seconds
 

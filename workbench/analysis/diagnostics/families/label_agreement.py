@@ -1,9 +1,7 @@
-"""Grades against labels: false accepts and false rejects.
+"""Findings about grades against labels: wrong verdicts, agreement beyond chance, and the pass threshold.
 
-Overall agreement of verdicts with labels: whether a grader agrees with annotators beyond chance.
-
-*Too lenient* and *too strict* in `agreement` give the direction of a grader's errors. If one of them is found, a finding
-from this module would only repeat it, so it is omitted.
+*Too lenient* and *too strict* give the direction of a grader's errors. If one of them is found, a finding about overall
+agreement would only repeat it, so it is omitted.
 """
 
 from __future__ import annotations
