@@ -381,10 +381,10 @@ class TestGroups:
         assert (finding.severity, finding.unit) == ("note", "prompt")
 
     @pytest.mark.parametrize(("zero_variance", "fires"), [(600, True), (500, False)])
-    def test_more_than_half_must_be_dead(self, graded, dead, fires):
+    def test_more_than_half_must_be_dead(self, graded, zero_variance, fires):
         """Of 1,000 prompts 600 are past one half, 500 are not."""
         scores = np.tile([0.2, 0.8, 0.2, 0.8], 1_000)
-        scores[: 4 * dead] = 0.5
+        scores[: 4 * zero_variance] = 0.5
         finding = only(graded(scores), "zero-variance-groups", groups=np.arange(4_000) // 4)
         assert (finding is not None and finding.is_verdict) == fires
 

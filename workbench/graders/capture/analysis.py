@@ -1,4 +1,4 @@
-"""What a grader's text reads besides plain names: the row's columns, its own annotations, and imports that only these use."""
+"""What a grader's text reads in addition to plain names: row columns, its annotations, and imports that only these use."""
 
 from __future__ import annotations
 

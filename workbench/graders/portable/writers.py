@@ -193,7 +193,7 @@ def _names(file: _File, name: str, *, plain: bool) -> tuple[str, ...]:
 
 
 _TITLE = " grader, written by the grader workbench."
-_PYTHON_NAME = "score_before_negation"
+_PYTHON_NAME = "score_before_negation"  # of the function with the rule, if `grade` negates it
 
 
 def portable(grader: Grader, *, reference_field: str | None = None, negate: bool = False) -> str:
@@ -243,7 +243,7 @@ def _place(rule: str) -> tuple[str, str]:
 _JAVASCRIPT_RULES = Path(__file__).parents[1] / "rules" / "rules.js"
 # In `rules.js` a function ends at the first brace at the start of a line.
 _FUNCTION = re.compile(r"^function (\w+)\(.*?^\}$", re.MULTILINE | re.DOTALL)
-_JAVASCRIPT_NAME = "scoreBeforeNegation"
+_JAVASCRIPT_NAME = "scoreBeforeNegation"  # as `_PYTHON_NAME`
 
 
 def portable_javascript(grader: Grader, *, reference_field: str | None = None, negate: bool = False) -> str:
