@@ -26,54 +26,6 @@ from workbench.core.errors import StoreError
 from workbench.store.database import Batches, Database
 from workbench.store.schema import claimants, claims, replies
 
-_OPEN: set[str] = set()
-"""Names of this process that are in use."""
-
-
-def new_claimant() -> str:
-    """A new name of this process: its machine, its number there, its start time, and 12 random digits."""
-    name = f"{_machine()}:{os.getpid()}:{_started(os.getpid())}:{uuid.uuid4().hex[:12]}"
-    _OPEN.add(name)
-    return name
-
-
-def retire(claimant: str) -> None:
-    """Release a name: its store is closed."""
-    _OPEN.discard(claimant)
-
-
-def is_gone(claimant: str) -> bool:
-    """Whether its process is known to have ended; False also if that cannot be checked, as for another machine's."""
-    machine, number, started, _ = (*claimant.split(":"), "", "", "", "")[:4]
-    if not machine or machine != _machine() or not number.isdecimal():
-        return False
-    if int(number) == os.getpid() and started == _started(os.getpid()):
-        return claimant not in _OPEN
-    # Process numbers are reused, so the start time has to agree, too.
-    return _started(int(number)) != started
-
-
-@cache
-def _machine() -> str:
-    """The boot of this machine, and the container of the process numbers; "" if the system does not provide them."""
-    try:
-        boot = Path("/proc/sys/kernel/random/boot_id").read_text("ascii").strip()
-        return f"{boot}-{Path('/proc/self/ns/pid').stat().st_ino}"
-    except (OSError, ValueError):
-        return ""
-
-
-def _started(number: int) -> str:
-    """When a process started, in the machine's ticks; "" if it ended, or if the system does not provide it."""
-    try:
-        status = Path(f"/proc/{number}/stat").read_text("utf-8", "replace")
-    except OSError:
-        return ""
-    # The name in parentheses may contain anything. After it: the state, and as the 20th field the start.
-    fields = status.rpartition(")")[2].split()
-    return "" if fields[0] in {"Z", "X"} else fields[19]
-
-
 LEASE_SECONDS = 30.0
 """Seconds after which a claim without a beat expires. Workbench limit: longer than a busy event loop is blocked."""
 BEAT_SECONDS = 5.0
@@ -283,3 +235,51 @@ def _delete(connection: Connection, keys: set[str]) -> None:
     if keys:
         rows = [{"done": key} for key in sorted(keys)]
         connection.execute(claims.delete().where(claims.c.key == sa.bindparam("done")), rows)
+
+
+_OPEN: set[str] = set()
+"""Names of this process that are in use."""
+
+
+def new_claimant() -> str:
+    """A new name of this process: its machine, its number there, its start time, and 12 random digits."""
+    name = f"{_machine()}:{os.getpid()}:{_started(os.getpid())}:{uuid.uuid4().hex[:12]}"
+    _OPEN.add(name)
+    return name
+
+
+def retire(claimant: str) -> None:
+    """Release a name: its store is closed."""
+    _OPEN.discard(claimant)
+
+
+def is_gone(claimant: str) -> bool:
+    """Whether its process is known to have ended; False also if that cannot be checked, as for another machine's."""
+    machine, number, started, _ = (*claimant.split(":"), "", "", "", "")[:4]
+    if not machine or machine != _machine() or not number.isdecimal():
+        return False
+    if int(number) == os.getpid() and started == _started(os.getpid()):
+        return claimant not in _OPEN
+    # Process numbers are reused, so the start time has to agree, too.
+    return _started(int(number)) != started
+
+
+@cache
+def _machine() -> str:
+    """The boot of this machine, and the container of the process numbers; "" if the system does not provide them."""
+    try:
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text("ascii").strip()
+        return f"{boot}-{Path('/proc/self/ns/pid').stat().st_ino}"
+    except (OSError, ValueError):
+        return ""
+
+
+def _started(number: int) -> str:
+    """When a process started, in the machine's ticks; "" if it ended, or if the system does not provide it."""
+    try:
+        status = Path(f"/proc/{number}/stat").read_text("utf-8", "replace")
+    except OSError:
+        return ""
+    # The name in parentheses may contain anything. After it: the state, and as the 20th field the start.
+    fields = status.rpartition(")")[2].split()
+    return "" if fields[0] in {"Z", "X"} else fields[19]

@@ -32,154 +32,6 @@ if TYPE_CHECKING:
     from workbench.sandbox.host.validation import Validation
 
 
-_MAX_VALUES = 20
-_SHOWN = 3
-_CERTAIN = 0.01  # significance level, divided by the number of columns tried (Bonferroni)
-
-
-def origin_data(
-    columns: Mapping[str, NDArray[Any]],
-    hits: Rows,
-    base: Rows,
-    parts: NDArray[np.int8],
-    where: list[dict[str, Any]],
-) -> dict[str, Any] | None:
-    """The values of one column among the evidence rows, as `From`; None if no column separates them.
-
-    Args:
-        columns: Name to the cells of columns with few values as text, (n,) each, "" for empty.
-        hits: Evidence rows of the finding.
-        base: Rows that could have been evidence, for example all known-bad rows, some of which are accepted.
-        parts: The part of each row, (n,).
-        where: The conditions that `hits` meet.
-    """
-    name = _telling(columns, hits, base)
-    if name is None:
-        return None
-    cells = columns[name]
-    counted = [(value, int((cells[hits] == value).sum())) for value in dict.fromkeys(cells[hits].tolist())]
-    ranked = sorted((line for line in counted if line[1]), key=lambda line: -line[1])
-    writer = name in WRITER_COLUMNS
-    return {
-        "title": f"Who wrote the {len(hits):,}" if writer else f"Where the {len(hits):,} come from",
-        "note": f"column {name}" + (f", first {_SHOWN} of {len(ranked)}" if len(ranked) > _SHOWN else ""),
-        "lines": [
-            _line(name, value, cells, base, parts, hits=count, where=where)
-            for value, count in ranked[:_SHOWN]
-        ],
-    }
-
-
-def _line(
-    name: str,
-    value: str,
-    cells: NDArray[Any],
-    base: Rows,
-    parts: NDArray[np.int8],
-    *,
-    hits: int,
-    where: list[Any],
-) -> dict[str, Any]:
-    rows = base[cells[base] == value]
-    return {
-        "text": value.replace("_", " ") or "(empty)",
-        "counts": counts_of(parts, rows),
-        "hits": hits,
-        "of": len(rows),
-        "where": [*where, {"column": name, "is": value or None}],
-    }
-
-
-def _telling(columns: Mapping[str, NDArray[Any]], hits: Rows, base: Rows) -> str | None:
-    """The column whose values differ most, and significantly, between hits and other rows; writers first."""
-    is_hit = np.isin(base, hits)
-    if is_hit.all() or not is_hit.any():
-        return None
-    p_values = {name: _p_value(cells[base], is_hit) for name, cells in columns.items()}
-    certain = {name: p for name, p in p_values.items() if p < _CERTAIN / len(p_values)}
-    writers = [name for name in WRITER_COLUMNS if name in certain]
-    return writers[0] if writers else min(certain, key=lambda name: certain[name], default=None)
-
-
-def _p_value(values: NDArray[Any], is_hit: NDArray[np.bool_]) -> float:
-    """The p-value of Pearson's chi-squared test on value by hit; 1.0 if there is nothing to test.
-
-    As `scipy.stats.chi2_contingency`, with Yates' correction for two values; importing that module takes a third of a
-    second, which would delay opening an app.
-    """
-    codes = pd.factorize(values)[0]
-    table = np.zeros((2, int(codes.max(initial=0)) + 1))
-    np.add.at(table, (is_hit.astype(int), codes), 1)
-    if not 1 < table.shape[1] <= _MAX_VALUES:
-        return 1.0
-    expected = np.outer(table.sum(axis=1), table.sum(axis=0)) / table.sum()
-    differences = np.abs(table - expected)
-    degrees = table.shape[1] - 1
-    if degrees == 1:
-        differences -= np.minimum(0.5, differences)
-    return float(chdtrc(degrees, (differences**2 / expected).sum()))
-
-
-MAX_VALUES = 5
-"""Maximum number of distinct scores with a separate bar each."""
-
-LOG_FROM = 50
-"""Ratio of the largest to the smallest bin from which the axis is logarithmic."""
-
-
-def scores_data(case: Case, parts: NDArray[np.int8], n_prompts: int) -> dict[str, Any]:
-    """A grader's scores as `Scores`.
-
-    Args:
-        case: Its grades with labels and pass threshold.
-        parts: The part of each row, as `bins.parts_of` gives it, (n,).
-        n_prompts: Number of distinct prompts of the rows.
-    """
-    scores = case.grades.scores[case.rows]
-    values = np.unique(scores)
-    few = len(values) <= MAX_VALUES
-    bins = [] if few else _bins(case, parts)
-    own_verdict = bool((case.grades.passed[case.rows] >= 0).any())
-    failed = parts == PARTS.index("failed")
-    return {
-        "kind": "values" if few else "bins",
-        "note": f"{counted(len(parts), 'row')} of {counted(n_prompts, 'prompt')}",
-        "values": [_value(case, parts, value) for value in values[::-1]] if few else [],
-        "bins": bins,
-        "log": _needs_log([sum(each["counts"].values()) for each in bins]),
-        "has_labels": bool((case.labels >= 0).any()),
-        "pass_threshold": None if own_verdict else float(case.pass_threshold),
-        "scale": [float(end) for end in case.scale],
-        "failed": int(failed.sum()),
-        "skipped": int((parts == PARTS.index("skipped")).sum()),
-        "failed_good": int((failed & (case.labels == 1)).sum()),
-        "failed_bad": int((failed & (case.labels == 0)).sum()),
-    }
-
-
-def _value(case: Case, parts: NDArray[np.int8], value: float) -> dict[str, Any]:
-    rows = case.rows[case.grades.scores[case.rows] == value]
-    return {"value": float(value), "counts": counts_of(parts, rows)}
-
-
-def _bins(case: Case, parts: NDArray[np.int8]) -> list[dict[str, Any]]:
-    """Twenty equal bins over 0 to 1, wider if scores are outside: as in every other figure of the report."""
-    scores = case.grades.scores[case.rows]
-    edges = edges_of(scores)
-    # As in `bins.within`: a bar counts exactly the rows that a click on it shows.
-    slack = 1e-9 * (edges[-1] / 2 - edges[0] / 2)
-    places = np.clip(np.searchsorted(edges[1:-1] / 2 - slack, scores / 2, side="right"), 0, len(edges) - 2)
-    return [
-        {"lo": float(lo), "hi": float(hi), "counts": counts_of(parts, case.rows[places == place])}
-        for place, (lo, hi) in enumerate(pairwise(edges.tolist()))
-    ]
-
-
-def _needs_log(counts: list[int]) -> bool:
-    filled = [count for count in counts if count]
-    return bool(filled) and max(filled) > LOG_FROM * min(filled)
-
-
 _CHECKS = ("syntax", "structure", "signature", "execution", "test_run")
 _LINE = re.compile(r"\bline (\d+)")
 _MAX_FINDINGS = 8
@@ -363,3 +215,151 @@ def _say(session: Session, name: str, validation: Validation | None) -> str:
     if name not in session.graders.chosen:
         return "Not part of the run: select it on the left."
     return "Grading." if session.live.active else "Not run yet. Press Run."
+
+
+_MAX_VALUES = 20
+_SHOWN = 3
+_CERTAIN = 0.01  # significance level, divided by the number of columns tried (Bonferroni)
+
+
+def origin_data(
+    columns: Mapping[str, NDArray[Any]],
+    hits: Rows,
+    base: Rows,
+    parts: NDArray[np.int8],
+    where: list[dict[str, Any]],
+) -> dict[str, Any] | None:
+    """The values of one column among the evidence rows, as `From`; None if no column separates them.
+
+    Args:
+        columns: Name to the cells of columns with few values as text, (n,) each, "" for empty.
+        hits: Evidence rows of the finding.
+        base: Rows that could have been evidence, for example all known-bad rows, some of which are accepted.
+        parts: The part of each row, (n,).
+        where: The conditions that `hits` meet.
+    """
+    name = _telling(columns, hits, base)
+    if name is None:
+        return None
+    cells = columns[name]
+    counted = [(value, int((cells[hits] == value).sum())) for value in dict.fromkeys(cells[hits].tolist())]
+    ranked = sorted((line for line in counted if line[1]), key=lambda line: -line[1])
+    writer = name in WRITER_COLUMNS
+    return {
+        "title": f"Who wrote the {len(hits):,}" if writer else f"Where the {len(hits):,} come from",
+        "note": f"column {name}" + (f", first {_SHOWN} of {len(ranked)}" if len(ranked) > _SHOWN else ""),
+        "lines": [
+            _line(name, value, cells, base, parts, hits=count, where=where)
+            for value, count in ranked[:_SHOWN]
+        ],
+    }
+
+
+def _line(
+    name: str,
+    value: str,
+    cells: NDArray[Any],
+    base: Rows,
+    parts: NDArray[np.int8],
+    *,
+    hits: int,
+    where: list[Any],
+) -> dict[str, Any]:
+    rows = base[cells[base] == value]
+    return {
+        "text": value.replace("_", " ") or "(empty)",
+        "counts": counts_of(parts, rows),
+        "hits": hits,
+        "of": len(rows),
+        "where": [*where, {"column": name, "is": value or None}],
+    }
+
+
+def _telling(columns: Mapping[str, NDArray[Any]], hits: Rows, base: Rows) -> str | None:
+    """The column whose values differ most, and significantly, between hits and other rows; writers first."""
+    is_hit = np.isin(base, hits)
+    if is_hit.all() or not is_hit.any():
+        return None
+    p_values = {name: _p_value(cells[base], is_hit) for name, cells in columns.items()}
+    certain = {name: p for name, p in p_values.items() if p < _CERTAIN / len(p_values)}
+    writers = [name for name in WRITER_COLUMNS if name in certain]
+    return writers[0] if writers else min(certain, key=lambda name: certain[name], default=None)
+
+
+def _p_value(values: NDArray[Any], is_hit: NDArray[np.bool_]) -> float:
+    """The p-value of Pearson's chi-squared test on value by hit; 1.0 if there is nothing to test.
+
+    As `scipy.stats.chi2_contingency`, with Yates' correction for two values; importing that module takes a third of a
+    second, which would delay opening an app.
+    """
+    codes = pd.factorize(values)[0]
+    table = np.zeros((2, int(codes.max(initial=0)) + 1))
+    np.add.at(table, (is_hit.astype(int), codes), 1)
+    if not 1 < table.shape[1] <= _MAX_VALUES:
+        return 1.0
+    expected = np.outer(table.sum(axis=1), table.sum(axis=0)) / table.sum()
+    differences = np.abs(table - expected)
+    degrees = table.shape[1] - 1
+    if degrees == 1:
+        differences -= np.minimum(0.5, differences)
+    return float(chdtrc(degrees, (differences**2 / expected).sum()))
+
+
+MAX_VALUES = 5
+"""Maximum number of distinct scores with a separate bar each."""
+
+LOG_FROM = 50
+"""Ratio of the largest to the smallest bin from which the axis is logarithmic."""
+
+
+def scores_data(case: Case, parts: NDArray[np.int8], n_prompts: int) -> dict[str, Any]:
+    """A grader's scores as `Scores`.
+
+    Args:
+        case: Its grades with labels and pass threshold.
+        parts: The part of each row, as `bins.parts_of` gives it, (n,).
+        n_prompts: Number of distinct prompts of the rows.
+    """
+    scores = case.grades.scores[case.rows]
+    values = np.unique(scores)
+    few = len(values) <= MAX_VALUES
+    bins = [] if few else _bins(case, parts)
+    own_verdict = bool((case.grades.passed[case.rows] >= 0).any())
+    failed = parts == PARTS.index("failed")
+    return {
+        "kind": "values" if few else "bins",
+        "note": f"{counted(len(parts), 'row')} of {counted(n_prompts, 'prompt')}",
+        "values": [_value(case, parts, value) for value in values[::-1]] if few else [],
+        "bins": bins,
+        "log": _needs_log([sum(each["counts"].values()) for each in bins]),
+        "has_labels": bool((case.labels >= 0).any()),
+        "pass_threshold": None if own_verdict else float(case.pass_threshold),
+        "scale": [float(end) for end in case.scale],
+        "failed": int(failed.sum()),
+        "skipped": int((parts == PARTS.index("skipped")).sum()),
+        "failed_good": int((failed & (case.labels == 1)).sum()),
+        "failed_bad": int((failed & (case.labels == 0)).sum()),
+    }
+
+
+def _value(case: Case, parts: NDArray[np.int8], value: float) -> dict[str, Any]:
+    rows = case.rows[case.grades.scores[case.rows] == value]
+    return {"value": float(value), "counts": counts_of(parts, rows)}
+
+
+def _bins(case: Case, parts: NDArray[np.int8]) -> list[dict[str, Any]]:
+    """Twenty equal bins over 0 to 1, wider if scores are outside: as in every other figure of the report."""
+    scores = case.grades.scores[case.rows]
+    edges = edges_of(scores)
+    # As in `bins.within`: a bar counts exactly the rows that a click on it shows.
+    slack = 1e-9 * (edges[-1] / 2 - edges[0] / 2)
+    places = np.clip(np.searchsorted(edges[1:-1] / 2 - slack, scores / 2, side="right"), 0, len(edges) - 2)
+    return [
+        {"lo": float(lo), "hi": float(hi), "counts": counts_of(parts, case.rows[places == place])}
+        for place, (lo, hi) in enumerate(pairwise(edges.tolist()))
+    ]
+
+
+def _needs_log(counts: list[int]) -> bool:
+    filled = [count for count in counts if count]
+    return bool(filled) and max(filled) > LOG_FROM * min(filled)
