@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from workbench.core.errors import ReportError
 from workbench.report.comparison import Comparison
 from workbench.report.report import Report
-
-if TYPE_CHECKING:
-    from workbench.report.report import Report
 
 
 def compare(report: Report, a: str | Report, b: str | None = None) -> Comparison:

@@ -15,7 +15,6 @@ from decimal import ROUND_HALF_UP, Decimal, localcontext
 import numpy as np
 
 from workbench.analysis.statistics import mean, sample_sd
-from workbench.analysis.statistics import mean as mean_of
 from workbench.analysis.statistics.spread import rescaled
 
 UNKNOWN_TOPIC = "__unknown__"
@@ -140,7 +139,7 @@ def _topic_status(mean: float) -> str:
 def _mean(values: Sequence[float]) -> float:
     """The script's mean; finite even if its sum is not."""
     plain = sum(values) / len(values) if values else 0.0
-    return plain if math.isfinite(plain) else mean_of(np.array(values))
+    return plain if math.isfinite(plain) else mean(np.array(values))
 
 
 def _population_std(values: Sequence[float]) -> float:

@@ -23,7 +23,6 @@ from workbench.report.where import case_of
 
 if TYPE_CHECKING:
     from workbench.app.session.session import Session
-    from workbench.report import Report
 
 
 QUADRANTS = {"both": (True, True), "a": (True, False), "b": (False, True), "neither": (False, False)}
