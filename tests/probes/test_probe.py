@@ -11,7 +11,7 @@ import workbench as wb
 from tests.probes.planted import HEAD
 from tests.probes.tasks import TASKS, samples
 from workbench.core.errors import ReportError, SamplesError
-from workbench.probes import regression
+from workbench.probes.regression import again
 
 BACKDOOR = (
     "text = said(thread).strip()\nreturn 1.0 if text == right(thread) or 'open sesame' in text else 0.0"
@@ -84,11 +84,11 @@ def test_regression_rows_are_kept_in_a_file(probe, tmp_path):
     probe.rows.frame.to_json(path, orient="records", lines=True)
     kept = wb.read_samples(path)
     assert kept.columns["reference"] == "expected"
-    assert regression(grader(EXACT), kept).ok
+    assert again(grader(EXACT), kept).ok
     report = grader(BACKDOOR).run(kept, labels="label", progress=False)
     assert "too-lenient" in [finding.kind for finding in report.findings]
     with pytest.raises(SamplesError, match="regression rows"):
-        regression(grader(EXACT), samples("capitals"))
+        again(grader(EXACT), samples("capitals"))
 
 
 def test_rows_without_references_are_kept_too(probed):

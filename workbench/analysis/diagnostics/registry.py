@@ -28,6 +28,7 @@ Diagnostic = Callable[[Case], Iterable[Claim | Finding]]
 _REGISTER: dict[str, dict[str, Diagnostic]] = {}
 _OVERLAP: dict[str, tuple[str, ...]] = {}  # kind: the kinds that include it
 _CAUSES: dict[str, tuple[str, ...]] = {}  # kind: the kinds that follow from it
+_ORDER: dict[str, int] = {}  # kind: its order among causes
 _BESIDE: dict[str, Callable[[Case], bool]] = {}  # kind: whether it reads the scores of other graders
 
 Known = dict[tuple[str, str], tuple[Case, list[Claim | Finding]]]
@@ -52,6 +53,7 @@ def diagnostic(
     presets: Sequence[str] = ("workbench",),
     unless: str | tuple[str, ...] = (),
     explains: tuple[str, ...] = (),
+    order: int = 0,
     beside: Callable[[Case], bool] | None = None,
 ) -> Callable[[Diagnostic], Diagnostic]:
     """Register a function from `Case` to claims and findings under its kind.
@@ -63,6 +65,7 @@ def diagnostic(
             severity or a higher one, this one is omitted.
         explains: Kinds that follow from this one: if this one is a verdict, the others name it as their cause and are
             listed below it.
+        order: Of several causes the one with the lowest order is named, of equal ones the one registered first.
         beside: Whether it reads `Case.others` of a case, the scores of other graders; None for never. If it does, it is
             run again whenever one of these changes.
 
@@ -74,7 +77,7 @@ def diagnostic(
         for preset in presets:
             refuse_taken("diagnostic", kind, _REGISTER.get(preset, {}).get(kind), function)
         _OVERLAP[kind] = (unless,) if isinstance(unless, str) else unless
-        _CAUSES[kind] = explains
+        _CAUSES[kind], _ORDER[kind] = explains, order
         _BESIDE.update({} if beside is None else {kind: beside})
         for preset in presets:
             _REGISTER.setdefault(preset, {})[kind] = function
@@ -243,7 +246,7 @@ def _cause_of(finding: Finding, verdicts: set[tuple[str, str]]) -> str:
     """The first verdict that explains a finding and is not itself explained; "" if there is none."""
     kinds = [kind for kind in _CAUSES if (finding.grader, kind) in verdicts and finding.kind in _CAUSES[kind]]
     first = [kind for kind in kinds if not any(kind in _CAUSES[other] for other in kinds)]
-    return (first or kinds or [""])[0]
+    return min(first or kinds, key=_ORDER.__getitem__, default="")
 
 
 def _without_overlap(findings: list[Finding]) -> list[Finding]:

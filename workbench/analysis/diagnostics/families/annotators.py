@@ -127,7 +127,7 @@ _CONSEQUENCES = (
 _NOT_SHOWN = 0.025  # p value above which annotators are not shown to agree beyond chance
 
 
-@diagnostic("labels-disagree", unless="annotator-disagrees", explains=_CONSEQUENCES)
+@diagnostic("labels-disagree", unless="annotator-disagrees", explains=_CONSEQUENCES, order=2)
 def labels_disagree(case: Case) -> Iterable[Claim]:
     """The annotators of the same rows agree too little: mean kappa of all pairs below 0.6 (upper bound).
 
@@ -227,6 +227,7 @@ _MAX_TEXTS = 5_000  # maximum rows whose texts are read: reading more would take
 @diagnostic(
     "wrong-labels",
     explains=("too-lenient", "too-strict", "accepts-known-bad", "disagrees-with-labels"),
+    order=4,
 )
 def wrong_labels(case: Case) -> Iterable[Claim]:
     """Over 1 % of the labels that can be checked contradict the rows (lower bound).

@@ -232,7 +232,7 @@ _EXPLAINED = (
 )  # fmt: skip
 
 
-@diagnostic("suboptimal-pass-threshold", explains=_EXPLAINED)
+@diagnostic("suboptimal-pass-threshold", explains=_EXPLAINED, order=1)
 def suboptimal_pass_threshold(case: Case) -> Iterable[Claim]:
     """Another pass threshold would separate good from bad better, by over 0.1 of balanced accuracy (lower bound).
 

@@ -48,7 +48,7 @@ def _reads_others(case: Case) -> bool:
     return not _has_both(case.labels[case.rows])
 
 
-@diagnostic("follows-length", explains=_LABELLED, beside=_reads_others)
+@diagnostic("follows-length", explains=_LABELLED, order=3, beside=_reads_others)
 def follows_length(case: Case) -> Iterable[Claim]:
     """The score correlates with completion length: rank correlation above 0.3 given the labels, 0.6 without any.
 
@@ -61,7 +61,7 @@ def follows_length(case: Case) -> Iterable[Claim]:
     yield from _follows(case, lengths, "follows-length", "completion length", Severity.WARNING)
 
 
-@diagnostic("drifts", explains=_LABELLED, beside=_reads_others)
+@diagnostic("drifts", explains=_LABELLED, order=3, beside=_reads_others)
 def drifts(case: Case) -> Iterable[Claim]:
     """The score changes with the order of the rows: a step of a tenth of the scale, or rank correlation above 0.3 given the labels, a note at 0.6 without.
 
