@@ -212,7 +212,7 @@ def favoured(
     most = max(kinds, key=lambda each: (round(abs(each.found.value), 9), each.found.value))
     if _is_explained(case, np.flatnonzero(labelled), most):
         return
-    finding = _finding(
+    finding = _favour_finding(
         case, kind, what.format(name=repr(one_line(most.name, 40))), advice, rows[most.own], most.found
     )
     finding = replace(finding, leads=_makes_the_mistakes(case, labelled, most))
@@ -288,7 +288,7 @@ def in_user_units(claim: Claim, span: float) -> Claim:
     return replace(claim, finding=finding, interval=interval)
 
 
-def _finding(case: Case, kind: str, what: str, advice: str, rows: Codes, found: Estimate) -> Finding:
+def _favour_finding(case: Case, kind: str, what: str, advice: str, rows: Codes, found: Estimate) -> Finding:
     verb, direction = ("biased towards", "above") if found.value > 0 else ("biased against", "below")
     size = abs(found.value) * case.span
     message = f"{verb} {what}: scores {size:.2g} {direction} other completions with the same label"

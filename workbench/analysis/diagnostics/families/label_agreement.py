@@ -174,7 +174,7 @@ def worse_than_chance(case: Case) -> Iterable[Claim]:
     confusion, rows = against_labels(case)
     if len(confusion) >= _MIN_LABELS and confusion.kappa.value < 0:
         advice = "good and bad seem inverted: check the direction of the score, and that of the labels"
-        finding = _finding(case, "worse-than-chance", confusion, advice, rows)
+        finding = _agreement_finding(case, "worse-than-chance", confusion, advice, rows)
         yield estimate_claim(finding, confusion.kappa, 0.0, plan_rows=False)
 
 
@@ -193,7 +193,7 @@ def disagrees_with_labels(case: Case) -> Iterable[Claim]:
     if len(confusion) < _MIN_LABELS or np.isnan(confusion.kappa.value):
         return
     advice = "read the rows on which the two differ, and fix the grader or the labels"
-    finding = _finding(case, "disagrees-with-labels", confusion, advice, rows)
+    finding = _agreement_finding(case, "disagrees-with-labels", confusion, advice, rows)
     yield estimate_claim(finding, confusion.kappa, KAPPA)
 
 
@@ -209,7 +209,9 @@ def is_lopsided(base_rate: Share) -> bool:
     return bool(base_rate.n) and not _EVEN[0] <= base_rate.value <= _EVEN[1]
 
 
-def _finding(case: Case, kind: str, confusion: Confusion, advice: str, rows: NDArray[np.intp]) -> Finding:
+def _agreement_finding(
+    case: Case, kind: str, confusion: Confusion, advice: str, rows: NDArray[np.intp]
+) -> Finding:
     same, n, beside = confusion.observed.k, len(confusion), ""
     if is_lopsided(confusion.base_rate):
         beside = f" ({percent(confusion.base_rate.value)} of them good, AC1 {confusion.ac1.value:.2f})"
@@ -258,11 +260,11 @@ def suboptimal_pass_threshold(case: Case) -> Iterable[Claim]:
     if gains.mean() <= _GAIN:
         return
     gain = bounded_mean(gains, codes, low=-most, high=most)
-    finding = replace(_mark_finding(case, confusion, marks, gain.value), value=gain.value, n=len(rows))
+    finding = replace(_threshold_finding(case, confusion, marks, gain.value), value=gain.value, n=len(rows))
     yield claim_of(finding, gain.p_above(_GAIN), gain.interval, limit=_GAIN, units=gain.clusters)
 
 
-def _mark_finding(case: Case, confusion: Confusion, marks: Marks, gain: float) -> Finding:
+def _threshold_finding(case: Case, confusion: Confusion, marks: Marks, gain: float) -> Finding:
     lo, hi = marks.interval()
     now = (confusion.sensitivity.value + confusion.specificity.value) / 2
     at, ends = marks.written(case.in_units), (case.in_units(lo), case.in_units(hi))
