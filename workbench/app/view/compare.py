@@ -17,17 +17,14 @@ from workbench.app.view.pieces import Pieces, cut, marked, similarity
 from workbench.core.display_text import counted, one_line
 from workbench.core.errors import WorkbenchError
 from workbench.report import Comparison, Report
-from workbench.report.bins import PARTS, Counts, counts_of, parts_of
+from workbench.report.bins import PARTS, Counts, Rows, counts_of, parts_of
 from workbench.report.comparison_text import TITLES, labels_data, sentence
 from workbench.report.frames import row_texts
 from workbench.report.where import case_of
 
 if TYPE_CHECKING:
     from workbench.app.session.session import Session
-    from workbench.report import Report
 
-
-Rows = NDArray[np.intp]
 
 QUADRANTS = {"both": (True, True), "a": (True, False), "b": (False, True), "neither": (False, False)}
 """Key of a quadrant to whether the first and the second grader accept its rows."""

@@ -1,4 +1,4 @@
-"""The settings of an export, as the page shows and sends them."""
+"""The Export mode: which platform supports which grader, the settings of an export, and its file."""
 
 from __future__ import annotations
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
-from workbench.app.view.conditions import Condition
 from workbench.app.view.mode import GRADE, mode_titles
 from workbench.core.display_text import one_line
 from workbench.core.errors import WorkbenchError
+from workbench.report.where import Condition
 
 if TYPE_CHECKING:
     from workbench.app.session.session import Session

@@ -1,4 +1,4 @@
-"""`Workbench`: the app, and views of its single parts."""
+"""`Workbench`: the app as a notebook widget, and the widgets that open one part of it."""
 
 from __future__ import annotations
 
