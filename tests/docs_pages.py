@@ -22,8 +22,10 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
-RUN = [page for page in PAGES if page.name not in {"CHANGELOG.md", "CONTRIBUTING.md"}]
-"""The pages whose blocks are run. CONTRIBUTING shows how to change this tree, which a test of its own follows."""
+CODE_PAGES = {"architecture.md", "extend.md"}
+"""Pages about changing the code: their blocks are files, which `test_extend.py` adds to a copy of this repository."""
+RUN = [page for page in PAGES if page.name not in {"CHANGELOG.md", "CONTRIBUTING.md", *CODE_PAGES}]
+"""The pages whose blocks are run."""
 WAITING = {"demo", "lab", "serve"}
 """Commands that are not run here: one does the whole job of a test of its own, the others open a browser or serve for ever."""
 

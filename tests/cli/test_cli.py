@@ -476,11 +476,11 @@ if __name__ == '__main__':
 
 def test_a_module_from_a_file_counts_as_imported(files, capsys, monkeypatch):
     """Where the machine cannot confine it, a .py file is refused like a .json file, unless trusted."""
-    from workbench.sandbox.host import pool as pool_module
+    from workbench.sandbox.host import pool
     from workbench.sandbox.host.pool import Pool
 
     weak = Pool(("rlimits",))
-    monkeypatch.setattr(pool_module, "_POOL", weak)
+    monkeypatch.setattr(pool, "_POOL", weak)
     assert main(["validate", str(files / "g.py")]) == 1
     assert "this machine cannot confine it" in capsys.readouterr().err
     assert main(["validate", str(files / "g.py"), "--trust"]) == 0

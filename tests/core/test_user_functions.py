@@ -15,7 +15,6 @@ import pytest
 
 from workbench.core import background, user_functions
 from workbench.core.user_functions import threads
-from workbench.core.user_functions import threads as loops
 
 SAID: ContextVar[str] = ContextVar("SAID", default="")
 
@@ -278,7 +277,7 @@ def test_a_loop_that_cannot_be_made_fails_the_calls(monkeypatch, missing):
 
     async def told():
         await user_functions.awaited(where)
-        loops._give_up(loops._loop_thread)
+        threads._give_up(threads._loop_thread)
         with monkeypatch.context() as patch:
             patch.setattr(asyncio, "new_event_loop", new_event_loop)
             patch.setattr(threading.Thread, "start", no_thread)
@@ -385,8 +384,8 @@ def test_too_many_threads_left_refuse_the_next(monkeypatch, gate):
 
 def test_too_many_loops_left_refuse_the_next(monkeypatch, gate):
     """The same for coroutines that block."""
-    monkeypatch.setattr(loops, "_left", set())
-    monkeypatch.setattr(loops, "_LEFT", 1)
+    monkeypatch.setattr(threads, "_left", set())
+    monkeypatch.setattr(threads, "_LEFT", 1)
     with pytest.raises(user_functions.LateError):
         background.run(user_functions.awaited(gate.blocks, 0.01))
     with pytest.raises(TimeoutError, match="not started: 1 timed-out calls"):

@@ -7,14 +7,14 @@ import threading
 import pytest
 
 import workbench as wb
-from workbench.graders import base as module
+from workbench.graders import base
 from workbench.graders.base import announce, defined, listen
 
 
 @pytest.fixture(autouse=True)
 def _alone(monkeypatch):
-    monkeypatch.setattr(module, "_defined", {})
-    monkeypatch.setattr(module, "_listeners", [])
+    monkeypatch.setattr(base, "_defined", {})
+    monkeypatch.setattr(base, "_listeners", [])
 
 
 async def plain(thread):
@@ -48,9 +48,9 @@ def test_the_last_definition_of_a_name_counts():
 
 def test_what_is_kept_has_a_limit():
     """The oldest go."""
-    for n in range(module._MAX_DEFINITIONS + 3):
+    for n in range(base._MAX_DEFINITIONS + 3):
         announce(named(f"g{n}"))
-    assert len(defined()) == module._MAX_DEFINITIONS
+    assert len(defined()) == base._MAX_DEFINITIONS
     assert next(iter(defined())) == "g3"
 
 

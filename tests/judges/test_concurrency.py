@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from workbench.judges.client import chat_request as concurrency
+from workbench.judges.client import chat_request
 from workbench.judges.client.chat_request import AdaptiveLimit
 
 
@@ -12,7 +12,7 @@ from workbench.judges.client.chat_request import AdaptiveLimit
 def clock(monkeypatch):
     """A clock that stands still until it is told."""
     now = [0.0]
-    monkeypatch.setattr(concurrency.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(chat_request.time, "monotonic", lambda: now[0])
     return now
 
 

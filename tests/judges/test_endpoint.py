@@ -16,8 +16,7 @@ from workbench.data.samples import Sample
 from workbench.graders import from_spec
 from workbench.graders.rows import Control
 from workbench.judges import Endpoint
-from workbench.judges.kinds import endpoint_connection as connection
-from workbench.judges.kinds import endpoint_connection as url_policy
+from workbench.judges.kinds import endpoint_connection
 from workbench.judges.kinds.endpoint_grader import EndpointInfo
 
 SAMPLE = Sample(
@@ -209,7 +208,7 @@ def waits(monkeypatch):
     async def sleep(seconds):
         waited.append(seconds)
 
-    monkeypatch.setattr(connection, "_pause", sleep)
+    monkeypatch.setattr(endpoint_connection, "_pause", sleep)
     return waited
 
 
@@ -461,7 +460,7 @@ def test_a_strangers_name_is_looked_at_where_it_leads(hosts, names):
 def test_what_was_looked_at_is_what_is_asked(names, monkeypatch):
     """A name that resolves to something else a moment later is not resolved again, and keeps its Host header."""
     looked = []
-    monkeypatch.setattr(url_policy, "_is_internal_ip", looked.append)
+    monkeypatch.setattr(endpoint_connection, "_is_internal_ip", looked.append)
     with server(scores) as (address, requests):
         port = address.rpartition(":")[2]
         names["reward.example"] = [["127.0.0.2", "127.0.0.1"], ["10.0.0.1"]]  # nothing answers at the first

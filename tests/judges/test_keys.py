@@ -22,7 +22,7 @@ from workbench.core.errors import WorkbenchError
 from workbench.judges import JudgeServerError, OpenAIClient, ScriptedClient
 from workbench.judges.client.chat_request import read_completion
 from workbench.judges.client.faults import RequestTarget
-from workbench.judges.kinds import endpoint_connection as connection
+from workbench.judges.kinds import endpoint_connection
 from workbench.judges.redaction import hide_secrets_in_data
 
 SECRET = "sk-proj-Tm90QVJlYWxLZXkx_-abcdef0123456789"
@@ -138,8 +138,8 @@ def test_an_error_of_an_endpoint_holds_no_request(fault, monkeypatch):
         return answers.get(fault)
 
     async def ask(address):
-        async with connection.open_connection() as opened:
-            policy = connection.RequestPolicy(timeout=0.5, max_tries=1)
+        async with endpoint_connection.open_connection() as opened:
+            policy = endpoint_connection.RequestPolicy(timeout=0.5, max_tries=1)
             await opened.ask("POST", f"{address}/score", body={}, headers={"x-key": SECRET}, policy=policy)
 
     with server(answer) as (address, _), pytest.raises((WorkbenchError, TimeoutError)) as caught:

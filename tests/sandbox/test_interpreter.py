@@ -14,8 +14,7 @@ import workbench as wb
 from tests.app.widgets import using
 from workbench.core.thread import StringThread
 from workbench.data.packed import pack
-from workbench.sandbox.host import pool as pool_module
-from workbench.sandbox.host import zygote as interpreter
+from workbench.sandbox.host import pool, zygote
 from workbench.sandbox.host.pool import Pool
 from workbench.sandbox.host.program import Limits, Program
 
@@ -116,21 +115,21 @@ def test_without_its_folder_it_says_what_is_missing(lost_build, monkeypatch):
     """The loader's own words reach the user where no variable helps."""
     monkeypatch.setattr(sys, "executable", str(lost_build[0]))
     monkeypatch.delenv("LD_LIBRARY_PATH", raising=False)
-    with pytest.raises(interpreter.StartError, match="did not start[^$]*cannot open shared object file"):
+    with pytest.raises(zygote.StartError, match="did not start[^$]*cannot open shared object file"):
         Pool().probe()
 
 
 def test_only_the_loaders_folders_are_passed_on(monkeypatch, tmp_path):
     """What puts code into a process stays out, and so does everything else of the user's; folders are made absolute."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(interpreter, "_LOADER", ("LD_LIBRARY_PATH",))
+    monkeypatch.setattr(zygote, "_LOADER", ("LD_LIBRARY_PATH",))
     ours = {
         "LD_PRELOAD": "/evil.so", "LD_AUDIT": "/evil.so", "DYLD_INSERT_LIBRARIES": "/evil.so", "PYTHONPATH": "/evil",
         "OPENAI_API_KEY": "sk-secret", "HOME": "/home/me", "LD_LIBRARY_PATH": "/opt/python/lib:mine;$ORIGIN/../lib",
     }  # fmt: skip
-    found = interpreter.environment(ours)
+    found = zygote.environment(ours)
     assert found.pop("LD_LIBRARY_PATH") == f"/opt/python/lib:{tmp_path}/mine:$ORIGIN/../lib"
-    assert found == interpreter.environment({}) == interpreter.environment({"LD_LIBRARY_PATH": ""})
+    assert found == zygote.environment({}) == zygote.environment({"LD_LIBRARY_PATH": ""})
     assert not [value for value in found.values() if "evil" in value or "secret" in value]
 
 
@@ -165,8 +164,8 @@ def shell(monkeypatch):
 def no_sandbox(monkeypatch):
     """A machine where the sandbox's interpreter does not start."""
     monkeypatch.setattr(sys, "executable", "/nowhere/python")
-    monkeypatch.setattr(pool_module, "_POOL", Pool())
-    monkeypatch.setattr(interpreter, "_warned", [])
+    monkeypatch.setattr(pool, "_POOL", Pool())
+    monkeypatch.setattr(zygote, "_warned", [])
 
 
 SAMPLES = wb.Samples([{"prompt": "2+2?", "completion": text, "expected": "4"} for text in ("4", "5", "4")])
@@ -203,7 +202,7 @@ def test_what_needs_no_sandbox_goes_on(no_sandbox):
     assert report.grades["code"].n_failed == 3
     assert "code: not graded: the sandbox process did not start (/nowhere/python" in report.notes[0]
     assert code(SAMPLES[0]).error.kind == "sandbox"
-    with pytest.raises(interpreter.StartError, match="did not start"):
+    with pytest.raises(zygote.StartError, match="did not start"):
         code.validate()
 
 

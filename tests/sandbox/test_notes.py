@@ -12,7 +12,7 @@ from workbench.graders.code.rollout import RolloutGrader
 from workbench.graders.code.script import ScriptGrader
 from workbench.graders.rows import Control
 from workbench.sandbox.child import protocol
-from workbench.sandbox.host import results as note_memory
+from workbench.sandbox.host import results
 from workbench.sandbox.host.answers import MAX_DEPTH, MAX_REASONING, read_done, read_notes
 from workbench.sandbox.host.worker import WorkerLostError
 
@@ -249,13 +249,13 @@ def test_a_stopped_run_keeps_skips_as_skips():
 
 def test_one_run_keeps_only_so_much(monkeypatch):
     """Notes and error texts of a whole run have a bound in memory; what comes later says that it was left out."""
-    monkeypatch.setattr(note_memory.NoteMemory.__init__, "__defaults__", (2_000_000,))
+    monkeypatch.setattr(results.NoteMemory.__init__, "__defaults__", (2_000_000,))
     found = grades("return GradeResult(score=1, rationale='r' * 9000, metadata={'x': [[]] * 3000})", 100)
     assert found.n_scored == 100
     assert len(found.reasoning[0]) == 9000
     assert found.metadata[99]["_error"] == {"code": "run_notes_too_large", "max_size_bytes": 2_000_000}
     kept = [found.metadata[i] for i in range(100) if "x" in found.metadata[i]]
-    assert 2_000_000 < note_memory.weight(kept) + 9000 * len(kept) < 2_000_000 + 30 * protocol.MAX_TEXT
+    assert 2_000_000 < results.weight(kept) + 9000 * len(kept) < 2_000_000 + 30 * protocol.MAX_TEXT
     failed = grades("raise ValueError(submission + chr(0x1F600) * 1900)", 2000)
     assert len(failed.errors[0].message) > 1900
     assert len(failed.errors[1999].message) == 100
@@ -264,8 +264,8 @@ def test_one_run_keeps_only_so_much(monkeypatch):
 @pytest.mark.parametrize("value", ["a", "é" * 50, {"a": [1, 2.0, None, True]}, [[]] * 50, {}, [{"k": {}}]])
 def test_weight_is_what_a_value_takes(value):
     """Containers count with all they hold."""
-    assert note_memory.weight(value) >= sys.getsizeof(value)
-    assert note_memory.weight([value, value]) > 2 * note_memory.weight(value)
+    assert results.weight(value) >= sys.getsizeof(value)
+    assert results.weight([value, value]) > 2 * results.weight(value)
 
 
 @pytest.mark.parametrize("workers", [1, 2])

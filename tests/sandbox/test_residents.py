@@ -21,7 +21,7 @@ from workbench.core.thread import StringThread
 from workbench.sandbox.child.contained import is_self_contained
 from workbench.sandbox.child.protocol import CAPACITY, HEADER, MAGIC, NOT_SCORED
 from workbench.sandbox.host import worker_group
-from workbench.sandbox.host import worker_pool as module
+from workbench.sandbox.host import worker_pool as pool_module
 from workbench.sandbox.host.pool import Pool
 from workbench.sandbox.host.program import Limits, Program
 from workbench.sandbox.host.worker import Worker, WorkerLostError
@@ -528,7 +528,7 @@ def test_no_process_and_no_descriptor_is_left():
     grade_batch(FAULTS, map(str, range(310)), owner=owner, workers=2)
     workers = [psutil.Process(member.running.pid) for member in members()]
     assert workers
-    module.release(owner)
+    pool_module.release(owner)
     wait_until(lambda: not members(), what="the workers")
     wait_until(lambda: not any(worker.is_running() for worker in workers), what="the workers")
     worker_pool().close()
@@ -538,7 +538,7 @@ def test_no_process_and_no_descriptor_is_left():
 
 def test_idle_workers_end(monkeypatch):
     """Workers without a call for long are not kept."""
-    monkeypatch.setattr(module, "_IDLE_SECONDS", {True: 0.0, False: 0.0})
+    monkeypatch.setattr(pool_module, "_IDLE_SECONDS", {True: 0.0, False: 0.0})
     grade_batch(COUNT, ["1"])
     wait_until(lambda: not members(), what="the workers")
     assert grade_batch(COUNT, ["2"]).scores[0] == 2.0
@@ -550,13 +550,13 @@ def test_workers_of_many_programs_do_not_pile_up():
     for number in range(20):
         grader = wb.FunctionGrader.from_source(f"async def grade(thread):\n    return {number}\n")
         assert grader(thread).score == number
-    assert len(members()) <= module._MAX_ISOLATED_PROGRAMS
+    assert len(members()) <= pool_module._MAX_ISOLATED_PROGRAMS
 
 
 def test_a_grader_from_elsewhere_needs_the_kernel(monkeypatch):
     """Where workers are not confined, imported source is refused before it is loaded, in the calling thread."""
     weak = Pool(("rlimits",))
-    monkeypatch.setattr(module, "pool", lambda: weak)
+    monkeypatch.setattr(pool_module, "pool", lambda: weak)
     try:
         with pytest.raises(IsolationError):
             grade_batch(COUNT, ["1"], kernel_only=True)

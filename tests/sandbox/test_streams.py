@@ -8,7 +8,7 @@ import workbench as wb
 from workbench.core.grade import ErrorKind
 from workbench.data.packed import Stream
 from workbench.data.samples import encoding
-from workbench.sandbox.host import run as run_module
+from workbench.sandbox.host import run
 
 LENGTH = """
 async def grade(thread):
@@ -65,7 +65,7 @@ def test_a_row_that_ends_its_worker_costs_itself(streamed):
 
 def test_rows_larger_than_the_buffer(streamed, monkeypatch):
     """Commands ask for fewer rows where these are large; one that fits in none gets a worker with a larger one."""
-    monkeypatch.setattr(run_module, "BUFFER_BYTES", 4_000)
+    monkeypatch.setattr(run, "BUFFER_BYTES", 4_000)
     texts = ["a" * size for size in [10] * 50 + [3_000] * 20 + [50_000, 10, 90_000, 90_001] + [10] * 50]
     grades = scores(LENGTH, samples_of(texts), workers=1)
     assert np.array_equal(grades.scores, [len(text) for text in texts])
@@ -103,7 +103,7 @@ def test_a_row_of_many_megabytes(streamed):
 
 def test_a_large_row_that_ends_its_worker_costs_itself(streamed, monkeypatch):
     """As a small one does: it is not asked again until the run gives up."""
-    monkeypatch.setattr(run_module, "BUFFER_BYTES", 4_000)
+    monkeypatch.setattr(run, "BUFFER_BYTES", 4_000)
     text = DIES.replace('text == "crash"', "len(text) > 5_000")
     texts = ["a"] * 5 + ["b" * 6_000] + ["c"] * 5 + ["d" * 7_000]
     grades = scores(text, samples_of(texts), workers=1)

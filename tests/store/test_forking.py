@@ -10,8 +10,7 @@ import pytest
 from tests.browser.lab import wait_until
 from workbench.core import background
 from workbench.judges import Reply
-from workbench.store import database as forking
-from workbench.store import open_store
+from workbench.store import database, open_store
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning"),
@@ -59,7 +58,7 @@ def test_a_fork_in_the_midst_of_a_write(shared_url):
 
 
 def forking_begins():
-    wait_until(lambda: forking._gate._forking, what="a thread forks")
+    wait_until(lambda: database._gate._forking, what="a thread forks")
 
 
 def test_a_fork_in_ones_own_transaction_does_not_wait(tmp_path):
@@ -73,11 +72,11 @@ def test_a_fork_in_ones_own_transaction_does_not_wait(tmp_path):
 
 def test_a_fork_waits_for_so_long_only(tmp_path, monkeypatch):
     """A transaction that does not end holds no fork up for ever."""
-    monkeypatch.setattr(forking, "_PATIENCE", 0.05)
+    monkeypatch.setattr(database, "_PATIENCE", 0.05)
     inside, gate = threading.Event(), threading.Event()
 
     def hold():
-        with forking.transaction():
+        with database.transaction():
             inside.set()
             gate.wait(600)
 

@@ -5,8 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import workbench as wb
-from workbench.store import StoreError, open_store
-from workbench.store import effective_labels as module
+from workbench.store import StoreError, effective_labels, open_store
 from workbench.store.address import LabelledSinceError
 from workbench.store.schema import lock_labels
 
@@ -83,7 +82,7 @@ def test_a_large_dataset_reads_all_labels_at_once(store, monkeypatch):
     store.labels.put(NEW[1], True)
     seen = []
     for many in (5_000, 1):
-        monkeypatch.setattr(module, "_MANY", many)
+        monkeypatch.setattr(effective_labels, "_MANY", many)
         seen.append([values(store.labels.latest(of)) for of in (OLD, NEW, IDS, OLD.take([1, 2]))])
     assert seen[0] == seen[1]
     assert seen[0][3] == {"b": False, "c": None}

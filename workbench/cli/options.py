@@ -1,6 +1,4 @@
-"""Options of several commands: how a grader file is read, and rows for validating sources.
-
-Output of the command line: visible text, and help that ends with the exit codes.
+"""Options and output of all commands: how a grader file is read, rows for validation, and help that ends with the exit codes.
 
 Names of files and graders may contain control characters that move a terminal's cursor, so all text is printed by `say`.
 """

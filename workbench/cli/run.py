@@ -1,4 +1,4 @@
-"""`workbench run`: grade samples, print summary and findings, and set the exit code."""
+"""`workbench run`: grade samples, print summary and findings, write scores and certificate, and set the exit code."""
 
 from __future__ import annotations
 

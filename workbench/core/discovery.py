@@ -1,9 +1,7 @@
-"""Import every module of a package: a grader kind, format or figure registers itself when its module is imported.
+"""Modules found by name: those that register themselves when imported, and those of higher levels, imported when called.
 
-Methods that call upward: `grader.run(...)`, `report.plot()`, `report.to_html(...)`.
-
-Modules import only from lower levels. A method that delegates to a higher level looks up the function by name when
-it is called, only through this module, so that the list below is the complete list of exceptions.
+Modules import only from lower levels. A method that delegates to a higher level (`grader.run(...)`, `report.plot()`) looks up
+the function by name when it is called, only through `higher_level`, whose list is the complete list of exceptions.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How objects are displayed in a notebook, as HTML and as Markdown: one style, every text escaped, no script, no request."""
+"""Objects as HTML for a notebook and as Markdown: escaping, tables, bars and strips in one style, without script or request."""
 
 from __future__ import annotations
 

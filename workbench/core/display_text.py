@@ -1,4 +1,4 @@
-"""Text of a dataset, a grader or a model, made safe to display.
+"""Text of a dataset, a grader or a model, made safe to display, and phrases of messages.
 
 Control and direction characters can hide or reorder what a reader sees, and a lone surrogate cannot
 be encoded as UTF-8. All of them are shown by their code point instead. Escaping for HTML comes after.

@@ -1,4 +1,4 @@
-"""Graders as files: one folder per platform, registered by name."""
+"""Graders as files: one module or folder per platform, registered by name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Read and write files of graders, from and to any platform: with a size limit, and completely or not at all."""
+"""Files of graders, read and written, from and to any platform: with a size limit, and completely or not at all."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 from workbench.core.display_text import visible
 from workbench.core.errors import FormatError, NotValidatedError
 from workbench.data.samples import Sample, as_samples
-from workbench.formats.platforms.native import read_write as native
+from workbench.formats.platforms.native import read_write
 from workbench.formats.platforms.native.read_write import as_suite, certificate_for
 from workbench.formats.platforms.openai.reading import with_threads
 from workbench.formats.shared.base import (
@@ -165,7 +165,7 @@ def dumps(
     Raises:
         NotValidatedError: A grader is not validated.
     """
-    return native.write(graders, allow_unvalidated=allow_unvalidated, certificate=certificate)
+    return read_write.write(graders, allow_unvalidated=allow_unvalidated, certificate=certificate)
 
 
 def load(
@@ -324,7 +324,7 @@ def export(  # noqa: PLR0913 (users set these by name)
             that is not valid for these graders.
     """
     check_on_loss(on_loss)
-    suite = native.as_suite(graders)
+    suite = as_suite(graders)
     if not allow_unvalidated:
         require_all_validated(suite)
     check_target(Path(path), get_format(format))

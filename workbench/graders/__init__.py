@@ -1,4 +1,4 @@
-"""Graders: objects that score a sample. One kind per file, one base class for all."""
+"""Graders: objects that score a sample, with one base class for all."""
 
 from __future__ import annotations
 

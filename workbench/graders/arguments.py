@@ -1,4 +1,4 @@
-"""Validation of a grader's settings, and their roles for exports to other platforms."""
+"""A grader's settings: their validation, the help for wrong calls, and their roles for exports to other platforms."""
 
 from __future__ import annotations
 

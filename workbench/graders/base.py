@@ -1,12 +1,9 @@
-"""Base class of every grader: an immutable object whose fields are its configuration and whose one method scores.
+"""`Grader`: the base class of every grader, its kinds by name, and the announcements of definitions.
 
-To add a kind, write a frozen dataclass with an `async def grade(self, sample)` that returns a number or
-a `Grade`, and name it with `@kind("...")`. The base class implements the rest: it converts any result or exception
-into a `Grade`, and provides calls, runs over many rows, and conversion to and from a plain dict.
-
-Announcements of grader definitions: `@wb.grader` and `%%grader` announce, an open Workbench listens.
-
-The session stores the last definition of each name, so that a Workbench opened later knows them.
+A grader is an immutable object whose fields are its configuration and whose one method scores. To add a kind, write a frozen
+dataclass with an `async def grade(self, sample)` that returns a number or a `Grade`, and name it with `@kind("...")`. The
+base class implements the rest: it converts any result or exception into a `Grade`, and provides calls, runs over many rows,
+and conversion to and from a plain dict. `@wb.grader` and `%%grader` announce, an open Workbench listens.
 """
 
 from __future__ import annotations
@@ -310,7 +307,10 @@ _listeners: list[Listener] = []
 
 
 def announce(grader: Grader) -> None:
-    """Announce a definition: a new name, or a new text of an existing name."""
+    """Announce a definition: a new name, or a new text of an existing name.
+
+    The session stores the last definition of each name, so that a Workbench opened later knows them.
+    """
     with _lock:
         # Assigning to an existing key would retain its old position, and the oldest ones are dropped first.
         _defined.pop(grader.name, None)

@@ -1,4 +1,4 @@
-"""Concurrent grading of rows: the default run of graders without a specialised one."""
+"""Concurrent grading of rows: the default run of graders without a specialised one, its checkpoint and its control."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The base of all judges: from a sample to a request, to a model's reply, to a grade."""
+"""`Judge`: the base of all judges, from a sample to a request, to a model's reply, to a grade."""
 
 from __future__ import annotations
 
@@ -169,7 +169,7 @@ class Judge(Grader):
         """The grade of a reply. Raise `AnswerError` if the reply has no grade.
 
         Args:
-            text: The reply without thinking, code fences and quoted objects (see `quotes`).
+            text: The reply without thinking, code fences and quoted objects (see `without_quotes`).
         """
 
     def answer_format(self) -> dict[str, Any] | None:

@@ -1,4 +1,4 @@
-"""A run's budget: the maximum that its judges may spend."""
+"""A run's budget, the maximum that its judges may spend, and the list prices of models."""
 
 from __future__ import annotations
 

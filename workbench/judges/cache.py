@@ -1,4 +1,4 @@
-"""Where replies are stored, by a key of the request, so that no request is paid for twice."""
+"""Stores of replies, with a key for each request, so that no request is paid for twice."""
 
 from __future__ import annotations
 

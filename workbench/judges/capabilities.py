@@ -1,4 +1,4 @@
-"""The capabilities of a model at a server, learned from rejected requests: reply formats, and settings it rejects.
+"""What a model at a server supports (reply formats, settings), learned from rejected requests, and the server's state in a run.
 
 Servers that implement OpenAI's protocol differ. A request that is rejected because of its format is sent again with the
 next simpler one: JSON schema, then JSON object, then plain text. What a model lacks is remembered, and retested by one

@@ -1,4 +1,4 @@
-"""What the judges of one run share: the budget, the store of replies, and the state of each server."""
+"""`JudgeRun`: what the judges of one run share (budget, store of replies, state of each server), and when it stops sending."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The settings of a request that a judge's file may set, with the bounds of each: checked on loading and on sending.
+"""The settings of a request and their bounds, checked on loading and on sending, and the estimate of its cost.
 
 A file may be untrusted: it must not choose another model than the one that is priced, request a hundred replies instead
 of one, or send what no judge needs. Settings that the user makes in Python on a client (`OpenAIClient(models=...)`) are not

@@ -1,4 +1,4 @@
-"""What a run spends, compared with its budget."""
+"""What a run and each of its requests spend, compared with the budget, and the notes about it."""
 
 from __future__ import annotations
 
@@ -10,50 +10,6 @@ from dataclasses import dataclass, replace
 from workbench.judges.budget import Budget, BudgetError, Price, price_of
 from workbench.judges.protocol import JudgeServerError, Usage
 from workbench.judges.request_settings import CHARACTERS_PER_TOKEN, Amount, CostEstimator, PendingQuestion
-
-
-def remainder_note(
-    money: tuple[float, float | None], tokens: tuple[int, int | None], cheapest: Amount
-) -> str:
-    """How much of the budget remains if a request did not fit into it; "" if nothing remains.
-
-    Args:
-        money: Dollars spent, and the limit.
-        tokens: Tokens spent, and the limit.
-        cheapest: The cheapest request that was not sent.
-    """
-    dollars, max_dollars = money
-    if max_dollars is not None and dollars < max_dollars:
-        return (
-            f"${max_dollars - dollars:.4f} of ${max_dollars:.4f} remaining; every unsent request could cost "
-            f"${cheapest.money:.4f} or more."
-        )
-    used, max_tokens = tokens
-    if max_tokens is not None and used < max_tokens:
-        return (
-            f"{max_tokens - used:,} of {max_tokens:,} tokens remaining; every unsent request could take "
-            f"{cheapest.tokens:,.0f} or more."
-        )
-    return ""
-
-
-def unanswered_note(tries: Amount) -> str:
-    """How many requests got no reply, and what they count for in the budget."""
-    return (
-        f"{tries.calls:,} requests got no reply. A server may charge for them, so the budget counts them at their "
-        f"maximum cost: {tries.tokens:,.0f} tokens, ${tries.money:.4f}."
-    )
-
-
-def answer_limit_note(model: str, price: Price | None, longest_answer: float) -> str:
-    """By how much a request without `max_tokens` may exceed the budget."""
-    rate = "" if price is None else f" (${price.of(0, 1_000):.4g} per 1,000 additional tokens)"
-    return (
-        f"{repr(model) if model else 'A judge'} was called without max_tokens: each request in flight may exceed the "
-        f"budget by the tokens of its reply beyond the longest reply so far, which had {longest_answer:,.0f} tokens"
-        f"{rate}. Set max_tokens= on the judge to make the budget exact if the server charges by the price table."
-    )
-
 
 _REFUSALS_TO_END = 5
 """Consecutive requests that did not fit, after which the run ends if not even the smallest request so far fits. Workbench limit."""
@@ -403,3 +359,46 @@ def with_cost(usage: Usage, model: str) -> Usage:
     if price is None:
         return usage
     return replace(usage, cost=price.of(usage.prompt_tokens, usage.completion_tokens))
+
+
+def remainder_note(
+    money: tuple[float, float | None], tokens: tuple[int, int | None], cheapest: Amount
+) -> str:
+    """How much of the budget remains if a request did not fit into it; "" if nothing remains.
+
+    Args:
+        money: Dollars spent, and the limit.
+        tokens: Tokens spent, and the limit.
+        cheapest: The cheapest request that was not sent.
+    """
+    dollars, max_dollars = money
+    if max_dollars is not None and dollars < max_dollars:
+        return (
+            f"${max_dollars - dollars:.4f} of ${max_dollars:.4f} remaining; every unsent request could cost "
+            f"${cheapest.money:.4f} or more."
+        )
+    used, max_tokens = tokens
+    if max_tokens is not None and used < max_tokens:
+        return (
+            f"{max_tokens - used:,} of {max_tokens:,} tokens remaining; every unsent request could take "
+            f"{cheapest.tokens:,.0f} or more."
+        )
+    return ""
+
+
+def unanswered_note(tries: Amount) -> str:
+    """How many requests got no reply, and what they count for in the budget."""
+    return (
+        f"{tries.calls:,} requests got no reply. A server may charge for them, so the budget counts them at their "
+        f"maximum cost: {tries.tokens:,.0f} tokens, ${tries.money:.4f}."
+    )
+
+
+def answer_limit_note(model: str, price: Price | None, longest_answer: float) -> str:
+    """By how much a request without `max_tokens` may exceed the budget."""
+    rate = "" if price is None else f" (${price.of(0, 1_000):.4g} per 1,000 additional tokens)"
+    return (
+        f"{repr(model) if model else 'A judge'} was called without max_tokens: each request in flight may exceed the "
+        f"budget by the tokens of its reply beyond the longest reply so far, which had {longest_answer:,.0f} tokens"
+        f"{rate}. Set max_tokens= on the judge to make the budget exact if the server charges by the price table."
+    )

@@ -1,4 +1,4 @@
-"""What is correct: each row's reference, the form in which the grader accepts it, and texts that are surely wrong."""
+"""The basis of a probe: when a text is accepted, each row's reference in the form that the grader accepts, and wrong texts."""
 
 from __future__ import annotations
 

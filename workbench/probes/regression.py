@@ -1,4 +1,4 @@
-"""A fixed grader on the regression rows: which holes are closed, and which correct completions it now rejects."""
+"""The regression rows of a probe, and `Again`: the holes that a fixed grader closed, and the correct completions it rejects."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""The search: from misgraded texts to shorter ones and to other rows, and from strings in the source to new texts.
+"""The search of a probe: from misgraded texts to shorter ones and to other rows, and from strings in the source to new texts.
 
-Metamorphic fuzzing with a known truth: no text made here contains the reference, so that it has to be rejected. The loop of
+Metamorphic fuzzing with a known truth: no text made here contains the reference, so that it has to be rejected. The cycle of
 attack and repair is that of the hacker-fixer games (2606.08960), with `Probe.again` for the repair.
 """
 

@@ -1,4 +1,4 @@
-"""Forms in which a grader may require the reference: plain, in a box, in JSON, or as in its rows and patterns."""
+"""Forms in which a grader may require the reference (plain, in a box, in JSON, or as in its rows), and when texts are equal."""
 
 from __future__ import annotations
 

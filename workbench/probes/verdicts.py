@@ -1,4 +1,4 @@
-"""Findings from the results: which holes are confirmed, and which properties are only noted."""
+"""All results of a probe and the findings that follow: which holes are confirmed, and which properties are only noted."""
 
 from __future__ import annotations
 

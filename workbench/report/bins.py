@@ -1,4 +1,4 @@
-"""Scores counted in fixed bins: graders and runs are comparable, and plots do not grow with the rows."""
+"""Scores and rows counted in fixed bins and parts: graders and runs are comparable, and plots do not grow with the rows."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.analysis.diagnostics import Case
-from workbench.core import display as markup
+from workbench.core import display
 from workbench.core.grade import Status
 from workbench.core.grades import SCORED, Grades
 
@@ -152,9 +152,11 @@ def _binned(grades: Grades, ends: NDArray[np.float64] | None) -> tuple[NDArray[n
 
 
 Counts = dict[str, int]
+"""Number of rows by the name of their part."""
 Rows = NDArray[np.intp]
+"""Row numbers, (m,)."""
 
-PARTS = tuple(markup.PARTS)
+PARTS = tuple(display.PARTS)
 """Parts of a bar: by label (none for the fifth and sixth) and the grader's verdict, or without a score."""
 
 NO_PART = -1

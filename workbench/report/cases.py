@@ -1,4 +1,4 @@
-"""One grader's part of a report, with the labels for its verdicts, as the input of diagnostics."""
+"""The columns of a report as the input of diagnostics, and tables of its noise and weights."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def read_weights(weights: Any, rows: NDArray[np.intp], n: int) -> NDArray[np.flo
     return row_weights if are_unequal else None
 
 
-_COLUMNS = (
+_NOISE_COLUMNS = (
     "repeats", "rows", "flips", "flip_share", "flip_lo", "flip_hi", "icc", "icc_lo", "icc_hi", "sd_within", "floor",
 )  # fmt: skip
 
@@ -104,12 +104,14 @@ def noise_frame(report: ReportLike) -> pd.DataFrame:
     """One row for each grader with repeats; see `Report.noise`."""
     repeated = [name for name, grades in report.grades.items() if grades.repeats]
     found = {name: repeats_of(labelled_case(report, name, report.prompt_codes)) for name in repeated}
-    lines = {name: _line(repeats, report.scale) for name, repeats in found.items() if repeats is not None}
+    lines = {
+        name: _noise_line(repeats, report.scale) for name, repeats in found.items() if repeats is not None
+    }
     index = pd.Index(list(lines), dtype=object, name="grader")
-    return SafeFrame(list(lines.values()), columns=list(_COLUMNS), index=index)
+    return SafeFrame(list(lines.values()), columns=list(_NOISE_COLUMNS), index=index)
 
 
-def _line(repeats: Repeats, scale: tuple[float, float]) -> dict[str, Any]:
+def _noise_line(repeats: Repeats, scale: tuple[float, float]) -> dict[str, Any]:
     flips, icc = repeats.flip_share, repeats.reliability
     span, n = min(scale[1] - scale[0], sys.float_info.max), len(repeats.rows)
     flip_ends, icc_ends = flips.interval(), icc.interval()
@@ -118,7 +120,7 @@ def _line(repeats: Repeats, scale: tuple[float, float]) -> dict[str, Any]:
         repeats.scores.shape[1], n, flips.k, flips.value, *flip_ends, icc.value, *icc_ends,
         repeats.within_sd * span, floor,
     )  # fmt: skip
-    return dict(zip(_COLUMNS, values, strict=True))
+    return dict(zip(_NOISE_COLUMNS, values, strict=True))
 
 
 def noise_lines(noise: pd.DataFrame) -> Iterator[str]:
@@ -157,16 +159,23 @@ def weights_frame(report: ReportLike) -> pd.DataFrame:
         for name in names
     ]
     index = pd.Index(names, name="grader", dtype=object)
-    return SafeFrame(lines, index=index, columns=[*_EMPTY, *_PRICES])
+    return SafeFrame(lines, index=index, columns=[*_NO_WEIGHT, *_PRICES])
 
 
-_EMPTY: dict[str, Any] = {"nominal": nan, "effective": nan, "lo": nan, "hi": nan, "decides": None, "of": None}
+_NO_WEIGHT: dict[str, Any] = {
+    "nominal": nan,
+    "effective": nan,
+    "lo": nan,
+    "hi": nan,
+    "decides": None,
+    "of": None,
+}
 _PRICES = {"cost_share": "cost", "seconds_share": "seconds"}
 
 
 def _weights_line(case: SuiteCase, name: str) -> dict[str, Any]:
     if case.rule is None or case.parts is None:
-        return dict(_EMPTY)
+        return dict(_NO_WEIGHT)
     at = case.parts.names.index(name)
     lo, hi = _interval(case, at)
     return {

@@ -1,16 +1,12 @@
-"""`compare`: two graders of one report, or two versions of one grader in two reports over the same samples."""
+"""Comparisons of two graders of one report, or of two versions of one grader over the same samples."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from workbench.core.errors import ReportError
 from workbench.report.comparison import Comparison
 from workbench.report.report import Report
-
-if TYPE_CHECKING:
-    from workbench.report.report import Report
 
 
 def compare(report: Report, a: str | Report, b: str | None = None) -> Comparison:

@@ -1,4 +1,4 @@
-"""A comparison of two graders in sentences: which is stricter, and which is closer to the labels."""
+"""A comparison of two graders as sentences, HTML and Markdown."""
 
 from __future__ import annotations
 
@@ -67,9 +67,6 @@ def _by_label(labels: NDArray[np.int8], key: str) -> Counts:
     names = {1: f"good_{done}", 0: f"bad_{done}", -1: done}
     counted_rows = {name: int((labels == label).sum()) for label, name in names.items()}
     return {part: counted_rows.get(part, 0) for part in PARTS}
-
-
-# ---- which is closer to the labels
 
 
 def labels_data(compared: Any, why_no_version: str = "") -> dict[str, Any]:
@@ -205,11 +202,11 @@ def _grid(compared: Any) -> str:
 def _quadrant(title: str, counts: Counts) -> str:
     total = sum(counts.values())
     drawn = bar(counts) if total else ""
-    labels = f"<p class='quiet'>{_comparison_rich_by_label(counts)}</p>"
+    labels = f"<p class='quiet'>{_label_text(counts)}</p>"
     return f"<div><strong>{title}</strong><p class='big'>{total:,}</p>{labels}{drawn}</div>"
 
 
-def _comparison_rich_by_label(counts: Counts) -> str:
+def _label_text(counts: Counts) -> str:
     """Such as "166 good, 20 bad"; unlabelled rows are omitted if any row is labelled."""
     if not sum(counts.values()):
         return "no row"
@@ -250,10 +247,7 @@ def as_markdown(compared: Any) -> str:
     told = labels_data(compared)
     names = [f"{letter} is {markdown_text(name)}" for letter, name in (("A", compared.a), ("B", compared.b))]
     counts = quadrant_counts(compared)
-    rows = [
-        (TITLES[key], f"{sum(counts[key].values()):,}", _comparison_rich_by_label(counts[key]))
-        for key in TITLES
-    ]
+    rows = [(TITLES[key], f"{sum(counts[key].values()):,}", _label_text(counts[key])) for key in TITLES]
     return markdown_lines(
         [
             f"**{markdown_text(lead, 600)}**{_after(rest)}",

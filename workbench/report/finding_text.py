@@ -1,4 +1,4 @@
-"""The findings of a report, for printing."""
+"""The findings of a report as sentences, strips and grader lines, for printing and for the app."""
 
 from __future__ import annotations
 
@@ -102,9 +102,6 @@ def _around_rows(sentence: str, finding: Finding) -> tuple[str, str, str]:
 def _advice(finding: Finding) -> str:
     parts = [part for part in (finding.outlook, finding.advice) if part]
     return " ".join(f"{capital(part)}." for part in parts)
-
-
-# ---- the interval
 
 
 def strip_data(finding: Finding) -> dict[str, Any] | None:

@@ -1,4 +1,4 @@
-"""`forecast`: how informative groups of completions of a report's prompts would be for reinforcement learning."""
+"""`Forecast`: how informative groups of completions of a report's prompts would be for reinforcement learning."""
 
 from __future__ import annotations
 

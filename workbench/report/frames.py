@@ -1,4 +1,4 @@
-"""Tidy tables from columns of grades."""
+"""Tables of a report: one row for each sample, for each grader, or for both, and rows to read."""
 
 from __future__ import annotations
 

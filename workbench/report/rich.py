@@ -1,4 +1,4 @@
-"""A report as HTML for a notebook: verdicts first, then the findings, most severe first, and the table.
+"""A report, its findings and its histograms as HTML for a notebook and as Markdown: verdicts first, the table last.
 
 No script, every text escaped, readable in light and dark. Its size does not depend on the number of rows:
 histograms are counts, a finding shows at most a few of its rows.
@@ -7,7 +7,7 @@ histograms are counts, a finding shows at most a few of its rows.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -40,10 +40,6 @@ from workbench.report.terminal import (
     number,
     zero_variance_cells,
 )
-
-if TYPE_CHECKING:
-    from workbench.analysis.diagnostics import Finding
-
 
 _KINDS = {1: ("good", "known good"), 0: ("bad", "known bad"), -1: ("", "unlabelled")}
 """Code of a label to the class of its colour, and its text."""

@@ -1,4 +1,4 @@
-"""Row numbers from a finding, a status, a condition on the score, a bin, a mask or numbers: `where=` of `Report.rows`."""
+"""Row numbers by a finding, a status, a score, a bin, a mask or numbers (`where=` of `Report.rows`), by text or by column."""
 
 from __future__ import annotations
 
@@ -16,11 +16,9 @@ from workbench.core.grade import Status
 from workbench.core.grades import Grades
 from workbench.data.samples import Samples
 from workbench.data.samples.selection import row_words, rows_with_text, written, written_column
-from workbench.report.bins import within
+from workbench.report.bins import Rows, within
 from workbench.report.frames import row_texts
 from workbench.report.settings import ReportLike
-
-Rows = NDArray[np.intp]
 
 
 def select(where: Any, grades: Grades | None, n: int) -> Rows:

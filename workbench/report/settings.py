@@ -1,4 +1,4 @@
-"""The settings of a report other than its grades, checked before a long run as well as after it."""
+"""The settings of a report other than its grades, checked before a run, and the interfaces of a report and its samples."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The cost of a run's judges, in one line."""
+"""The cost of a run's judges, and the time of its graders, per row and in one line."""
 
 from __future__ import annotations
 

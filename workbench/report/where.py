@@ -35,12 +35,11 @@ from workbench.analysis.diagnostics import Case
 from workbench.analysis.diagnostics.families.noise import repeats_of
 from workbench.core.errors import ReportError
 from workbench.core.grades import SCORED, Grades
-from workbench.report.bins import edges_of, within
+from workbench.report.bins import Rows, edges_of, within
 from workbench.report.cases import label_codes, labelled_case, prompt_spread, suite_case
 from workbench.report.select import by_probe, by_range, by_text, by_value, check_graders, select
 from workbench.report.settings import ReportLike
 
-Rows = NDArray[np.intp]
 Condition = Mapping[str, Any]
 _TOLERANCE = 1e-9  # in scores: 0.3 - 0.1 is a little below 0.2
 

@@ -70,7 +70,7 @@ class PartitionGrades:
     """The result of a partition: plain data.
 
     Attributes:
-        passes: By the grader's name, the records of its grades for each repeat; see `records`.
+        passes: By the grader's name, the records of its grades for each repeat; see `grades_table.records`.
         notes: Notes for the user.
         spent: Calls, tokens, US dollars and cache hits.
         share_spent: Whether its part of the budget was exhausted.

@@ -12,12 +12,11 @@ from numpy.typing import NDArray
 
 from workbench.analysis.diagnostics import Case
 from workbench.analysis.statistics import Interval
+from workbench.analysis.statistics.arrays import Codes, Floats
 from workbench.analysis.statistics.means import MAX_CLUSTERS, BoundedMean, mean_interval_of_sums
 from workbench.analysis.statistics.spread import ValueCounts, mean
 from workbench.report.bins import BINS, PARTS, Histogram, bin_counts, edges_of, parts_of
 from workbench.report.frames import isolation, known_sum
-
-Floats = NDArray[np.float64]
 
 BUNDLES = MAX_CLUSTERS
 """Bundles of prompts over which scores are summed: intervals of more than 4,096 prompts use this many bundles anyway."""
@@ -114,7 +113,7 @@ class GraderSummary:
     ended: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, case: Case, bundles: NDArray[np.intp]) -> Self:
+    def of(cls, case: Case, bundles: Codes) -> Self:
         """The summary of the grades of some rows.
 
         Args:
@@ -209,7 +208,7 @@ class GraderSummary:
         return BoundedMean(accepted[has_rows], sizes[has_rows], np.ones(int(has_rows.sum())))
 
 
-def _bundle_sums(case: Case, bundles: NDArray[np.intp]) -> Floats:
+def _bundle_sums(case: Case, bundles: Codes) -> Floats:
     parts = parts_of(case)
     by_part = np.bincount(
         bundles[parts >= 0] * len(PARTS) + parts[parts >= 0], minlength=BUNDLES * len(PARTS)

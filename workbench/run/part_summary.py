@@ -1,6 +1,4 @@
-"""Grading of one part of the data, which returns only sums, counts and a sample of its grades.
-
-A random sample of whole prompts with their grades, independent of how the rows are divided into parts.
+"""Summaries of parts of the data: sums and counts of their grades, and a random sample of whole prompts.
 
 Prompts are ordered by a hash of their text, and the first rows up to the limit are included: a bottom-k sample (Cohen & Kaplan
 2007, "Summarizing data using bottom-k sketches"). A hash is as good as a random draw, and it is the same in every process,
@@ -100,7 +98,7 @@ class SampledPart:
         rows: Their indices in it, ascending, (m,).
         keys: See `keys_of`, (m, 2).
         frame: Their columns.
-        grades: By the grader's name the records of its grades, then those of each repeat; see `records`.
+        grades: By the grader's name the records of its grades, then those of each repeat; see `grades_table.records`.
     """
 
     part: int

@@ -1,4 +1,4 @@
-"""Distributes partitions to the workers of a cluster: a limited number at a time, each with a part of the budget."""
+"""Partitions for the workers of a cluster: a limited number at a time, each with a part of the budget."""
 
 from __future__ import annotations
 

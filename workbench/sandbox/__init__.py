@@ -1,1 +1,1 @@
-"""Capture, validation and the sandbox: no grader source runs in this process."""
+"""The sandbox, and the validation of sources in it: no grader source runs in this process."""

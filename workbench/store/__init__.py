@@ -1,4 +1,4 @@
-"""The store: graders with versions, judges' replies, labels and run summaries in SQLite or PostgreSQL."""
+"""The store: graders with versions, judges' replies, labels, run summaries and saved views in SQLite or PostgreSQL."""
 
 from __future__ import annotations
 

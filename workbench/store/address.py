@@ -1,4 +1,4 @@
-"""A store's address: a file, or the URL of a database server, shown without its password."""
+"""A store's address (a file, or the URL of a database server, shown without its password), and its errors in plain words."""
 
 from __future__ import annotations
 

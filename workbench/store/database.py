@@ -1,10 +1,4 @@
-"""One database: connections, transactions, and the threads that asynchronous callers wait for.
-
-Forks wait for transactions: SQLite keeps its locks in the memory of the process, which the child inherits unchanged.
-
-A child forked during another thread's transaction would take the lock for one of its connections' locks, and would
-always find the database locked.
-"""
+"""One database: connections, transactions that forks wait for, and the threads that asynchronous callers wait for."""
 
 from __future__ import annotations
 
@@ -83,7 +77,11 @@ if hasattr(os, "register_at_fork"):
 
 
 def transaction() -> contextlib.AbstractContextManager[None]:
-    """A block during which no fork starts; a fork waits for a thread inside it."""
+    """A block during which no fork starts; a fork waits for a thread inside it.
+
+    SQLite keeps its locks in the memory of the process, which the child inherits unchanged. A child forked during another
+    thread's transaction would take the lock for one of its connections' locks, and would always find the database locked.
+    """
     return _gate.transaction()
 
 

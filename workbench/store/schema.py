@@ -1,13 +1,8 @@
-r"""The store's tables, and how those of an older store are brought up to date.
+r"""The store's tables, how those of an older store are brought up to date, and the form in which columns store texts.
 
 A new database gets the tables below. One of an older version is upgraded by the steps from its version to the current one,
 all in one transaction: it ends unchanged or up to date. To change a table, raise `VERSION` by one and add the step to
 `STEPS`.
-
-Any Python text in a database's text column, restored exactly.
-
-PostgreSQL has no NUL in a text, and no encoding supports a lone surrogate. A text with either is stored as a
-mark and its escapes (`\x00`, `\ud800`); any other unchanged.
 """
 
 from __future__ import annotations
@@ -28,7 +23,11 @@ _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
 
 def storable(text: str) -> str:
-    """The text in the form in which any database can store it."""
+    r"""The text in the form in which any database can store it.
+
+    PostgreSQL has no NUL in a text, and no encoding supports a lone surrogate. A text with either is stored as a
+    mark and its escapes (`\x00`, `\ud800`); any other unchanged.
+    """
     # A text that starts like the mark is escaped as well, or it would be read back as another.
     if _UNSTORABLE.search(text) is None and not text.startswith(_MARK):
         return text

@@ -1,4 +1,4 @@
-"""`open_store` and the class it returns."""
+"""`Store`: graders, replies, labels, runs and saved views in one database, and `open_store`."""
 
 from __future__ import annotations
 

@@ -270,7 +270,7 @@ def test_choosing_versions_leaves_the_stores_line(made):
     assert mode.data()["name"] == "other"
     assert mode._session.code.text == before  # the store does not have it, and would raise
     mode._session.stored.keep("other")
-    mode.opened()
+    mode.show_code()
     assert mode._session.code.text.endswith(".graders.history('other')")
 
 

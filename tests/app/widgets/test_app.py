@@ -11,7 +11,7 @@ import pytest
 
 import workbench as wb
 from tests.app.widgets import using
-from workbench.app.view.head import MODES
+from workbench.app.view.mode import mode_titles
 from workbench.app.widgets import __all__ as views
 from workbench.app.widgets.cell_state import remember_view
 
@@ -40,7 +40,7 @@ def page(page_of):
 
 def walked(page):
     """The page after every mode was opened."""
-    for mode in MODES:
+    for mode in mode_titles():
         page.tell("mode", mode=mode)
         assert page.problem is None, page.head["problem"]
     return page
@@ -196,7 +196,7 @@ def test_a_part_shares_what_an_app_knows(page, name):
     again = wb.widgets.Workbench(part)
     assert part.session is again.session is page.session
     assert part.part == type(part).only != ""
-    assert part.mode == (part.part if part.part in MODES else "grade")
+    assert part.mode == (part.part if part.part in mode_titles() else "grade")
     shown = using.WidgetPage(part).opened()
     assert shown.problem is None
     report = using.ran(page.widget).results.report

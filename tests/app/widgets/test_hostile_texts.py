@@ -8,7 +8,7 @@ import pytest
 
 import workbench as wb
 from tests.app.widgets import using
-from workbench.app.view.head import MODES
+from workbench.app.view.mode import mode_titles
 
 NASTY = using.NASTY
 PLAIN = NASTY.replace("\u202e", "")
@@ -174,7 +174,7 @@ def test_compare_export_and_history(page):
     page.tell("choose", name=first)
     page.tell("mode", mode="history")
     assert page.history["runs"]
-    for mode in MODES:
+    for mode in mode_titles():
         page.tell("mode", mode=mode)
     assert check(page) > 30
 

@@ -6,7 +6,7 @@ import pytest
 
 import workbench as wb
 from workbench.core.errors import IsolationError, NotValidatedError
-from workbench.sandbox.host import pool as pool_module
+from workbench.sandbox.host import pool
 from workbench.sandbox.host.pool import Pool
 
 HALF = "async def grade(thread: StringThread) -> float:\n    return 0.5\n"
@@ -112,7 +112,7 @@ def test_limits_out_of_range_are_refused(settings):
 def test_imported_source_needs_the_kernel(monkeypatch):
     """Where the machine cannot confine it, imported source is refused unless it is trusted."""
     weak = Pool(("rlimits",))
-    monkeypatch.setattr(pool_module, "_POOL", weak)
+    monkeypatch.setattr(pool, "_POOL", weak)
     from dataclasses import replace
 
     mine = wb.FunctionGrader.from_source(HALF)

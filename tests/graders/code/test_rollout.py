@@ -13,7 +13,7 @@ from workbench.core.errors import CaptureError, IsolationError
 from workbench.graders.base import from_spec
 from workbench.graders.code.rollout import RolloutGrader
 from workbench.graders.rows import Control
-from workbench.sandbox.host import pool as pool_module
+from workbench.sandbox.host import pool
 from workbench.sandbox.host.pool import Pool
 from workbench.sandbox.platforms import osmosis
 
@@ -398,7 +398,7 @@ def test_in_process_failures_are_grades():
 def test_imported_rollouts_need_the_kernel(layers, monkeypatch):
     """Refused where nothing confines them, one row or many, unless this very text is trusted."""
     weak = Pool(layers)
-    monkeypatch.setattr(pool_module, "_POOL", weak)
+    monkeypatch.setattr(pool, "_POOL", weak)
     text = "class G(Grader):\n    async def grade(self, ctx):\n        for name in ctx.samples:\n            ctx.set_sample_reward(name, 1.0)\n"
     rows = wb.Samples([{"completion": "a", "label": "x"}] * 3)
     theirs = RolloutGrader.from_source(text, imported=True)

@@ -13,8 +13,7 @@ from workbench.core.errors import CaptureError, IsolationError, SandboxError
 from workbench.graders.base import from_spec
 from workbench.graders.code.script import ScriptGrader
 from workbench.graders.rows import Control
-from workbench.sandbox.host import pool as pool_module
-from workbench.sandbox.host import zygote as engine
+from workbench.sandbox.host import pool, zygote
 from workbench.sandbox.host.pool import Pool
 
 HALF = "function grade(input) { return 0.5; }"
@@ -501,7 +500,7 @@ def test_scripts_must_be_text():
 def test_imported_scripts_need_the_kernel(monkeypatch):
     """As with Python: refused where nothing confines them, unless this very text is trusted."""
     weak = Pool(("rlimits",))
-    monkeypatch.setattr(pool_module, "_POOL", weak)
+    monkeypatch.setattr(pool, "_POOL", weak)
     mine = ScriptGrader.from_source(HALF)
     theirs = mine.as_imported()
     assert mine(thread()).score == 0.5
@@ -518,13 +517,13 @@ def test_imported_scripts_need_the_kernel(monkeypatch):
 
 def test_without_an_engine_the_way_to_get_it_is_named(monkeypatch):
     """Nothing else stops working, and the error says what to install and where it can be."""
-    monkeypatch.setattr(engine.importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr(zygote.importlib.util, "find_spec", lambda name: None)
     grader = ScriptGrader.from_source(HALF)
     with pytest.raises(SandboxError, match="pip install quickjs-ng"):
         grader.validate()
     assert "quickjs-ng" in grader(thread()).error.message
     fresh = Pool()
-    monkeypatch.setattr(pool_module, "_POOL", fresh)
+    monkeypatch.setattr(pool, "_POOL", fresh)
     assert wb.FunctionGrader.from_source("async def grade(t):\n    return 1.0\n")(thread()).score == 1.0
     fresh.close()
 

@@ -16,7 +16,7 @@ from rouge_score.rouge_scorer import RougeScorer
 import workbench as wb
 from tests.graders.code_examples import said, sample
 from workbench.core.errors import FormatError
-from workbench.graders.rules import similarity as rules
+from workbench.graders.rules import similarity
 from workbench.graders.rules.similarity import stem
 from workbench.graders.text.openai import METRICS, TextSimilarity
 
@@ -46,7 +46,7 @@ class NoSynonyms:
 
 def words(text):
     """The words of the last three measures."""
-    return rules._TOKENS.findall(text)
+    return similarity._TOKENS.findall(text)
 
 
 @given(TEXTS, TEXTS)
@@ -54,10 +54,10 @@ def test_rouge_is_that_of_rouge_score(text, reference):
     """ROUGE-1 to 5 and ROUGE-L equal the `rouge-score` package's F1."""
     theirs = ROUGE.score(reference, text)
     for size in range(1, 6):
-        assert rules.rouge_n(text, reference, size) == pytest.approx(
+        assert similarity.rouge_n(text, reference, size) == pytest.approx(
             theirs[f"rouge{size}"].fmeasure, abs=1e-12
         )
-    assert rules.rouge_l(text, reference) == pytest.approx(theirs["rougeL"].fmeasure, abs=1e-12)
+    assert similarity.rouge_l(text, reference) == pytest.approx(theirs["rougeL"].fmeasure, abs=1e-12)
 
 
 @given(TEXTS, TEXTS)
@@ -66,29 +66,31 @@ def test_bleu_is_that_of_sacrebleu(text, reference):
     theirs = sacrebleu.sentence_bleu(
         " ".join(words(text)), [" ".join(words(reference))], tokenize="none", use_effective_order=True
     )
-    assert rules.bleu(text, reference) == pytest.approx(theirs.score / 100, abs=1e-9)
+    assert similarity.bleu(text, reference) == pytest.approx(theirs.score / 100, abs=1e-9)
 
 
 @given(TEXTS, TEXTS)
 def test_gleu_and_meteor_are_those_of_nltk(text, reference):
     """Google's BLEU, and METEOR with a WordNet that knows no synonyms."""
-    assert rules.gleu(text, reference) == pytest.approx(
+    assert similarity.gleu(text, reference) == pytest.approx(
         sentence_gleu([words(reference)], words(text)), abs=1e-12
     )
     theirs = single_meteor_score(words(reference.lower()), words(text.lower()), wordnet=NoSynonyms())
-    assert rules.meteor(text, reference) == pytest.approx(theirs, abs=1e-12)
+    assert similarity.meteor(text, reference) == pytest.approx(theirs, abs=1e-12)
 
 
 @given(st.text(), st.text())
 def test_fuzzy_match_is_that_of_rapidfuzz(text, reference):
     """The share is `fuzz.ratio` over 100."""
-    assert rules.fuzzy_match(text, reference) == pytest.approx(fuzz.ratio(text, reference) / 100, abs=1e-12)
+    assert similarity.fuzzy_match(text, reference) == pytest.approx(
+        fuzz.ratio(text, reference) / 100, abs=1e-12
+    )
 
 
 @given(st.text("abc", max_size=200), st.text("abcd", max_size=200))
 def test_the_plain_subsequence_is_the_fast_one(one, two):
     """Both ways to count give the same number, so both ways to grade give the same score."""
-    assert rules.lcs_length(one, two) == LCSseq.similarity(one, two)
+    assert similarity.lcs_length(one, two) == LCSseq.similarity(one, two)
 
 
 @given(TEXTS, TEXTS)
@@ -96,7 +98,7 @@ def test_the_grader_is_the_rule(text, reference):
     """With rapidfuzz or without it the scores are equal, to the last bit, and between 0 and 1."""
     for metric in METRICS:
         score = TextSimilarity(metric=metric).grade_text(text, said(""), reference)[0]
-        assert score == rules.similarity(text, reference, metric=metric)
+        assert score == similarity.similarity(text, reference, metric=metric)
         assert 0 <= score <= 1
 
 

@@ -1,4 +1,4 @@
-"""Confounders: whether a cause remains among rows with the same value of another column.
+"""Confounders of a bias: columns of the rows that explain a difference in scores.
 
 A cause (order, length, writer, position) is reported only if it remains after stratification by each text column of few
 values, such as topic, dataset or writer: Mantel & Haenszel (1959), with point estimates.
@@ -20,12 +20,11 @@ from workbench.analysis.diagnostics.case import Case
 from workbench.analysis.diagnostics.claim import Claim, claim_of
 from workbench.analysis.diagnostics.finding import Finding, Severity
 from workbench.analysis.statistics import Estimate, Interval
+from workbench.analysis.statistics.arrays import Codes, Flags, Floats
 from workbench.analysis.statistics.differences import within_levels
 from workbench.analysis.statistics.ranks import ranks
 from workbench.core.display_text import one_line
 
-Codes = NDArray[np.intp]
-Floats = NDArray[np.float64]
 _LENGTH_LEVELS = 5
 """Number of equally sized levels into which lengths are divided for stratification."""
 
@@ -169,7 +168,6 @@ def length_levels(lengths: Floats) -> Codes:
     return levels
 
 
-Flags = NDArray[np.bool_]
 _FAVOUR = (
     0.05  # of the scale; this project's limit, as for self-preference (Panickssery 2024, arXiv 2404.13076)
 )
@@ -214,7 +212,7 @@ def favoured(
     most = max(kinds, key=lambda each: (round(abs(each.found.value), 9), each.found.value))
     if _is_explained(case, np.flatnonzero(labelled), most):
         return
-    finding = _finding(
+    finding = _favour_finding(
         case, kind, what.format(name=repr(one_line(most.name, 40))), advice, rows[most.own], most.found
     )
     finding = replace(finding, leads=_makes_the_mistakes(case, labelled, most))
@@ -233,7 +231,7 @@ def _makes_the_mistakes(case: Case, labelled: Flags, kind: _Kind) -> bool:
     return bool(wrong.any()) and 2 * int((fair != good).sum()) <= int(wrong.sum())
 
 
-def _is_explained(case: Case, places: NDArray[np.intp], kind: _Kind) -> bool:
+def _is_explained(case: Case, places: Codes, kind: _Kind) -> bool:
     """Whether another column, or the length, explains more of the scores, and no bias remains given that column."""
     scores, groups, labels = case.scores[places], case.scored_groups[places], case.labels[case.rows[places]]
 
@@ -290,9 +288,7 @@ def in_user_units(claim: Claim, span: float) -> Claim:
     return replace(claim, finding=finding, interval=interval)
 
 
-def _finding(
-    case: Case, kind: str, what: str, advice: str, rows: NDArray[np.intp], found: Estimate
-) -> Finding:
+def _favour_finding(case: Case, kind: str, what: str, advice: str, rows: Codes, found: Estimate) -> Finding:
     verb, direction = ("biased towards", "above") if found.value > 0 else ("biased against", "below")
     size = abs(found.value) * case.span
     message = f"{verb} {what}: scores {size:.2g} {direction} other completions with the same label"

@@ -1,4 +1,4 @@
-"""A finding: one sentence about a grader, its number, its interval, and its rows."""
+"""`Finding`: the result of a diagnostic, with its number, interval and rows, and the verdict that follows from findings."""
 
 from __future__ import annotations
 

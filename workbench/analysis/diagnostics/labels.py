@@ -1,4 +1,4 @@
-"""Labels (known good, known bad, unknown) in the forms that users and files use."""
+"""Labels of rows (known good, known bad, unknown), of one annotator or of several."""
 
 from __future__ import annotations
 
@@ -239,7 +239,7 @@ def read_labels(labels: Any, n: int) -> NDArray[np.int8]:
         np.int8,
     )
     for row in np.flatnonzero(codes == _UNREAD).tolist():
-        codes[row] = _labels_label(row, values[row])
+        codes[row] = _label_code(row, values[row])
     return codes
 
 
@@ -268,7 +268,7 @@ def _is_column(labels: Any) -> bool:
     return bool(getattr(labels, "ndim", 1) == 1)
 
 
-def _labels_label(row: int, label: Any) -> int:
+def _label_code(row: int, label: Any) -> int:
     if label is None or label is pd.NA or _is_nan(label):
         return -1
     if isinstance(label, str) and is_label(label):

@@ -28,7 +28,7 @@ Diagnostic = Callable[[Case], Iterable[Claim | Finding]]
 _REGISTER: dict[str, dict[str, Diagnostic]] = {}
 _OVERLAP: dict[str, tuple[str, ...]] = {}  # kind: the kinds that include it
 _CAUSES: dict[str, tuple[str, ...]] = {}  # kind: the kinds that follow from it
-_LAST_CAUSES: set[str] = set()  # kinds that explain only what no other kind explains
+_ORDER: dict[str, int] = {}  # kind: its order among causes
 _BESIDE: dict[str, Callable[[Case], bool]] = {}  # kind: whether it reads the scores of other graders
 
 Known = dict[tuple[str, str], tuple[Case, list[Claim | Finding]]]
@@ -53,7 +53,7 @@ def diagnostic(
     presets: Sequence[str] = ("workbench",),
     unless: str | tuple[str, ...] = (),
     explains: tuple[str, ...] = (),
-    last_cause: bool = False,
+    order: int = 0,
     beside: Callable[[Case], bool] | None = None,
 ) -> Callable[[Diagnostic], Diagnostic]:
     """Register a function from `Case` to claims and findings under its kind.
@@ -65,7 +65,7 @@ def diagnostic(
             severity or a higher one, this one is omitted.
         explains: Kinds that follow from this one: if this one is a verdict, the others name it as their cause and are
             listed below it.
-        last_cause: Whether it explains a finding only if no other kind does.
+        order: Of several causes the one with the lowest order is named, of equal ones the one registered first.
         beside: Whether it reads `Case.others` of a case, the scores of other graders; None for never. If it does, it is
             run again whenever one of these changes.
 
@@ -77,8 +77,7 @@ def diagnostic(
         for preset in presets:
             refuse_taken("diagnostic", kind, _REGISTER.get(preset, {}).get(kind), function)
         _OVERLAP[kind] = (unless,) if isinstance(unless, str) else unless
-        _CAUSES[kind] = explains
-        _LAST_CAUSES.update({kind} if last_cause else ())
+        _CAUSES[kind], _ORDER[kind] = explains, order
         _BESIDE.update({} if beside is None else {kind: beside})
         for preset in presets:
             _REGISTER.setdefault(preset, {})[kind] = function
@@ -247,7 +246,7 @@ def _cause_of(finding: Finding, verdicts: set[tuple[str, str]]) -> str:
     """The first verdict that explains a finding and is not itself explained; "" if there is none."""
     kinds = [kind for kind in _CAUSES if (finding.grader, kind) in verdicts and finding.kind in _CAUSES[kind]]
     first = [kind for kind in kinds if not any(kind in _CAUSES[other] for other in kinds)]
-    return min(first or kinds or [""], key=lambda kind: kind in _LAST_CAUSES)
+    return min(first or kinds, key=_ORDER.__getitem__, default="")
 
 
 def _without_overlap(findings: list[Finding]) -> list[Finding]:

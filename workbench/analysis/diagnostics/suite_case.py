@@ -1,4 +1,4 @@
-"""The input of every diagnostic of a suite: several graders over the same rows, and how their scores are combined."""
+"""The input and the register of diagnostics over several graders on the same rows."""
 
 from __future__ import annotations
 
@@ -8,19 +8,16 @@ from functools import cached_property
 from math import ceil, nan
 
 import numpy as np
-from numpy.typing import NDArray
 
 from workbench.analysis.diagnostics.claim import Claim
 from workbench.analysis.diagnostics.finding import Finding, RowNumbers, Severity
 from workbench.analysis.statistics import compact
+from workbench.analysis.statistics.arrays import Codes, Flags, Floats
 from workbench.analysis.statistics.resampling import variance_shares
 from workbench.analysis.statistics.spread import SAME
 from workbench.core.discovery import refuse_taken
 from workbench.core.grades import Grades
 from workbench.graders.combine import AllPass, CombiningRule, Counted, Entry, Formula, Gate, Mean, Sum
-
-Floats = NDArray[np.float64]
-Flags = NDArray[np.bool_]
 
 _ROWS, _PROMPTS = 50, 10
 """Minimum rows, and prompts, for a verdict about a suite: with fewer of these its intervals would not be valid."""
@@ -68,7 +65,7 @@ class SuiteCase:
     """
 
     grades: Mapping[str, Grades]
-    groups: NDArray[np.intp]
+    groups: Codes
     parts: SuiteParts | None
     pass_threshold: float = 0.5
     scale: tuple[float, float] = (0.0, 1.0)
@@ -96,7 +93,7 @@ class SuiteCase:
         return {entry.name: entry.count(self.grades[entry.name]) for entry in self.entries}
 
     @cached_property
-    def rows(self) -> NDArray[np.intp]:
+    def rows(self) -> Codes:
         """Indices of the rows on which every entry counts and there is a combined score, (m,)."""
         assert self.rule is not None
         answered = ~np.isnan(self.rule.scores(self.entries, self.counted))
@@ -105,7 +102,7 @@ class SuiteCase:
         return np.flatnonzero(answered)
 
     @cached_property
-    def prompts(self) -> NDArray[np.intp]:
+    def prompts(self) -> Codes:
         """Prompt codes of these rows, counted from 0 without gaps, (m,)."""
         return compact(self.groups[self.rows])
 
@@ -199,7 +196,7 @@ class SuiteCase:
         return found
 
 
-def missing_units(n: int, prompts: NDArray[np.intp]) -> int:
+def missing_units(n: int, prompts: Codes) -> int:
     """Rows, or prompts if rows share them, missing to 50 rows and ten prompts; 0 if there are enough.
 
     Args:

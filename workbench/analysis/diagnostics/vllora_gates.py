@@ -1,14 +1,7 @@
-"""vLLora's dry run with the rules of its scripts: `GO`, `WARNING` or `NO-GO` on a column of scores, without intervals.
+"""vLLora's two gates for a grader: its dry run and its readiness gate, with fixed thresholds and without intervals.
 
-Thresholds as of January 2026 (`analyze-dry-run.ts`, and `run_dry_run` of the code reference). A missing
-score counts as 0 here: that is the script's rule, and no other module of the workbench has it.
-
-vLLora's readiness gate (revision of 2026-03-31): whether a grader is suitable as a reward, by twelve fixed checks.
-
-Hard checks decide; soft ones warn. PASS if all pass, WARN if only soft ones fail or exactly one hard
-minimum is missed by less than 20 %, else FAIL. No intervals: these are fixed thresholds.
-
-Source of every number here: vLLora's `compute-readiness-gate.ts`. Scores are from 0 to 1.
+Sources: `analyze-dry-run.ts`, and `run_dry_run` of the code reference (January 2026); `compute-readiness-gate.ts`
+(revision of 2026-03-31). Scores are from 0 to 1.
 """
 
 from __future__ import annotations
@@ -22,7 +15,6 @@ from decimal import ROUND_HALF_UP, Decimal, localcontext
 import numpy as np
 
 from workbench.analysis.statistics import mean, sample_sd
-from workbench.analysis.statistics import mean as mean_of
 from workbench.analysis.statistics.spread import rescaled
 
 UNKNOWN_TOPIC = "__unknown__"
@@ -68,6 +60,8 @@ class DryRun:
 
 def dry_run(scores: Sequence[float | None], topics: Sequence[Hashable | None] | None = None) -> DryRun:
     """Judge a column of scores.
+
+    `GO`, `WARNING` or `NO-GO`. A missing score counts as 0, which is the rule of the script and not of the workbench.
 
     Args:
         scores: n scores; None or NaN for a missing one, which counts as 0.
@@ -145,7 +139,7 @@ def _topic_status(mean: float) -> str:
 def _mean(values: Sequence[float]) -> float:
     """The script's mean; finite even if its sum is not."""
     plain = sum(values) / len(values) if values else 0.0
-    return plain if math.isfinite(plain) else mean_of(np.array(values))
+    return plain if math.isfinite(plain) else mean(np.array(values))
 
 
 def _population_std(values: Sequence[float]) -> float:
@@ -248,6 +242,9 @@ def readiness(
 ) -> Readiness:
     """Judge scored rows.
 
+    Twelve fixed checks of whether a grader is suitable as a reward. Hard checks decide; soft ones warn. PASS if all pass,
+    WARN if only soft ones fail or exactly one hard minimum is missed by less than 20 %, else FAIL.
+
     Args:
         scores: n scores from 0 to 1; exclude rows without a score.
         prompts: Prompt of each row; by default each row is a separate prompt.
@@ -277,7 +274,7 @@ def _hard(
 ) -> list[ReadinessCheck]:
     unique, spread = len(set(prompts)), _number(sample_sd(scores))
     average = mean(scores) if len(scores) else 0.0
-    zeros = _readiness_share(scores < 0.01)
+    zeros = _true_share(scores < 0.01)
     return [
         ReadinessCheck("sample_count", unique, 50, unique >= 50, hard=True, minimum=True),
         ReadinessCheck("score_std", spread, 0.10, spread > 0.10, hard=True, minimum=True),
@@ -294,11 +291,11 @@ def _soft(scores: np.ndarray[tuple[int], np.dtype[np.float64]]) -> list[Readines
     most = max(counts.values()) / len(scores) if counts else 0.0
     maxima = (
         ("score_concentration", most, 0.70),
-        ("perfect_score_frac", _readiness_share(scores >= 0.99), 0.50),
-        ("high_score_frac", _readiness_share(scores > 0.9), 0.50),
-        ("dead_weight_frac", _readiness_share(scores < 0.1), 0.75),
+        ("perfect_score_frac", _true_share(scores >= 0.99), 0.50),
+        ("high_score_frac", _true_share(scores > 0.9), 0.50),
+        ("dead_weight_frac", _true_share(scores < 0.1), 0.75),
     )
-    passing = _readiness_share(scores >= 0.7)
+    passing = _true_share(scores >= 0.7)
     limits = [ReadinessCheck(name, value, limit, value < limit) for name, value, limit in maxima]
     return [*limits, ReadinessCheck("pass_rate", passing, 0.05, passing > 0.05, minimum=True)]
 
@@ -343,7 +340,7 @@ def _topic_check(topics: Sequence[Hashable | None] | None) -> list[ReadinessChec
     return [ReadinessCheck("topic_balance", largest, 0.40, largest < 0.40)]
 
 
-def _readiness_share(flags: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> float:
+def _true_share(flags: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> float:
     return float(flags.mean()) if len(flags) else 0.0
 
 

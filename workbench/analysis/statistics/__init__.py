@@ -1,10 +1,10 @@
 """Intervals, effective sample sizes and spread, on numpy and scipy's special functions.
 
-`shares` has intervals of shares (Wilson, clusters) and Holm's correction, `resampling` the cluster bootstrap,
-`agreement` kappa and AC1, `raters` several annotators and the human ceiling, `differences` and `steps` means of parts of
-the rows, `confusion` verdicts against the labels, `weighted` rows with unequal weights, `ranks` Spearman and AUROC,
-`paired` two graders on the same rows, `spread` the measures of a column of scores, `passes` and `runs` several attempts
-at one test. Scores are float64 (n,) without NaN: the caller has already excluded rows without a score.
+`intervals` has intervals of one share, estimates and Holm's correction, `means` means and shares over clusters of rows,
+`resampling` the cluster bootstrap, `agreement` kappa, AC1 and the human ceiling, `confusion` verdicts against labels and
+paired graders, `differences` means of parts of the rows, `ranks` Spearman and AUROC, `spread` the measures of a column of
+scores, `arrays` the types of all arrays. Scores are float64 (n,) without NaN: the caller has already excluded rows without
+a score.
 """
 
 from __future__ import annotations

@@ -1,36 +1,14 @@
-"""Agreement of two columns of categories beyond chance: kappa, weighted kappa, AC1.
+"""Agreement of columns of categories beyond chance: kappa, weighted kappa, AC1, and the human ceiling.
 
 The standard error is the large-sample one of each statistic (delta method), which for kappa is that of
 Fleiss, Cohen & Everitt (1969, "Large sample standard errors of kappa and weighted kappa"). Rows of one
-prompt enter it at their effective number, as in `shares`.
+prompt enter it at their effective number, see `effective_n`.
 
 The interval is not the value plus and minus a number of standard errors. If two columns agree on every row, that
 error is zero, and at 30 labels such "95 %" intervals contain a true kappa of 0.9 in only 41 to 79 of
 100 cases. So half a row is first added to each cell of the table (Haldane 1956 does so for odds ratios; in a larger table
 two rows are spread over all cells). By simulation this raises the coverage to 92 to 99 % from 10 rows on; with many
 rows its effect vanishes.
-
-Two columns of categories over rows with unequal weights.
-
-Often the rows to label are not drawn uniformly: for example, as many accepted rows as refused ones. Treated as if they had
-been drawn uniformly, such labels bias every rate (verification bias: Begg & Greenes 1983, "Assessment of
-diagnostic tests when disease verification is subject to selection bias"). Their correction is used here: the weight of
-each labelled row is the number of rows it represents, that is the rows of its stratum divided by its labelled ones.
-
-A rate's variance is that of its linearised form under these weights (Kish 1965, "Survey sampling"; Korn & Graubard
-1998). That the strata reduce it is ignored, which is conservative. Half a row is first added to each cell of each
-stratum: otherwise a stratum that represents many rows and has no mistake in its few labels would have no variance.
-
-Agreement among annotators of the same rows, and of a grader with one of them: the human ceiling.
-
-A grader cannot be shown to agree with annotators better than they agree with each other, so both are measured alike: the
-mean kappa of all pairs of annotators (Light 1971, "Measures of response agreement for qualitative data"), and the mean
-kappa of the grader with each of them. Pairs are weighted by the rows that both labelled.
-
-Standard errors are those of the infinitesimal jackknife over prompts (Efron 1982), which accounts for pairs that share rows
-and annotators, times g / (g - 3) for g prompts since a table of two by two has three free shares, with Student's quantile.
-As for a single kappa (see `agreement`) half a row is added to each cell first: even for equal columns, the interval has
-positive width. By simulation it covers the truth in 93 to 99 % of cases from 30 rows on.
 """
 
 from __future__ import annotations
@@ -45,17 +23,25 @@ from math import inf, nan, sqrt
 import numpy as np
 from numpy.typing import NDArray
 
+from workbench.analysis.statistics.arrays import Codes, Flags, Floats, LabelCodes
 from workbench.analysis.statistics.intervals import Estimate, cluster_df, effective_n
 from workbench.analysis.statistics.means import Share, cluster_sums
 
-Codes = NDArray[np.intp]
-Floats = NDArray[np.float64]
 _ADDED_ROWS = 2.0  # rows to each stratum, spread evenly over the cells
 
 
 @dataclass(frozen=True, eq=False)
 class Weighted:
     """Two columns of categories and the weight of each row.
+
+    Often the rows to label are not drawn uniformly: for example, as many accepted rows as refused ones. Treated as if they had
+    been drawn uniformly, such labels bias every rate (verification bias: Begg & Greenes 1983, "Assessment of
+    diagnostic tests when disease verification is subject to selection bias"). Their correction is used here: the weight of
+    each labelled row is the number of rows it represents, that is the rows of its stratum divided by its labelled ones.
+
+    A rate's variance is that of its linearised form under these weights (Kish 1965, "Survey sampling"; Korn & Graubard
+    1998). That the strata reduce it is ignored, which is conservative. Half a row is first added to each cell of each
+    stratum: otherwise a stratum that represents many rows and has no mistake in its few labels would have no variance.
 
     Attributes:
         a: Category codes from 0 on, (n,).
@@ -99,7 +85,7 @@ class Weighted:
         shares: Floats = (weights * counts).sum(0) / (weights * counts).sum()
         return shares
 
-    def effective_rows(self, influence: Floats, among: NDArray[np.bool_] | None = None) -> float:
+    def effective_rows(self, influence: Floats, among: Flags | None = None) -> float:
         """Number of independent rows of equal weight with the same information.
 
         Args:
@@ -119,7 +105,7 @@ class Weighted:
         cluster_factor = effective_n(row_influence, None if self.groups is None else self.groups[rows]) / n
         return plain / spread * n / float(counts.sum()) * cluster_factor
 
-    def share(self, hit: NDArray[np.bool_], among: NDArray[np.bool_] | None = None) -> Share:
+    def share(self, hit: Flags, among: Flags | None = None) -> Share:
         """The weighted share of the rows in the cells `among` that are in the cells `hit`.
 
         Args:
@@ -180,7 +166,7 @@ def kappa(
         >>> print(kappa(np.repeat([1, 1, 0, 0], counts), np.repeat([1, 0, 1, 0], counts)))
         0.40 (0.14 to 0.63)
     """
-    return _estimate(_Table(a, b, groups, np.eye(levels), weights), _kappa)
+    return _delta_estimate(_Table(a, b, groups, np.eye(levels), weights), _kappa)
 
 
 def weighted_kappa(a: Codes, b: Codes, groups: Codes | None = None, *, levels: int) -> Estimate:
@@ -193,7 +179,7 @@ def weighted_kappa(a: Codes, b: Codes, groups: Codes | None = None, *, levels: i
         levels: How many categories there are, at least 2.
     """
     steps = np.subtract.outer(np.arange(levels), np.arange(levels)) / (levels - 1)
-    return _estimate(_Table(a, b, groups, 1.0 - steps**2), _kappa)
+    return _delta_estimate(_Table(a, b, groups, 1.0 - steps**2), _kappa)
 
 
 def ac1(
@@ -211,7 +197,7 @@ def ac1(
         levels: Number of categories, at least 2.
         weights: As in `kappa`.
     """
-    return _estimate(_Table(a, b, groups, np.eye(levels), weights), _ac1)
+    return _delta_estimate(_Table(a, b, groups, np.eye(levels), weights), _ac1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -245,7 +231,7 @@ class _Table:
         return self.weighted.effective_rows(formula(self.weighted.smoothed, self.agreement_weights)[1])
 
 
-def _estimate(rows: _Table, formula: Formula) -> Estimate:
+def _delta_estimate(rows: _Table, formula: Formula) -> Estimate:
     n = len(rows.a)
     if not n:
         return Estimate(math.nan, 0, reason="there are no rows to compare")
@@ -283,7 +269,6 @@ def _ac1(shares: Floats, weights: Floats) -> tuple[float, Floats]:
     return (observed - chance) / (1 - chance), influence
 
 
-RatersCodes = NDArray[np.int8]
 Statistic = Callable[[Floats], float]
 
 _MIN_ROWS = 8  # minimum rows that two annotators have both labelled; this project's choice
@@ -292,17 +277,26 @@ _FREE = 3  # free shares of a two-by-two table: this many prompts give no inform
 _STEP = 1e-4  # of a row: derivatives are numerical, over cells with at least half a row
 
 
-def among_raters(votes: RatersCodes, groups: NDArray[np.intp]) -> Estimate:
+def among_raters(votes: LabelCodes, groups: Codes) -> Estimate:
     """Mean kappa of all pairs of raters over the rows that both labelled; NaN if no two share 8 rows.
+
+    Light 1971, "Measures of response agreement for qualitative data". Pairs are weighted by the rows that both labelled. A grader
+    cannot be shown to agree with annotators better than they agree with each other (the human ceiling), so both are
+    measured alike, see `with_raters` and `ceiling_gap`.
+
+    Standard errors are those of the infinitesimal jackknife over prompts (Efron 1982), which accounts for pairs that share rows
+    and annotators, times g / (g - 3) for g prompts since a table of two by two has three free shares, with Student's quantile.
+    As for a single kappa half a row is added to each cell first: even for equal columns, the interval has positive width. By
+    simulation it covers the truth in 93 to 99 % of cases from 30 rows on.
 
     Args:
         votes: 1 good, 0 bad, -1 no label, (n, m).
         groups: Prompt of each row, integer codes (n,) from 0 on.
     """
-    return _raters_estimate(_tables(_pairs(votes)), groups, _mean_kappa, least=-1.0)
+    return _jackknife_estimate(_tables(_pairs(votes)), groups, _mean_kappa, least=-1.0)
 
 
-def with_raters(verdicts: RatersCodes, votes: RatersCodes, groups: NDArray[np.intp]) -> Estimate:
+def with_raters(verdicts: LabelCodes, votes: LabelCodes, groups: Codes) -> Estimate:
     """Mean kappa of one column of verdicts with each rater; see `among_raters`.
 
     Args:
@@ -310,12 +304,12 @@ def with_raters(verdicts: RatersCodes, votes: RatersCodes, groups: NDArray[np.in
         votes: As in `among_raters`.
         groups: Prompt of each row, integer codes (n,) from 0 on.
     """
-    return _raters_estimate(
+    return _jackknife_estimate(
         _tables([(verdicts, rater) for rater in votes.T]), groups, _mean_kappa, least=-1.0
     )
 
 
-def ceiling_gap(verdicts: RatersCodes, votes: RatersCodes, groups: NDArray[np.intp]) -> Estimate:
+def ceiling_gap(verdicts: LabelCodes, votes: LabelCodes, groups: Codes) -> Estimate:
     """How much better a column of verdicts agrees with annotators than they do with each other, by mean kappa, -2 to 1.
 
     Args:
@@ -331,14 +325,14 @@ def ceiling_gap(verdicts: RatersCodes, votes: RatersCodes, groups: NDArray[np.in
 
     if not split or not own.shape[1]:
         return Estimate(nan, 0, reason="no two annotators labelled enough of the same rows")
-    return _raters_estimate(np.concatenate([pairs, own], axis=1), groups, gap, least=-2.0)
+    return _jackknife_estimate(np.concatenate([pairs, own], axis=1), groups, gap, least=-2.0)
 
 
-def _pairs(votes: RatersCodes) -> list[tuple[RatersCodes, RatersCodes]]:
+def _pairs(votes: LabelCodes) -> list[tuple[LabelCodes, LabelCodes]]:
     return list(combinations(votes.T, 2))
 
 
-def _tables(columns: list[tuple[RatersCodes, RatersCodes]]) -> Floats:
+def _tables(columns: list[tuple[LabelCodes, LabelCodes]]) -> Floats:
     """Cell of each row in each pair's two-by-two table, (n, pairs, 4); pairs that share few rows are excluded."""
     tables = [_table(*pair) for pair in columns]
     kept = [table for table in tables if table.sum() >= _MIN_ROWS]
@@ -346,7 +340,7 @@ def _tables(columns: list[tuple[RatersCodes, RatersCodes]]) -> Floats:
     return np.stack(kept, axis=1) if kept else np.empty((n, 0, 4))
 
 
-def _table(a: RatersCodes, b: RatersCodes) -> Floats:
+def _table(a: LabelCodes, b: LabelCodes) -> Floats:
     """Cell of each row in the two-by-two table, (n, 4); none for a row that one of them did not label."""
     at = np.where((a >= 0) & (b >= 0), 2 * a + b, -1)
     cells: Floats = (at[:, None] == np.arange(4)).astype(float)
@@ -363,9 +357,7 @@ def _mean_kappa(cells: Floats) -> float:
     return float(kappas @ rows / rows.sum())
 
 
-def _raters_estimate(
-    tables: Floats, groups: NDArray[np.intp], statistic: Statistic, *, least: float
-) -> Estimate:
+def _jackknife_estimate(tables: Floats, groups: Codes, statistic: Statistic, *, least: float) -> Estimate:
     n = int(tables.any((1, 2)).sum())
     if not tables.shape[1]:
         return Estimate(nan, n, reason="no two annotators labelled enough of the same rows")

@@ -1,4 +1,4 @@
-"""Verdicts against labels: the two-by-two table, and the shares and corrections that follow from it."""
+"""Verdicts against labels, and of two graders: the two-by-two table, its shares and corrections, and paired differences."""
 
 from __future__ import annotations
 
@@ -7,14 +7,13 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from workbench.analysis.statistics.agreement import Weighted, ac1, kappa
+from workbench.analysis.statistics.arrays import Codes, Flags, Floats
 from workbench.analysis.statistics.intervals import Estimate, Interval, compact
 from workbench.analysis.statistics.means import Share, mean_interval, share
 from workbench.analysis.statistics.spread import mean
 
-Flags = NDArray[np.bool_]
 _MIN_RATES = (
     1.2  # TPR + TNR, 1 by guessing: closer to it, the corrected rate is mostly noise (this project's limit)
 )
@@ -37,8 +36,8 @@ class Confusion:
 
     truth: Flags
     verdict: Flags
-    groups: NDArray[np.intp] | None = None
-    weights: NDArray[np.float64] | None = None
+    groups: Codes | None = None
+    weights: Floats | None = None
 
     def __len__(self) -> int:
         return len(self.truth)
@@ -127,7 +126,7 @@ class Confusion:
         return Estimate(math.nan, n, reason=f"all {n:,} labels are {'good' if good else 'bad'}")
 
     @property
-    def _codes(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    def _codes(self) -> tuple[Codes, Codes]:
         return self.truth.astype(np.intp), self.verdict.astype(np.intp)
 
     def _among(self, hit: Flags, among: Flags | None = None) -> Share:
@@ -243,7 +242,7 @@ class PairedVerdicts:
 
     a: Flags
     b: Flags
-    groups: NDArray[np.intp] | None = None
+    groups: Codes | None = None
 
     def __len__(self) -> int:
         return len(self.a)
@@ -272,7 +271,7 @@ class PairedVerdicts:
     def p(self) -> float:
         """McNemar's p value: exact if all rows are independent.
 
-        If rows share prompts, the test of `bounded` instead: whether the share of rows that only the second accepts,
+        If rows share prompts, the test of `BoundedMean` instead: whether the share of rows that only the second accepts,
         among the rows with different verdicts, differs from one half. The exact test would treat each completion as
         independent.
         """
@@ -303,9 +302,7 @@ class PairedVerdicts:
         return kappa(self.a.astype(np.intp), self.b.astype(np.intp), self.groups)
 
 
-def paired_difference(
-    gaps: NDArray[np.float64], groups: NDArray[np.intp] | None = None, *, span: float = 1.0
-) -> Difference:
+def paired_difference(gaps: Floats, groups: Codes | None = None, *, span: float = 1.0) -> Difference:
     """The mean of row-by-row differences, with an interval that is valid for few rows and few prompts.
 
     Equal differences still get an interval with a width, see `mean_interval`.
@@ -319,9 +316,7 @@ def paired_difference(
     return Difference(mean(gaps), mean_interval(gaps, codes, scale=(-span, span)), len(gaps))
 
 
-def accuracy_difference(
-    truth: Flags, a: Flags, b: Flags, groups: NDArray[np.intp] | None = None
-) -> Difference:
+def accuracy_difference(truth: Flags, a: Flags, b: Flags, groups: Codes | None = None) -> Difference:
     """How much more often the second agrees with the labels than the first, over the same rows.
 
     Args:

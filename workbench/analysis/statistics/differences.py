@@ -1,4 +1,4 @@
-"""Differences of means between some rows and the others of their level, such as those with the same label."""
+"""Differences of mean scores within levels: between some rows and the others, and before and after a step."""
 
 from __future__ import annotations
 
@@ -9,14 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from workbench.analysis.statistics.arrays import Codes, Flags, Floats
 from workbench.analysis.statistics.intervals import Estimate, compact, effective_n
 
-Floats = NDArray[np.float64]
-Flags = NDArray[np.bool_]
 _MIN_ROWS = 8  # minimum rows of one level, of one kind and of all others; this project's choice
 
 
-def within_levels(scores: Floats, codes: NDArray[np.intp], levels: NDArray[Any], own: Flags) -> Estimate:
+def within_levels(scores: Floats, codes: Codes, levels: NDArray[Any], own: Flags) -> Estimate:
     """How much higher some rows score than the others of their level, with Welch's standard error (1947).
 
     Within each level, then pooled (Cochran's weights, 1954): an effect of the level does not count as a difference.
@@ -44,7 +43,7 @@ def within_levels(scores: Floats, codes: NDArray[np.intp], levels: NDArray[Any],
     )
 
 
-def _variance_of_mean(scores: Floats, codes: NDArray[np.intp]) -> tuple[float, float]:
+def _variance_of_mean(scores: Floats, codes: Codes) -> tuple[float, float]:
     """Squared standard error of a mean, and its independent rows; two rows at a distance of half a scale are added."""
     independent = effective_n(scores, compact(codes))
     # Equal scores in few rows do not imply certainty.
@@ -70,7 +69,7 @@ class Step:
     explains_more: bool
 
 
-def find_step(scores: Floats, levels: NDArray[np.int8], groups: NDArray[np.intp]) -> Step | None:
+def find_step(scores: Floats, levels: NDArray[np.int8], groups: Codes) -> Step | None:
     """The largest step in a column of scores, within strata.
 
     Its size is measured on prompts that were not used for its position: one half of them chooses the position, the other
@@ -114,7 +113,7 @@ def _means_by(scores: Floats, levels: NDArray[np.int8]) -> Floats:
     return of_rows
 
 
-def _best(residuals: Floats, part: NDArray[np.bool_], cuts: NDArray[np.intp]) -> int:
+def _best(residuals: Floats, part: Flags, cuts: Codes) -> int:
     """The cut that explains most for some of the rows."""
     sums, counts = np.cumsum(residuals * part), np.cumsum(part)
     before, n_before = sums[cuts - 1], counts[cuts - 1]

@@ -1,7 +1,7 @@
 """The scores of several completions of each of many prompts: which are equal, and how much they vary.
 
 A group of G completions is informative for reinforcement learning with group-relative advantages only if not all of them
-have one score: it is then *live*, else *dead* (DAPO, arXiv 2503.14476). Its update is as large as its standard deviation
+have one score; otherwise its variance is zero (DAPO, arXiv 2503.14476). Its update is as large as its standard deviation
 (exactly so for scores of 0 and 1: arXiv 2607.00152). In this module sd is the standard deviation with ddof=0.
 """
 
@@ -11,13 +11,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from workbench.analysis.statistics.arrays import Codes, Flags, Floats
 from workbench.analysis.statistics.means import Share, share
 from workbench.analysis.statistics.spread import SAME, rescaled
-
-Floats = NDArray[np.float64]
-Codes = NDArray[np.intp]
 
 _COUNTED = 0.9  # share of the prompts that must have G completions for G to be counted rather than modelled
 _SUBSETS, _DRAWN = 16, 2_000_000
@@ -42,7 +39,7 @@ class AnswerSets:
         return np.bincount(self.prompts)
 
     @cached_property
-    def several(self) -> NDArray[np.bool_]:
+    def several(self) -> Flags:
         """Which prompts have at least two completions, (p,)."""
         return self.sizes >= 2
 
@@ -142,9 +139,7 @@ class AnswerSets:
         return float(np.std(drawn, axis=-1).mean()) * factor
 
 
-def group_spans(
-    scores: NDArray[np.float64], groups: NDArray[np.intp]
-) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+def group_spans(scores: Floats, groups: Codes) -> tuple[Codes, Floats]:
     """For each prompt: its number of scores, and its highest less its lowest score, both (g,).
 
     Args:
@@ -161,7 +156,7 @@ def group_spans(
         return sizes, np.maximum.reduceat(ordered, starts) - np.minimum.reduceat(ordered, starts)
 
 
-def zero_variance_share(scores: NDArray[np.float64], groups: NDArray[np.intp], *, least: int = 2) -> Share:
+def zero_variance_share(scores: Floats, groups: Codes, *, least: int = 2) -> Share:
     """The share of prompts with one score for all their completions, among those with at least `least` completions.
 
     Such a prompt gives reinforcement learning no advantage to learn from: DAPO, arXiv 2503.14476.

@@ -1,4 +1,4 @@
-"""Intervals of one share of independent rows, critical values, and Holm's correction."""
+"""Intervals and estimates: of a share, with a standard error, over clusters of rows; critical values and Holm's correction."""
 
 from __future__ import annotations
 

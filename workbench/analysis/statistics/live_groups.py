@@ -3,7 +3,7 @@
 Informative means that the G completions of a prompt do not all have one score. Up to the number of completions that most
 prompts have, it is counted over all choices of G of them (unbiased). Beyond, k completions do not determine it: prompts
 that always fail and prompts that pass one time in a hundred look the same at k = 4. The estimate is then a smooth prior of
-how prompts differ (see `group_types`), updated until the outcomes do not reject it. The interval is the range over all
+how prompts differ (see `GroupTypes`), updated until the outcomes do not reject it. The interval is the range over all
 distributions that they do not reject (see `mixtures`), and is wide if G is many times k. In simulation
 (`tests/analysis/statistics/test_live_groups.py`) it covers the truth for prompts of every shape.
 """
@@ -15,8 +15,8 @@ from functools import cached_property
 from math import comb, nan, sqrt
 
 import numpy as np
-from numpy.typing import NDArray
 
+from workbench.analysis.statistics.arrays import Codes, Flags, Floats
 from workbench.analysis.statistics.group_scores import AnswerSets
 from workbench.analysis.statistics.intervals import Interval
 from workbench.analysis.statistics.mixtures import (
@@ -27,8 +27,6 @@ from workbench.analysis.statistics.mixtures import (
     tied_types,
     two_score_types,
 )
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +58,7 @@ class LiveGroups:
         return tied_types() if self.answers.ends is None else two_score_types()
 
     @cached_property
-    def _outcomes(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    def _outcomes(self) -> tuple[Codes, Codes]:
         """The different outcomes, (c, 2), and the outcome of each prompt, (p,)."""
         seen, which = np.unique(outcomes(self.answers), axis=0, return_inverse=True)
         return seen, which.ravel()  # only numpy 2.0 returns two axes
@@ -96,7 +94,7 @@ class LiveGroups:
         chances: Floats = (joint @ (1 - self.types.dead(size)) / joint.sum(1))[which]
         return chances
 
-    def live_among(self, size: int, chosen: NDArray[np.bool_]) -> LiveShare:
+    def live_among(self, size: int, chosen: Flags) -> LiveShare:
         """Share of informative groups among those of chosen prompts; NaN if none is chosen.
 
         The interval is that of the ratio, informative groups of such prompts to all their groups, by its linear form.
@@ -115,7 +113,7 @@ class LiveGroups:
         low, high = (value + end / float(chosen.mean()) for end in self.mixture.range_of(away))
         return LiveShare(value, Interval(max(0.0, min(low, value)), min(1.0, max(high, value))))
 
-    def _chosen_chance(self, seen: NDArray[np.intp], is_chosen: NDArray[np.bool_]) -> Floats:
+    def _chosen_chance(self, seen: Codes, is_chosen: Flags) -> Floats:
         """Probability under each type that a prompt's outcome is a chosen one, (m,): prompts differ in size."""
         answers = seen[:, 0]
         weight = np.bincount(answers, self.mixture.counts) / self.mixture.total

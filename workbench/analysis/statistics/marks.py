@@ -7,12 +7,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from workbench.analysis.statistics.arrays import Codes, Flags, Floats
 from workbench.analysis.statistics.intervals import Interval
 from workbench.analysis.statistics.means import bundled, cluster_sums
-
-Floats = NDArray[np.float64]
 
 _MAX_MARKS = 64  # maximum thresholds to test: more distinct scores are thinned to their quantiles
 _DRAWS = 400  # Bayesian bootstrap draws of the best threshold: ten beyond each end at 95 %
@@ -29,8 +27,8 @@ class Marks:
     """
 
     scores: Floats
-    good: NDArray[np.bool_]
-    groups: NDArray[np.intp]
+    good: Flags
+    groups: Codes
 
     @cached_property
     def candidates(self) -> Floats:
@@ -42,11 +40,11 @@ class Marks:
         return np.asarray(middles, np.float64)
 
     @cached_property
-    def _passing(self) -> NDArray[np.bool_]:
+    def _passing(self) -> Flags:
         """Whether each row passes at each threshold, (n, t)."""
         return self.scores[:, None] >= self.candidates
 
-    def _accuracies(self, part: NDArray[np.bool_]) -> Floats:
+    def _accuracies(self, part: Flags) -> Floats:
         """Balanced accuracy of each threshold over part of the rows, (t,); 0 if one kind is missing."""
         passing, good = self._passing[part], self.good[part]
         if not good.any() or good.all():
@@ -68,7 +66,7 @@ class Marks:
         """Its balanced accuracy, on the rows by which it was chosen."""
         return float(self._everywhere.max())
 
-    def crossed_verdicts(self) -> NDArray[np.bool_]:
+    def crossed_verdicts(self) -> Flags:
         """Verdicts of each half of the prompts by the best threshold of the other half, (n,)."""
         half = self._first_half
         verdicts = np.empty(len(self.scores), bool)
@@ -77,7 +75,7 @@ class Marks:
         return verdicts
 
     @cached_property
-    def _first_half(self) -> NDArray[np.bool_]:
+    def _first_half(self) -> Flags:
         """Rows of every second prompt, in random order within prompts of equally many good rows: both halves have both."""
         share_good = np.bincount(self.groups, weights=self.good) / np.bincount(self.groups)
         shuffled = np.random.default_rng(0).permutation(len(share_good))

@@ -1,23 +1,6 @@
-"""Intervals of means and standard deviations of scores, valid for few rows and few prompts.
+"""Intervals of means, shares and standard deviations of scores, valid for few rows and few prompts.
 
-The mean of scores between known ends: an interval and a test that are valid at any number of rows.
-
-The interval is Gaffke's (2005, "Three test statistics for a nonparametric one-sided hypothesis on the mean of a
-nonnegative variable"; see Learned-Miller & Thomas 2019, arXiv 1905.06208): rows get random weights that sum to one,
-and one additional row, at the end of the scale, represents unseen rows. For scores that are all 0 or 1 it is the exact
-interval of Clopper & Pearson (1934). Equal scores have an interval of positive width: though none of n rows differs, up to
-about 3 / n of all rows may. Student's interval lacks this protection.
-
-Rows of one prompt get one weight together, so that their similarity needs no estimate. Tail probabilities are from the
-saddlepoint formula of Lugannani & Rice (1980, "Saddle point approximation for the distribution of the sum of
-independent random variables"), which here is within 8 % of the truth however small they are, and within 1 % if
-scores differ: no draws, and the same result every time.
-
-Shares of rows: exact for independent rows, and equally conservative for clustered rows.
-
-The share of independent rows has Clopper & Pearson's interval and the exact binomial test: with rare hits in few rows
-Wilson's interval and the score test, which are right on average, call a share of 2 % in 20 rows too high in 10 %
-of cases at a nominal 2.5 %. Rows of one prompt are one cluster, see `bounded`.
+`BoundedMean` has Gaffke's interval for scores between known ends, `Share` that of Clopper & Pearson.
 """
 
 from __future__ import annotations
@@ -28,10 +11,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.special import betainc, ndtr
 
+from workbench.analysis.statistics.arrays import Codes, Flags, Floats
 from workbench.analysis.statistics.intervals import (
     Interval,
     clopper_pearson,
@@ -42,9 +25,6 @@ from workbench.analysis.statistics.intervals import (
     growth_needed,
 )
 from workbench.analysis.statistics.spread import SAME, rescaled
-
-Floats = NDArray[np.float64]
-Codes = NDArray[np.intp]
 
 MAX_CLUSTERS = 4_096
 """Maximum number of clusters weighted individually. More are merged at random into this many bundles, which are
@@ -58,6 +38,17 @@ _NEAR_MEAN = 1e-4  # standard deviations within which the formula divides by nea
 @dataclass(frozen=True, eq=False)
 class BoundedMean:
     """A mean of scores within `low` to `high`, over clusters of rows.
+
+    Its interval and test are valid at any number of rows. The interval is Gaffke's (2005, "Three test statistics for a
+    nonparametric one-sided hypothesis on the mean of a nonnegative variable"; see Learned-Miller & Thomas 2019, arXiv
+    1905.06208): rows get random weights that sum to one, and one additional row, at the end of the scale, represents unseen
+    rows. For scores that are all 0 or 1 it is the exact interval of Clopper & Pearson (1934). Equal scores have an interval of
+    positive width: though none of n rows differs, up to about 3 / n of all rows may. Student's interval lacks this protection.
+
+    Rows of one prompt get one weight together, so that their similarity needs no estimate. Tail probabilities are from the
+    saddlepoint formula of Lugannani & Rice (1980, "Saddle point approximation for the distribution of the sum of
+    independent random variables"), which here is within 8 % of the truth however small they are, and within 1 % if
+    scores differ: no draws, and the same result every time.
 
     Attributes:
         sums: Sum of the scores of each kind of cluster, (g,).
@@ -227,6 +218,11 @@ _CONFIDENCE = 0.95  # level at which few clusters shrink the effective rows
 class Share:
     """A share of rows with its interval, p value and the rows it still needs.
 
+    Exact for independent rows, and equally conservative for clustered rows. The share of independent rows has Clopper &
+    Pearson's interval and the exact binomial test: with rare hits in few rows Wilson's interval and the score test, which are
+    right on average, call a share of 2 % in 20 rows too high in 10 % of cases at a nominal 2.5 %. Rows of one prompt are one
+    cluster, see `BoundedMean`.
+
     Attributes:
         k: Hits.
         n: Rows.
@@ -308,7 +304,7 @@ class Share:
         return None if growth is None else max(1, math.ceil(self.units * (growth - 1)))
 
 
-def share(flags: NDArray[np.bool_], groups: NDArray[np.intp] | None = None) -> Share:
+def share(flags: Flags, groups: Codes | None = None) -> Share:
     """The share of true flags, allowing for clusters of rows.
 
     Args:
@@ -351,7 +347,7 @@ def _scale_of(low: float, high: float) -> Scale | None:
 def mean_interval(
     values: Floats, groups: Codes | None = None, *, confidence: float = 0.95, scale: Scale = (0.0, 1.0)
 ) -> Interval:
-    """An interval for the mean score that allows for clusters of rows; see `workbench.analysis.statistics.means`.
+    """An interval for the mean score that allows for clusters of rows; see `BoundedMean`.
 
     Scores off the scale use the narrowest common scale that contains them, see `likely_scale`. If there is none, at
     least 30 rows (or prompts, if rows share prompts) are needed: nothing then bounds unseen scores.

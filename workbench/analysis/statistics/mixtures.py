@@ -1,4 +1,4 @@
-"""Plausible mixtures of known distributions, given the frequency of each outcome.
+"""Mixtures of prompts of hidden types that can explain the frequency of each outcome.
 
 Every prompt has a hidden type, such as its pass rate, and one observed outcome, such as 3 passes of 4 completions. The
 share of each type is not known; the probability of each outcome under each type is. The shares that explain the outcomes
@@ -7,14 +7,6 @@ distribution"). Many other shares explain them nearly as well. A quantity that f
 the result of 64 completions when 4 were observed, differs among these. So an interval here is the range of that quantity
 over all shares whose log-likelihood is close enough to the best (a profile likelihood interval), which is valid for any
 true shares. Its ends, and the best shares themselves, are convex problems, solved by an interior-point method.
-
-The hidden types of prompts in a forecast of informative groups.
-
-If a report has two scores only, a type is a pass rate, and the outcome of a prompt is its number of passing completions.
-If it has more, whether all of G completions have one score depends, for large G, only on the prompt's most frequent score:
-a type is then the probability of that score, with the rest either one other score or all different, and the outcome of a
-prompt is the number of completions that share a score, if more than half of them do. The probability of such an outcome is
-a sum over the possible scores of the prompt, so that it is exact for these types with any number of scores.
 """
 
 from __future__ import annotations
@@ -27,12 +19,10 @@ from math import lgamma
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from workbench.analysis.statistics.arrays import Codes, Floats
 from workbench.analysis.statistics.group_scores import AnswerSets
 from workbench.analysis.statistics.intervals import Interval, critical_value
-
-Floats = NDArray[np.float64]
 
 _BARRIERS = 10.0 ** -np.arange(8)
 """Barrier weights, from far inside the simplex to its edge; the last leaves the ends of an interval exact to 0.0001."""
@@ -192,8 +182,6 @@ def _stepped(shares: Floats, change: Floats, value: Callable[[Floats], float], g
     return None
 
 
-Codes = NDArray[np.intp]
-
 _RATES = 61
 """Probabilities in the grid, evenly spaced in their angle, arcsin of the root: finest where 64 completions separate rates."""
 _FINE = 2_000  # points at which a density is evaluated, between which the grid's cells divide
@@ -209,6 +197,12 @@ _NONE_AT_END = 0.8  # prior probability that no prompt is at an end
 @dataclass(frozen=True, eq=False)
 class GroupTypes:
     """Types of prompts, m of them.
+
+    If a report has two scores only, a type is a pass rate, and the outcome of a prompt is its number of passing completions.
+    If it has more, whether all of G completions have one score depends, for large G, only on the prompt's most frequent score:
+    a type is then the probability of that score, with the rest either one other score or all different, and the outcome of a
+    prompt is the number of completions that share a score, if more than half of them do. The probability of such an outcome is
+    a sum over the possible scores of the prompt, so that it is exact for these types with any number of scores.
 
     Attributes:
         chances: Probabilities of the first and of the second score of each type, (2, m); 0 if there is none.

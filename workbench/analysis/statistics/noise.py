@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from workbench.analysis.statistics.arrays import Codes, Flags, Floats
 from workbench.analysis.statistics.intervals import (
     Estimate,
     Interval,
@@ -24,9 +25,6 @@ from workbench.analysis.statistics.intervals import (
 )
 from workbench.analysis.statistics.means import Share, share
 from workbench.analysis.statistics.spread import rescaled
-
-Matrix = NDArray[np.float64]
-Groups = NDArray[np.intp]
 
 _TINY = 1e-18  # variance of scores on 0 to 1 that differ by rounding only
 
@@ -90,7 +88,7 @@ class Reliability(Estimate):
         return self.n
 
 
-def reliability(scores: Matrix, groups: Groups | None = None) -> Reliability:
+def reliability(scores: Floats, groups: Codes | None = None) -> Reliability:
     """ICC(1,1) of repeated scores, from one-way analysis of variance.
 
     Args:
@@ -126,13 +124,13 @@ def reliability(scores: Matrix, groups: Groups | None = None) -> Reliability:
     return Reliability(value, n, error, value, error, df, -1.0, "", k, math.log(msb / msw), log_error)
 
 
-def _widest_variance(scores: Matrix, k: int) -> float:
+def _widest_variance(scores: Floats, k: int) -> float:
     """Sample variance of a row with half of its k repeats at the lowest and half at the highest score of all."""
     small, _ = rescaled(scores[~np.isnan(scores)])
     return float(np.ptp(small)) ** 2 * (k // 2) * (k - k // 2) / (k * (k - 1))
 
 
-def _moments(scores: Matrix) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+def _moments(scores: Floats) -> tuple[Floats, Floats, Floats]:
     """For each row: number of scores, their mean, and the sum of squares about it; scaled down if they are huge."""
     small, _ = rescaled(np.nan_to_num(scores))
     known = ~np.isnan(scores)
@@ -145,12 +143,12 @@ def _moments(scores: Matrix) -> tuple[NDArray[np.float64], NDArray[np.float64], 
     return counts, base + means, squares
 
 
-def _carrying(between: Matrix, within: Matrix, groups: Groups | None) -> float:
+def _carrying(between: Floats, within: Floats, groups: Codes | None) -> float:
     """Number of rows (prompts) that carry the variance between, or within, whichever are fewer."""
     return min(_effective(_by_group(between, groups)), _effective(_by_group(within, groups)))
 
 
-def _effective(parts: Matrix) -> float:
+def _effective(parts: Floats) -> float:
     # As shares of the largest: squares of large parts would overflow.
     largest = float(parts.max(initial=0.0))
     shares = parts / largest if largest > 0 else parts
@@ -158,19 +156,19 @@ def _effective(parts: Matrix) -> float:
     return float(shares.sum()) ** 2 / square if square > 0 else 0.0
 
 
-def _by_group(parts: Matrix, groups: Groups | None) -> Matrix:
-    sums: Matrix = parts if groups is None else np.bincount(groups, weights=parts).astype(np.float64)
+def _by_group(parts: Floats, groups: Codes | None) -> Floats:
+    sums: Floats = parts if groups is None else np.bincount(groups, weights=parts).astype(np.float64)
     return sums
 
 
-def _log_error(influence: Matrix, groups: Groups | None) -> float:
+def _log_error(influence: Floats, groups: Codes | None) -> float:
     """Standard error of a sum of rows' parts, whose mean is 0."""
     parts = _by_group(influence, groups)
     m = len(parts)
     return math.sqrt(float(np.square(parts - parts.mean()).sum()) * m / (m - 1)) if m > 1 else math.inf
 
 
-def flip_share(verdicts: NDArray[np.int8], groups: Groups | None = None) -> tuple[Share, NDArray[np.bool_]]:
+def flip_share(verdicts: NDArray[np.int8], groups: Codes | None = None) -> tuple[Share, Flags]:
     """The share of rows whose repeats have different verdicts, and which rows these are.
 
     Args:
@@ -185,7 +183,7 @@ def flip_share(verdicts: NDArray[np.int8], groups: Groups | None = None) -> tupl
     return share(flips[several], None if groups is None else compact(groups[several])), flips
 
 
-def row_sds(scores: Matrix) -> NDArray[np.float64]:
+def row_sds(scores: Floats) -> Floats:
     """Sample standard deviation (ddof=1) of each row's repeats, (n,); NaN below two scores."""
     counts = (~np.isnan(scores)).sum(axis=1)
     sds = np.full(len(scores), np.nan)
@@ -196,7 +194,7 @@ def row_sds(scores: Matrix) -> NDArray[np.float64]:
     return sds
 
 
-def row_ranges(scores: Matrix) -> NDArray[np.float64]:
+def row_ranges(scores: Floats) -> Floats:
     """Highest less lowest of each row's repeats, (n,); NaN below two scores."""
     several = (~np.isnan(scores)).sum(axis=1) >= 2
     with np.errstate(over="ignore"):
@@ -206,7 +204,7 @@ def row_ranges(scores: Matrix) -> NDArray[np.float64]:
     return np.where(several, np.nan_to_num(spans), np.nan)
 
 
-def within_sd(scores: Matrix) -> float:
+def within_sd(scores: Floats) -> float:
     """Standard deviation of one grade about its row's mean: the root of the mean square within rows.
 
     Bland & Altman 1996, "Measurement error". NaN if no row has two scores.

@@ -1,12 +1,12 @@
-"""Statistics of the order of scores: Spearman's correlation and the area under the ROC curve."""
+"""Statistics of the order of scores: ranks, Spearman's correlation, also partial, and the area under the ROC curve."""
 
 from __future__ import annotations
 
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from workbench.analysis.statistics.arrays import Codes, Flags, Floats
 from workbench.analysis.statistics.intervals import (
     Estimate,
     Interval,
@@ -15,7 +15,6 @@ from workbench.analysis.statistics.intervals import (
     effective_n,
 )
 
-Floats = NDArray[np.float64]
 _BISECTIONS = 50  # leave 2 to the power of -50 of the range, about the precision of a float
 
 
@@ -40,8 +39,8 @@ def spearman(a: Floats, b: Floats) -> float:
 
 def auroc(
     scores: Floats,
-    truth: NDArray[np.bool_],
-    groups: NDArray[np.intp] | None = None,
+    truth: Flags,
+    groups: Codes | None = None,
     *,
     confidence: float = 0.95,
 ) -> tuple[float, Interval]:
@@ -74,7 +73,7 @@ def auroc(
     return area, Interval(1 - _upper_end(1 - area, sizes, critical), _upper_end(area, sizes, critical))
 
 
-def _influence(scores: Floats, truth: NDArray[np.bool_], area: float) -> Floats:
+def _influence(scores: Floats, truth: Flags, area: float) -> Floats:
     """Influence of each row on the area: its share of pairs won, less the area, divided by the share of its class."""
     all_ranks, won = ranks(scores), np.empty(len(scores))
     for rows, other_class in ((truth, ~truth), (~truth, truth)):
@@ -106,7 +105,7 @@ _MIN_ROWS = 10  # minimum rows; below it Fisher's transformation is not close to
 
 
 def rank_correlation(
-    a: Floats, b: Floats, *, given: Floats | None = None, groups: NDArray[np.intp] | None = None
+    a: Floats, b: Floats, *, given: Floats | None = None, groups: Codes | None = None
 ) -> Estimate:
     """Spearman's correlation of two columns; if `given` is not None, their partial correlation given that column.
 

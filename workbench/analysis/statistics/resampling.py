@@ -1,15 +1,10 @@
-"""The Bayesian bootstrap over clusters: whole prompts get random weights, never single rows of one prompt.
+"""The Bayesian bootstrap over clusters, of any statistic of column sums: whole prompts get random weights, never single rows.
 
 Rows of one prompt are correlated; resampling single rows would understate the uncertainty (Miller 2024,
 "Adding error bars to evals"). Weights are exponential (Rubin 1981, "The Bayesian bootstrap"). If a statistic has an
 unseen worst case, such as one additional level, a row of that kind is included in the draws: even for equal rows, the
 interval then has positive width. Every statistic here is a function of column sums, so a draw is one row of weights times
 one small matrix.
-
-Contributions to a weighted total: the share of its variance that is due to each part, with a bootstrap over prompts.
-
-share_i = w_i cov(s_i, T) / var(T) for a total T = sum of w_i s_i. The shares sum to 1. One exceeds its weight if the
-part's scores vary more than the others', or correlate with them; it may be below 0, or above 1.
 """
 
 from __future__ import annotations
@@ -20,14 +15,13 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
+from workbench.analysis.statistics.arrays import Codes, Floats
 from workbench.analysis.statistics.intervals import Interval, critical_value
 from workbench.analysis.statistics.means import cluster_sums
 from workbench.analysis.statistics.ranks import ranks
 from workbench.analysis.statistics.spread import SAME, rescaled
 
-Floats = NDArray[np.float64]
 Statistic = Callable[[Floats], Floats]
 
 DRAWS = 2_000
@@ -98,7 +92,7 @@ def bootstrap(
     columns: Floats,
     statistic: Statistic,
     *,
-    groups: NDArray[np.intp] | None = None,
+    groups: Codes | None = None,
     unseen: Floats | None = None,
     draws: int = DRAWS,
     seed: int = 0,
@@ -137,7 +131,7 @@ def _sorted(values: Floats) -> Floats:
 
 
 @lru_cache(maxsize=2)
-def _weights(seed: int, found: int, draws: int) -> tuple[NDArray[np.intp] | None, list[Floats]]:
+def _weights(seed: int, found: int, draws: int) -> tuple[Codes | None, list[Floats]]:
     """The bundle of each cluster (None if each is separate), and blocks of weights: one line per draw, the unseen row first.
 
     Each draw's weights are scaled to the mean of 1, so that sums stay on the scale of the rows. The same for all
@@ -156,8 +150,6 @@ def _block(lines: int, g: int, rng: np.random.Generator) -> Floats:
     return weights
 
 
-Codes = NDArray[np.intp]
-
 _MAX_WIDENING = (
     3.0  # with three or four clusters Student's quantile is useless; no verdict is based on so few
 )
@@ -165,6 +157,9 @@ _MAX_WIDENING = (
 
 def variance_shares(parts: Floats, total: Floats) -> Floats:
     """Share of the variance of the total that is due to each part, (k,); NaN if the total does not vary.
+
+    share_i = w_i cov(s_i, T) / var(T) for a total T = sum of w_i s_i. The shares sum to 1. One exceeds its weight if the
+    part's scores vary more than the others', or correlate with them; it may be below 0, or above 1.
 
     Args:
         parts: Scores times weights, (n, k).

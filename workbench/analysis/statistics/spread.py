@@ -1,4 +1,4 @@
-"""Measures of a column of scores: spread, quantiles, used levels, similarity within prompts."""
+"""Measures of a column of scores: spread, quantiles, used levels, similarity within prompts, pass rates, counts of values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A text typed to replace a grader's, and what an edit inherits from the grader before it."""
+"""Edits: texts that a user typed to replace a grader's, and what a new grader inherits from the one before it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a platform supports one grader: natively, as code, with a loss, or not at all."""
+"""How each platform supports each grader: natively, as code, with a loss, or not at all."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Convert a text to a grader and back: Python, JavaScript, or a spec as JSON."""
+"""A grader as text (Python, JavaScript, or a spec as JSON), back as a grader, as a notebook cell, and texts to start from."""
 
 from __future__ import annotations
 

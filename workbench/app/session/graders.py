@@ -1,4 +1,4 @@
-"""The graders of a session: which exist, are selected, validated, and changed since the last run."""
+"""The graders of a session: which exist, are selected, validated, removed, and changed since the last run."""
 
 from __future__ import annotations
 

@@ -11,13 +11,12 @@ from numpy.typing import NDArray
 
 from workbench.app.session.labelled_texts import BALANCED, CHOSEN, DISAGREEING, RANDOM, of_stratum
 from workbench.core.errors import WorkbenchError
+from workbench.report.bins import Rows
 from workbench.report.where import case_of, scaled_scores
 
 if TYPE_CHECKING:
     from workbench.report import Report
 
-
-Rows = NDArray[np.intp]
 
 # Fixed: a queue that is rebuilt, as after every run, must continue in the same order.
 _SEED = 0

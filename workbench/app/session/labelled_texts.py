@@ -1,4 +1,7 @@
-"""The texts of a dataset by their digests: a label counts only for the text that was labelled."""
+"""The labelled texts of a dataset by their digests, and the sampling weights of their labels.
+
+A label counts only for the text that was labelled.
+"""
 
 from __future__ import annotations
 

@@ -12,14 +12,12 @@ from traitlets import HasTraits
 from workbench.app.session.code_lines import LastCode, relabel_code, rows_code
 from workbench.core.errors import ReportError
 from workbench.report.compare import reuse
+from workbench.report.where import Condition
 
 if TYPE_CHECKING:
     from workbench.app.session.guard import ActionGuard
     from workbench.app.session.labels import DatasetLabels
     from workbench.report import Report
-
-
-Condition = Mapping[str, Any]
 
 
 class Results(HasTraits):

@@ -1,4 +1,4 @@
-"""Runs of the selected graders: one at a time, in the background, each merged with the shown report."""
+"""Runs of the selected graders: one at a time, in the background, each merged with the shown report; and the time left."""
 
 from __future__ import annotations
 
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from workbench.app.session.labels import DatasetLabels
     from workbench.app.session.results import Results
     from workbench.app.session.versions import SavedVersions
-    from workbench.core.progress import Progress
     from workbench.data.samples import Samples
     from workbench.report import Report
     from workbench.report.settings import SamplesLike

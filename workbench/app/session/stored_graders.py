@@ -1,4 +1,4 @@
-"""Graders in a store: saved by name, and read as text to start from."""
+"""Graders saved in a store by name or read from files, as text to start from."""
 
 from __future__ import annotations
 

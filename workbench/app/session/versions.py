@@ -1,4 +1,7 @@
-"""Versions of each grader that a user saved in this session: an edit is compared with them, and undo restores them."""
+"""Versions of each grader of a session: those that a user saved, and those of the last two runs.
+
+An edit is compared with them, and undo restores them.
+"""
 
 from __future__ import annotations
 

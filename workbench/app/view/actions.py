@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.app.session.row_texts import sample_of
 from workbench.app.session.stored_graders import graders_from_files
-from workbench.app.view.conditions import Condition, chip_id, field_values
+from workbench.app.view.conditions import chip_id, field_values
 from workbench.app.view.head import shown_column
 from workbench.app.view.reader import find_in_text, piece_of_text
 from workbench.core import background
 from workbench.core.errors import WorkbenchError
 from workbench.graders import SandboxedGrader
+from workbench.report.where import Condition
 
 if TYPE_CHECKING:
     from workbench.app.session.session import Session

@@ -5,23 +5,20 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, cast
 
 from workbench.app.session.grader_text import TEMPLATES
 from workbench.app.session.guard import Problem
 from workbench.app.view.actions import Actions
 from workbench.app.view.chosen import chosen_data, nothing_chosen, shown_text
-from workbench.app.view.compare import CompareMode
 from workbench.app.view.conditions import with_real_names
-from workbench.app.view.export import ExportMode
 from workbench.app.view.graded import Change, GradedRows, find_change
-from workbench.app.view.head import MODES, head_data, progress_data
-from workbench.app.view.history import HistoryMode
-from workbench.app.view.label import LabelMode
+from workbench.app.view.head import head_data, progress_data
+from workbench.app.view.mode import GRADE, mode_kinds, mode_titles
 from workbench.app.view.rail import rail_data
 from workbench.app.view.saved_views import SavedViews
 from workbench.app.view.table import ShownRows
-from workbench.app.view.try_out import TryMode
 from workbench.core import background
 from workbench.core.display_text import one_line
 from workbench.report import Report
@@ -30,24 +27,17 @@ from workbench.store import StoreError
 
 if TYPE_CHECKING:
     from workbench.app.session.session import Session
+    from workbench.app.view.compare import CompareMode
+    from workbench.app.view.try_out import TryMode
 
 
 Publish = Callable[[dict[str, Any]], object]
 
-MODE_STATES = {
-    "try": "try_out",
-    "label": "label",
-    "compare": "compare",
-    "export": "export",
-    "history": "history",
-}
-"""Mode to the part of the state that it shows."""
-
 _HIDDEN = frozenset({"chosen", "table", "reader"})
 """Parts that only one mode shows: they are computed again when the mode is opened again."""
 
-_MODES = tuple(MODE_STATES.values())
-_ALL = ("head", "progress", "rail", "chosen", "table", "reader", "mode", "code", "starters", *_MODES)
+_PARTS = ("head", "progress", "rail", "chosen", "table", "reader", "mode", "code", "starters")
+"""Parts of the state; each mode has another one."""
 
 
 class AppView:
@@ -71,49 +61,62 @@ class AppView:
     def __init__(self, session: Session, publish: Publish, *, mode: str = "") -> None:
         self.session, self._publish = session, publish
         self.state: dict[str, Any] = {}
-        self.chosen, self.mode = "", mode if mode in MODES else "grade"
+        self.chosen, self.mode = "", mode if mode in mode_titles() else GRADE
         self.rows = ShownRows(session, self.mark)
-        self.label = LabelMode(session)
-        self.try_out = TryMode(session, lambda: self.mark("try_out"))
-        self.compare = CompareMode(session)
-        self.export = ExportMode(session, lambda: self.mark("export"))
-        self.history = HistoryMode(session)
+        kinds = mode_kinds()
+        self._states = {name: kind.state for name, kind in kinds.items()}
+        self.modes = {
+            name: kind.make(session, partial(self.mark, kind.state)) for name, kind in kinds.items()
+        }
         self._graded: GradedRows | None = None
         self._changes: dict[str, Change | None] = {}
         self._revision = 0
         self._page_text: dict[str, str] = {}
         self._isolation: dict[str, str] = {}
         self._turn = 0
-        self._stale: set[str] = set(_ALL)
+        self._stale: set[str] = {*_PARTS, *self._states.values()}
         self._is_flushing = False
         self.actions = Actions(self)
         self.saved = SavedViews(self)
-        for part in (self.label, self.try_out, self.compare, self.export, self.history, self.saved):
+        for part in (*self.modes.values(), self.saved):
             self.actions.add(part)
         self._observed: list[tuple[Any, Callable[[Any], None], list[str]]] = []
         self._observe()
         with session.guard.lock:
             session.guard.lock.on_release.append(self.flush)
-            self._open_mode(self.mode)
+            self._open_mode()
+            if self.mode != GRADE:
+                self.show_code()
+
+    @property
+    def try_out(self) -> TryMode:
+        """The Try mode."""
+        return cast("TryMode", self.modes["try"])
+
+    @property
+    def compare(self) -> CompareMode:
+        """The Compare mode."""
+        return cast("CompareMode", self.modes["compare"])
 
     # ---- what invalidates parts of the state
 
     def _observe(self) -> None:
-        session = self.session
+        session, modes = self.session, tuple(self._states.values())
+        everything = (*_PARTS, *modes)
         for part, names, parts in (
             (
                 session.graders,
                 ["by_name", "chosen", "validations", "unrun", "removed"],
-                ("head", "rail", "chosen", "table", "reader", *_MODES),
+                ("head", "rail", "chosen", "table", "reader", *modes),
             ),
-            (session.results, ["report"], _ALL),
+            (session.results, ["report"], everything),
             (session.results, ["where"], ("chosen", "table", "reader", "label")),
             (session.results, ["row"], ("reader",)),
             (session.runs, ["running"], ("head", "progress", "rail", "chosen")),
             (session.runs, ["progress"], ("progress",)),
             (session.live, ["edits", "working"], ("head", "rail", "chosen", "progress")),
             (session.live, ["progress"], ("progress",)),
-            (session.rows, ["draw"], _ALL),
+            (session.rows, ["draw"], everything),
             (session.labels, ["changes"], ("head", "labels", "table", "reader", "label")),
             (session.stored, ["versions"], ("chosen", "starters")),
             (session.guard, ["problem"], ("head",)),
@@ -132,11 +135,7 @@ class AppView:
 
     def _report_came(self, change: Any) -> None:
         """With the first report the code line includes the rows that the user searched for before."""
-        if (
-            change["old"] is None
-            and self.mode == "grade"
-            and (self.rows.table.search or self.rows.table.where)
-        ):
+        if change["old"] is None and self.mode == GRADE and (self.rows.table.search or self.rows.table.where):
             self.rows.show_code()
 
     def _follow_in_try(self, _: Any) -> None:
@@ -155,7 +154,7 @@ class AppView:
 
     def flush(self) -> None:
         """Compute the parts that are out of date, and publish them. Called with the session's lock, when it is released."""
-        stale = self._stale if self.mode == "grade" else self._stale - _HIDDEN
+        stale = self._stale if self.mode == GRADE else self._stale - _HIDDEN
         if stale:
             self._stale, self._is_flushing = self._stale - stale, True
             try:
@@ -205,12 +204,10 @@ class AppView:
 
     def _mode_makers(self) -> dict[str, Callable[[], Any]]:
         """How the parts of the modes are computed: only the open mode's are."""
-        makers: dict[str, Callable[[], Any]] = {
-            "label": self.label.data, "try_out": self.try_out.data, "compare": self.compare.data,
-            "export": self.export.data, "history": self.history.data,
-        }  # fmt: skip
-        closed = {state for mode, state in MODE_STATES.items() if mode != self.mode}
-        return {state: (lambda: None) if state in closed else make for state, make in makers.items()}
+        return {
+            self._states[name]: part.data if name == self.mode else (lambda: None)
+            for name, part in self.modes.items()
+        }
 
     def _read_session(self, stale: set[str]) -> None:
         """Take the current report, the selected grader and the edits."""
@@ -226,7 +223,11 @@ class AppView:
         self._changes = {name: find_change(session, self._graded, name) for name in session.edited_names}
         if self.mode == "try" and "rail" in stale:
             self.try_out.refresh()
-        self.history.choose(self.chosen)
+        self._follow_choice()
+
+    def _follow_choice(self) -> None:
+        for part in self.modes.values():
+            part.choose(self.chosen)
 
     def _first_grader(self) -> str:
         names = list(self.session.graders.by_name)
@@ -319,7 +320,7 @@ class AppView:
         """Select a grader."""
         self.chosen = name
         self.session.stored.check_determinism()
-        self.mark("rail", "chosen", "table", "reader", *_MODES)
+        self.mark("rail", "chosen", "table", "reader", *self._states.values())
 
     def on_message(self, message: Mapping[str, Any]) -> dict[str, Any] | None:
         """Handle a message of a page; the reply to send, None for an invalid message.
@@ -344,45 +345,37 @@ class AppView:
 
     def mark_mode(self) -> None:
         """Mark the content of the open mode as changed."""
-        self.mark(*(state for mode, state in MODE_STATES.items() if mode == self.mode))
+        self.mark(*(state for mode, state in self._states.items() if mode == self.mode))
 
     def set_mode(self, mode: str) -> None:
         """Open a mode."""
-        if mode in MODES and mode != self.mode:
+        if mode in mode_titles() and mode != self.mode:
             self.mode = mode
             self.session.stored.check_determinism()
-            self._open_mode(mode)
-            if mode in {"grade", "try"}:  # the other modes set the line themselves
-                self.show_code()
-            self.mark("mode", *_MODES)
+            self._open_mode()
+            self.show_code()
+            self.mark("mode", *self._states.values())
 
     def show_code(self) -> None:
         """Set the line for the content of the open mode, if it has one."""
-        lines: dict[str, Callable[[], None]] = {
-            "grade": self.rows.show_code, "try": self.try_out.show_code, "compare": self.compare.opened,
-            "export": self.export.opened, "history": self.history.opened,
-        }  # fmt: skip
-        if self.mode in lines:
-            lines[self.mode]()
+        if self.mode == GRADE:
+            self.rows.show_code()
+        else:
+            self.modes[self.mode].show_code()
 
-    def _open_mode(self, mode: str) -> None:
-        if mode == "try":
-            self.try_out.open(self.session.results.row)
-        if mode == "label":
-            self.session.labels.reload()  # a cell may have labelled meanwhile
-        self.history.choose(self.chosen)
-        for name, part in (("compare", self.compare), ("export", self.export), ("history", self.history)):
-            if mode == name:
-                part.opened()
+    def _open_mode(self) -> None:
+        self._follow_choice()
+        if self.mode != GRADE:
+            self.modes[self.mode].opened()
 
     def close(self) -> None:
         """Stop publishing."""
         self._publish = lambda _: None
-        self.try_out.close()
-        self.export.close()
+        for part in self.modes.values():
+            part.close()
         with self.session.guard.lock:
             if self.flush in self.session.guard.lock.on_release:
                 self.session.guard.lock.on_release.remove(self.flush)
-        for part, marker, names in self._observed:
-            part.unobserve(marker, names)
+        for observed, marker, names in self._observed:
+            observed.unobserve(marker, names)
         self._observed = []

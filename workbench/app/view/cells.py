@@ -18,10 +18,9 @@ from workbench.core.thread import StringThread
 from workbench.data.samples import Samples
 from workbench.data.samples.plain import is_missing
 from workbench.data.samples.selection import row_words
-from workbench.report.bins import part_name
+from workbench.report.bins import Rows, part_name
 from workbench.report.frames import row_texts
 
-Rows = NDArray[np.intp]
 Keys = tuple[NDArray[Any], NDArray[np.bool_]]
 
 _CELL = 260  # characters: two lines of the widest column
@@ -170,7 +169,7 @@ class ScoreColumn:
 
     Attributes:
         grades: Its grades, n rows.
-        parts: The part of each row, (n,); see `counts.parts_of`.
+        parts: The part of each row, (n,); see `bins.parts_of`.
         before: Its grades before an edit, shown before the new ones; None without an edit.
     """
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -12,21 +12,19 @@ from numpy.typing import NDArray
 from workbench.app.session.versions import current_name
 from workbench.app.view.cells import last_question
 from workbench.app.view.conditions import find_name, shown_name
+from workbench.app.view.mode import Mode, mode
 from workbench.app.view.pieces import Pieces, cut, marked, similarity
 from workbench.core.display_text import counted, one_line
 from workbench.core.errors import WorkbenchError
 from workbench.report import Comparison, Report
-from workbench.report.bins import PARTS, Counts, counts_of, parts_of
+from workbench.report.bins import PARTS, Counts, Rows, counts_of, parts_of
 from workbench.report.comparison_text import TITLES, labels_data, sentence
 from workbench.report.frames import row_texts
 from workbench.report.where import case_of
 
 if TYPE_CHECKING:
     from workbench.app.session.session import Session
-    from workbench.report import Report
 
-
-Rows = NDArray[np.intp]
 
 QUADRANTS = {"both": (True, True), "a": (True, False), "b": (False, True), "neither": (False, False)}
 """Key of a quadrant to whether the first and the second grader accept its rows."""
@@ -176,15 +174,12 @@ _SEARCHED = 200  # characters of a search
 _PROMPT = 300  # characters of a prompt
 
 
-class CompareMode:
-    """Compare as the page shows it. Its methods are called with the session's lock.
+@mode("compare", "Compare", position=3)
+class CompareMode(Mode):
+    """Compare as the page shows it. See `Mode` for the arguments."""
 
-    Args:
-        session: What is compared.
-    """
-
-    def __init__(self, session: Session) -> None:
-        self._session = session
+    def __init__(self, session: Session, on_change: Callable[[], object] = lambda: None) -> None:
+        super().__init__(session, on_change)
         self._names = ("", "")  # as selected
         self._key, self._only, self._search = "a", "", ""
         self._revision = 0
@@ -195,7 +190,7 @@ class CompareMode:
 
     # ---- the page's requests
 
-    def opened(self) -> None:
+    def show_code(self) -> None:
         """Set the line for the initial comparison."""
         first, second = self._pair(self._graders())
         if first != second:
@@ -224,7 +219,7 @@ class CompareMode:
         a, b = self._pair(self._graders())
         return {"a": a, "b": b, "key": self._key, "only": self._only, "search": self._search}
 
-    def choose(self, choice: Mapping[str, str]) -> None:
+    def select(self, choice: Mapping[str, str]) -> None:
         """Compare as in a saved `choice`.
 
         Raises:

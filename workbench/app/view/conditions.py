@@ -1,4 +1,4 @@
-"""Conditions on rows as text: chips, and the title of their combination."""
+"""Conditions on rows as text: chips, the title of their combination, the values to choose from, and names as shown."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from workbench.analysis.diagnostics.finding import short_verdict
 from workbench.core.display_text import capital, one_line
 from workbench.core.errors import SamplesError
 from workbench.data.samples.selection import written_column
-from workbench.report.where import condition_text
+from workbench.report.where import Condition, condition_text
 
 _MAX_CHARACTERS = 200  # the longest name a store accepts
 
@@ -87,8 +87,6 @@ def _value(field: str, text: str | None, count: int) -> dict[str, Any]:
     shown = "(empty)" if text is None else one_line(text, 80)
     return {"text": shown, "count": count, "where": [{"column": field, "is": text}]}
 
-
-Condition = Mapping[str, Any]
 
 CHANGED = {
     "bad_refused": "known bad, rejected since the edit", "bad_accepted": "known bad, accepted since the edit",

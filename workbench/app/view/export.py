@@ -1,4 +1,4 @@
-"""The settings of an export, as the page shows and sends them."""
+"""The Export mode: which platform supports which grader, the settings of an export, and its file."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from workbench.app.session.export_preview import (
 from workbench.app.session.fits import Fit, FitTable, is_trainer
 from workbench.app.view.conditions import shown_name
 from workbench.app.view.export_text import problem_lines, sentence
+from workbench.app.view.mode import Mode, mode
 from workbench.core.display_text import one_line, shown
 from workbench.core.errors import WorkbenchError
 from workbench.formats import Loss, export
@@ -117,7 +118,8 @@ _WORDS = 1_000  # maximum characters of a loss or a problem
 _DRAFT = "a draft: exported once its five checks pass"
 
 
-class ExportMode:
+@mode("export", "Export", position=4)
+class ExportMode(Mode):
     """Export as the page shows it. Its methods are called with the session's lock; those that take long acquire it.
 
     Args:
@@ -126,7 +128,7 @@ class ExportMode:
     """
 
     def __init__(self, session: Session, on_change: Callable[[], object] = lambda: None) -> None:
-        self._session, self._on_change = session, on_change
+        super().__init__(session, on_change)
         self._settings = ExportSettings()
         self._table = FitTable(self._step)
         self._files = WrittenFiles()
@@ -148,7 +150,7 @@ class ExportMode:
 
     # ---- the page's requests
 
-    def opened(self) -> None:
+    def show_code(self) -> None:
         """Set the line that would write the previewed file."""
         settings = self._settings
         if not self._session.graders.chosen:
@@ -166,7 +168,7 @@ class ExportMode:
             FormatError: Unknown name.
         """
         self._settings = self._settings.for_platform(platform)
-        self.opened()
+        self.show_code()
 
     def do_export_settings(self, settings: Mapping[str, Any]) -> None:
         """Change settings: those of `ExportData["settings"]`, and `file`.
@@ -175,7 +177,7 @@ class ExportMode:
             WorkbenchError: Unknown setting, or a value that it does not support.
         """
         self._settings = self._settings.changed(settings)
-        self.opened()
+        self.show_code()
 
     def do_write(self) -> None:
         """Write the previewed file, and set the line that would. Existing files that were shown are replaced.
@@ -200,7 +202,7 @@ class ExportMode:
         self._files.note(exported.paths, settings.platform)
         names = ", ".join(path.name for path in exported.paths)
         self._written = (self._made_of(), f"Wrote {names} in {Path(target).resolve().parent}")
-        self.opened()
+        self.show_code()
 
     def ask_export_file(self, name: str) -> str:
         """The whole text of a previewed file, to be saved on the page's machine.

@@ -1,4 +1,4 @@
-"""Statistics of one report for the view: each is computed once."""
+"""Statistics of one report for the view, each computed once, and the effect of a grader's edit on its rows."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class GradedRows:
         return case_of(self.report, name)
 
     def parts(self, name: str) -> NDArray[np.int8]:
-        """The part of each row, (n,); see `counts.parts_of`."""
+        """The part of each row, (n,); see `bins.parts_of`."""
         if name not in self._parts:
             self._parts[name] = parts_of(self.case(name))
         return self._parts[name]

@@ -1,4 +1,4 @@
-"""The versions of a grader: saved in this session, saved in the store, and the current one."""
+"""The versions of a grader (saved in this session, in the store, and the current one), and how two of them differ."""
 
 from __future__ import annotations
 
@@ -184,9 +184,6 @@ def findings_of(version: Version, name: str) -> list[Finding]:
     return [finding for finding in source.findings if finding.grader == name] if source is not None else []
 
 
-# ---- differences of texts
-
-
 def first_new_line(before: str, text: str) -> str:
     """The first line that an earlier text does not have; "" for none."""
     lines = changed_lines(before, text)
@@ -279,9 +276,6 @@ def _counted(report: Report, name: str, label: int) -> ErrorShare | None:
     found = share(wrong, compact(prompts))
     lo, hi = found.interval()
     return ErrorShare(found.k, found.n, found.value, lo, hi)
-
-
-# ---- from one version to another
 
 
 def change_words(name: str, before: Version, now: Version) -> tuple[str, str]:

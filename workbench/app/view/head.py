@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.app.session.edits import asks_models, waits_for
 from workbench.app.session.runs import TimeLeft
+from workbench.app.view.mode import mode_titles
 from workbench.core.display_text import counted, one_line, visible
 from workbench.graders.repeats import is_deterministic
 
@@ -14,17 +15,6 @@ if TYPE_CHECKING:
     from workbench.app.session.session import Session
     from workbench.core.progress import Progress
     from workbench.report import Report
-
-
-MODES = {
-    "grade": "Grade",
-    "try": "Try",
-    "label": "Label",
-    "compare": "Compare",
-    "export": "Export",
-    "history": "History",
-}
-"""The modes of the view and their titles, in order."""
 
 
 def head_data(session: Session) -> dict[str, Any]:
@@ -42,7 +32,7 @@ def head_data(session: Session) -> dict[str, Any]:
         "drawn": len(session.rows.rows),
         "draw": session.rows.as_dict() | {"by": shown_column(session.rows.draw.by)},
         "strata": list(map(shown_column, session.rows.strata)),
-        "modes": [list(mode) for mode in MODES.items()],
+        "modes": [list(mode) for mode in mode_titles().items()],
         "state": _state(session),
         "can_run": bool(graders.chosen) and not session.runs.running,
         "judges": sum(asks_models(graders.by_name[name]) for name in graders.chosen),

@@ -23,11 +23,12 @@ from workbench.app.view.grader_history import (
     findings_of,
     first_new_line,
 )
+from workbench.app.view.mode import Mode, mode
 from workbench.core.display_text import counted, one_line, shown
 from workbench.core.errors import WorkbenchError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from workbench.app.session.session import Session
     from workbench.app.session.versions import SavedVersions
@@ -42,16 +43,22 @@ _MAX_GRADERS = 20  # maximum graders of a run to list
 _WORDS = 1_000
 
 
-class HistoryMode:
-    """History as the page shows it. Its methods are called with the session's lock.
+@mode("history", "History", position=5)
+class HistoryMode(Mode):
+    """History as the page shows it. See `Mode` for the arguments.
 
     Args:
-        session: Whose graders.
-        versions: Their versions of this session; the session's own by default.
+        versions: The graders' versions of this session; the session's own by default.
     """
 
-    def __init__(self, session: Session, versions: SavedVersions | None = None) -> None:
-        self._session = session
+    def __init__(
+        self,
+        session: Session,
+        on_change: Callable[[], object] = lambda: None,
+        *,
+        versions: SavedVersions | None = None,
+    ) -> None:
+        super().__init__(session, on_change)
         self._history = GraderHistory(session, session.kept if versions is None else versions)
         self._name, self._from, self._to = "", "", ""
         self._runs: tuple[Report | None, Sequence[StoredRun]] | None = None  # as read under this report
@@ -68,11 +75,11 @@ class HistoryMode:
         self._runs = None
 
     def opened(self) -> None:
-        """Read the store again, and set the line that lists this grader's versions in it."""
+        """Read the store again."""
         self.refresh()
-        self._leave_line()
 
-    def _leave_line(self) -> None:
+    def show_code(self) -> None:
+        """Set the line that lists this grader's versions in the store."""
         if any(version.stored for version in self._versions()):
             self._session.code.text = history_code(self._session.storage, self._chosen)
 
@@ -85,7 +92,7 @@ class HistoryMode:
         for version in (from_, to):
             self._version_of(version)
         self._from, self._to = from_, to
-        self._leave_line()
+        self.show_code()
 
     def do_bring(self, version: str) -> None:
         """Replace the current grader with a version; `restore` undoes it.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -15,6 +15,7 @@ from workbench.app.session.label_queue import ORDERS, LabelQueue
 from workbench.app.session.labelled_texts import RANDOM
 from workbench.app.session.row_texts import sample_of, texts_of
 from workbench.app.view.conditions import shown_name
+from workbench.app.view.mode import Mode, mode
 from workbench.app.view.reader import piece_of_text, thread_data
 from workbench.core.display_text import counted, one_line
 from workbench.core.thread import StringThread
@@ -226,17 +227,18 @@ _TIPS = {
 _PAST = 60
 
 
-class LabelMode:
-    """Labelling by keys.
+@mode("label", "Label", position=2)
+class LabelMode(Mode):
+    """Labelling by keys. See `Mode` for the arguments."""
 
-    Args:
-        session: The session.
-    """
-
-    def __init__(self, session: Session) -> None:
-        self._session = session
+    def __init__(self, session: Session, on_change: Callable[[], object] = lambda: None) -> None:
+        super().__init__(session, on_change)
         self.deck = LabelDeck(session)
         self._heard: dict[str, Any] = {"page": "", "seq": 0, "turn": 0}
+
+    def opened(self) -> None:
+        """Read the labels again: a cell may have labelled meanwhile."""
+        self._session.labels.reload()
 
     def data(self) -> dict[str, Any]:
         """The mode as `LabelData`."""

@@ -1,4 +1,4 @@
-"""A text in pieces, with matches marked, so that the page does not interpret text as markup."""
+"""Texts in pieces with marks (matches, and differences of two texts), so that the page does not interpret text as markup."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The grader list, one line each: name, validation, bar, verdict, mean."""
+"""The grader list, one line each (name, validation, bar, verdict, mean), and the notice about a grader's other text."""
 
 from __future__ import annotations
 

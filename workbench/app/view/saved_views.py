@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
-from workbench.app.view.conditions import Condition
-from workbench.app.view.head import MODES
+from workbench.app.view.mode import GRADE, mode_titles
 from workbench.core.display_text import one_line
 from workbench.core.errors import WorkbenchError
+from workbench.report.where import Condition
 
 if TYPE_CHECKING:
     from workbench.app.session.session import Session
@@ -25,8 +25,16 @@ class View(Protocol):
     chosen: str
     mode: str
     rows: ShownRows
-    try_out: TryMode
-    compare: CompareMode
+
+    @property
+    def try_out(self) -> TryMode:
+        """The Try mode."""
+        ...
+
+    @property
+    def compare(self) -> CompareMode:
+        """The Compare mode."""
+        ...
 
     @property
     def graded(self) -> GradedRows:
@@ -152,7 +160,7 @@ class SavedViews:
         where = tuple(_among(condition, rows) for condition in state.get("where", ()))
         view.graded.report.row_numbers(*map(view.rows.resolved, where))  # raises before anything changes
         if compare := state.get("compare"):
-            view.compare.choose(compare)
+            view.compare.select(compare)
         view.rows.table.search = str(state.get("search", ""))
         view.rows.look(view.graded, where)
         if grader and grader != view.chosen:
@@ -228,9 +236,9 @@ def _checked(state: Any, graders: Iterable[str]) -> str:
     if not isinstance(state, Mapping) or not set(state) <= _KNOWN:
         found = sorted(map(str, set(state) - _KNOWN)) if isinstance(state, Mapping) else state
         raise WorkbenchError("not a view state", found=one_line(repr(found), 120), expected=_WHAT)
-    if state.get("mode", "grade") not in MODES:
+    if state.get("mode", GRADE) not in (titles := mode_titles()):
         raise WorkbenchError(
-            "unknown mode", found=one_line(repr(state["mode"]), 60), expected=", ".join(MODES)
+            "unknown mode", found=one_line(repr(state["mode"]), 60), expected=", ".join(titles)
         )
     for name, has_shape in _SHAPES.items():
         if name in state and not has_shape(state[name]):

@@ -1,4 +1,4 @@
-"""The rows part: which rows are shown, in which order, with which columns; a window at a time."""
+"""The table of rows: which rows are shown, in which order, with which columns; a window at a time."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from workbench.app.view.cells import (
     TextWindow,
     sorted_rows,
 )
-from workbench.app.view.conditions import Condition, chip_id, chip_text, shown_name, title_of
+from workbench.app.view.conditions import chip_id, chip_text, shown_name, title_of
 from workbench.app.view.graded import Change, GradedRows
 from workbench.app.view.pieces import Finder, finder_of, words_finder
 from workbench.app.view.reader import reader_data
@@ -33,12 +33,12 @@ from workbench.core.display_text import one_line
 from workbench.core.grades import Grades
 from workbench.data.samples.selection import known_words, row_words, rows_with_text
 from workbench.report import Report
+from workbench.report.bins import Rows
+from workbench.report.where import Condition
 
 if TYPE_CHECKING:
     from workbench.app.session.session import Session
 
-
-Rows = NDArray[np.intp]
 
 FIRST = 60
 """Rows sent with every state, so that a table is never blank: more than any screen shows."""
@@ -58,7 +58,7 @@ class TableSource:
         report: Grades of the rows; one without graders before a run.
         chosen: The selected grader; "" for none.
         labels: Label of each row, (n,); None if there are none.
-        parts: The part of each row by grader; see `counts.parts_of`.
+        parts: The part of each row by grader; see `bins.parts_of`.
         before: Grades of the selected grader before an edit; None without one.
         find: What is marked in the completions without a search.
     """

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from workbench.analysis.diagnostics.registry import threshold_on_scale
@@ -20,6 +20,7 @@ from workbench.app.session.trial import (
     with_reference,
 )
 from workbench.app.view.conditions import shown_name
+from workbench.app.view.mode import Mode, mode
 from workbench.app.view.reader import piece_of_text, thread_data
 from workbench.app.view.saved_completions import (
     SavedCompletion,
@@ -47,18 +48,16 @@ if TYPE_CHECKING:
 _MAX_CHARACTERS = 200_000  # of a completion in a text field; longer ones are read in the rows
 
 
-class TryMode:
+@mode("try", "Try", position=1, state="try_out")
+class TryMode(Mode):
     """One conversation and its grades by the selected graders, before and after a change of its completion.
 
-    Rules and sandboxed code grade every change; graders that call a model or a service wait for a request.
-
-    Args:
-        session: The session.
-        changed: Called with the session's lock held when a grade has arrived.
+    Rules and sandboxed code grade every change; graders that call a model or a service wait for a request. See `Mode` for the
+    arguments.
     """
 
-    def __init__(self, session: Session, changed: Callable[[], object]) -> None:
-        self._session, self._changed = session, changed
+    def __init__(self, session: Session, on_change: Callable[[], object] = lambda: None) -> None:
+        super().__init__(session, on_change)
         self._row: int | None = None
         self._pasted: Sample | None = None
         self._text: str | None = None  # the edited completion; None if unchanged
@@ -73,9 +72,13 @@ class TryMode:
         self._after: dict[str, tuple[Entry, Grade]] = {}
         self._first = Trial(self._take_before, session.guard.lock)
         self._trial = Trial(self._take_after, session.guard.lock)
-        self.kept = SavedCompletions(session, changed)
+        self.kept = SavedCompletions(session, on_change)
 
     # ---- the conversation
+
+    def opened(self) -> None:
+        """Start with the row in the reader."""
+        self.open(self._session.results.row)
 
     def open(self, row: int | None) -> None:
         """Start with a row, unless another conversation is being edited.
@@ -188,7 +191,7 @@ class TryMode:
     def _take(self, answers: dict[str, tuple[Entry, Grade]], name: str, entry: Entry, grade: Grade) -> None:
         with self._session.guard.locked("Try"):
             answers[name] = (entry, grade)  # `refresh` removes it if the grader has changed meanwhile
-            self._changed()
+            self._on_change()
 
     # ---- the page's actions
 

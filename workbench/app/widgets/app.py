@@ -1,4 +1,4 @@
-"""`Workbench`: the app, and views of its single parts."""
+"""`Workbench`: the app as a notebook widget, and the widgets that open one part of it."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import traitlets
 
 from workbench.app.session.session import Session
 from workbench.app.view.app import AppView
+from workbench.app.view.mode import mode_kinds
 from workbench.app.widgets.cell_state import forget_view, remember_view, session_of_cell
 from workbench.core.display_text import counted
 from workbench.data.samples import Sample, Samples
@@ -60,11 +61,10 @@ class WorkbenchWidget(anywidget.AnyWidget):
     part = traitlets.Unicode("").tag(sync=True)
     code = traitlets.Unicode("").tag(sync=True)
     starters: Any = traitlets.List().tag(sync=True)
-    try_out = traitlets.Dict(None, allow_none=True).tag(sync=True)
-    label = traitlets.Dict(None, allow_none=True).tag(sync=True)
-    compare = traitlets.Dict(None, allow_none=True).tag(sync=True)
-    export = traitlets.Dict(None, allow_none=True).tag(sync=True)
-    history = traitlets.Dict(None, allow_none=True).tag(sync=True)
+    # One trait per mode, under the name of its part of the state.
+    for _kind in mode_kinds().values():
+        vars()[_kind.state] = traitlets.Dict(None, allow_none=True).tag(sync=True)
+    del _kind
     turn = traitlets.Int(0).tag(sync=True)
 
     def __init__(self, samples: Any, graders: Any = None, **settings: Any) -> None:

@@ -1,8 +1,9 @@
-"""Users' functions: each in a separate daemon thread, a few at a time.
+"""Users' functions in daemon threads, and users' coroutines on an event loop in a separate thread.
 
-Neither asyncio's executor nor anyio's worker threads will do: a function that never ends would keep its thread among
+Neither asyncio's executor nor anyio's worker threads will do: a function that never ends would keep its thread, of
 the few there are, and the process from ending. So each call starts a thread, which takes a twentieth of a millisecond,
-and one that is late gives up its turn and not its thread.
+and one that is late gives up its turn and not its thread. A loop that a coroutine blocks is abandoned, and another one
+replaces it.
 """
 
 from __future__ import annotations

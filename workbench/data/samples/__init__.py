@@ -8,10 +8,15 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from workbench.core.discovery import load_modules
 from workbench.core.errors import SamplesError, SamplesWarning
+from workbench.data.samples import file_types
 from workbench.data.samples.readers import load_file
 from workbench.data.samples.sample import Sample
 from workbench.data.samples.view import Samples
+
+# Every module in `file_types` registers its readers when it is loaded.
+load_modules(file_types)
 
 __all__ = ["Sample", "Samples", "as_samples", "read_samples"]
 

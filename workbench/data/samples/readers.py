@@ -1,26 +1,59 @@
-"""Readers of files and in-memory rows as frames, one per file type; errors name the unreadable line."""
+"""Rows in memory or in a file as a frame, and the register of readers, one per file suffix."""
 
 from __future__ import annotations
 
-import csv
-import json
-import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from io import StringIO
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pandas as pd
 
+from workbench.core.discovery import refuse_taken
 from workbench.core.display_text import one_line
 from workbench.core.errors import SamplesError
-from workbench.core.files import STANDARD_INPUT, check_regular, read_bytes, standard_input
+from workbench.core.files import STANDARD_INPUT, check_regular
 from workbench.core.thread import StringThread
-from workbench.data.samples.cells import CellFault
 from workbench.data.samples.dask_columns import DaskColumns, is_dask_frame
-from workbench.data.samples.parquet_bounds import read_table
-from workbench.data.samples.parquet_columns import ParquetColumns, parquet_dataset, to_frame
+from workbench.data.samples.parquet_columns import ParquetColumns
 from workbench.data.samples.table import Loaded
+
+ReadFile = Callable[[Path, bool], Loaded]
+
+
+class FileReader(NamedTuple):
+    """The reader of the files with one suffix.
+
+    Attributes:
+        read: From a path, and whether a broken line is an error, to rows; raises `SamplesError`.
+        example: Content that it can read, for the tests over all readers.
+    """
+
+    read: ReadFile
+    example: bytes | Callable[[], bytes]
+
+
+READERS: dict[str, FileReader] = {}
+"""Every reader by its suffix."""
+
+
+def reader(suffix: str, *, example: bytes | Callable[[], bytes]) -> Callable[[ReadFile], ReadFile]:
+    """Register a function as the reader of the files with a suffix; the modules of `file_types` are loaded by themselves.
+
+    Args:
+        suffix: In lower case, with its dot.
+        example: Content that it can read: at least one row with a column `completion`.
+
+    Raises:
+        ValueError: Another function reads these files.
+    """
+
+    def register(read: ReadFile) -> ReadFile:
+        taken = READERS.get(suffix)
+        refuse_taken("reader", suffix, taken and taken.read, read)
+        READERS[suffix] = FileReader(read, example)
+        return read
+
+    return register
 
 
 def load(data: Any, source: str = "") -> Loaded:
@@ -40,7 +73,7 @@ def load(data: Any, source: str = "") -> Loaded:
     if is_dask_frame(data):
         return Loaded(DaskColumns(data))
     if isinstance(data, Sequence) and not isinstance(data, str | bytes):
-        return Loaded(_frame([_row(number, row, source) for number, row in enumerate(data)]))
+        return Loaded(frame_of([_row(number, row, source) for number, row in enumerate(data)]))
     raise SamplesError(
         "these data cannot be read as samples",
         where=source,
@@ -76,17 +109,16 @@ def load_file(path: Path, *, strict: bool = True, lazy: bool = False) -> Loaded:
             "only Parquet can be read lazily", where=str(path), found=repr(path.suffix), expected="'.parquet'",
             hint="convert it to Parquet once: pandas.read_json(path, lines=True, chunksize=...) and to_parquet, one file per chunk, into one folder",
         )  # fmt: skip
-    reader = _lazy_parquet if lazy else _READERS.get(suffix)
-    if reader is None:
+    if suffix not in READERS:
         raise SamplesError(
             f"files of kind {path.suffix!r} cannot be read as samples",
             where=str(path),
             found=repr(path.suffix),
-            expected="one of " + ", ".join(SUFFIXES),
+            expected="one of " + ", ".join(READERS),
             hint="read it with pandas and pass the DataFrame",
         )
     try:
-        return reader(path, strict)
+        return Loaded(ParquetColumns(path)) if lazy else READERS[suffix].read(path, strict)
     except SamplesError:
         raise
     except (RecursionError, ValueError, TypeError, LookupError, AttributeError, MemoryError) as error:
@@ -129,7 +161,7 @@ def _thread_row(thread: StringThread) -> dict[str, Any]:
     return row
 
 
-def _frame(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
+def frame_of(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
     """Rows as columns of Python objects, so that 4 stays 4 in a column with a missing cell; pure numbers become numpy's."""
     names = dict.fromkeys(name for row in rows for name in row)
     frame = pd.DataFrame(
@@ -141,182 +173,3 @@ def _frame(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
         if len(kinds) == 1 and kinds <= {bool, int, float}:
             frame[name] = frame[name].infer_objects()
     return frame
-
-
-def _jsonl(path: Path, strict: bool) -> Loaded:
-    rows: list[dict[str, Any]] = []
-    lines: list[int] = []
-    faults: dict[int, CellFault] = {}
-    # As bytes: text would also be split at U+2028 inside a string, and one bad byte would invalidate the file.
-    for number, line in enumerate(_bytes(path).removeprefix(b"\xef\xbb\xbf").split(b"\n"), 1):
-        if not line.strip():
-            continue
-        row, fault = _json_object(line)
-        if fault is not None:
-            if strict:
-                raise _line_error(path, number, fault)
-            faults[len(rows)] = fault
-        rows.append(row)
-        lines.append(number)
-    return Loaded(_frame(rows), lines, faults)
-
-
-def _bytes(path: Path) -> bytes:
-    is_stdin = str(path) == STANDARD_INPUT
-    return standard_input(SamplesError) if is_stdin else read_bytes(path, SamplesError)
-
-
-def _json_object(line: bytes) -> tuple[dict[str, Any], CellFault | None]:
-    expected = "one JSON object, in UTF-8"
-    try:
-        value = json.loads(line.decode())
-    except (ValueError, RecursionError) as error:
-        return {}, CellFault("", f"{_start(line)} ({error})", expected)
-    if not isinstance(value, dict):
-        return {}, CellFault("", f"{_start(line)} ({type(value).__name__})", expected)
-    return value, None
-
-
-def _line_error(path: Path, line: int, fault: CellFault) -> SamplesError:
-    return SamplesError(
-        f"line {line} cannot be read",
-        where=f"{path}, line {line}",
-        found=fault.found,
-        expected=fault.expected,
-        hint="fix the line, or pass strict=False: the row then fails and the others are graded",
-    )
-
-
-def _json(path: Path, _: bool) -> Loaded:
-    expected = "a JSON list of objects, in UTF-8"
-    try:
-        value = json.loads(read_bytes(path, SamplesError).removeprefix(b"\xef\xbb\xbf").decode())
-    except (ValueError, RecursionError) as error:
-        hint = (
-            "one JSON object per line is JSON Lines: name the file .jsonl"
-            if "Extra data" in str(error)
-            else ""
-        )
-        raise SamplesError(
-            "the file is not JSON", where=str(path), found=str(error), expected=expected, hint=hint
-        ) from error
-    if not isinstance(value, list):
-        keys = f" with keys {', '.join(list(value)[:10])}" if isinstance(value, dict) else ""
-        raise SamplesError(
-            "the file contains no list",
-            where=str(path),
-            found=f"{type(value).__name__}{keys}",
-            expected=expected,
-        )
-    return load(value, str(path))
-
-
-def _csv(path: Path, _: bool) -> Loaded:
-    """Every cell as literal text, so that "04" stays "04" and "None" stays "None"; an empty cell is missing."""
-    text = _decoded(path)
-    with _any_field_size():
-        records = _records(path, text)
-        header = next(records, None)
-        if header is None:
-            raise SamplesError(
-                "the file is empty", where=str(path), found="0 rows", expected="a line of column names"
-            )
-        names, rows, lines = header[1], [], []
-        for line, record in records:
-            if len(record) != len(names):
-                raise _ragged(path, line, len(record), names)
-            rows.append([cell or None for cell in record])
-            lines.append(line)
-    return Loaded(pd.DataFrame(rows, columns=pd.Index(names, dtype=object), dtype=object), lines)
-
-
-def _decoded(path: Path) -> str:
-    data = read_bytes(path, SamplesError)
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise SamplesError(
-            "the file is not UTF-8",
-            where=f"{path}, line {line}",
-            found=f"byte 0x{data[error.start]:02x} at position {error.start}",
-            expected="UTF-8 text",
-            hint="save it as UTF-8, or read it with pandas.read_csv(encoding=...) and pass the DataFrame",
-        ) from error
-
-
-def _records(path: Path, text: str) -> Iterator[tuple[int, list[str]]]:
-    """Start line and cells of each record; blank lines are omitted."""
-    # newline="" leaves line ends inside quoted cells unchanged.
-    reader = csv.reader(
-        StringIO(text, newline=""), strict=True, delimiter="\t" if path.suffix.lower() == ".tsv" else ","
-    )
-    start = 1
-    try:
-        for record in reader:
-            if record:
-                yield start, record
-            start = reader.line_num + 1
-    except csv.Error as error:
-        raise SamplesError(
-            f"line {start} cannot be read",
-            where=f"{path}, line {start}",
-            found=str(error),
-            expected='comma-separated cells, those with commas, quotes or line ends in "double quotes"',
-        ) from error
-
-
-class _any_field_size:  # noqa: N801 (used like a function)
-    """The csv module refuses cells above 128 KiB by default; the limit is global, so it is restored."""
-
-    def __enter__(self) -> None:
-        self._old = csv.field_size_limit(sys.maxsize)
-
-    def __exit__(self, *_: object) -> None:
-        csv.field_size_limit(self._old)
-
-
-def _ragged(path: Path, line: int, cells: int, names: Sequence[str]) -> SamplesError:
-    return SamplesError(
-        f"line {line} has another number of cells than the header",
-        where=f"{path}, line {line}",
-        found=f"{cells} cells",
-        expected=f"{len(names)}: {', '.join(names[:30])}",
-        hint='a cell with a comma or a line end needs "double quotes" around it',
-    )
-
-
-def _parquet(path: Path, _: bool) -> Loaded:
-    import pyarrow as pa
-
-    if path.is_file():
-        path.open("rb").close()
-    try:
-        files = [path] if path.is_file() else list(path.rglob("*.parquet"))
-        return Loaded(to_frame(read_table(parquet_dataset(path), sum(one.stat().st_size for one in files))))
-    except pa.ArrowException as error:
-        raise SamplesError(
-            "the file is not Parquet", where=str(path), found=str(error)[:200], expected="a Parquet file"
-        ) from error
-
-
-def _lazy_parquet(path: Path, _: bool) -> Loaded:
-    return Loaded(ParquetColumns(path))
-
-
-def _start(line: bytes) -> str:
-    text = line[:60].decode("utf-8", "replace").strip()
-    return repr(text + ("…" if len(line) > 60 else ""))
-
-
-_READERS: dict[str, Callable[[Path, bool], Loaded]] = {
-    ".jsonl": _jsonl,
-    ".ndjson": _jsonl,
-    ".json": _json,
-    ".csv": _csv,
-    ".tsv": _csv,
-    ".parquet": _parquet,
-}
-
-SUFFIXES = tuple(_READERS)
-"""The file kinds that can be read."""

@@ -1,4 +1,4 @@
-"""Seeded random selection of rows: uniform, or stratified with proportional shares."""
+"""Selections of rows: random (uniform, or stratified with proportional shares), by a query, and by words in their text."""
 
 from __future__ import annotations
 

@@ -1,10 +1,4 @@
-"""Parses tags into a tree, by Handlebars' grammar.
-
-Whitespace in Handlebars: the `~`, and lines that contain only a block's tag or a comment.
-
-Standalone tags are determined on the text as written, removals on the text after earlier removals, in the
-order Handlebars uses: a block's inside before the block.
-"""
+"""The parser of Handlebars' grammar, from tags to a tree, and its rules for whitespace."""
 
 from __future__ import annotations
 
@@ -279,7 +273,11 @@ _REST_OF_LINE = re.compile(r"[ \t]*\r?\n?")
 
 
 def strip_whitespace(program: TemplateProgram, *, root: bool = True) -> None:
-    """Remove the whitespace that Handlebars removes from the texts of the tree."""
+    """Remove the whitespace that Handlebars removes from the texts of the tree.
+
+    The `~`, and lines that contain only a block's tag or a comment. Standalone tags are determined on the text as written,
+    removals on the text after earlier removals, in the order Handlebars uses: a block's inside before the block.
+    """
     body = program.body
     for index, statement in enumerate(body):
         match statement:

@@ -1,4 +1,4 @@
-"""The syntax tree of a Handlebars template."""
+"""The tokens of a Handlebars template, and the nodes of its syntax tree."""
 
 from __future__ import annotations
 

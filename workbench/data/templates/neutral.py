@@ -1,4 +1,4 @@
-"""The tree of a template, in a form common to all dialects.
+"""The tree of a template in a form common to all dialects, and the reader of each dialect.
 
 A text is a list of parts. A name is the origin of its value: an outermost variable, or the value that an enclosing each or
 with has put in scope, counted from the outside (1, 2, ...), and the steps from there.
@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from workbench.data.templates import handlebars_tree as hbs
+from workbench.data.templates import handlebars_tree
 from workbench.data.templates.handlebars import Handlebars
 from workbench.data.templates.mustache import Mustache
 from workbench.data.templates.native import parsed
@@ -98,19 +98,24 @@ class _Handlebars:
         self.text = text
 
     def parts(
-        self, program: hbs.TemplateProgram | None, contexts: tuple[Name, ...], block_names: dict[str, Name]
+        self,
+        program: handlebars_tree.TemplateProgram | None,
+        contexts: tuple[Name, ...],
+        block_names: dict[str, Name],
     ) -> Parts:
         parts: list[Part] = []
         for statement in program.body if program else ():
-            if isinstance(statement, hbs.Content):
+            if isinstance(statement, handlebars_tree.Content):
                 parts.append(LiteralText(statement.value))
-            elif isinstance(statement, hbs.MustacheStatement):
+            elif isinstance(statement, handlebars_tree.MustacheStatement):
                 parts.append(Placeholder(self.name(statement.call, contexts, block_names)))
-            elif isinstance(statement, hbs.Block):
+            elif isinstance(statement, handlebars_tree.Block):
                 parts += self.block(statement, contexts, block_names)
         return joined(parts)
 
-    def block(self, block: hbs.Block, contexts: tuple[Name, ...], block_names: dict[str, Name]) -> Parts:
+    def block(
+        self, block: handlebars_tree.Block, contexts: tuple[Name, ...], block_names: dict[str, Name]
+    ) -> Parts:
         if block.raw:
             return self.parts(block.program, contexts, block_names)
         word, position = block.call.head.original, block.call.position
@@ -135,8 +140,12 @@ class _Handlebars:
         )
 
     def name(self, expression: Any, contexts: tuple[Name, ...], block_names: dict[str, Name]) -> Name:
-        path = expression.head if isinstance(expression, hbs.Call) and not expression.params else expression
-        if not isinstance(path, hbs.Path):
+        path = (
+            expression.head
+            if isinstance(expression, handlebars_tree.Call) and not expression.params
+            else expression
+        )
+        if not isinstance(path, handlebars_tree.Path):
             raise at(self.text, expression.position, "only names have a counterpart, not values or lookups")
         if path.data:
             return self.data(path, contexts)
@@ -149,7 +158,7 @@ class _Handlebars:
             raise at(self.text, path.position, f"{path.original!r} names all variables, or none")
         return name
 
-    def data(self, path: hbs.Path, contexts: tuple[Name, ...]) -> Name:
+    def data(self, path: handlebars_tree.Path, contexts: tuple[Name, ...]) -> Name:
         if path.parts[:1] == ("root",) and len(path.parts) > 1:
             return Name(0, path.parts[1:])
         word = "@" + ".".join(path.parts)

@@ -1,16 +1,4 @@
-"""`{name}`, the placeholders of Letta's rubrics, in the two ways that Letta has parsed them.
-
-Generation "0.4" (0.4 to 0.16): the listed names are replaced everywhere, and nothing else is changed:
-not `{other}`, not `{{` or `}}`. Generation "0.17" (since): `{input}`, `{submission}` and `{ground_truth}` are replaced
-too, a name without a value is an error, `{{` and `}}` are one brace, and no variable may have the name of one of
-the three. A brace that belongs to no name is text in both. One pass: `{name}` inside a value is not replaced.
-
-`{{ item.path[0].x }}`, the templates of OpenAI's graders.
-
-Two namespaces, `item` (the row) and `sample` (the model's output), dots and indices in square brackets. Text
-is inserted unchanged, everything else as JSON. OpenAI does not document the output of a missing path; here it is an
-error that names the path, or "" with `lenient`.
-"""
+"""The two dialects that have placeholders only: Letta's `{name}`, and OpenAI's `{{ item.path[0].x }}`."""
 
 from __future__ import annotations
 
@@ -36,6 +24,11 @@ _NAME = re.compile(r"\{\{|\}\}|\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
 class Braces:
     """A template with its names.
+
+    Generation "0.4" (0.4 to 0.16): the listed names are replaced everywhere, and nothing else is changed:
+    not `{other}`, not `{{` or `}}`. Generation "0.17" (since): `{input}`, `{submission}` and `{ground_truth}` are replaced
+    too, a name without a value is an error, `{{` and `}}` are one brace, and no variable may have the name of one of
+    the three. A brace that belongs to no name is text in both. One pass: `{name}` inside a value is not replaced.
 
     Args:
         text: The template.
@@ -104,6 +97,10 @@ _MISSING = object()
 
 class OpenAI:
     """A parsed template.
+
+    Two namespaces, `item` (the row) and `sample` (the model's output), dots and indices in square brackets. Text
+    is inserted unchanged, everything else as JSON. OpenAI does not document the output of a missing path; here it is an
+    error that names the path, or "" with `lenient`.
 
     Raises:
         TemplateError: Another namespace, or text that is not a path.

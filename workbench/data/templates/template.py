@@ -1,11 +1,4 @@
-"""A template of any of the dialects: parsed once, rendered with plain values.
-
-Translates a template to another dialect, if that dialect supports its features.
-
-The result is parsed again: if its parts have another meaning, nothing is returned. Names are unchanged; the variable names
-of a platform are the responsibility of its format. Texts render equally in every dialect; other values (a list, a boolean, a
-missing one) follow the rules of each dialect.
-"""
+"""`Template`: a template of any dialect, parsed once, rendered with plain values, and translated to another dialect."""
 
 from __future__ import annotations
 
@@ -93,7 +86,7 @@ def compile(text: str, dialect: str = "jinja2", **options: Any) -> Template:  # 
     Args:
         text: The template, at most a mebibyte of characters.
         dialect: One of `DIALECTS`.
-        options: `names` and `release` for braces, `lenient` for openai; see their modules.
+        options: `names` and `release` for braces, `lenient` for openai; see `placeholders`.
 
     Raises:
         TemplateError: It breaks the dialect's grammar or bounds; line, column and what was expected are named.
@@ -164,7 +157,7 @@ def context_text(turns: Turns) -> str:
     return "\n\n".join(f"[{turn['role']}]\n{turn['content']}" for turn in turns)
 
 
-def _adaptive(sample: Sample, completion: str | None) -> dict[str, Any]:
+def _adaptive_variables(sample: Sample, completion: str | None) -> dict[str, Any]:
     thread = sample.thread
     turns = [{"role": turn.role, "content": turn.content} for turn in thread.get_turns()]
     context = turns[: len(thread.messages())]
@@ -182,7 +175,7 @@ def _adaptive(sample: Sample, completion: str | None) -> dict[str, Any]:
     }
 
 
-def _vllora(sample: Sample, completion: str | None) -> dict[str, Any]:
+def _vllora_variables(sample: Sample, completion: str | None) -> dict[str, Any]:
     thread = sample.thread
     messages = chat_messages(thread)[: len(thread.messages())]
     texts = {role: [m["content"] for m in messages if m["role"] == role] for role in ("user", "system")}
@@ -196,7 +189,7 @@ def _vllora(sample: Sample, completion: str | None) -> dict[str, Any]:
     }
 
 
-def _openai(sample: Sample, completion: str | None) -> dict[str, Any]:
+def _openai_variables(sample: Sample, completion: str | None) -> dict[str, Any]:
     thread = sample.thread
     text = (thread.completion() or "") if completion is None else completion
     calls = _plain_calls(thread.tool_calls())
@@ -244,9 +237,9 @@ def _plain_calls(calls: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 PLATFORMS: dict[str, Callable[[Sample, str | None], dict[str, Any]]] = {
-    "adaptive": _adaptive,
-    "openai": _openai,
-    "vllora": _vllora,
+    "adaptive": _adaptive_variables,
+    "openai": _openai_variables,
+    "vllora": _vllora_variables,
 }
 """The variables that each platform's prompts can use."""
 
@@ -256,6 +249,10 @@ _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 def translate(text: str, source: str, target: str) -> str:
     """The template in another dialect.
+
+    The result is parsed again: if its parts have another meaning, nothing is returned. Names are unchanged; the variable names
+    of a platform are the responsibility of its format. Texts render equally in every dialect; other values (a list, a boolean, a
+    missing one) follow the rules of each dialect.
 
     Args:
         text: The template.
@@ -415,7 +412,7 @@ def _braces(parts: Parts) -> str:
     return "".join(map(write, _flat(parts, "braces")))
 
 
-def _translate_openai(parts: Parts) -> str:
+def _openai(parts: Parts) -> str:
     def write(part: LiteralText | Placeholder) -> str:
         if isinstance(part, LiteralText):
             return part.text
@@ -433,5 +430,5 @@ _WRITERS: dict[str, Callable[[Parts], str]] = {
     "handlebars": _handlebars,
     "jinja2": _jinja,
     "mustache": _mustache,
-    "openai": _translate_openai,
+    "openai": _openai,
 }

@@ -1,4 +1,4 @@
-"""The values of templates: plain data, and their text form.
+"""The values of templates: plain data, their text form, the bounds of a rendering, and its errors.
 
 Handlebars and mustache are JavaScript's, so there a value is written as by `String(value)`: a list's items
 joined by commas, a dict "[object Object]", 1.0 as "1".

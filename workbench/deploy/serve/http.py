@@ -1,4 +1,4 @@
-"""Request bodies, read with a limit, and JSON responses."""
+"""Request bodies, read with a limit and checked field by field, and JSON responses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Error responses: a status and JSON with the reason and a hint."""
+"""Limits of a server: the rows and bytes it admits, and the error responses of rejected requests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What surrounds every request: access control, errors as JSON, one log line, counts."""
+"""What surrounds every request: access control, errors as JSON, one log line, metrics."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The list of forms and pages, in order, with their addresses: the simplest form first."""
+"""The pages of a server: the list of its forms, the responses to their examples, the documentation and its OpenAPI document."""
 
 from __future__ import annotations
 
@@ -369,10 +369,10 @@ def openapi(
 
 def _operation(form: type[WireForm], answers: Mapping[str, Example], base: str) -> dict[str, Any]:
     about = f"{form.about}\n\nNo score: {form.no_score}\n\nUse: `{with_host(form.recipe, base)}`\n\nSource: {form.source}"
-    responses = {200: _openapi_answer("The response.", form.response)}
-    responses |= {status: _openapi_answer(text, _ref("Error")) for status, text in _ERRORS.items()}
+    responses = {200: _response("The response.", form.response)}
+    responses |= {status: _response(text, _ref("Error")) for status, text in _ERRORS.items()}
     for name, example in answers.items():
-        response = responses.setdefault(example.status, _openapi_answer("A rejection.", _ref("Error")))
+        response = responses.setdefault(example.status, _response("A rejection.", _ref("Error")))
         examples = response["content"]["application/json"].setdefault("examples", {})
         examples[name or "answer"] = {"summary": ASKED if example.graded else MADE_UP, "value": example.body}
     return {
@@ -410,5 +410,5 @@ def _ref(name: str) -> dict[str, str]:
     return {"$ref": f"#/components/schemas/{name}"}
 
 
-def _openapi_answer(about: str, schema: Any) -> dict[str, Any]:
+def _response(about: str, schema: Any) -> dict[str, Any]:
     return {"description": about, "content": {"application/json": {"schema": schema}}}

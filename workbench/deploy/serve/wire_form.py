@@ -1,4 +1,4 @@
-"""Wire forms: one file per form with a class for each path, found by import."""
+"""Wire forms: the base class and the register (one file per form, found by import), and the outcomes of a request's rows."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""One folder per platform: how its graders are read and written."""
+"""One module or folder per platform: how its graders are read and written."""

@@ -1,6 +1,4 @@
-"""Osmosis's graders.
-
-Osmosis rollout modules: a Python file with a `Grader` subclass, or with a decorated reward function.
+"""Osmosis rollout modules: a Python file with a `Grader` subclass, or with a decorated reward function.
 
 The file is the grader: it is read as text and nothing is run. A grade function is exported as such a module
 around the function's text, which is restored unchanged on import.

@@ -1,6 +1,4 @@
-"""Python modules and JavaScript files.
-
-Plain source files: a Python module with grade functions, or a JavaScript file with one.
+"""Plain source files: a Python module with grade functions, or a JavaScript file with one.
 
 Such a file is handwritten. It is read as text and nothing is run: every function under
 `@wb.grader`, else the module's one grade function, with any signature that `FunctionGrader` takes. A file without one

@@ -1,6 +1,4 @@
-"""Umbraco.AI's graders.
-
-Umbraco.AI's test graders: `{"graders": [{"graderTypeId": ..., "name": ..., "config": {...}}]}`.
+"""Umbraco.AI's test graders: `{"graders": [{"graderTypeId": ..., "name": ..., "config": {...}}]}`.
 
 Keys are read without regard to case, as upstream reads them. An imported suite follows Umbraco's rules:
 every entry of severity Error must pass, a grader that fails counts as 0.0, and negation turns such a

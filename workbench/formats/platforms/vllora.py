@@ -1,6 +1,4 @@
-"""vLLora's graders.
-
-vLLora's GraderConfig (one grader) and MultiGraderConfig (several, with weights that sum to 1).
+"""vLLora's GraderConfig (one grader) and MultiGraderConfig (several, with weights that sum to 1).
 
 Source: vLLora's fine-tuning documents, *06 Grader Setup*, commits 540c0b7 to 33cd5da.
 """

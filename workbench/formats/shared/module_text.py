@@ -1,13 +1,4 @@
-"""Function graders that return a `Grade` or raise a `Skip`, on platforms that support neither.
-
-| platform | reasoning | metadata | a skipped row |
-| --- | --- | --- | --- |
-| letta | `rationale` | `metadata` | fails there: reported as a loss |
-| osmosis | dropped: reported as a loss | dropped | the platform's `remove_sample` |
-| openai | dropped: reported as a loss | dropped | fails there: reported as a loss |
-| adaptive | its functions return only a number: refused | | |
-
-Replace a grader's imports of the workbench with names that the exported file defines, and restore them.
+"""A grader's text inside an exported module: its outcomes, its imports of the workbench, and the thread members it reads.
 
 An exported module of another platform defines `StringThread` itself. The grader's line
 `import workbench as wb` becomes a comment and, below it, `wb = _wb_names`: the file then works without the
@@ -142,7 +133,15 @@ def note_outcomes(text: str, platform: str, losses: Losses, name: str) -> bool:
 
 
 def with_outcomes(tail: str, platform: str) -> str:
-    """The lines after a grader's text, for a grader that returns a `Grade` or raises a `Skip`."""
+    """The lines after a grader's text, for a grader that returns a `Grade` or raises a `Skip`.
+
+    | platform | reasoning | metadata | a skipped row |
+    | --- | --- | --- | --- |
+    | letta | `rationale` | `metadata` | fails there: reported as a loss |
+    | osmosis | dropped: reported as a loss | dropped | the platform's `remove_sample` |
+    | openai | dropped: reported as a loss | dropped | fails there: reported as a loss |
+    | adaptive | its functions return only a number: refused | | |
+    """
     if platform == "letta":
         call = '_wb_GradeResult(score=_wb_drive(_wb_grade(thread)), rationale="")'
         return _SCORE + _LETTA_RESULT + tail.replace(call, "_wb_result(_wb_drive(_wb_grade(thread)))")

@@ -1,11 +1,8 @@
-"""Write documents to files: all of them or none, without overwriting unrelated files.
-
-Detect which platform wrote a text: every format reports its confidence.
-
-Python files without a workbench grader: what they contain instead, and which system it was written for.
+"""Documents of any format: which platform wrote a text, what a Python file without a grader contains, and how files are written.
 
 Trainers and evaluators use functions with other parameters. Such a file is refused with the function's name,
-because the imported grader would fail on every row.
+because the imported grader would fail on every row. All files of a document are written, or none, and an unrelated file is
+not overwritten.
 
 Source: the signatures of TRL 1.16 (GRPO), verl 0.9, inspect_ai 0.3, LangSmith 0.15, MLflow 3.18, promptfoo 0.121,
 OpenRLHF 0.11, verifiers 0.4, and Braintrust autoevals 0.4.
@@ -27,14 +24,13 @@ from workbench.formats.shared.parsing import MAX_PYTHON, parse_json, parse_pytho
 from workbench.formats.shared.wrapping import MARK
 from workbench.graders.capture.foreign import candidates
 from workbench.graders.capture.moduletext import grade_function
-from workbench.graders.capture.source_edit import parsed, statements
+from workbench.graders.capture.source_edit import Function, parsed, statements
 
 WHAT_IS_READ = (
     "a function grade(thread), functions under @wb.grader, a function of Letta's, OpenAI's or Osmosis' parameters, "
     "adaptive.graders.create calls, or an Osmosis Grader class"
 )
 
-_Function = ast.FunctionDef | ast.AsyncFunctionDef
 _MAX_NAMES = 3
 
 _BY_PARAMETERS: tuple[tuple[frozenset[str], str], ...] = (
@@ -62,7 +58,7 @@ def check_grader(text: str, where: str) -> None:
     if tree is None:
         return  # the syntax check reports the error
     meant = grade_function(tree, None)
-    functions = [node for node in statements(tree.body) if isinstance(node, _Function)]
+    functions = [node for node in statements(tree.body) if isinstance(node, Function)]
     several = [node.name for node in candidates(functions)] if meant is None else []
     if len(several) > 1:
         raise FormatError(
@@ -82,7 +78,7 @@ def no_grader(text: str, where: str, hint: str = "") -> FormatError:
         hint: What else to do.
     """
     tree = parsed(text) or ast.Module([], [])
-    functions = [node for node in tree.body if isinstance(node, _Function)]
+    functions = [node for node in tree.body if isinstance(node, Function)]
     classes = [f"class {node.name}" for node in tree.body if isinstance(node, ast.ClassDef)]
     names = [_signature(node) for node in functions] or classes
     more = f" and {len(names) - _MAX_NAMES} more" if len(names) > _MAX_NAMES else ""
@@ -98,17 +94,17 @@ def _kind(where: str) -> str:
     return "file" if where.lower().endswith(".py") else "text"
 
 
-def _signature(node: _Function) -> str:
+def _signature(node: Function) -> str:
     like = _looks_like(node)
     return f"{node.name}({_parameters(node)})" + (f", which looks like {like}" if like else "")
 
 
-def _parameters(node: _Function) -> str:
+def _parameters(node: Function) -> str:
     parameters = ast.unparse(node.args)
     return parameters if len(parameters) <= 80 else f"{parameters[:79]}…"
 
 
-def _looks_like(node: _Function) -> str:
+def _looks_like(node: Function) -> str:
     """The system a function was written for, "" if unknown."""
     args = node.args
     names = {arg.arg for arg in [*args.posonlyargs, *args.args, *args.kwonlyargs]}

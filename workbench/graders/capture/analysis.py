@@ -1,4 +1,4 @@
-"""Columns that a grader's text reads: the literal keys it uses on the metadata."""
+"""What a grader's text reads in addition to plain names: row columns, its annotations, and imports that only these use."""
 
 from __future__ import annotations
 
@@ -10,15 +10,13 @@ from functools import lru_cache
 
 from workbench.core.python_text import parse
 from workbench.graders.capture.modules import ModuleOwner, owner_of
-from workbench.graders.capture.source_edit import has_own_lines, names_in, parsed, targets
+from workbench.graders.capture.source_edit import Function, has_own_lines, names_in, parsed, targets
 
 _NOT_COLUMNS = frozenset({
     "self", "prompts", "completions", "completion_ids", "prompt_ids", "trainer_state", "log_extra", "log_metric",
     "environments",
 })  # fmt: skip
 """Parameters of TRL's reward functions that are not columns of the dataset."""
-
-_Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 @dataclass(frozen=True)
@@ -162,12 +160,12 @@ def _parameters(tree: ast.Module) -> list[tuple[str, bool]]:
     return [one for one in given if one[0] not in _NOT_COLUMNS]
 
 
-def _grade(tree: ast.Module) -> _Function:
+def _grade(tree: ast.Module) -> Function:
     """The grade function: `grade`, as captured sources call it, else the last top-level function."""
-    functions = [node for node in tree.body if isinstance(node, _Function)]
+    functions = [node for node in tree.body if isinstance(node, Function)]
     named = [node for node in functions if node.name == "grade"]
     nothing = parse("def grade(): pass").body[0]
-    assert isinstance(nothing, _Function)
+    assert isinstance(nothing, Function)
     return [nothing, *functions, *named][-1]
 
 

@@ -1,12 +1,9 @@
-"""Record of executed cells, with `linecache` as a fallback.
+"""The texts of executed cells, in IPython and in marimo.
 
 IPython compiles a cell under a generated file name and stores its text in `linecache`, transformed (magics
 have become calls). That cache can be emptied (`linecache.clearcache`), shares one name between cells under
-some settings, and has no entry for `%%time`; the event before each cell fires in every case.
-
-Cells of a marimo notebook.
-
-marimo compiles them under the notebook's file, or a temporary name, whose text may be older than the running code; the
+some settings, and has no entry for `%%time`; so an event records each cell before it runs, and the cache is the fallback.
+marimo compiles cells under the notebook's file, or a temporary name, whose text may be older than the running code; the
 executed text is in its runtime, for which it has no public name.
 """
 
@@ -20,28 +17,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-
-_PRIVATE = re.compile(r"_cell_[A-Za-z]{4}_\w+")
-
-
-def marimo_cells(namespace: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """The name and the text of each cell of the marimo notebook that defines a namespace; none elsewhere."""
-    runtime = sys.modules.get("marimo._runtime.context")
-    if runtime is None:
-        return []
-    try:
-        context = runtime.get_context()
-        if context.globals is not namespace:
-            return []
-        return [(str(cell.cell_id), str(cell.code)) for cell in list(context.graph.cells.values())]
-    except Exception:  # noqa: BLE001 (another marimo version, or not in a notebook: file texts remain)
-        return []
-
-
-def private_names(names: Iterator[str]) -> list[str]:
-    """Names of a function that marimo made private to a cell, in their original form."""
-    return [name[len("_cell_xxxx") :] for name in names if _PRIVATE.fullmatch(name)]
-
 
 _CELL_MARKS = ("<ipython-input", "<python-input")
 _TIMED = "<timed exec>"
@@ -186,3 +161,25 @@ def _label(filename: str) -> str:
     compiler = getattr(_running_shell(), "compile", types.SimpleNamespace())
     number = getattr(compiler, "_filename_map", {}).get(filename)
     return "a cell" if number is None else f"cell {number}"
+
+
+_PRIVATE = re.compile(r"_cell_[A-Za-z]{4}_\w+")
+
+
+def marimo_cells(namespace: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """The name and the text of each cell of the marimo notebook that defines a namespace; none elsewhere."""
+    runtime = sys.modules.get("marimo._runtime.context")
+    if runtime is None:
+        return []
+    try:
+        context = runtime.get_context()
+        if context.globals is not namespace:
+            return []
+        return [(str(cell.cell_id), str(cell.code)) for cell in list(context.graph.cells.values())]
+    except Exception:  # noqa: BLE001 (another marimo version, or not in a notebook: file texts remain)
+        return []
+
+
+def private_names(names: Iterator[str]) -> list[str]:
+    """Names of a function that marimo made private to a cell, in their original form."""
+    return [name[len("_cell_xxxx") :] for name in names if _PRIVATE.fullmatch(name)]

@@ -12,12 +12,11 @@ from __future__ import annotations
 
 import ast
 
-from workbench.graders.capture.source_edit import parsed, statements
+from workbench.graders.capture.source_edit import Function, parsed, statements
 
 COMPATIBLE = frozenset({"letta_evals", "osmosis_ai"})
 """Packages for which the sandbox has replacement classes."""
 
-_Function = ast.FunctionDef | ast.AsyncFunctionDef
 _BY_NAMES: dict[tuple[str, ...], str] = {("sample", "submission"): "letta", ("sample", "item"): "openai"}
 _LEGACY = frozenset({"osmosis_reward", "osmosis_rubric"})
 _MARKS = _LEGACY | {"grader"}
@@ -27,11 +26,11 @@ def signature_of(text: str, name: str = "grade") -> str:
     """The signature of the last top-level function of that name; "thread" if there is none."""
     tree = parsed(text)
     nodes = statements(tree.body) if tree is not None else ()
-    functions = [node for node in nodes if isinstance(node, _Function) and node.name == name]
+    functions = [node for node in nodes if isinstance(node, Function) and node.name == name]
     return _signature(functions[-1]) if functions else "thread"
 
 
-def candidates(functions: list[_Function]) -> list[_Function]:
+def candidates(functions: list[Function]) -> list[Function]:
     """Candidates for the grade function of a module, if none is called `grade`.
 
     Functions with a platform's decorator; else the async ones; else those with another platform's
@@ -39,11 +38,11 @@ def candidates(functions: list[_Function]) -> list[_Function]:
     """
     foreign = [node for node in functions if _signature(node) != "thread"]
     marked = [node for node in foreign if {_last(mark) for mark in node.decorator_list} & _MARKS]
-    async_functions: list[_Function] = [node for node in functions if isinstance(node, ast.AsyncFunctionDef)]
+    async_functions: list[Function] = [node for node in functions if isinstance(node, ast.AsyncFunctionDef)]
     return marked or async_functions or foreign
 
 
-def signature_of_target(node: _Function) -> str:
+def signature_of_target(node: Function) -> str:
     """The trainer whose reward functions have a definition's parameters: "" if there is none."""
     names = [arg.arg for arg in [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]]
     if (
@@ -59,7 +58,7 @@ def signature_of_target(node: _Function) -> str:
     return "together" if names == ["prediction", "target"] else ""
 
 
-def _signature(node: _Function) -> str:
+def _signature(node: Function) -> str:
     names = tuple(arg.arg for arg in [*node.args.posonlyargs, *node.args.args])
     if (target := signature_of_target(node)) and target != "together":
         return target

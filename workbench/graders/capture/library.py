@@ -1,20 +1,4 @@
-"""Changed state of the standard library that a grader reads and that cannot be captured.
-
-Detected, and refused: plain values of a module that the source names (`math.tau = 1.0`), compared with those
-in the sandbox; the decimal context; the locale's categories; `random.seed` in a cell, if the
-source draws from the shared generator.
-
-Not detected: changed containers and objects (`html.entities.html5`, `random.setstate`), changes through
-another module or after the capture, and functions replaced by others of the standard library.
-
-Calls that read names only when they run: `eval` and `exec` anywhere, `vars`, `locals`, `dir` in a module.
-
-A literal text is analysed like code. A call with a separate namespace reads nothing of the
-notebook. Any other call may read any name, as `globals()` may, and is refused. Inside a function `vars()`
-and `locals()` see that function's variables only, so they are allowed.
-
-Other ways to read a module's names are not detected: frames, `sys.modules["__main__"]`, `builtins.eval`.
-"""
+"""What a grader reads that its text does not name: changed state of the standard library, and names in evaluated texts."""
 
 from __future__ import annotations
 
@@ -30,7 +14,7 @@ from workbench.core.python_text import parse
 from workbench.graders.capture import refusals
 from workbench.graders.capture.cells import CellText
 from workbench.graders.capture.modules import ModuleOwner, owner_of
-from workbench.graders.capture.source_edit import Names, chains_in, names_in, parsed
+from workbench.graders.capture.source_edit import Definition, Names, chains_in, names_in, parsed
 
 _PLAIN = (bool, int, float, complex, str, bytes)
 _CONTEXT = {
@@ -67,6 +51,12 @@ def library_values(text: str) -> dict[str, Any]:
 
 def refuse_library_state(text: str, cells: Sequence[CellText]) -> None:
     """Refuse standard library settings of this session that the source reads and does not capture.
+
+    Detected: plain values of a module that the source names (`math.tau = 1.0`), compared with those in the sandbox; the decimal
+    context; the locale's categories; `random.seed` in a cell, if the source draws from the shared generator.
+
+    Not detected: changed containers and objects (`html.entities.html5`, `random.setstate`), changes through
+    another module or after the capture, and functions replaced by others of the standard library.
 
     Args:
         text: The built module.
@@ -145,12 +135,9 @@ def _category(name: str) -> str:
 def _seeds(text: str) -> bool:
     tree = parsed(text)
     # Only seeds that run with the cell: a seed inside a function only affects that function.
-    outer = [node for node in tree.body if not isinstance(node, _DEFINITIONS)] if tree else []
+    outer = [node for node in tree.body if not isinstance(node, Definition)] if tree else []
     calls = [part for node in outer for part in ast.walk(node) if isinstance(part, ast.Call)]
     return any(isinstance(call.func, ast.Attribute | ast.Name) and _is_seed(call.func) for call in calls)
-
-
-_DEFINITIONS = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 
 def _is_seed(node: ast.Attribute | ast.Name) -> bool:
@@ -175,6 +162,11 @@ _SHOWS = frozenset({"vars", "locals", "dir"})
 def literals_read(text: str, names: Names, asker: str) -> set[str]:
     """Names that the literal texts evaluated in a statement may read; they may be its own variables.
 
+    Calls are `eval` and `exec` anywhere, `vars`, `locals` and `dir` in a module. A literal text is analysed like code. A call
+    with a separate namespace reads nothing of the notebook. Any other call may read any name, as `globals()` may, and is
+    refused. Inside a function `vars()` and `locals()` see that function's variables only, so they are allowed. Other ways to
+    read a module's names are not detected: frames, `sys.modules["__main__"]`, `builtins.eval`.
+
     Args:
         text: The statement.
         names: What it reads from its module.
@@ -193,7 +185,7 @@ def literals_read(text: str, names: Names, asker: str) -> set[str]:
     direct = list(_calls(tree, evaluates))
     if len(direct) < sum(isinstance(node, ast.Name) and node.id in evaluates for node in ast.walk(tree)):
         raise refusals.not_followed(min(evaluates), asker)  # passed as a value, as in map(eval, texts)
-    return {name for call in direct for name in _dynamic_reads(call, asker)}
+    return {name for call in direct for name in _evaluated_names(call, asker)}
 
 
 def _calls(tree: ast.AST, names: frozenset[str]) -> Iterator[ast.Call]:
@@ -207,7 +199,7 @@ def _name(call: ast.Call) -> str:
     return call.func.id
 
 
-def _dynamic_reads(call: ast.Call, asker: str) -> set[str]:
+def _evaluated_names(call: ast.Call, asker: str) -> set[str]:
     if _has_own_namespace(call):
         return set()
     first = call.args[0] if call.args else None

@@ -1,4 +1,4 @@
-"""Source text that already is a module: find its grade function, rename it, add what it reads.
+"""Source text that already is a module: its grade function, without the workbench's decorators, with the values it reads.
 
 Nothing here compiles or runs the text. It may be untrusted, and even compiling can take seconds and
 gigabytes; the sandbox does that. A text that cannot be parsed is captured unchanged, so that the first
@@ -24,6 +24,7 @@ from workbench.graders.capture.render import FUTURE, arranged, assembled, import
 from workbench.graders.capture.resolve import Resolver
 from workbench.graders.capture.source import Source
 from workbench.graders.capture.source_edit import (
+    Function,
     chains_in,
     has_scopes,
     names_in,
@@ -32,8 +33,6 @@ from workbench.graders.capture.source_edit import (
     statements,
     targets,
 )
-
-_Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def decorated(text: str) -> dict[str, dict[str, Any]]:
@@ -47,8 +46,8 @@ def decorated(text: str) -> dict[str, dict[str, Any]]:
     decorators = _names_of_ours(tree)
     settings = {}
     for node in tree.body:
-        for mark in node.decorator_list if isinstance(node, _Function) else ():
-            if _dotted(mark) in decorators and isinstance(node, _Function):
+        for mark in node.decorator_list if isinstance(node, Function) else ():
+            if _dotted(mark) in decorators and isinstance(node, Function):
                 settings[node.name] = _settings(mark)
     return settings
 
@@ -64,7 +63,7 @@ def undecorated(text: str) -> str:
     if tree is None:
         return text
     decorators = _names_of_ours(tree)
-    marks = [mark for node in tree.body if isinstance(node, _Function) for mark in node.decorator_list]
+    marks = [mark for node in tree.body if isinstance(node, Function) for mark in node.decorator_list]
     removed = [mark for mark in marks if _dotted(mark) in decorators] + _script(tree, set(decorated(text)))
     lines = text.split("\n")
     # From the bottom up: removing lines must not move those still to be removed.
@@ -78,7 +77,7 @@ def _script(tree: ast.Module, graders: set[str]) -> list[ast.stmt]:
     tainted = graders | _names_of_workbench(tree)
     statements: list[ast.stmt] = []
     for at, node in enumerate(tree.body):
-        if isinstance(node, _Function | ast.ClassDef | ast.Import | ast.ImportFrom):
+        if isinstance(node, Function | ast.ClassDef | ast.Import | ast.ImportFrom):
             continue
         docstring = at == 0 and isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
         reads = {name.id for name in ast.walk(node) if isinstance(name, ast.Name)}
@@ -193,9 +192,9 @@ def _depth_at_most(tree: ast.AST, limit: int) -> bool:
     return False
 
 
-def grade_function(tree: ast.Module, name: str | None) -> _Function | None:
+def grade_function(tree: ast.Module, name: str | None) -> Function | None:
     """The grade function: the last of that name or of `grade`, else the only candidate."""
-    functions = [node for node in statements(tree.body) if isinstance(node, _Function)]
+    functions = [node for node in statements(tree.body) if isinstance(node, Function)]
     for function_name in (name,) if name is not None else ("grade",):
         matches = [node for node in functions if node.name == function_name]
         if matches:
@@ -211,7 +210,7 @@ def grade_function(tree: ast.Module, name: str | None) -> _Function | None:
     return meant[0] if len(meant) == 1 else None
 
 
-def _as_grade(text: str, tree: ast.Module, function: _Function) -> str:
+def _as_grade(text: str, tree: ast.Module, function: Function) -> str:
     """Rename the function to grade, by its token; keep the author's name if the text uses it."""
     bound = {name for node in statements(tree.body) for name in targets(node)}
     if "grade" in bound or _reads(text, "grade"):
@@ -224,7 +223,7 @@ def _as_grade(text: str, tree: ast.Module, function: _Function) -> str:
     return "\n".join(lines)
 
 
-def _used(tree: ast.Module, function: _Function) -> bool:
+def _used(tree: ast.Module, function: Function) -> bool:
     nodes = ast.walk(tree)
     names = any(isinstance(node, ast.Name) and node.id == function.name for node in nodes)
     strings = any(isinstance(node, ast.Global) and function.name in node.names for node in ast.walk(tree))
@@ -302,7 +301,7 @@ def inserted(text: str, tree: ast.Module, head: str, *, future: bool) -> str:
 
 def _defines(head: str) -> bool:
     tree = parsed(head)
-    return tree is not None and any(isinstance(node, _Function | ast.ClassDef) for node in tree.body)
+    return tree is not None and any(isinstance(node, Function | ast.ClassDef) for node in tree.body)
 
 
 def _starts_with_definition(text: str) -> bool:
@@ -316,7 +315,7 @@ def _contents(tree: ast.Module, main: set[str]) -> _Contents:
     for node in statements(tree.body):
         if isinstance(node, ast.Import | ast.ImportFrom):
             imports[ast.unparse(node)] = None
-        elif isinstance(node, _Function | ast.ClassDef):
+        elif isinstance(node, Function | ast.ClassDef):
             helpers.update(dict.fromkeys({node.name} - main))
         elif isinstance(node, ast.Assign | ast.AnnAssign):
             constants.update(dict.fromkeys(sorted(targets(node) - main)))

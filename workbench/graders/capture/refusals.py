@@ -1,4 +1,4 @@
-"""Errors for names that cannot be captured, with hints: one function per reason."""
+"""Errors for names that cannot be captured, with hints (one function per reason), and the state of a capture."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A grader's source text, which is run, saved and exported."""
+"""`Source`: a grader's source text, which is run, saved and exported, and the search for credentials in it."""
 
 from __future__ import annotations
 

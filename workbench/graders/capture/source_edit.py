@@ -1,13 +1,4 @@
-"""Statements in a text: walking, finding bindings, cutting them out with their comments.
-
-Which names of its module a piece of text needs, and when.
-
-There are three times. *Eager* names are read when the statement runs: decorators, defaults, base classes,
-class bodies, the whole of an assignment. *Late* names are read when a function is called. Names that only
-annotations read need not be evaluated with `from __future__ import annotations`.
-
-Scoping is the compiler's own (`symtable`), applied to the text without its annotations.
-"""
+"""Statements in a text: finding, cutting out and renaming them, and the names of the module that they need."""
 
 from __future__ import annotations
 
@@ -23,8 +14,8 @@ from functools import lru_cache
 
 from workbench.core.python_text import parse
 
-Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
-_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+Definition = Function | ast.ClassDef
 # Comments that are addressed to a tool about a place in the file, not to a reader about the code below.
 _PLACE_COMMENT = re.compile(r"#(!| ?%%| ?In\[|.*coding[:=])")
 
@@ -45,7 +36,7 @@ def statements(body: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
     """Statements that run when a module loads, those inside if, for, with, try and match too."""
     for node in body:
         yield node
-        if not isinstance(node, _DEFINITIONS):
+        if not isinstance(node, Definition):
             yield from statements(_inner(node))
 
 
@@ -61,7 +52,7 @@ def definitions(text: str, name: str) -> list[Definition]:
     """Functions and classes of a name that are defined at the top level of a text, in order."""
     tree = parsed(text)
     nodes = statements(tree.body) if tree else ()
-    return [node for node in nodes if isinstance(node, _DEFINITIONS) and node.name == name]
+    return [node for node in nodes if isinstance(node, Definition) and node.name == name]
 
 
 def bindings(text: str, name: str) -> list[ast.stmt]:
@@ -72,7 +63,7 @@ def bindings(text: str, name: str) -> list[ast.stmt]:
 
 def targets(node: ast.stmt) -> set[str]:
     """Names that a statement itself binds (excluding nested statements)."""
-    if isinstance(node, _DEFINITIONS):
+    if isinstance(node, Definition):
         return {node.name}
     if isinstance(node, ast.Import | ast.ImportFrom):
         return {(alias.asname or alias.name).partition(".")[0] for alias in node.names}
@@ -92,7 +83,7 @@ def statement_text(text: str, node: ast.stmt) -> str:
     # Not splitlines, which also breaks at form feeds and similar, where Python counts no new line.
     lines = [line + "\n" for line in text.split("\n")]
     start, end = first_line(node) - 1, node.end_lineno or node.lineno
-    if not isinstance(node, _DEFINITIONS) and not has_own_lines(lines, node):
+    if not isinstance(node, Definition) and not has_own_lines(lines, node):
         return ast.get_source_segment(text, node) or ast.unparse(node)
     indent = lines[node.lineno - 1][: _characters(lines[node.lineno - 1], node.col_offset)]
     above = _comments_above(lines, start, indent)
@@ -202,12 +193,17 @@ def _name_token(text: str, node: ast.stmt) -> tuple[int, int]:
 
 
 _COMPREHENSIONS = frozenset({"listcomp", "setcomp", "dictcomp", "genexpr"})
-_Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+_Callable = Function | ast.Lambda
 
 
 @dataclass(frozen=True, slots=True)
 class Names:
     """Names a text reads from its module.
+
+    There are three times. *Eager* names are read when the statement runs: decorators, defaults, base classes,
+    class bodies, the whole of an assignment. *Late* names are read when a function is called. Names that only
+    annotations read need not be evaluated with `from __future__ import annotations`. Scoping is the compiler's own
+    (`symtable`), applied to the text without its annotations.
 
     Attributes:
         eager: Read when the statement runs.
@@ -346,7 +342,7 @@ def _annotations(tree: ast.AST, local: bool = False) -> Iterator[ast.expr]:
             yield node.returns
         if isinstance(node, ast.AnnAssign) and not (local and isinstance(node.target, ast.Name)):
             yield node.annotation
-        inside = isinstance(node, _Function) or (local and not isinstance(node, ast.ClassDef))
+        inside = isinstance(node, _Callable) or (local and not isinstance(node, ast.ClassDef))
         yield from _annotations(node, inside)
 
 

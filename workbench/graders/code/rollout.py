@@ -1,4 +1,4 @@
-"""The rollout grader: an Osmosis `Grader` subclass, run as written."""
+"""The rollout grader: an Osmosis `Grader` subclass run as written, in the sandbox or in this process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Base class of graders whose source text runs in the sandbox: validation, trust, and the run itself."""
+"""Base classes of graders whose source text runs in the sandbox: validation, trust, the run itself, and their records."""
 
 from __future__ import annotations
 
@@ -49,27 +49,6 @@ from workbench.sandbox.host.validation import (
 from workbench.sandbox.host.zygote import StartError
 
 _NOT_VALIDATED = "not validated yet: call .validate()"
-
-
-def grader_html(name: str, text: str, validation: Validation | None) -> str:
-    """The grader as HTML.
-
-    Args:
-        name: Its name.
-        text: Its source.
-        validation: The result of its checks (a `Validation`); None if they have not run.
-    """
-    state = paragraph(_NOT_VALIDATED, "quiet") if validation is None else checks_html(validation)
-    source = f"<pre>{escaped(text, len(text))}</pre>"
-    kind = "" if validation is None else "wb-checks"
-    return html_block(f"<p class='lead mono'><strong>{escaped(name)}</strong></p>{state}{source}", kind)
-
-
-def grader_markdown(name: str, text: str, validation: Validation | None) -> str:
-    """The grader as Markdown; the source is indented, so that no fence in it ends it."""
-    state = _NOT_VALIDATED if validation is None else checks_markdown(validation).strip()
-    source = "\n".join(f"    {line}" for line in text.splitlines())
-    return markdown_lines([f"**{markdown_text(name)}**", state, source])
 
 
 _READS_TURNS = re.compile(
@@ -438,3 +417,24 @@ def _listed(payload: Any) -> Sequence[Any]:
     if payload is None:
         return []
     return [payload] if isinstance(payload, Sample | StringThread) else list(payload)
+
+
+def grader_html(name: str, text: str, validation: Validation | None) -> str:
+    """The grader as HTML.
+
+    Args:
+        name: Its name.
+        text: Its source.
+        validation: The result of its checks (a `Validation`); None if they have not run.
+    """
+    state = paragraph(_NOT_VALIDATED, "quiet") if validation is None else checks_html(validation)
+    source = f"<pre>{escaped(text, len(text))}</pre>"
+    kind = "" if validation is None else "wb-checks"
+    return html_block(f"<p class='lead mono'><strong>{escaped(name)}</strong></p>{state}{source}", kind)
+
+
+def grader_markdown(name: str, text: str, validation: Validation | None) -> str:
+    """The grader as Markdown; the source is indented, so that no fence in it ends it."""
+    state = _NOT_VALIDATED if validation is None else checks_markdown(validation).strip()
+    source = "\n".join(f"    {line}" for line in text.splitlines())
+    return markdown_lines([f"**{markdown_text(name)}**", state, source])

@@ -1,4 +1,4 @@
-"""Combined grader: several graders as one, with entries and a rule that combines their grades."""
+"""Combined graders: several graders with a rule that combines their grades, and one grader for each turn."""
 
 from __future__ import annotations
 

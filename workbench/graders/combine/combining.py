@@ -20,9 +20,8 @@ from workbench.core.grade import ErrorKind, Grade
 from workbench.core.grades import SCORED, Grades
 from workbench.graders.arguments import with_call_help
 from workbench.graders.combine.entry import Counted, Entry
-from workbench.graders.combine.formula import Expression
+from workbench.graders.combine.formula import Expression, Scores
 
-Scores = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 R = TypeVar("R", bound="type[CombiningRule]")
 

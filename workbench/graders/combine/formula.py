@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 
 from workbench.core.errors import FormatError
 
-Column = NDArray[np.float64]
-Step = Callable[[Mapping[str, Column]], Column]
+Scores = NDArray[np.float64]
+Step = Callable[[Mapping[str, Scores]], Scores]
 
 FUNCTIONS: dict[str, tuple[Callable[..., Any], int]] = {
     "min": (np.minimum, 2),
@@ -88,7 +88,7 @@ class Expression:
             raise _error("the formula", "too many brackets", "fewer levels of brackets", _PARSE) from None
         return cls(text, tuple(dict.fromkeys(parser.used)), step)
 
-    def value(self, values: Mapping[str, Any]) -> Column:
+    def value(self, values: Mapping[str, Any]) -> Scores:
         """The formula over columns or numbers, elementwise; NaN or infinite if the result is undefined."""
         columns = {name: np.asarray(values[name], np.float64) for name in self.names}
         with np.errstate(all="ignore"):
@@ -228,7 +228,7 @@ def tokens(text: str) -> list[tuple[str, int]]:
     return found
 
 
-def _folded(values: Mapping[str, Column], first: Step, rest: list[tuple[Any, Step]]) -> Column:
+def _folded(values: Mapping[str, Scores], first: Step, rest: list[tuple[Any, Step]]) -> Scores:
     result = first(values)
     for function, step in rest:
         result = function(result, step(values))

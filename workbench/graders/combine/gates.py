@@ -21,8 +21,7 @@ from numpy.typing import NDArray
 
 from workbench.core.errors import FormatError
 from workbench.graders.base import is_number
-
-Scores = NDArray[np.float64]
+from workbench.graders.combine.formula import Scores
 
 OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
     "gt": operator.gt,

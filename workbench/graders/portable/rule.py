@@ -1,10 +1,4 @@
-r"""Code of a grader kind for other platforms: its rule, and the lines around the call.
-
-Translates a Python pattern to JavaScript's `u` mode, such that both match the same texts.
-
-Python's `.` stops only at `\n`, its `$` also matches before a last `\n`, its `\d \w \s \b` are Unicode-aware. Constructs
-without a safe translation (lookbehind, back references, inline flags, possessive quantifiers) are refused.
-"""
+r"""Code of a grader kind for other platforms: its rule, the lines around the call, and Python patterns in JavaScript."""
 
 from __future__ import annotations
 
@@ -130,7 +124,11 @@ _TOKEN = re.compile(
 
 
 def script_pattern(pattern: str, *, ignore_case: bool = False) -> str:
-    """The pattern for `new RegExp(..., "u")`.
+    r"""The pattern for `new RegExp(..., "u")`.
+
+    Both patterns match the same texts. Python's `.` stops only at `\n`, its `$` also matches before a last `\n`, its
+    `\d \w \s \b` are Unicode-aware. Constructs without a safe translation (lookbehind, back references, inline flags,
+    possessive quantifiers) are refused.
 
     Raises:
         ValueError: It contains a construct without a safe translation; the construct is named.

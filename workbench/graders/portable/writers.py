@@ -1,4 +1,4 @@
-"""Source text from the rule files: a function with all its dependencies, as written."""
+"""Code graders as self-contained Python modules and JavaScript functions, sliced from the rule files with all dependencies."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ def _names(file: _File, name: str) -> tuple[str, ...]:
 
 
 _TITLE = " grader, written by the grader workbench."
-_BEFORE_NEGATION = "score_before_negation"
+_PYTHON_NAME = "score_before_negation"  # of the function with the rule, if `grade` negates it
 
 
 def portable(grader: Grader, *, reference_field: str | None = None, negate: bool = False) -> str:
@@ -164,8 +164,8 @@ def portable(grader: Grader, *, reference_field: str | None = None, negate: bool
     statements = "\n".join(f"    {line}" for line in body.lines)
     # The rule's lines return at several points, so a function around them inverts the score.
     if negate:
-        pieces = [*pieces, f"def {_BEFORE_NEGATION}(thread: StringThread) -> float:\n{statements}"]
-        statements = f"    return 1.0 - {_BEFORE_NEGATION}(thread)"
+        pieces = [*pieces, f"def {_PYTHON_NAME}(thread: StringThread) -> float:\n{statements}"]
+        statements = f"    return 1.0 - {_PYTHON_NAME}(thread)"
     main = f"async def grade(thread: StringThread) -> float:\n{statements}\n"
     return "\n".join(head) + "\n\n\n" + "\n\n\n".join([*pieces, main])
 
@@ -183,10 +183,10 @@ def _place(rule: str) -> tuple[str, str]:
     return (module if module.startswith("workbench.") else f"workbench.graders.rules.{module}"), name
 
 
-_SCRIPT_RULES = Path(__file__).parents[1] / "rules" / "rules.js"
+_JAVASCRIPT_RULES = Path(__file__).parents[1] / "rules" / "rules.js"
 # In `rules.js` a function ends at the first brace at the start of a line.
 _FUNCTION = re.compile(r"^function (\w+)\(.*?^\}$", re.MULTILINE | re.DOTALL)
-_SCRIPT_BEFORE_NEGATION = "scoreBeforeNegation"
+_JAVASCRIPT_NAME = "scoreBeforeNegation"  # as `_PYTHON_NAME`
 
 
 def portable_javascript(grader: Grader, *, reference_field: str | None = None, negate: bool = False) -> str:
@@ -211,7 +211,7 @@ def portable_javascript(grader: Grader, *, reference_field: str | None = None, n
         raise refusal(grader, "", "this kind has no JavaScript form")
     lines = grader.javascript_body((reference_field,) if reference_field else ROLES["reference"])
     body = "\n".join(f"  {line}" for line in lines)
-    name = _SCRIPT_BEFORE_NEGATION if negate else "grade"
+    name = _JAVASCRIPT_NAME if negate else "grade"
     functions = [*_called_rules(body), f"function {name}(input) {{\n{body}\n}}\n"]
     if negate:
         functions.append(f"function grade(input) {{\n  return 1.0 - {name}(input);\n}}\n")
@@ -220,7 +220,7 @@ def portable_javascript(grader: Grader, *, reference_field: str | None = None, n
 
 @lru_cache(maxsize=1)
 def _rules() -> dict[str, str]:
-    return {match[1]: match[0] for match in _FUNCTION.finditer(_SCRIPT_RULES.read_text("utf-8"))}
+    return {match[1]: match[0] for match in _FUNCTION.finditer(_JAVASCRIPT_RULES.read_text("utf-8"))}
 
 
 def _called_rules(text: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""Similarity of two texts: fuzzy match, ROUGE, BLEU, Google BLEU, METEOR. Standard library only.
+"""Similarity of two texts: fuzzy match, ROUGE, BLEU, Google BLEU, METEOR with Porter's stems. Standard library only.
 
 Every measure is between 0 and 1 and takes (text, reference). Longest common subsequences may be counted
 by a faster function given as `lcs`; the numbers are the same.

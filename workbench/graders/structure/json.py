@@ -1,4 +1,4 @@
-"""The grader of JSON keys."""
+"""Graders of JSON: its keys, and its schema."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The grader of texts that must be equal."""
+"""Graders that look for a text: equal to the expected one, containing it, or one of several labels."""
 
 from __future__ import annotations
 

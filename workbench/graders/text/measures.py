@@ -1,4 +1,4 @@
-"""The grader of lengths."""
+"""Graders of a text's length and characters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Why a request failed, with a hint, and whether to retry."""
+"""Why a request failed, with a hint, and whether and when to retry."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A client of any server that implements OpenAI's chat protocol."""
+"""`OpenAIClient`: a client of any server that implements OpenAI's chat protocol, and of providers by name."""
 
 from __future__ import annotations
 

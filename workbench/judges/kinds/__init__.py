@@ -1,1 +1,1 @@
-"""The judges, one per file."""
+"""The judges, one family per file."""

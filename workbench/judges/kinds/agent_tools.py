@@ -1,6 +1,6 @@
-"""Runs an agent's tools in the sandbox: Python functions of an agent file or a notebook cell.
+"""An agent's file and its tools: Python functions of the file or of a notebook cell, run in the sandbox.
 
-A call runs in a new sandboxed worker, under the same limits and rules of trust as a grade function. What the tool
+A call runs in a new sandboxed worker, under the same limits and rules of trust as a grade function. What the function
 returns or raises is sent to the model as text; no state is shared between calls.
 """
 

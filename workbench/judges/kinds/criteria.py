@@ -1,4 +1,4 @@
-"""The criteria judge: Umbraco's, a score by criteria that passes at a threshold."""
+"""Umbraco's judges: a score by criteria, and a guardrail, each with a threshold."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from workbench.judges.replies.verdicts import AnswerError, score_value, verdict_
 from workbench.judges.request_settings import check_number, refuse_unless
 
 _TEXT_LIST = {"type": "array", "items": {"type": "string"}}
-_ANSWER_SCHEMA = {
+_CRITERIA_SCHEMA = {
     "type": "object",
     "properties": {
         "reasoning": {"type": "string"},
@@ -75,7 +75,7 @@ class CriteriaJudge(Judge):
 
     def answer_format(self) -> dict[str, Any] | None:
         """Score, reasoning, strengths and weaknesses."""
-        return JSON_OBJECT if self.platform else json_schema(_ANSWER_SCHEMA)
+        return JSON_OBJECT if self.platform else json_schema(_CRITERIA_SCHEMA)
 
     def read(self, text: str) -> Grade:
         """The score, compared with the threshold."""
@@ -101,7 +101,7 @@ class CriteriaJudge(Judge):
         )
 
 
-_GUARDRAIL_ANSWER_SCHEMA = {
+_GUARDRAIL_SCHEMA = {
     "type": "object",
     "properties": {
         "reasoning": {"type": "string"},
@@ -146,7 +146,7 @@ class GuardrailJudge(Judge):
 
     def answer_format(self) -> dict[str, Any] | None:
         """Safety score and reasoning."""
-        return JSON_OBJECT if self.platform else json_schema(_GUARDRAIL_ANSWER_SCHEMA)
+        return JSON_OBJECT if self.platform else json_schema(_GUARDRAIL_SCHEMA)
 
     def read(self, text: str) -> Grade:
         """The safety score; below the threshold the text is flagged."""

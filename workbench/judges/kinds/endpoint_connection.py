@@ -1,4 +1,4 @@
-"""Requests to a reward server: what is sent, what may be returned, and when it is retried."""
+"""The connection to a reward server: which addresses are allowed, what is sent and returned, and when it is retried."""
 
 from __future__ import annotations
 

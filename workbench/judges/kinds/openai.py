@@ -1,4 +1,4 @@
-"""The base of OpenAI's judges: message templates for the request, steps and a result in the reply."""
+"""OpenAI's judges: message templates for the request, and a label or a score as the result of steps."""
 
 from __future__ import annotations
 

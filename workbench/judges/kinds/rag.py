@@ -1,4 +1,4 @@
-"""The base of the judges that judge a completion claim by claim."""
+"""Judges of retrieval: relevance of the completion, relevance of the documents, and faithfulness to them, claim by claim."""
 
 from __future__ import annotations
 

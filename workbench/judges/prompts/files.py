@@ -1,13 +1,4 @@
-"""Renders the built-in prompts, which are jinja2 files next to this module.
-
-Makes the tags around the judged texts of a prompt unforgeable: no text can close its own tag.
-
-A judged completion is untrusted, so it may contain "</completion>" and instructions after it. If any of a request's texts
-contains the name of one of these tags, all tags of that request get a suffix that is in none of the texts:
-`<completion-1f0c9a2e>`. The name alone triggers it: a model may read `<|/completion|>` or `&lt;/completion&gt;` as a tag too,
-and a list of such brackets would be incomplete. The suffix depends on the texts alone, so that a request, and with it the key
-of its stored reply, is the same in every run.
-"""
+"""The built-in prompts: jinja2 files next to this module, filled in with texts that cannot close their own tags."""
 
 from __future__ import annotations
 
@@ -39,6 +30,12 @@ _CONTROL_BYTES = bytes([*range(9), *range(14, 32), 127])
 
 def tag_mark(material: Mapping[str, Any]) -> str:
     """The suffix of the tags' names: "" unless a text of the material contains one of these names.
+
+    A judged completion is untrusted, so it may contain "</completion>" and instructions after it. If any of a request's texts
+    contains the name of one of these tags, all tags of that request get a suffix that is in none of the texts:
+    `<completion-1f0c9a2e>`. The name alone triggers it: a model may read `<|/completion|>` or `&lt;/completion&gt;` as a tag too,
+    and a list of such brackets would be incomplete. The suffix depends on the texts alone, so that a request, and with it the key
+    of its stored reply, is the same in every run.
 
     Args:
         material: Texts, and lists of texts, by name.
@@ -75,7 +72,7 @@ def prompt(name: str, material: Mapping[str, Any] | None = None, **variables: An
     Args:
         name: The file's name without its ending.
         material: The judged texts and those they are compared with: texts, and lists of texts. The prompt puts them
-            between tags that they cannot close; see `tag_marks`.
+            between tags that they cannot close; see `tag_mark`.
         variables: The other variables, which come from the judge's author.
     """
     values = {} if material is None else {**material, "tag_mark": tag_mark(material)}

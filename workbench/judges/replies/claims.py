@@ -1,4 +1,4 @@
-"""Parses a reply that lists claims, each with its verdict."""
+"""Claims with verdicts in a reply, and the sentences, documents and evidence that they are about."""
 
 from __future__ import annotations
 

@@ -1,12 +1,7 @@
-"""Parses the verdict of a judge's reply, or reports why there is none.
+"""The verdict of a judge's reply, without what the reply quotes from the judged text, or why there is none.
 
 Each platform parses malformed replies in its own way; a judge's `platform` names the platform. "" is the workbench: a
 malformed reply has no score.
-
-Removes from a judge's reply the JSON objects that it quotes from the judged text.
-
-A judge may repeat parts of the judged text, and a completion may contain a verdict ("score": 1.0). Such an object must not
-be parsed as the judge's verdict.
 """
 
 from __future__ import annotations
@@ -336,6 +331,9 @@ _IGNORED = b" \t\r\n\\\"'"
 
 def without_quotes(text: str, sample: Sample, messages: Messages) -> str:
     """A reply's text without the JSON objects that are quoted from the judged text.
+
+    A judge may repeat parts of the judged text, and a completion may contain a verdict ("score": 1.0). Such an object must not
+    be parsed as the judge's verdict.
 
     An object counts as quoted if it occurs in the conversation, or in another column of the row that the request
     included. An object that occurs only in the author's prompt, such as an example of a reply, is not a quote. A column

@@ -1,4 +1,4 @@
-"""Well-formed completions that are wrong: another row's, a near miss, another entity."""
+"""Completions that are surely wrong: without content, another row's, a near miss, another entity or number."""
 
 from __future__ import annotations
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
-from typing import Any, Protocol, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -159,44 +159,6 @@ class Certified:
                 "models": tuple(values["models"]),
             }
         )
-
-
-class CertificateLike(Protocol):
-    """The interface of `Certificate` for modules that it imports."""
-
-    @property
-    def made(self) -> str:
-        """Date and time in UTC."""
-
-    @property
-    def workbench(self) -> str:
-        """Release that made it."""
-
-    @property
-    def rows(self) -> int:
-        """Rows of the data."""
-
-    @property
-    def data_sha256(self) -> str:
-        """Digest of the data."""
-
-    @property
-    def labels(self) -> LabelCounts | None:
-        """The labels."""
-
-    @property
-    def graders(self) -> tuple[Certified, ...]:
-        """The certified data of each."""
-
-    @property
-    def sha256(self) -> str:
-        """Over all fields."""
-
-    @property
-    def claimed(self) -> bool:
-        """Whether it was read from a file."""
-
-    def __getitem__(self, name: str, /) -> Certified: ...
 
 
 def seals(part: Any) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""A report as one self-contained HTML file: no script, no request, every text escaped."""
+"""A report, or a certificate, as one self-contained HTML file: no script, no request, every text escaped."""
 
 from __future__ import annotations
 

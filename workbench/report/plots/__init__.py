@@ -1,7 +1,7 @@
 """Reports as plotly figures. Their size does not depend on the number of rows: only counts are drawn.
 
-Each file in `figures/` contains one figure, registered by `@figure(name, title)`; the app offers all registered
-ones. Every clickable mark has in `customdata` a list of conditions for
+Each file in `figures/` contains figures of one subject, each registered by `@figure(name, title)`; the app offers all
+of them. Every clickable mark has in `customdata` a list of conditions for
 `report.row_numbers(*conditions)`.
 """
 

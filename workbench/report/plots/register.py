@@ -1,4 +1,4 @@
-"""The registry of figures: name, title, required data, drawing function."""
+"""The register of figures (name, title, required data, drawing function), and what figures share."""
 
 from __future__ import annotations
 

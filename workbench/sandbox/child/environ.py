@@ -1,6 +1,6 @@
 """Remove the system loader's search paths. Standard library only; the zygote loads it by its path.
 
-The interpreter may need such variables to start (see `interpreter.environment`), and graders must not see
+The interpreter may need such variables to start (see `zygote.environment`), and graders must not see
 them. The loader has read them already, so later loads still find their libraries.
 """
 

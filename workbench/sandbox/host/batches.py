@@ -1,13 +1,4 @@
-"""Queue of rows for persistent workers: batches of one call each, split and merged into commands.
-
-Row times of one program, and what follows from them: rows per command, and when a row counts as hanging.
-
-A hanging row cannot be distinguished from a slow one before its time limit. Waiting for every limit would add up the
-limits, and starting a worker for every slow row would overload the machine. So there are two shorter waiting times.
-After the first, only the rows after the slow one are moved to another worker, at no cost. After the second, a worker
-beyond the number of cores may be started. Both depend on the row times so far. The constants were chosen on 2 cores
-with `benchmarks/reward.py`.
-"""
+"""Batches of rows for persistent workers: a queue that splits and merges them into commands, and their row times."""
 
 from __future__ import annotations
 
@@ -301,6 +292,12 @@ _SLOWEST_DECAY = 0.98
 
 class RowTimes:
     """Row times of one program.
+
+    They determine the rows per command, and when a row counts as hanging. A hanging row cannot be distinguished from a slow one
+    before its time limit. Waiting for every limit would add up the limits, and starting a worker for every slow row would
+    overload the machine. So there are two shorter waiting times. After the first, only the rows after the slow one are moved to
+    another worker, at no cost. After the second, a worker beyond the number of cores may be started. Both depend on the row
+    times so far. The constants were chosen on 2 cores with `benchmarks/reward.py`.
 
     Args:
         limit: Time limit of a row in seconds.

@@ -22,7 +22,7 @@ from workbench.core.grades import Grades
 from workbench.core.system_limits import limited
 from workbench.core.thread import StringThread
 from workbench.data.packed import Packed, Stream
-from workbench.sandbox.host import source_checks as ask
+from workbench.sandbox.host import source_checks
 from workbench.sandbox.host.memory import BUFFER_BYTES, Blob
 from workbench.sandbox.host.prepared import Prepared
 from workbench.sandbox.host.program import Limits, Program
@@ -111,7 +111,7 @@ class Pool:
             rows = [
                 (label, row.to_wire() if isinstance(row, StringThread) else row) for label, row in threads
             ]
-            checked = ask.check(worker, program, rows)
+            checked = source_checks.check(worker, program, rows)
             if rows and not checked.has_failed and checked.seconds < _SLOW_SECONDS:
                 checked.warnings += repeat_calls(
                     worker,
@@ -130,7 +130,7 @@ class Pool:
         """
         worker = self._worker(Limits())
         try:
-            return ask.fingerprint(worker, text, names)
+            return source_checks.fingerprint(worker, text, names)
         finally:
             worker.close()
 

@@ -1,4 +1,4 @@
-"""Worker replies written into the columns of grades: scores, notes, failures, and the finished rows of crashed workers."""
+"""The grades of one run, written from replies: scores, notes, failures, and the finished rows of crashed workers."""
 
 from __future__ import annotations
 

@@ -1,10 +1,4 @@
-"""Requests to one worker: run a source's checks, or describe its names.
-
-Determinism check: the test rows graded again, in the same worker and in another order in a fresh one.
-
-A grader with state between rows, or with random draws, may give a row another score the second time. A third worker
-that gets exactly the same calls separates the causes: state reproduces the same scores, chance does not.
-"""
+"""Requests about one source: its checks in a worker, the description of its names, and its determinism."""
 
 from __future__ import annotations
 
@@ -166,6 +160,10 @@ def repeat_calls(
     scores: Sequence[Outcome],
 ) -> list[str]:
     """A warning if a row's score changes when it is graded again; none for a grader that depends on its row only.
+
+    The test rows are graded again, in the same worker and in another order in a fresh one. A grader with state between rows, or
+    with random draws, may give a row another score the second time. A third worker that gets exactly the same calls separates
+    the causes: state reproduces the same scores, chance does not.
 
     Args:
         worker: The worker that graded the rows once, in order.

@@ -1,12 +1,8 @@
-"""The five checks that a source must pass before its scores count.
+"""The five checks that a source must pass before its scores count, their results, and how these are displayed.
 
 Syntax, structure, signature, execution, test run: in this order, stopping at the first failure, all of
 them in the sandbox. The test run uses Adaptive's mock thread (user "What is 2+2?", assistant "4",
 metadata {}), followed by the author's threads, if any.
-
-The five checks for a notebook: one quiet line, followed by the first failure and how to fix it.
-
-A `validation` is a `Validation`, which imports this module to display itself and so is not imported here.
 """
 
 from __future__ import annotations
@@ -30,166 +26,6 @@ from workbench.core.errors import ValidationError
 from workbench.core.thread import StringThread
 from workbench.sandbox.host.pool import pool
 from workbench.sandbox.host.program import CHECKS, ISOLATION, OWN_PROCESS_HINT, Program
-
-_MAX_CHARACTERS = 2_000
-"""Maximum characters of a message."""
-_COLOURS = {"✓": "good", "✗": "bad", "-": "note"}
-
-
-def checks_html(validation: Any) -> str:
-    """The checks as HTML."""
-    failure = "" if validation.failure is None else _failure(validation.failure, validation.advice)
-    warnings = (
-        f"<p>{sign('note')}{escaped(warning, _MAX_CHARACTERS)}</p>" for warning in validation.warnings
-    )
-    output = (
-        folded("printed output", f"<pre>{escaped(validation.output, _MAX_CHARACTERS)}</pre>")
-        if validation.output
-        else ""
-    )
-    return f"{_line(validation)}{failure}{''.join(warnings)}{_details(validation)}{output}{paragraph(validation.where, 'quiet')}"
-
-
-def _line(validation: Any) -> str:
-    checks = (
-        f"<span class='check'><span class='{_COLOURS[mark]}'>{mark}</span> {escaped(_words(name))}{times}</span> "
-        for mark, name, times in _marks(validation)
-    )
-    return f"<p class='checks'>{''.join(checks)}</p>"
-
-
-def _marks(validation: Any) -> list[tuple[str, str, str]]:
-    """Sign, name and number of runs of each check; several test runs are merged."""
-    names = Counter(check.name for check in validation.checks)
-    failed = {check.name for check in validation.checks if not check.passed}
-    marks = [
-        ("✗" if name in failed else "✓", name, f" ({count})" if count > 1 else "")
-        for name, count in names.items()
-    ]
-    return [*marks, *(("-", name, "") for name in validation.not_reached)]
-
-
-def _words(name: str) -> str:
-    return name.replace("_", " ")
-
-
-def _failure(check: Any, advice: str) -> str:
-    name = escaped(_words(check.name).capitalize())
-    lead = f"<p class='lead text'>{sign('bad')}<strong>{name}:</strong> {escaped(check.message, _MAX_CHARACTERS)}</p>"
-    return f"<div class='finding'>{lead}{paragraph(f'→ {advice}')}</div>"
-
-
-def _details(validation: Any) -> str:
-    rows = [(check.name, check.message, f"{1_000 * check.seconds:.1f} ms") for check in validation.checks]
-    table = html_table(["check", "found", "time"], rows, numbers={2}, limit=_MAX_CHARACTERS)
-    return folded("check results", table) if rows else ""
-
-
-def checks_markdown(validation: Any) -> str:
-    """The checks as Markdown."""
-    marks = " · ".join(
-        f"{mark} {markdown_text(_words(name))}{times}" for mark, name, times in _marks(validation)
-    )
-    failure = validation.failure
-    return markdown_lines(
-        [
-            marks,
-            "" if failure is None else _failure_markdown(failure, validation.advice),
-            "\n".join(f"- {markdown_text(warning, _MAX_CHARACTERS)}" for warning in validation.warnings),
-            f"Printed: {markdown_text(validation.output, 500)}" if validation.output else "",
-            markdown_text(validation.where, 400),
-        ]
-    )
-
-
-def _failure_markdown(check: Any, advice: str) -> str:
-    name = markdown_text(_words(check.name).capitalize())
-    return f"**{name}: {markdown_text(check.message, _MAX_CHARACTERS)}**\n\n→ {markdown_text(advice, 600)}"
-
-
-_ADVICE = {
-    "syntax": "correct the line named above",
-    "structure": "define `async def grade(thread)` at the top level",
-    "signature": "take exactly one parameter: the thread",
-    "execution": "make the module load by itself, with the standard library only",
-    "test_run": "return a float for every thread; the mock thread is user 'What is 2+2?', assistant '4', metadata {}",
-}
-_CAUSES = (
-    (
-        ("not available in graders: only the standard library",),
-        OWN_PROCESS_HINT,
-    ),
-    (
-        ("not permitted", "not available in graders", "name resolution", "start new thread"),
-        "graders may use the standard library only, without files, network or processes; pass data in thread.metadata",
-    ),
-    (("timed out",), "make it faster, or raise its time limit: @wb.grader(timeout=...)"),
-    (("out of memory",), "use less memory, or raise its limit: @wb.grader(memory_mb=...)"),
-    (("must return a number", "not finite"), "return a finite int or float"),
-    (
-        ("KeyError",),
-        "the mock thread's metadata is empty: read it with (thread.metadata or {}).get(key, default)",
-    ),
-)
-
-
-_ROWS = "return {what} for every row; validate(samples) tests your rows instead of the mock row"
-
-
-def _advice_on(function: str, takes: str, returns: str) -> dict[str, str]:
-    """The advice on a function of another system: its kind, its parameters, its return value."""
-    return {
-        "structure": f"define {function} at the top level",
-        "signature": f"take {takes}",
-        "test_run": _ROWS.format(what=returns),
-    }
-
-
-_ADVICE_FOR: dict[str, dict[str, str]] = {
-    "javascript": {
-        "structure": "define `function grade(input)` at the top level of the script",
-        "signature": "take exactly one parameter: the input",
-        "execution": "make the script run by itself: it has JavaScript's built-in globals and a console only",
-        "test_run": "return a finite number for every input; the mock input has the response '4' and metadata {}",
-    },
-    "rollout": {
-        "structure": "define `class MyGrader(Grader)` with `async def grade(self, ctx)` at the top level",
-        "signature": "take exactly two parameters: self and ctx",
-        "execution": "make the module load by itself, with the standard library and osmosis_ai.rollout; use "
-        "RolloutGrader.in_process if it needs other packages",
-        "test_run": _ROWS.format(what="a finite reward"),
-    },
-    "letta": _advice_on(
-        "the @grader function", "(sample, submission) and return GradeResult", "a GradeResult"
-    ),
-    "openai": _advice_on("`def grade(sample, item)`", "(sample, item)", "a number"),
-    "osmosis": _advice_on(
-        "the @osmosis_reward function", "(solution_str, ground_truth, extra_info=None)", "a float"
-    ),
-    "trl": _advice_on(
-        "the reward function", "(prompts, completions, **columns)", "a list of one number per row"
-    ),
-    "verl": _advice_on(
-        "compute_score",
-        "(data_source, solution_str, ground_truth, extra_info=None)",
-        "a number, or a dict with score",
-    ),
-    "openrlhf": _advice_on("reward_func", "(queries, prompts, labels)", "a dict with rewards"),
-    "together": _advice_on("the reward function", "(prediction, target)", "a number"),
-}
-
-
-def advice(check: Check, form: str = "thread") -> str:
-    """The next step after a failed check, by the form of the grader and the cause in its message."""
-    if form != "rollout" and _CAUSES[0][0][0] in check.message:  # rollouts have another hint
-        return _CAUSES[0][1]
-    if form != "thread" and check.name in _ADVICE_FOR[form]:
-        return _ADVICE_FOR[form][check.name]
-    if check.name in {"execution", "test_run"}:
-        for signs, step in _CAUSES:
-            if any(sign in check.message for sign in signs):
-                return step
-    return _ADVICE[check.name]
 
 
 def mock_thread() -> StringThread:
@@ -321,3 +157,164 @@ def validate_program(
         output=checked.output,
         form=program.signature if program.language == "python" else program.language,
     )
+
+
+_MAX_CHARACTERS = 2_000
+"""Maximum characters of a message."""
+_COLOURS = {"✓": "good", "✗": "bad", "-": "note"}
+
+
+def checks_html(validation: Validation) -> str:
+    """The checks as HTML."""
+    failure = "" if validation.failure is None else _failure(validation.failure, validation.advice)
+    warnings = (
+        f"<p>{sign('note')}{escaped(warning, _MAX_CHARACTERS)}</p>" for warning in validation.warnings
+    )
+    output = (
+        folded("printed output", f"<pre>{escaped(validation.output, _MAX_CHARACTERS)}</pre>")
+        if validation.output
+        else ""
+    )
+    return f"{_line(validation)}{failure}{''.join(warnings)}{_details(validation)}{output}{paragraph(validation.where, 'quiet')}"
+
+
+def _line(validation: Validation) -> str:
+    checks = (
+        f"<span class='check'><span class='{_COLOURS[mark]}'>{mark}</span> {escaped(_words(name))}{times}</span> "
+        for mark, name, times in _marks(validation)
+    )
+    return f"<p class='checks'>{''.join(checks)}</p>"
+
+
+def _marks(validation: Validation) -> list[tuple[str, str, str]]:
+    """Sign, name and number of runs of each check; several test runs are merged."""
+    names = Counter(check.name for check in validation.checks)
+    failed = {check.name for check in validation.checks if not check.passed}
+    marks = [
+        ("✗" if name in failed else "✓", name, f" ({count})" if count > 1 else "")
+        for name, count in names.items()
+    ]
+    return [*marks, *(("-", name, "") for name in validation.not_reached)]
+
+
+def _words(name: str) -> str:
+    return name.replace("_", " ")
+
+
+def _failure(check: Check, advice: str) -> str:
+    name = escaped(_words(check.name).capitalize())
+    lead = f"<p class='lead text'>{sign('bad')}<strong>{name}:</strong> {escaped(check.message, _MAX_CHARACTERS)}</p>"
+    return f"<div class='finding'>{lead}{paragraph(f'→ {advice}')}</div>"
+
+
+def _details(validation: Validation) -> str:
+    rows = [(check.name, check.message, f"{1_000 * check.seconds:.1f} ms") for check in validation.checks]
+    table = html_table(["check", "found", "time"], rows, numbers={2}, limit=_MAX_CHARACTERS)
+    return folded("check results", table) if rows else ""
+
+
+def checks_markdown(validation: Validation) -> str:
+    """The checks as Markdown."""
+    marks = " · ".join(
+        f"{mark} {markdown_text(_words(name))}{times}" for mark, name, times in _marks(validation)
+    )
+    failure = validation.failure
+    return markdown_lines(
+        [
+            marks,
+            "" if failure is None else _failure_markdown(failure, validation.advice),
+            "\n".join(f"- {markdown_text(warning, _MAX_CHARACTERS)}" for warning in validation.warnings),
+            f"Printed: {markdown_text(validation.output, 500)}" if validation.output else "",
+            markdown_text(validation.where, 400),
+        ]
+    )
+
+
+def _failure_markdown(check: Check, advice: str) -> str:
+    name = markdown_text(_words(check.name).capitalize())
+    return f"**{name}: {markdown_text(check.message, _MAX_CHARACTERS)}**\n\n→ {markdown_text(advice, 600)}"
+
+
+_ADVICE = {
+    "syntax": "correct the line named above",
+    "structure": "define `async def grade(thread)` at the top level",
+    "signature": "take exactly one parameter: the thread",
+    "execution": "make the module load by itself, with the standard library only",
+    "test_run": "return a float for every thread; the mock thread is user 'What is 2+2?', assistant '4', metadata {}",
+}
+_CAUSES = (
+    (
+        ("not available in graders: only the standard library",),
+        OWN_PROCESS_HINT,
+    ),
+    (
+        ("not permitted", "not available in graders", "name resolution", "start new thread"),
+        "graders may use the standard library only, without files, network or processes; pass data in thread.metadata",
+    ),
+    (("timed out",), "make it faster, or raise its time limit: @wb.grader(timeout=...)"),
+    (("out of memory",), "use less memory, or raise its limit: @wb.grader(memory_mb=...)"),
+    (("must return a number", "not finite"), "return a finite int or float"),
+    (
+        ("KeyError",),
+        "the mock thread's metadata is empty: read it with (thread.metadata or {}).get(key, default)",
+    ),
+)
+
+
+_ROWS = "return {what} for every row; validate(samples) tests your rows instead of the mock row"
+
+
+def _advice_on(function: str, takes: str, returns: str) -> dict[str, str]:
+    """The advice on a function of another system: its kind, its parameters, its return value."""
+    return {
+        "structure": f"define {function} at the top level",
+        "signature": f"take {takes}",
+        "test_run": _ROWS.format(what=returns),
+    }
+
+
+_ADVICE_FOR: dict[str, dict[str, str]] = {
+    "javascript": {
+        "structure": "define `function grade(input)` at the top level of the script",
+        "signature": "take exactly one parameter: the input",
+        "execution": "make the script run by itself: it has JavaScript's built-in globals and a console only",
+        "test_run": "return a finite number for every input; the mock input has the response '4' and metadata {}",
+    },
+    "rollout": {
+        "structure": "define `class MyGrader(Grader)` with `async def grade(self, ctx)` at the top level",
+        "signature": "take exactly two parameters: self and ctx",
+        "execution": "make the module load by itself, with the standard library and osmosis_ai.rollout; use "
+        "RolloutGrader.in_process if it needs other packages",
+        "test_run": _ROWS.format(what="a finite reward"),
+    },
+    "letta": _advice_on(
+        "the @grader function", "(sample, submission) and return GradeResult", "a GradeResult"
+    ),
+    "openai": _advice_on("`def grade(sample, item)`", "(sample, item)", "a number"),
+    "osmosis": _advice_on(
+        "the @osmosis_reward function", "(solution_str, ground_truth, extra_info=None)", "a float"
+    ),
+    "trl": _advice_on(
+        "the reward function", "(prompts, completions, **columns)", "a list of one number per row"
+    ),
+    "verl": _advice_on(
+        "compute_score",
+        "(data_source, solution_str, ground_truth, extra_info=None)",
+        "a number, or a dict with score",
+    ),
+    "openrlhf": _advice_on("reward_func", "(queries, prompts, labels)", "a dict with rewards"),
+    "together": _advice_on("the reward function", "(prediction, target)", "a number"),
+}
+
+
+def advice(check: Check, form: str = "thread") -> str:
+    """The next step after a failed check, by the form of the grader and the cause in its message."""
+    if form != "rollout" and _CAUSES[0][0][0] in check.message:  # rollouts have another hint
+        return _CAUSES[0][1]
+    if form != "thread" and check.name in _ADVICE_FOR[form]:
+        return _ADVICE_FOR[form][check.name]
+    if check.name in {"execution", "test_run"}:
+        for signs, step in _CAUSES:
+            if any(sign in check.message for sign in signs):
+                return step
+    return _ADVICE[check.name]

@@ -1,4 +1,4 @@
-"""One worker as seen from the host: fork it, send commands, read replies, end it.
+"""One worker as seen from the host (fork it, send commands, read replies, end it), and why it ended.
 
 The host never trusts a reply: a frame has a fixed header whose magic, sequence number and
 length are checked before its text is read, the text is JSON of bounded size, and nothing is unpickled.

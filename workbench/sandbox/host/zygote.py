@@ -1,4 +1,4 @@
-"""The zygote as seen from the host: start the process that workers are forked from, send it requests, end it."""
+"""The zygote as seen from the host: the process that workers are forked from, its start, its requests, its end."""
 
 from __future__ import annotations
 

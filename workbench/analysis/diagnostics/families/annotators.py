@@ -1,4 +1,4 @@
-"""One annotator against all others: wrong labels must not be blamed on the grader."""
+"""Findings about the labels: annotators who disagree with each other or with the grader, and labels that contradict rows."""
 
 from __future__ import annotations
 
@@ -48,12 +48,12 @@ def annotator_disagrees(case: Case) -> Iterable[Claim]:
     """
     raters = case.raters
     if raters is not None and len(raters.names) >= _SEVERAL:
-        yield from _among_people(case, raters)
+        yield from _against_annotators(case, raters)
     elif case.context is not None and case.context.annotators is not None:
-        yield from _beside_verdicts(case, case.context.annotators)
+        yield from _against_verdicts(case, case.context.annotators)
 
 
-def _among_people(case: Case, raters: Raters) -> Iterator[Claim]:
+def _against_annotators(case: Case, raters: Raters) -> Iterator[Claim]:
     """One annotator against the majority of the others on the same rows."""
     claims = [_against_others(case, raters, rater) for rater in range(len(raters.names))]
     yield from _only_one([claim for claim in claims if claim is not None], len(claims))
@@ -78,7 +78,7 @@ def _against_others(case: Case, raters: Raters, rater: int) -> Claim | None:
     return share_claim(finding, contradicted, _HALF)
 
 
-def _beside_verdicts(case: Case, names: Sequence[Hashable | None]) -> Iterator[Claim]:
+def _against_verdicts(case: Case, names: Sequence[Hashable | None]) -> Iterator[Claim]:
     """One annotator against the grader's verdicts, with which the others agree."""
     confusion, rows = against_labels(case)
     differs = confusion.truth != confusion.verdict
@@ -127,7 +127,7 @@ _CONSEQUENCES = (
 _NOT_SHOWN = 0.025  # p value above which annotators are not shown to agree beyond chance
 
 
-@diagnostic("labels-disagree", unless="annotator-disagrees", explains=_CONSEQUENCES)
+@diagnostic("labels-disagree", unless="annotator-disagrees", explains=_CONSEQUENCES, order=2)
 def labels_disagree(case: Case) -> Iterable[Claim]:
     """The annotators of the same rows agree too little: mean kappa of all pairs below 0.6 (upper bound).
 
@@ -135,13 +135,13 @@ def labels_disagree(case: Case) -> Iterable[Claim]:
     grader that is shown to agree with annotators about as well as they do with each other, and those of any grader if
     annotators are not shown to agree beyond chance.
     """
-    raters = _raters(case)
+    raters = _raters_of_case(case)
     if raters is None or np.isnan(raters.among.value):
         return
     among = raters.among
     disputed = raters.rows[(raters.votes == 1).any(1) & (raters.votes == 0).any(1)]
     message = (
-        f"the labels contradict each other: on {among.n:,} rows the grader agrees with {_people(raters)} by a mean kappa "
+        f"the labels contradict each other: on {among.n:,} rows the grader agrees with {_annotators_as_text(raters)} by a mean kappa "
         f"of {raters.with_grader.value:.2f}, and they with each other by {among.value:.2f}"
     )
     advice = "define what makes a row good, with these rows as examples, and label them again; no grader can be shown to do better"
@@ -167,11 +167,11 @@ def below_human_ceiling(case: Case) -> Iterable[Claim]:
     Within the limit if it is shown to be lower by at most 0.1: then better labels, not a better grader, are needed. With
     at least 30 rows that several annotators labelled.
     """
-    raters = _raters(case)
+    raters = _raters_of_case(case)
     if raters is None or np.isnan(raters.gap.value) or np.isnan(raters.among.value):
         return
     gap, with_grader, among = raters.gap, raters.with_grader.value, raters.among.value
-    kappas = f"mean kappa {with_grader:.2f} with {_people(raters)}, {among:.2f} among them"
+    kappas = f"mean kappa {with_grader:.2f} with {_annotators_as_text(raters)}, {among:.2f} among them"
     message = (
         f"agrees with annotators less than they do with each other: {kappas}, a difference of {gap.value:.2f}"
     )
@@ -186,7 +186,7 @@ def below_human_ceiling(case: Case) -> Iterable[Claim]:
     yield replace(claim, otherwise=_at_ceiling(claim.finding, gap, kappas)) if _is_kept(gap) else claim
 
 
-def _raters(case: Case) -> Raters | None:
+def _raters_of_case(case: Case) -> Raters | None:
     raters = case.raters
     return raters if raters is not None and len(raters.rows) >= _MIN_ROWS else None
 
@@ -213,21 +213,21 @@ def _at_ceiling(finding: Finding, gap: Estimate, kappas: str) -> Finding:
     )
 
 
-def _people(raters: Raters) -> str:
+def _annotators_as_text(raters: Raters) -> str:
     """The annotators: "Ann, Ben and Cyd", or their number."""
     names = [one_line(name, 30) for name in raters.names]
     return f"{', '.join(names[:-1])} and {names[-1]}" if len(names) <= 4 else f"{len(names)} annotators"
 
 
-_WRONG = 0.01  # maximum share of wrong labels, as in `agreement`
+_WRONG = 0.01  # maximum share of wrong labels, as in `label_agreement`
 _MIN_PROMPTS = 2  # minimum prompts with contradicted labels
 _MAX_TEXTS = 5_000  # maximum rows whose texts are read: reading more would take seconds
 
 
 @diagnostic(
     "wrong-labels",
-    last_cause=True,
     explains=("too-lenient", "too-strict", "accepts-known-bad", "disagrees-with-labels"),
+    order=4,
 )
 def wrong_labels(case: Case) -> Iterable[Claim]:
     """Over 1 % of the labels that can be checked contradict the rows (lower bound).

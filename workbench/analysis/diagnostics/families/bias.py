@@ -1,4 +1,4 @@
-"""Bias: for or against one writer, one position, or the first of two compared completions."""
+"""Findings about bias: towards a writer, a position, a subset of the rows, or a few levels of the scale."""
 
 from __future__ import annotations
 

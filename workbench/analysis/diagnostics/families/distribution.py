@@ -1,8 +1,8 @@
-"""Distribution of the scores: constant, at one end, on one level, close together, or off the scale.
+"""Findings about the distribution of the scores, over all rows and within prompts.
 
 A high mean is not leniency: good completions deserve high scores. So these findings only describe where the scores are;
-*too lenient* needs known-bad rows, see `agreement`. Scores with little variance may still rank good above bad, which is
-all that group-relative training needs: if labels show that they do, the findings about spread are notes.
+*too lenient* needs known-bad rows, see `label_agreement`. Scores with little variance may still rank good above bad, which
+is all that group-relative training needs: if labels show that they do, the findings about spread are notes.
 """
 
 from __future__ import annotations

@@ -1,9 +1,7 @@
-"""Grades against labels: false accepts and false rejects.
+"""Findings about grades against labels: wrong verdicts, agreement beyond chance, and the pass threshold.
 
-Overall agreement of verdicts with labels: whether a grader agrees with annotators beyond chance.
-
-*Too lenient* and *too strict* in `agreement` give the direction of a grader's errors. If one of them is found, a finding
-from this module would only repeat it, so it is omitted.
+*Too lenient* and *too strict* give the direction of a grader's errors. If one of them is found, a finding about overall
+agreement would only repeat it, so it is omitted.
 """
 
 from __future__ import annotations
@@ -16,10 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.analysis.diagnostics.case import Case
-from workbench.analysis.diagnostics.claim import Claim, estimate_claim, share_claim
+from workbench.analysis.diagnostics.claim import Claim, claim_of, estimate_claim, share_claim
 from workbench.analysis.diagnostics.finding import Finding, RowNumbers, Severity, percent
+from workbench.analysis.diagnostics.labels import drawn
 from workbench.analysis.diagnostics.registry import diagnostic
-from workbench.analysis.statistics import Confusion, Share, compact, share
+from workbench.analysis.statistics import Confusion, Share, bounded_mean, compact, share
+from workbench.analysis.statistics.marks import Marks
 
 _BAD, _GOOD = 0, 1
 FALSE_ACCEPTS = (
@@ -174,7 +174,7 @@ def worse_than_chance(case: Case) -> Iterable[Claim]:
     confusion, rows = against_labels(case)
     if len(confusion) >= _MIN_LABELS and confusion.kappa.value < 0:
         advice = "good and bad seem inverted: check the direction of the score, and that of the labels"
-        finding = _finding(case, "worse-than-chance", confusion, advice, rows)
+        finding = _agreement_finding(case, "worse-than-chance", confusion, advice, rows)
         yield estimate_claim(finding, confusion.kappa, 0.0, plan_rows=False)
 
 
@@ -193,7 +193,7 @@ def disagrees_with_labels(case: Case) -> Iterable[Claim]:
     if len(confusion) < _MIN_LABELS or np.isnan(confusion.kappa.value):
         return
     advice = "read the rows on which the two differ, and fix the grader or the labels"
-    finding = _finding(case, "disagrees-with-labels", confusion, advice, rows)
+    finding = _agreement_finding(case, "disagrees-with-labels", confusion, advice, rows)
     yield estimate_claim(finding, confusion.kappa, KAPPA)
 
 
@@ -209,7 +209,9 @@ def is_lopsided(base_rate: Share) -> bool:
     return bool(base_rate.n) and not _EVEN[0] <= base_rate.value <= _EVEN[1]
 
 
-def _finding(case: Case, kind: str, confusion: Confusion, advice: str, rows: NDArray[np.intp]) -> Finding:
+def _agreement_finding(
+    case: Case, kind: str, confusion: Confusion, advice: str, rows: NDArray[np.intp]
+) -> Finding:
     same, n, beside = confusion.observed.k, len(confusion), ""
     if is_lopsided(confusion.base_rate):
         beside = f" ({percent(confusion.base_rate.value)} of them good, AC1 {confusion.ac1.value:.2f})"
@@ -223,3 +225,56 @@ def _finding(case: Case, kind: str, confusion: Confusion, advice: str, rows: NDA
     return Finding(
         case.grader, kind, severity, "kappa", nan, None, n, 0, message, advice, evidence, unit="label"
     )  # fmt: skip
+
+
+_GAIN = 0.1  # minimum gain in balanced accuracy for a finding; this project's limit
+_MAX_ROWS = 20_000  # maximum rows for one threshold: they determine it within 0.01
+_EXPLAINED = (
+    "too-lenient", "too-strict", "disagrees-with-labels", "no-better-than-chance", "accepts-known-bad",
+)  # fmt: skip
+
+
+@diagnostic("suboptimal-pass-threshold", explains=_EXPLAINED, order=1)
+def suboptimal_pass_threshold(case: Case) -> Iterable[Claim]:
+    """Another pass threshold would separate good from bad better, by over 0.1 of balanced accuracy (lower bound).
+
+    The other threshold is chosen on one half of the prompts and tested on the other half, in both directions, so that it
+    gains nothing by chance. Not for graders that return a verdict.
+    """
+    confusion, rows = against_labels(case)
+    if (case.grades.passed[rows] >= 0).any() or not case.on_scale:
+        return
+    part = drawn(np.ones(len(rows), bool), _MAX_ROWS)
+    rows, good, verdict = rows[part], confusion.truth[part], confusion.verdict[part]
+    if not len(rows) or good.all() or not good.any():
+        return
+    scores = case.scores[np.searchsorted(case.rows, rows)]
+    codes = compact(case.groups[rows])
+    marks = Marks(scores, good, codes)
+    if not len(marks.candidates):
+        return
+    changed = marks.crossed_verdicts()
+    weights = np.where(good, 0.5 / good.mean(), 0.5 / (~good).mean())
+    gains = weights * ((changed == good).astype(float) - (verdict == good))
+    most = float(weights.max())
+    if gains.mean() <= _GAIN:
+        return
+    gain = bounded_mean(gains, codes, low=-most, high=most)
+    finding = replace(_threshold_finding(case, confusion, marks, gain.value), value=gain.value, n=len(rows))
+    yield claim_of(finding, gain.p_above(_GAIN), gain.interval, limit=_GAIN, units=gain.clusters)
+
+
+def _threshold_finding(case: Case, confusion: Confusion, marks: Marks, gain: float) -> Finding:
+    lo, hi = marks.interval()
+    now = (confusion.sensitivity.value + confusion.specificity.value) / 2
+    at, ends = marks.written(case.in_units), (case.in_units(lo), case.in_units(hi))
+    message = (
+        f"pass_threshold={case.pass_threshold:.4g} is suboptimal: {at} ({ends[0]:.3g} to {ends[1]:.3g}) "
+        f"raises balanced accuracy to {percent(marks.accuracy)} from {percent(now)}; "
+        f"tested on the other half of the prompts, a gain of {gain:.2f}"
+    )
+    advice = f"set pass_threshold={at}, then label some new rows to test it"
+    wrong = against_labels(case)[1][confusion.truth != confusion.verdict]
+    return case.finding(
+        "suboptimal-pass-threshold", Severity.WARNING, "gain in balanced accuracy", message, advice, wrong
+    )

@@ -1,4 +1,4 @@
-"""Consistency of a grader: repeats of the same rows, and code whose scores depend on earlier rows."""
+"""Findings about consistency: rows graded several times, and code whose scores depend on state or chance."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Preset `seed`: fixed thresholds on the available rows, as in the grader-setup documents.
+"""Findings of the presets `seed` and `vllora`: fixed thresholds on the available rows, without intervals.
 
-All scores above 0.9 "too lenient", all below 0.1 "too strict", std below 0.1 "no variance". They are
-applied literally, without an interval: on five rows they report about one valid grader in six (by simulation).
-The documents do not specify which std; here the sample std (ddof=1) decides, and the message gives both.
+`seed` applies the rules of the grader-setup documents literally: all scores above 0.9 "too lenient", all below 0.1 "too
+strict", std below 0.1 "no variance". On five rows they report about one valid grader in six (by simulation). The documents
+do not specify which std; here the sample std (ddof=1) decides, and the message gives both.
 """
 
 from __future__ import annotations

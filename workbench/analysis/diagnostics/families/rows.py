@@ -39,7 +39,7 @@ _MIN_ROWS = (
 )
 
 
-@diagnostic("reads-the-label", explains=_SHOWN)
+@diagnostic("reads-the-label", explains=_SHOWN, order=3)
 def reads_the_label(case: Case) -> Iterable[Finding]:
     """The grader's code reads a column of labels, so agreement with them shows nothing (a fact).
 
@@ -80,7 +80,7 @@ def _equals_labels(case: Case, name: str) -> bool:
     return bool((codes == labels).all() or (codes == 1 - labels).all())
 
 
-@diagnostic("reads-a-giveaway", unless="reads-the-label", explains=_SHOWN)
+@diagnostic("reads-a-giveaway", unless="reads-the-label", explains=_SHOWN, order=3)
 def reads_a_giveaway(case: Case) -> Iterator[Claim]:
     """The grader's code reads a column that by itself separates over 90 % of good rows from bad ones (lower bound).
 

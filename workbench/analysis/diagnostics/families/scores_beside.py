@@ -24,11 +24,10 @@ from workbench.analysis.diagnostics.finding import RowNumbers, Severity
 from workbench.analysis.diagnostics.labels import drawn
 from workbench.analysis.diagnostics.registry import diagnostic
 from workbench.analysis.statistics import Estimate, compact
+from workbench.analysis.statistics.arrays import Codes, Floats
 from workbench.analysis.statistics.differences import Step, find_step, within_levels
 from workbench.analysis.statistics.ranks import rank_correlation, ranks
 from workbench.core.display_text import one_line
-
-Floats = NDArray[np.float64]
 
 _CONFOUNDED = 0.3
 """Rank correlation of column and label from which quality may explain the remainder: rows that are sorted by it, or
@@ -49,7 +48,7 @@ def _reads_others(case: Case) -> bool:
     return not _has_both(case.labels[case.rows])
 
 
-@diagnostic("follows-length", explains=_LABELLED, beside=_reads_others)
+@diagnostic("follows-length", explains=_LABELLED, order=3, beside=_reads_others)
 def follows_length(case: Case) -> Iterable[Claim]:
     """The score correlates with completion length: rank correlation above 0.3 given the labels, 0.6 without any.
 
@@ -62,7 +61,7 @@ def follows_length(case: Case) -> Iterable[Claim]:
     yield from _follows(case, lengths, "follows-length", "completion length", Severity.WARNING)
 
 
-@diagnostic("drifts", explains=_LABELLED, beside=_reads_others)
+@diagnostic("drifts", explains=_LABELLED, order=3, beside=_reads_others)
 def drifts(case: Case) -> Iterable[Claim]:
     """The score changes with the order of the rows: a step of a tenth of the scale, or rank correlation above 0.3 given the labels, a note at 0.6 without.
 
@@ -102,7 +101,7 @@ class _RowOrder:
     """
 
     claim: Claim
-    rows: NDArray[np.intp]
+    rows: Codes
     levels: NDArray[np.int8]
     column: ConfoundingColumn | None
 
@@ -125,7 +124,7 @@ def _order(case: Case) -> _RowOrder | None:
     return _RowOrder(claim, rows, levels, column)
 
 
-def _labelled_part(case: Case) -> tuple[NDArray[np.intp], NDArray[np.int8]]:
+def _labelled_part(case: Case) -> tuple[Codes, NDArray[np.int8]]:
     """Indices of the labelled rows and their labels, if there are labels of both kinds; else of all rows, and zeros."""
     labels = case.labels[case.rows]
     part = np.flatnonzero(labels >= 0) if _has_both(labels) else np.arange(len(labels))
@@ -179,7 +178,7 @@ class _Fixed:
         is_sure: Whether the control has no bias itself, which would appear as the opposite bias in this grader.
     """
 
-    rows: NDArray[np.intp]
+    rows: Codes
     values: Floats | None
     said: str
     severity: Severity
@@ -197,7 +196,7 @@ def _fixed(case: Case) -> _Fixed:
     return _beside_others(case, rows) or _Fixed(rows, None, "all rows", Severity.WARNING, _ALONE)
 
 
-def _beside_others(case: Case, rows: NDArray[np.intp]) -> _Fixed | None:
+def _beside_others(case: Case, rows: Codes) -> _Fixed | None:
     """The mean rank that other graders give the rows; None if they do not agree with this one about quality."""
     if not case.others:
         return None
@@ -212,7 +211,7 @@ def _beside_others(case: Case, rows: NDArray[np.intp]) -> _Fixed | None:
 
 
 def _follows(
-    case: Case, read: Callable[[NDArray[np.intp]], Floats], kind: str, noun: str, severity: Severity
+    case: Case, read: Callable[[Codes], Floats], kind: str, noun: str, severity: Severity
 ) -> Iterator[Claim]:
     fixed = _fixed(case)
     column = read(case.rows[fixed.rows])
@@ -283,7 +282,7 @@ def _step(case: Case) -> _RowOrder | None:
     return _RowOrder(claim, part, levels, column)
 
 
-def _said(case: Case, step: Step, rows: NDArray[np.intp], *, beside: bool) -> str:
+def _said(case: Case, step: Step, rows: Codes, *, beside: bool) -> str:
     direction = "higher" if step.found.value > 0 else "lower"
     size = abs(step.found.value) * case.span
     among = "rows with the same label" if beside else "all rows"

@@ -1,4 +1,4 @@
-"""Gate conditions that cannot fail, or cannot pass."""
+"""Findings about the graders of a suite: gates, redundant graders, effective weights and expensive graders."""
 
 from __future__ import annotations
 

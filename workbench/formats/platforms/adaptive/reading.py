@@ -15,13 +15,13 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Self
 
 from workbench.core.errors import CaptureError, FormatError
-from workbench.formats.platforms.adaptive import writing as adaptive_write
+from workbench.formats.platforms.adaptive import writing
 from workbench.formats.shared.base import Format, Reading, register
 from workbench.formats.shared.node import Node
 from workbench.formats.shared.parsing import parse_json, parse_python
 from workbench.graders import FunctionGrader, Grader
 from workbench.graders.capture import capture
-from workbench.graders.capture.source_edit import parsed
+from workbench.graders.capture.source_edit import Definition, parsed
 from workbench.judges import (
     AnswerRelevancyJudge,
     BinaryJudge,
@@ -30,8 +30,6 @@ from workbench.judges import (
     FaithfulnessJudge,
 )
 from workbench.run.suite import Suite
-
-_Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 
 class NotWrittenOutError(ValueError):
@@ -42,7 +40,7 @@ def place_of(tree: ast.Module, line: int) -> int:
     """How many top-level statements have run before this line does: all of them, for a line inside a function."""
     for at, statement in enumerate(tree.body):
         if _first(statement) <= line <= (statement.end_lineno or line):
-            return len(tree.body) if isinstance(statement, _Definition) else at
+            return len(tree.body) if isinstance(statement, Definition) else at
     return len(tree.body)
 
 
@@ -143,7 +141,7 @@ def _binding(name: str, candidates: list[tuple[int, ast.stmt]], place: int) -> l
 
 
 def _binds_anew(statement: ast.stmt, name: str) -> bool:
-    if isinstance(statement, _Definition):
+    if isinstance(statement, Definition):
         # A decorator may use the previous value of the name.
         return all(name not in _reads(decorator) for decorator in statement.decorator_list)
     if isinstance(statement, ast.Import | ast.ImportFrom):
@@ -167,7 +165,7 @@ def _first(statement: ast.stmt) -> int:
 
 def _bound(statement: ast.stmt) -> set[str]:
     """The names a top-level statement binds."""
-    if isinstance(statement, _Definition):
+    if isinstance(statement, Definition):
         return {statement.name}
     if isinstance(statement, ast.Import | ast.ImportFrom):
         return {(alias.asname or alias.name).partition(".")[0] for alias in statement.names}
@@ -395,8 +393,8 @@ register(
         "Adaptive SDK calls (.py), or the same as .json",
         ".py",
         read,
-        adaptive_write.write_calls,
+        writing.write_calls,
         _detect,
-        variants={".json": adaptive_write.write_json},
+        variants={".json": writing.write_json},
     )
 )

@@ -8,7 +8,7 @@ from typing import Any
 
 from workbench.core.errors import FormatError
 from workbench.data.extractors import LETTA, Extractor
-from workbench.formats.platforms.letta.gates import written_gate
+from workbench.formats.platforms.letta.gates import Spec, written_gate
 from workbench.formats.shared.base import Document, Losses
 from workbench.formats.shared.module_text import check_calls, check_reads
 from workbench.formats.shared.parsing import to_json, to_yaml
@@ -43,8 +43,6 @@ RELEASE_LINE = "# Rules of Letta Evals"
 """Prefix of the line with the release whose rules a written suite follows; omitted for 0.4."""
 _HEAD = "# Written by grader workbench. Add `dataset:` and `target:` to run it with Letta Evals.\n"
 _RELEASES = ("0.4", "0.8", "0.9", "0.17", "0.21")
-
-Spec = dict[str, Any]
 
 
 @dataclass

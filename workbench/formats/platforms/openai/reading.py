@@ -15,7 +15,7 @@ from typing import Any
 
 from workbench.core.errors import CaptureError, FormatError
 from workbench.core.grade import ErrorKind, Grade
-from workbench.formats.platforms.openai import writing as openai_write
+from workbench.formats.platforms.openai import writing
 from workbench.formats.shared.base import Format, Losses, Reading, register
 from workbench.formats.shared.node import Node
 from workbench.formats.shared.parsing import parse_json
@@ -340,6 +340,4 @@ def _detect(document: Any, text: str) -> int:  # noqa: ARG001
     )
 
 
-register(
-    Format("openai", "OpenAI grader JSON", ".json", read, openai_write.write, _detect, failed_is_zero=True)
-)
+register(Format("openai", "OpenAI grader JSON", ".json", read, writing.write, _detect, failed_is_zero=True))

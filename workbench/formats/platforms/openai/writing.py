@@ -1,4 +1,4 @@
-"""Graders written as OpenAI's JSON."""
+"""Graders and formulas written as OpenAI's JSON."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The figures of a report, one per file. Every module here is loaded and registers its figure."""
+"""The figures of a report, one subject per file. Every module here is loaded and registers its figures."""

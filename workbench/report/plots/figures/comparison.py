@@ -1,4 +1,4 @@
-"""Two graders on the same rows: a matrix of their distinct scores, or of their bins if they have many."""
+"""Figures that compare graders on the same rows: two by their scores, many by the share of rows on which they differ."""
 
 from __future__ import annotations
 

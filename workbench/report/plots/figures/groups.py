@@ -1,4 +1,4 @@
-"""Prompts by their mean score and the spread of their completions' scores: the training signal for RL."""
+"""Figures of the training signal for RL: the spread of each prompt's scores, and the forecast of informative groups."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Uncertainty of the numbers: each grader's mean and error rates as points on bands, with the limits of the findings."""
+"""Figures of uncertainty: means and error rates with their intervals and limits, and the noise between repeats."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Graders against labels: their verdicts on rows labelled good and on rows labelled bad."""
+"""Figures of graders against labels, and of their effective weights."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The distribution of scores, one row for each grader, with its findings written above."""
+"""Figures of the distribution of scores: bars for each grader, and a heatmap of all graders."""
 
 from __future__ import annotations
 
