@@ -92,7 +92,7 @@ SLOW = (
     "tests/app/session/test_session.py::test_a_run_that_was_cut_off",
     "tests/app/session/test_session.py::test_a_state_that_is_closed",
     "tests/app/session/test_session.py::test_closing_in_the_middle",
-    "tests/analysis/statistics/test_live_groups.py::test_simulation",
+    "tests/analysis/statistics/test_informative_groups.py::test_simulation",
     "tests/store/test_faults.py",
     "tests/store/test_opening.py::test_many_processes",
     "tests/store/test_replies.py::test_a_killed_process",

@@ -43,9 +43,9 @@ class TestWhatItGives:
         table = forecast.table
         assert table.index.tolist() == [4, 8, 12, 16, 24, 32, 48, 64]
         assert table["basis"].tolist() == ["counted"] * 2 + ["modelled"] * 6
-        assert ((table["lo"] <= table["live"]) & (table["live"] <= table["hi"])).all()
-        assert table["live"].is_monotonic_increasing
-        assert table["live"].loc[64] == pytest.approx(0.5, abs=0.08)
+        assert ((table["lo"] <= table["informative"]) & (table["informative"] <= table["hi"])).all()
+        assert table["informative"].is_monotonic_increasing
+        assert table["informative"].loc[64] == pytest.approx(0.5, abs=0.08)
         assert table["sd"].loc[8] == pytest.approx(0.23, abs=0.04)
         assert table["rollouts"].tolist() == [1_000 * size for size in table.index]
         assert table["seconds"].loc[4] == pytest.approx(4_000 * 0.5)
@@ -56,8 +56,8 @@ class TestWhatItGives:
         chosen = forecast.selection
         assert 97 <= chosen.chosen <= 100
         assert chosen.saved == pytest.approx(1 - chosen.chosen / 200)
-        assert chosen.live.value > 0.95
-        assert chosen.live.interval.lo > 0.9
+        assert chosen.informative.value > 0.95
+        assert chosen.informative.interval.lo > 0.9
         assert chosen.left_out.interval.lo <= 0.01
         assert chosen.left_out.interval.hi < 0.3
 
@@ -65,11 +65,11 @@ class TestWhatItGives:
         """One row per prompt under its name, with completions, mean, sd and the probability of an informative group."""
         prompts = forecast.prompts
         assert len(prompts) == 200
-        assert prompts["live"].is_monotonic_decreasing
-        assert prompts.loc["What is 0?"].to_dict() | {"live": None} == {
-            "answers": 8, "mean": 0.0, "sd": 0.0, "live": None, "train": False,
+        assert prompts["informative"].is_monotonic_decreasing
+        assert prompts.loc["What is 0?"].to_dict() | {"informative": None} == {
+            "answers": 8, "mean": 0.0, "sd": 0.0, "informative": None, "train": False,
         }  # fmt: skip
-        assert (prompts["train"] == (prompts["live"] >= 0.5)).all()
+        assert (prompts["train"] == (prompts["informative"] >= 0.5)).all()
 
     def test_the_best_size_is_where_more_answers_stop_to_pay(self, forecast):
         """Even odds need few completions; if passes are rare every doubling pays."""
@@ -102,7 +102,7 @@ class TestWhatItGives:
     def test_a_score_that_never_changes_teaches_nothing(self):
         """No group size is advised, and the spread of scores never seen is not made up."""
         forecast = wb.forecast(report_of({"always": np.ones(80)}, 4))
-        assert forecast.table["live"].loc[4] == 0
+        assert forecast.table["informative"].loc[4] == 0
         assert forecast.table["hi"].loc[4] > 0
         assert np.isnan(forecast.table["sd"].loc[64])
         assert "no group size can be advised" in str(forecast)
@@ -112,7 +112,7 @@ class TestWhatItGives:
         """A failure is not a completion with a score of 0."""
         report = report_of({"exact": np.tile([1.0, 1.0, np.nan, np.nan], 20)}, 4)
         forecast = wb.forecast(report)
-        assert forecast.table["live"].loc[4] <= 0.2
+        assert forecast.table["informative"].loc[4] <= 0.2
         assert set(forecast.prompts["answers"]) == {2}
 
 

@@ -18,7 +18,7 @@ def test_a_limit_is_the_users_own():
     assert (lenient.severity, lenient.limit) == ("error", 0.05)
     other = report.diagnose(limits={"too-lenient": 0.4})
     cleared = next(finding for finding in other.findings if finding.kind == "too-lenient")
-    assert (cleared.severity, cleared.limit) == ("cleared", 0.4)
+    assert (cleared.severity, cleared.limit) == ("within_limit", 0.4)
     assert "limit 40 %" in cleared.message
     for wrong in ({"too-lenient": 1.5}, {"broken": 0.1}):
         with pytest.raises(wb.errors.ReportError, match="invalid limit"):

@@ -184,7 +184,10 @@ class Probe:
         """One sentence per finding, the properties, and the number of graded texts."""
         lines = [
             self._head,
-            *(f"  {finding.severity:<8}{one_line(finding.sentence, 900)}" for finding in self.findings),
+            *(
+                f"  {finding.severity.replace('_', ' '):<7} {one_line(finding.sentence, 900)}"
+                for finding in self.findings
+            ),
         ]
         if more := [finding for finding in self.consequences if not self._is_said(finding)]:
             lines.append(f"  so it also {_listed(more)}")

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from workbench.analysis.diagnostics.finding import percent
 from workbench.analysis.statistics import Interval, compact
 from workbench.analysis.statistics.group_scores import AnswerSets
-from workbench.analysis.statistics.live_groups import LiveGroups, LiveShare
+from workbench.analysis.statistics.informative_groups import InformativeGroups, InformativeShare
 from workbench.core.discovery import higher_level
 from workbench.core.display import (
     html_block,
@@ -41,7 +41,7 @@ class Line(NamedTuple):
     """One row of a forecast's table; see `Forecast.table`."""
 
     size: int
-    live: LiveShare
+    informative: InformativeShare
     basis: str
     sd: float
     rollouts: int
@@ -62,15 +62,15 @@ class Selection:
         group_size: Completions in a group.
         prompts: Prompts with a score.
         chosen: Those worth training on.
-        live: Share of informative groups among those of the chosen prompts; NaN if none is chosen.
+        informative: Share of informative groups among those of the chosen prompts; NaN if none is chosen.
         left_out: Share of informative groups among those of the others, which omitting them loses; NaN if there is none.
     """
 
     group_size: int
     prompts: int
     chosen: int
-    live: LiveShare
-    left_out: LiveShare
+    informative: InformativeShare
+    left_out: InformativeShare
 
     @property
     def saved(self) -> float:
@@ -80,7 +80,7 @@ class Selection:
     def __str__(self) -> str:
         """Which prompts, how many of their groups are informative, and the savings."""
         if self.chosen == self.prompts:
-            return f"Train on all {counted(self.prompts, 'prompt')}: {_with_interval(self.live)} of their groups are informative."
+            return f"Train on all {counted(self.prompts, 'prompt')}: {_with_interval(self.informative)} of their groups are informative."
         others = self.prompts - self.chosen
         saved = (
             f"omitting the other {others:,} saves {percent(self.saved)} of the rollouts; "
@@ -89,7 +89,7 @@ class Selection:
         if not self.chosen:
             return f"No prompt is informative with the required probability at {self.group_size} completions: {_with_interval(self.left_out)} of the groups would be informative."
         return (
-            f"Train on {self.chosen:,} of {self.prompts:,} prompts: {_with_interval(self.live)} of their "
+            f"Train on {self.chosen:,} of {self.prompts:,} prompts: {_with_interval(self.informative)} of their "
             f"groups are informative; {saved}"
         )
 
@@ -124,8 +124,16 @@ class Forecast:
     def lines(self) -> list[Line]:
         """The table's lines."""
         return [
-            Line(int(size), LiveShare(live, Interval(lo, hi)), str(basis), sd, int(rollouts), seconds, cost)
-            for size, live, lo, hi, basis, sd, rollouts, seconds, cost in self.table.reset_index().to_numpy()
+            Line(
+                int(size),
+                InformativeShare(informative, Interval(lo, hi)),
+                str(basis),
+                sd,
+                int(rollouts),
+                seconds,
+                cost,
+            )
+            for size, informative, lo, hi, basis, sd, rollouts, seconds, cost in self.table.reset_index().to_numpy()
         ]
 
     @property
@@ -134,7 +142,7 @@ class Forecast:
         (line,) = [line for line in self.lines if line.size == self.group_size]
         prompts = counted(len(self.prompts), "prompt")
         groups = (
-            f"at {line.size} completions per prompt {_with_interval(line.live)} of the groups are informative, forecast from "
+            f"at {line.size} completions per prompt {_with_interval(line.informative)} of the groups are informative, forecast from "
             f"{self.answers} completions of each of {prompts}"
         )
         return [f"{one_line(self.grader)}: {groups}.", self._best_sentence(), str(self.selection)]
@@ -180,10 +188,10 @@ class Forecast:
 
 
 def _line_cells(line: Line, *, is_best: bool) -> tuple[str, ...]:
-    lo, hi = line.live.interval
+    lo, hi = line.informative.interval
     return (
         f"{line.size}{'*' if is_best else ''}",
-        percent(line.live.value),
+        percent(line.informative.value),
         f"{percent(lo)} to {percent(hi)}",
         line.basis,
         line.sd_text,
@@ -213,7 +221,7 @@ def duration(seconds: float) -> str:
     return f"{seconds / 60:.0f} min" if seconds < 7_200 else f"{seconds / 3_600:,.1f} h"
 
 
-def _with_interval(share: LiveShare) -> str:
+def _with_interval(share: InformativeShare) -> str:
     if math.isnan(share.value):
         return "-"
     return f"{percent(share.value)} ({percent(share.interval.lo)} to {percent(share.interval.hi)})"
@@ -266,7 +274,7 @@ def forecast(
     rows = np.flatnonzero(report.grades[name].codes == SCORED)
     answers = AnswerSets(report.grades[name].scores[rows], compact(codes[rows]))
     _require_answers(answers, name)
-    groups = LiveGroups(answers)
+    groups = InformativeGroups(answers)
     sizes = sorted({*GROUP_SIZES, *([group_size] if group_size else [])})
     frame_prompts = prompts or int(codes.max()) + 1
     best = _best_size(groups)
@@ -322,7 +330,7 @@ def _require_answers(answers: AnswerSets, name: str) -> None:
         )
 
 
-def _best_size(groups: LiveGroups) -> int:
+def _best_size(groups: InformativeGroups) -> int:
     """The smallest size at which doubling the group raises the mean sd by less than a tenth; the largest if none does."""
     gains = (groups.sd(2 * size) >= (1 + _GAIN) * groups.sd(size) for size in GROUP_SIZES)
     return next((size for size, gain in zip(GROUP_SIZES, gains, strict=True) if not gain), GROUP_SIZES[-1])
@@ -336,13 +344,15 @@ def _columns(report: Report, name: str) -> Sequence[Any]:
     return [report.grades[name]]
 
 
-def _table(groups: LiveGroups, sizes: Sequence[int], prompts: int, columns: Sequence[Any]) -> pd.DataFrame:
-    shares = [groups.live(size) for size in sizes]
+def _table(
+    groups: InformativeGroups, sizes: Sequence[int], prompts: int, columns: Sequence[Any]
+) -> pd.DataFrame:
+    shares = [groups.informative(size) for size in sizes]
     rollouts = np.array(sizes) * prompts
     most = groups.answers.most_counted
     return SafeFrame(
         {
-            "live": [share.value for share in shares],
+            "informative": [share.value for share in shares],
             "lo": [share.interval.lo for share in shares],
             "hi": [share.interval.hi for share in shares],
             "basis": ["counted" if size <= most else "modelled" for size in sizes],
@@ -362,28 +372,28 @@ def _names(names: NDArray[Any], codes: NDArray[np.intp]) -> pd.Index[Any]:
     return index
 
 
-def _prompts(groups: LiveGroups, size: int, names: pd.Index[Any], least: float) -> pd.DataFrame:
+def _prompts(groups: InformativeGroups, size: int, names: pd.Index[Any], least: float) -> pd.DataFrame:
     chances = groups.chances(size)
     frame = SafeFrame(
         {
             "answers": groups.answers.sizes,
             "mean": groups.answers.means,
             "sd": groups.answers.sds,
-            "live": chances,
+            "informative": chances,
             "train": chances >= least,
         },
         index=names,
     )
-    return frame.sort_values("live", ascending=False, kind="stable")
+    return frame.sort_values("informative", ascending=False, kind="stable")
 
 
-def _selection(groups: LiveGroups, size: int, least: float) -> Selection:
+def _selection(groups: InformativeGroups, size: int, least: float) -> Selection:
     chances = groups.chances(size)
     chosen = chances >= least
     return Selection(
         size,
         prompts=len(chosen),
         chosen=int(chosen.sum()),
-        live=groups.live_among(size, chosen),
-        left_out=groups.live_among(size, ~chosen),
+        informative=groups.informative_among(size, chosen),
+        left_out=groups.informative_among(size, ~chosen),
     )

@@ -168,8 +168,8 @@ def _summary(grades: Grades, groups: NDArray[np.intp], scale: tuple[float, float
     n = len(scores)
     codes = compact(groups[rows])
     lo, hi = mean_interval(scores, codes, scale=scale)
-    dead = zero_variance_share(scores, codes)
-    is_known = dead.n >= _MIN_PROMPTS
+    zero_variance = zero_variance_share(scores, codes)
+    is_known = zero_variance.n >= _MIN_PROMPTS
     q25, median, q75 = quantiles(scores)
     return {
         "n": len(grades),
@@ -185,9 +185,9 @@ def _summary(grades: Grades, groups: NDArray[np.intp], scale: tuple[float, float
         "median": median,
         "q75": q75,
         "max": scores.max() if n else np.nan,
-        "zero_variance": dead.value if is_known else np.nan,
-        "zero_variance_lo": dead.interval().lo if is_known else np.nan,
-        "zero_variance_hi": dead.interval().hi if is_known else np.nan,
+        "zero_variance": zero_variance.value if is_known else np.nan,
+        "zero_variance_lo": zero_variance.interval().lo if is_known else np.nan,
+        "zero_variance_hi": zero_variance.interval().hi if is_known else np.nan,
         "seconds_total": known_sum(grades.seconds),
         "tokens": known_sum(grades.tokens),
         "cost": known_sum(grades.cost),

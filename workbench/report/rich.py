@@ -229,20 +229,28 @@ def table_html(summary: pd.DataFrame, drawings: Mapping[str, str]) -> str:
         summary: As `Report.summary`.
         drawings: The histogram of each grader's scores, by its name.
     """
-    dead = zero_variance_cells(summary)
-    names = ("scored", "failed", "skipped", "mean", "95 % interval", "sd", *([ZERO_VARIANCE] if dead else []))
+    zero_variance = zero_variance_cells(summary)
+    names = (
+        "scored",
+        "failed",
+        "skipped",
+        "mean",
+        "95 % interval",
+        "sd",
+        *([ZERO_VARIANCE] if zero_variance else []),
+    )
     head = "<th>grader</th><th>scores</th>" + "".join(f"<th class='num'>{name}</th>" for name in names)
     body = "".join(
-        _summary_row(str(name), row, drawings[str(name)], dead[at : at + 1])
+        _summary_row(str(name), row, drawings[str(name)], zero_variance[at : at + 1])
         for at, (name, row) in enumerate(summary.iterrows())
     )
     return f"<div class='scroll'><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
 
 
-def _summary_row(name: str, row: pd.Series[Any], drawing: str, dead: list[str]) -> str:
+def _summary_row(name: str, row: pd.Series[Any], drawing: str, zero_variance: list[str]) -> str:
     interval = interval_text(row["mean_lo"], row["mean_hi"])
     counts = [f"{row[column]:,}" for column in ("scored", "failed", "skipped")]
-    cells = [*counts, number(row["mean"]), interval, number(row["sd"]), *dead]
+    cells = [*counts, number(row["mean"]), interval, number(row["sd"]), *zero_variance]
     numbers = "".join(f"<td class='num'>{cell}</td>" for cell in cells)
     return f"<tr><td class='mono'>{escaped(name)}</td><td>{drawing}</td>{numbers}</tr>"
 

@@ -61,15 +61,16 @@ def too_far_apart(summary: pd.DataFrame) -> list[str]:
 
 def finding_line(finding: Finding) -> str:
     """A finding in one line; one that is explained by another is below it, marked."""
-    mark = f"  so, {finding.severity}: " if finding.cause else f"{finding.severity:<8}"
+    severity = finding.severity.replace("_", " ")
+    mark = f"  so, {severity}: " if finding.cause else f"{severity:<7} "
     return f"{mark}{one_line(str(finding), 1_300)}"
 
 
 def _table(summary: pd.DataFrame) -> list[str]:
-    dead = zero_variance_cells(summary)
+    zero_variance = zero_variance_cells(summary)
     lines = [_COLUMNS, *(_summary_cells(str(name), row) for name, row in summary.iterrows())]
-    if dead:
-        lines = [(*line, cell) for line, cell in zip(lines, [ZERO_VARIANCE, *dead], strict=True)]
+    if zero_variance:
+        lines = [(*line, cell) for line, cell in zip(lines, [ZERO_VARIANCE, *zero_variance], strict=True)]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     return ["  " + "  ".join(_aligned(row, widths)).rstrip() for row in lines]
 

@@ -34,14 +34,14 @@ class TestShares:
     def test_none_of_sixty_clears(self):
         """The one-sided bound of 4.9 % lies below 5 %; none of 58 leaves 5.03 %."""
         said = "at most {bound} are accepted"
-        (finding,) = decide([share_claim(FINDING, ws.share(flags(0, 60)), 0.05, cleared=said)])
+        (finding,) = decide([share_claim(FINDING, ws.share(flags(0, 60)), 0.05, within_limit=said)])
         assert (finding.severity, finding.message) == (
-            "cleared",
+            "within_limit",
             "not too lenient: at most 4.9 % are accepted",
         )
         assert finding.interval.hi == pytest.approx(1 - 0.05 ** (1 / 60))
         assert str(finding).endswith("(95 % confidence).")
-        assert decide([share_claim(FINDING, ws.share(flags(0, 58)), 0.05, cleared=said)]) == []
+        assert decide([share_claim(FINDING, ws.share(flags(0, 58)), 0.05, within_limit=said)]) == []
 
     def test_an_undecided_one_is_a_note(self):
         """Three of twenty against a limit of one in twenty: no verdict, a plan or the reason why there is none."""

@@ -74,7 +74,7 @@ def test_a_coin_is_not_cleared_by_labels_that_are_noise():
     good, votes = people(0.5, 0.5, 0.5)
     findings = report(np.random.default_rng(9).random(N) < 0.5, votes).findings
     assert findings[0].kind == "labels-disagree"
-    assert "cleared" not in {
+    assert "within_limit" not in {
         finding.severity for finding in findings if finding.kind == "below-human-ceiling"
     }
     del good
@@ -153,7 +153,7 @@ def test_careful_people_and_a_sound_grader_raise_no_alarm(seed):
     good, votes = people(0.95, 0.95, 0.95, seed=seed)
     found = kinds(report(good, votes))
     assert not {"labels-disagree", "annotator-disagrees"} & set(found)
-    assert found["below-human-ceiling"].severity == "cleared"
+    assert found["below-human-ceiling"].severity == "within_limit"
 
 
 def test_few_rows_say_nothing_about_people():

@@ -299,7 +299,7 @@ def test_findings_do_not_blame_a_good_grader(many, order):
     }
     assert not {"too-strict", "disagrees-with-labels"} & kinds
     with_all = report.diagnose(labels=made.for_display(report.samples)).findings
-    blamed = {one.kind for one in with_all if one.grader == "g" and one.severity != "cleared"}
+    blamed = {one.kind for one in with_all if one.grader == "g" and one.severity != "within_limit"}
     assert ("too-strict" in blamed) == (order == "class-balanced"), "it is these labels that would blame it"
     made.storage.close()
 

@@ -80,7 +80,7 @@ def claim_of(
 
 
 def share_claim(
-    finding: Finding, share: Share, threshold: float, *, missing: int = 0, cleared: str = ""
+    finding: Finding, share: Share, threshold: float, *, missing: int = 0, within_limit: str = ""
 ) -> Claim:
     """The claim that a share exceeds `threshold`.
 
@@ -89,15 +89,19 @@ def share_claim(
         share: The share.
         threshold: Its limit.
         missing: Rows missing to the diagnostic's minimum.
-        cleared: The sentence if the share is shown to be below the limit, with "{bound}" for its upper bound; ""
+        within_limit: The sentence if the share is shown to be below the limit, with "{bound}" for its upper bound; ""
             to report nothing then.
     """
     filled = _in_units(replace(finding, value=share.value, n=share.n), share.units)
     claim = claim_of(
         filled, share.p_above(threshold), share.interval, limit=threshold, units=share.units, missing=missing
     )
-    bound = share.upper() if cleared and share.n else 1.0
-    return replace(claim, otherwise=_cleared(claim.finding, cleared, bound)) if bound < threshold else claim
+    bound = share.upper() if within_limit and share.n else 1.0
+    return (
+        replace(claim, otherwise=_within_limit(claim.finding, within_limit, bound))
+        if bound < threshold
+        else claim
+    )
 
 
 def _in_units(finding: Finding, units: int) -> Finding:
@@ -105,7 +109,7 @@ def _in_units(finding: Finding, units: int) -> Finding:
     return replace(finding, unit="prompt") if units < finding.n and finding.unit != "prompt" else finding
 
 
-def _cleared(finding: Finding, message: str, bound: float) -> Finding:
+def _within_limit(finding: Finding, message: str, bound: float) -> Finding:
     """The limit is met: a bound at 95 % confidence, one-sided since only one side matters."""
     text = message.format(bound=percent(bound))
     return replace(

@@ -113,7 +113,7 @@ class Severity(StrEnum):
     ERROR = "error"
     WARNING = "warning"
     NOTE = "note"
-    WITHIN_LIMIT = "cleared"
+    WITHIN_LIMIT = "within_limit"
 
     @property
     def rank(self) -> int:

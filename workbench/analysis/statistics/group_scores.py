@@ -108,7 +108,7 @@ class AnswerSets:
         """The largest group that can be counted: nine of ten prompts with several completions have that many."""
         return int(np.quantile(self.sizes[self.several], 1 - _COUNTED, method="lower"))
 
-    def live(self, size: int) -> float:
+    def informative(self, size: int) -> float:
         """Share of informative groups among all choices of `size` completions of a prompt, with equal weight per prompt.
 
         An unbiased estimate of the share among new completions: a U-statistic, like pass@k (Chen et al. 2021).
@@ -118,8 +118,8 @@ class AnswerSets:
         alike = np.ones(len(counts))
         for drawn in range(size):
             alike *= np.maximum(counts - drawn, 0) / np.maximum(self.sizes[prompts] - drawn, 1)
-        dead = np.bincount(prompts, weights=alike, minlength=len(self.sizes))
-        return float(1 - dead[self.sizes >= size].mean())
+        zero_variance = np.bincount(prompts, weights=alike, minlength=len(self.sizes))
+        return float(1 - zero_variance[self.sizes >= size].mean())
 
     def sd(self, size: int, *, seed: int = 0) -> float:
         """Mean sd of `size` completions (ddof=0) drawn from those of each prompt, with equal weight per prompt."""

@@ -216,10 +216,10 @@ class GroupTypes:
     shapes: Floats
     ends: Codes
 
-    def dead(self, size: int) -> Floats:
+    def zero_variance(self, size: int) -> Floats:
         """Probability that `size` completions of a prompt of each type all have one score, (m,)."""
-        dead: Floats = (self.chances**size).sum(0)
-        return dead
+        zero_variance: Floats = (self.chances**size).sum(0)
+        return zero_variance
 
     def kernel(self, seen: Codes) -> Floats:
         """Probability of each outcome under each type, (c, m).
@@ -289,8 +289,10 @@ def tied_types() -> GroupTypes:
     folded = np.zeros((_RATES, len(first)))
     folded[np.arange(_RATES), np.abs(np.arange(_RATES) - _RATES // 2)] = 1.0
     spread = np.hstack([np.zeros((_RATES, len(upper))), np.eye(_RATES)])
-    dead, all_differ = len(upper) - 1, len(upper)
-    ends = np.repeat(np.array([[dead, dead], [all_differ, dead]], np.intp), len(shapes), axis=0)
+    zero_variance, all_differ = len(upper) - 1, len(upper)
+    ends = np.repeat(
+        np.array([[zero_variance, zero_variance], [all_differ, zero_variance]], np.intp), len(shapes), axis=0
+    )
     return GroupTypes(
         np.stack([first, second]), tied=True, shapes=np.vstack([shapes @ folded, shapes @ spread]), ends=ends
     )

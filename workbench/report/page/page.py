@@ -124,8 +124,8 @@ def _grader(report: Report, name: str) -> dict[str, Any]:
     drawing = _safe(histogram_html(report, name, width=300, height=72))
     ends = f"{histogram.edges[0]:g}", f"{histogram.edges[-1]:g}"
     measures = {str(column): value for column, value in report.summary.loc[name].items()}
-    dead = (zero_variance_cells(report.summary.iloc[[report.graders.index(name)]]) or ["-"])[0]
-    return {**measures, "dead_prompts": dead, "name": name, "bars": drawing, "ends": ends}
+    zero_variance = (zero_variance_cells(report.summary.iloc[[report.graders.index(name)]]) or ["-"])[0]
+    return {**measures, "zero_variance": zero_variance, "name": name, "bars": drawing, "ends": ends}
 
 
 def _finding(report: Report, finding: Finding, *, leads: bool) -> Any:

@@ -253,9 +253,9 @@ def zero_variance_groups(case: Case) -> Iterable[Claim]:
     several = sizes >= _ANSWERS
     if case.is_tiny or not several.any():
         return
-    dead = several & (spans <= SAME)
-    zero_variance_share = share(dead[several])
-    rows = case.rows[dead[case.scored_groups]]
+    zero_variance = several & (spans <= SAME)
+    zero_variance_share = share(zero_variance[several])
+    rows = case.rows[zero_variance[case.scored_groups]]
     finding = case.finding(
         "zero-variance-groups",
         Severity.WARNING,

@@ -111,7 +111,7 @@ def _mistakes(case: Case, kind: str, template: str, advice: str) -> Iterable[Cla
         f"{verb} at most {{bound}} of {kind_of_row} rows, {mistake_share.k:,} of {mistake_share.n:,} here; "
         f"limit {percent(limit)}"
     )
-    yield share_claim(finding, mistake_share, limit, cleared=kept)
+    yield share_claim(finding, mistake_share, limit, within_limit=kept)
 
 
 KAPPA = 0.6

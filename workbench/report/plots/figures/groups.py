@@ -202,7 +202,7 @@ def _curve(one: Forecast, colour: str) -> Any:
     marks = ["circle" if basis == "counted" else "circle-open" for basis in one.table["basis"]]
     return go.Scatter(
         x=one.table.index.tolist(),
-        y=one.table["live"].tolist(),
+        y=one.table["informative"].tolist(),
         mode="lines+markers",
         name=text(one.grader),
         line={"color": colour},
@@ -214,8 +214,8 @@ def _curve(one: Forecast, colour: str) -> Any:
 
 
 def _hover(one: Forecast, line: Line) -> str:
-    lo, hi = line.live.interval
-    share = f"{percent(line.live.value)} informative ({percent(lo)} to {percent(hi)}), {line.basis}"
+    lo, hi = line.informative.interval
+    share = f"{percent(line.informative.value)} informative ({percent(lo)} to {percent(hi)}), {line.basis}"
     return f"{text(one.grader)}<br>G = {line.size}: {share}<br>mean sd {line.sd_text}"
 
 

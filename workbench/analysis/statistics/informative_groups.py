@@ -30,7 +30,7 @@ from workbench.analysis.statistics.mixtures import (
 
 
 @dataclass(frozen=True, slots=True)
-class LiveShare:
+class InformativeShare:
     """A share of groups.
 
     Attributes:
@@ -43,7 +43,7 @@ class LiveShare:
 
 
 @dataclass(frozen=True, eq=False)
-class LiveGroups:
+class InformativeGroups:
     """Forecast for groups of any size of these prompts.
 
     Attributes:
@@ -74,27 +74,27 @@ class LiveGroups:
         """The estimated share of each type, (m,)."""
         return self.mixture.near(guess(self.types, self.mixture))
 
-    def live(self, size: int) -> LiveShare:
+    def informative(self, size: int) -> InformativeShare:
         """Share of informative groups among groups of `size` new completions of such prompts."""
         value = self._estimate(size)
-        low, high = self.mixture.range_of(1 - self.types.dead(size))
-        return LiveShare(value, Interval(min(low, value), max(high, value)))
+        low, high = self.mixture.range_of(1 - self.types.zero_variance(size))
+        return InformativeShare(value, Interval(min(low, value), max(high, value)))
 
     def _estimate(self, size: int) -> float:
-        counted = self.answers.live(min(size, self.answers.most_counted))
+        counted = self.answers.informative(min(size, self.answers.most_counted))
         if size <= self.answers.most_counted:
             return counted
         # A larger group is never less informative.
-        return max(counted, float((1 - self.types.dead(size)) @ self.shares))
+        return max(counted, float((1 - self.types.zero_variance(size)) @ self.shares))
 
     def chances(self, size: int) -> Floats:
         """Probability per prompt that `size` new completions form an informative group, (p,), given its completions so far."""
         _, which = self._outcomes
         joint = self.mixture.kernel * self.shares
-        chances: Floats = (joint @ (1 - self.types.dead(size)) / joint.sum(1))[which]
+        chances: Floats = (joint @ (1 - self.types.zero_variance(size)) / joint.sum(1))[which]
         return chances
 
-    def live_among(self, size: int, chosen: Flags) -> LiveShare:
+    def informative_among(self, size: int, chosen: Flags) -> InformativeShare:
         """Share of informative groups among those of chosen prompts; NaN if none is chosen.
 
         The interval is that of the ratio, informative groups of such prompts to all their groups, by its linear form.
@@ -104,14 +104,14 @@ class LiveGroups:
             chosen: Which prompts, (p,); of prompts with one outcome all or none.
         """
         if not chosen.any():
-            return LiveShare(nan, Interval(nan, nan))
+            return InformativeShare(nan, Interval(nan, nan))
         seen, which = self._outcomes
         is_chosen = np.zeros(len(seen), bool)
         is_chosen[which[chosen]] = True
         value = float(self.chances(size)[chosen].mean())
-        away = self._chosen_chance(seen, is_chosen) * (1 - self.types.dead(size) - value)
+        away = self._chosen_chance(seen, is_chosen) * (1 - self.types.zero_variance(size) - value)
         low, high = (value + end / float(chosen.mean()) for end in self.mixture.range_of(away))
-        return LiveShare(value, Interval(max(0.0, min(low, value)), min(1.0, max(high, value))))
+        return InformativeShare(value, Interval(max(0.0, min(low, value)), min(1.0, max(high, value))))
 
     def _chosen_chance(self, seen: Codes, is_chosen: Flags) -> Floats:
         """Probability under each type that a prompt's outcome is a chosen one, (m,): prompts differ in size."""

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from workbench.analysis.statistics.group_scores import AnswerSets
-from workbench.analysis.statistics.live_groups import LiveGroups
+from workbench.analysis.statistics.informative_groups import InformativeGroups
 
 SIZES = (4, 8, 16, 32, 64)
 
@@ -60,9 +60,9 @@ SHAPES = {
 }
 
 
-def live_groups(scores):
+def informative_groups(scores):
     """The groups of a matrix of scores, one line a prompt."""
-    return LiveGroups(AnswerSets(scores.ravel(), np.repeat(np.arange(len(scores)), scores.shape[1])))
+    return InformativeGroups(AnswerSets(scores.ravel(), np.repeat(np.arange(len(scores)), scores.shape[1])))
 
 
 @cache
@@ -84,7 +84,7 @@ def test_counting_is_over_all_choices_of_answers(prompts, data):
     """The counted share is that among all ways to choose so many answers to each prompt that has as many."""
     size = data.draw(st.integers(2, max(map(len, prompts))))
     codes = np.repeat(np.arange(len(prompts)), list(map(len, prompts)))
-    found = AnswerSets(np.concatenate(prompts), codes).live(size)
+    found = AnswerSets(np.concatenate(prompts), codes).informative(size)
     shares = [
         np.mean([len(set(few)) > 1 for few in combinations(p, size)]) for p in prompts if len(p) >= size
     ]
@@ -94,9 +94,11 @@ def test_counting_is_over_all_choices_of_answers(prompts, data):
 @pytest.mark.parametrize("shape", SHAPES)
 def test_many_prompts_bring_the_forecast_to_the_truth(shape):
     """From 8 answers to each of 400 prompts the share at 4, 8 and 16 answers is within 5 points, sd within a tenth."""
-    draws = [live_groups(SHAPES[shape](np.random.default_rng(seed), 400, 8)) for seed in range(3)]
-    for size, (live, sd) in truth(SHAPES[shape], (4, 8, 16)).items():
-        assert np.mean([groups.live(size).value for groups in draws]) == pytest.approx(live, abs=0.05)
+    draws = [informative_groups(SHAPES[shape](np.random.default_rng(seed), 400, 8)) for seed in range(3)]
+    for size, (informative, sd) in truth(SHAPES[shape], (4, 8, 16)).items():
+        assert np.mean([groups.informative(size).value for groups in draws]) == pytest.approx(
+            informative, abs=0.05
+        )
         if sd > 0:
             assert np.mean([groups.sd(size) for groups in draws]) == pytest.approx(sd, rel=0.1)
 
@@ -107,9 +109,13 @@ def test_simulation(prompts, answers):
     rng, held = np.random.default_rng(1), []
     for draw in SHAPES.values():
         wanted = truth(draw, (4, 16, 64))
-        groups = [live_groups(draw(rng, prompts, answers)) for _ in range(8)]
-        ends = [(each.live(size).interval, live) for each in groups for size, (live, _) in wanted.items()]
-        held.append(np.mean([lo - 0.005 <= live <= hi + 0.005 for (lo, hi), live in ends]))
+        groups = [informative_groups(draw(rng, prompts, answers)) for _ in range(8)]
+        ends = [
+            (each.informative(size).interval, informative)
+            for each in groups
+            for size, (informative, _) in wanted.items()
+        ]
+        held.append(np.mean([lo - 0.005 <= informative <= hi + 0.005 for (lo, hi), informative in ends]))
     assert np.mean(held) >= 0.95
     assert min(held) >= 0.87
 
@@ -118,17 +124,17 @@ def test_the_chance_of_a_prompt_is_kept_by_fresh_answers():
     """Prompts forecast to be live with 30 to 70 % are so about as often, and the chosen ones within their interval."""
     rng = np.random.default_rng(2)
     rates = rng.beta(0.5, 1.5, 600)
-    groups = live_groups((rng.random((600, 4)) < rates[:, None]).astype(float))
-    chances, live = groups.chances(8), 1 - rates**8 - (1 - rates) ** 8
-    assert chances.mean() == pytest.approx(live.mean(), abs=0.05)
+    groups = informative_groups((rng.random((600, 4)) < rates[:, None]).astype(float))
+    chances, informative = groups.chances(8), 1 - rates**8 - (1 - rates) ** 8
+    assert chances.mean() == pytest.approx(informative.mean(), abs=0.05)
     for low, high in ((0.0, 0.5), (0.5, 0.9), (0.9, 1.0)):
         some = (chances >= low) & (chances <= high)
-        assert chances[some].mean() == pytest.approx(live[some].mean(), abs=0.08)
+        assert chances[some].mean() == pytest.approx(informative[some].mean(), abs=0.08)
     chosen = chances >= 0.5
-    found = groups.live_among(8, chosen)
-    assert found.interval.lo <= live[chosen].mean() <= found.interval.hi
+    found = groups.informative_among(8, chosen)
+    assert found.interval.lo <= informative[chosen].mean() <= found.interval.hi
     assert found.interval.hi - found.interval.lo < 0.3
-    assert np.isnan(groups.live_among(8, np.zeros(600, bool)).value)
+    assert np.isnan(groups.informative_among(8, np.zeros(600, bool)).value)
 
 
 @settings(max_examples=15)
@@ -140,8 +146,8 @@ def test_the_chance_of_a_prompt_is_kept_by_fresh_answers():
 def test_any_answers_give_sound_numbers(prompts):
     """Unequal numbers of answers, any scores: shares from 0 to 1 that grow with the group, inside their intervals."""
     codes = np.repeat(np.arange(len(prompts)), list(map(len, prompts)))
-    groups = LiveGroups(AnswerSets(np.concatenate(prompts), codes))
-    shares = [groups.live(size) for size in (2, 5, 40)]
+    groups = InformativeGroups(AnswerSets(np.concatenate(prompts), codes))
+    shares = [groups.informative(size) for size in (2, 5, 40)]
     values = [share.value for share in shares]
     assert all(0 <= share.interval.lo <= share.value <= share.interval.hi <= 1 + 1e-9 for share in shares)
     assert values == sorted(values) or not groups.answers.several.all()
@@ -152,8 +158,8 @@ def test_any_answers_give_sound_numbers(prompts):
 @pytest.mark.parametrize("draw", [SHAPES["uniform"], SHAPES["rubric"]])
 def test_thousands_of_answers_are_counted(draw):
     """More answers than a float can hold choices of are no trouble, and every group is counted."""
-    groups = live_groups(draw(np.random.default_rng(0), 12, 3_000))
-    assert groups.live(64).value == groups.answers.live(64) > 0.5
+    groups = informative_groups(draw(np.random.default_rng(0), 12, 3_000))
+    assert groups.informative(64).value == groups.answers.informative(64) > 0.5
     assert groups.sd(64) > 0
     assert np.isfinite(groups.chances(64)).all()
 
@@ -161,7 +167,7 @@ def test_thousands_of_answers_are_counted(draw):
 def test_scores_of_any_size_have_a_spread():
     """Scores near the largest float are compared and averaged without overflow."""
     scores = np.tile([1e308, -1e308, 1e308, 0.0], (12, 1))
-    groups = live_groups(scores)
-    assert groups.live(4).value == 1
+    groups = informative_groups(scores)
+    assert groups.informative(4).value == 1
     assert np.isfinite(groups.sd(4))
     assert np.isfinite(groups.answers.sds).all()
