@@ -84,7 +84,7 @@ def test_a_grader_that_cannot_be_written_is_named(platform, bad, tmp_path):
     assert [wb.Suite(entry)(thread).score for thread in (YES, NO)] == [0.0, 1.0]
 
 
-@pytest.mark.parametrize(("platform", "way_out"), [("osmosis", "json-keys"), ("vllora", "function grader")])
+@pytest.mark.parametrize(("platform", "hint"), [("osmosis", "json-keys"), ("vllora", "function grader")])
 def test_what_cannot_be_code_says_what_could(platform, hint, tmp_path):
     """The hint is that of the setting that cannot be exported, not the platform's list of supported kinds."""
     suite = wb.Suite([wb.JsonSchema({}, name="bad"), wb.Contains("one")], combine=wb.combine.Sum())

@@ -594,11 +594,11 @@ def test_the_process_ends_while_rows_hang():
 
     code = (
         "import marshal, workbench as wb\n"
-        "from workbench.sandbox.host.worker_pool import residents\n"
+        "from workbench.sandbox.host.worker_pool import worker_pool\n"
         "from workbench.sandbox.host.program import Limits, Program\n"
         "text = 'async def grade(thread):\\n    while True: pass\\n'\n"
         "wire = marshal.dumps(wb.StringThread([('assistant', 'x')]).to_wire())\n"
-        "residents().lent(Program(text, Limits(row_seconds=600)), [wire], owner=1)\n"
+        "worker_pool().grade_batch(Program(text, Limits(row_seconds=600)), [wire], owner=1)\n"
     )
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, timeout=60

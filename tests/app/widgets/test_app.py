@@ -12,7 +12,7 @@ import pytest
 import workbench as wb
 from tests.app.widgets import using
 from workbench.app.view.head import MODES
-from workbench.app.widgets.app import __all__ as views
+from workbench.app.widgets import __all__ as views
 from workbench.app.widgets.cell_state import remember_view
 
 PARTS = tuple(name for name in views if name != "Workbench")

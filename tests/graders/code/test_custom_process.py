@@ -420,7 +420,7 @@ def test_a_fork_of_this_process_leaves_the_processes_to_it():
 def test_a_call_is_either_answered_or_given_up():
     killed = []
     process = SimpleNamespace(kill=lambda: killed.append(1))
-    answered, given_up = processes._Call(), processes._Call()
+    answered, given_up = processes._ProcessCall(), processes._ProcessCall()
     answered.hold(process)
     answered.hold(None)
     answered.give_up()

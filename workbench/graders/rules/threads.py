@@ -43,7 +43,7 @@ def _assistant_messages(thread: Any) -> list[tuple[int, str]]:
     return [(at, text) for at, role, text in turns if role == "assistant" and (text or not calls_of_turn(at))]
 
 
-class TurnPattern:
+class Pattern:
     """A pattern without a time limit: the platform's limit per row applies."""
 
     def __init__(self, text: str) -> None:
