@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workbench.judges.protocol import Reply
-from workbench.judges.replies.verdicts import (
+from workbench.judges.verdicts import (
     MAX_ANSWER_CHARACTERS,
     PLATFORMS,
     AnswerError,

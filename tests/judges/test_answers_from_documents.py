@@ -6,7 +6,7 @@ import pytest
 
 import workbench as wb
 from workbench.judges import AnswerRelevancyJudge, ContextRelevancyJudge, FaithfulnessJudge, ScriptedClient
-from workbench.judges.replies.claims import Evidence, claims_schema, documents, read_claims, sentences
+from workbench.judges.claims import Evidence, claims_schema, documents, read_claims, sentences
 
 THREAD = wb.StringThread(
     [("document", "D1"), ("user", "Who?"), ("assistant", "It was Tim. It was in 1990.")],

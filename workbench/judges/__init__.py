@@ -29,7 +29,7 @@ from workbench.judges.protocol import (
     ScriptedClient,
     Usage,
 )
-from workbench.judges.replies.verdicts import PLATFORMS, AnswerError
+from workbench.judges.verdicts import PLATFORMS, AnswerError
 
 # Judges are found by import: every module of `kinds` registers its kind.
 load_modules(kinds)

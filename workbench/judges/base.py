@@ -24,8 +24,8 @@ from workbench.judges.client.openai import OpenAIClient, is_reasoning_model, pro
 from workbench.judges.judge_run import CircuitBreaker, ask, current_run
 from workbench.judges.protocol import ChatClient, JudgeServerError, Messages, NoModelError, Reply
 from workbench.judges.redaction import hide_secrets_in_data, keys_in_use
-from workbench.judges.replies.verdicts import PLATFORMS, AnswerError, answer_text, without_quotes
 from workbench.judges.request_settings import check_setting, refuse_unless, sent_model
+from workbench.judges.verdicts import PLATFORMS, AnswerError, answer_text, without_quotes
 
 JSON_OBJECT = {"type": "json_object"}
 """The `response_format` that requests any JSON object."""

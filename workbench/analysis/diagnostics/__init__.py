@@ -1,13 +1,14 @@
 """Diagnostics: statistical findings about a grader from its column of grades, with the rows as evidence.
 
 Each file of `families/` contains one family of diagnostics; `labels` parses labels. A diagnostic is a function from a
-`Case` (the grades of one grader) to claims and findings, registered by `@diagnostic(kind)`. Those of `suite_families/`
-are functions from a `SuiteCase` (several graders over the same rows), registered by `@suite_diagnostic(kind)`.
+`Case` (the grades of one grader) to claims and findings, registered by `@diagnostic(kind)`. A
+diagnostic of a suite is a function from a `SuiteCase` (several graders over the same rows), registered by
+`@suite_diagnostic(kind)`.
 """
 
 from __future__ import annotations
 
-from workbench.analysis.diagnostics import families, suite_families
+from workbench.analysis.diagnostics import families
 from workbench.analysis.diagnostics.case import Case as Case
 from workbench.analysis.diagnostics.claim import Claim as Claim
 from workbench.analysis.diagnostics.finding import Finding as Finding
@@ -23,7 +24,6 @@ from workbench.core.discovery import load_modules
 
 # Each of these modules registers its diagnostics on import; findings are listed in that order.
 load_modules(families)
-load_modules(suite_families)
 
 __all__ = [
     "Case",

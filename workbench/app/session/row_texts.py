@@ -11,7 +11,7 @@ from workbench.core.errors import SamplesError
 from workbench.core.grade import Grade
 from workbench.core.thread import StringThread
 from workbench.data.samples import Sample
-from workbench.judges.replies.claims import documents
+from workbench.judges.claims import documents
 
 ONE_LINE = 72
 """Maximum characters of a call's arguments that are left as written."""

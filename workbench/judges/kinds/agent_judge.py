@@ -21,8 +21,8 @@ from workbench.judges.kinds.agent_tools import AgentFile, ToolBox, call_tools, t
 from workbench.judges.kinds.rubric import RubricPrompt
 from workbench.judges.prompts.files import prompt as built_in_prompt
 from workbench.judges.protocol import Messages, Reply
-from workbench.judges.replies.verdicts import AnswerError, check_complete, parse_json, score_value
 from workbench.judges.request_settings import check_number, check_setting, refuse_unless
+from workbench.judges.verdicts import AnswerError, check_complete, parse_json, score_value
 from workbench.sandbox.host.program import IMPORTED_MB, IMPORTED_SECONDS
 
 _MAX_FILE_BYTES = 16 * 2**20

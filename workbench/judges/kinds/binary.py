@@ -18,8 +18,8 @@ from workbench.graders.base import as_sample, kind
 from workbench.judges.base import JSON_OBJECT, Judge, SampleError, json_schema
 from workbench.judges.prompts.files import prompt, question_and_context
 from workbench.judges.protocol import Messages
-from workbench.judges.replies.verdicts import AnswerError, verdict_object
 from workbench.judges.request_settings import check_template_names, refuse_unless
+from workbench.judges.verdicts import AnswerError, verdict_object
 
 _ANSWER_SCHEMA = {
     "type": "object",

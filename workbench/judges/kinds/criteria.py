@@ -12,8 +12,8 @@ from workbench.graders.base import as_sample, kind
 from workbench.judges.base import JSON_OBJECT, Judge, json_schema
 from workbench.judges.prompts.files import prompt, question
 from workbench.judges.protocol import Messages, Reply
-from workbench.judges.replies.verdicts import AnswerError, score_value, verdict_object
 from workbench.judges.request_settings import check_number, refuse_unless
+from workbench.judges.verdicts import AnswerError, score_value, verdict_object
 
 _TEXT_LIST = {"type": "array", "items": {"type": "string"}}
 _CRITERIA_SCHEMA = {

@@ -18,8 +18,8 @@ from urllib.parse import urlsplit
 
 from workbench.core.errors import FormatError, IsolationError, WorkbenchError
 from workbench.judges.client.faults import retry_after
-from workbench.judges.replies.verdicts import repeated_key
 from workbench.judges.request_settings import refuse_unless
+from workbench.judges.verdicts import repeated_key
 
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")
 """IPv6 addresses that a gateway translates to the IPv4 address in their last four bytes. Source: RFC 6052."""

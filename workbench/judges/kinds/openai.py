@@ -17,8 +17,8 @@ from workbench.judges.base import Judge, json_schema
 from workbench.judges.kinds.rubric import check_scale
 from workbench.judges.prompts.files import prompt
 from workbench.judges.protocol import Messages
-from workbench.judges.replies.verdicts import AnswerError, score_value, verdict_object
 from workbench.judges.request_settings import ANSWER_LIMITS, check_sampling, refuse_unless
+from workbench.judges.verdicts import AnswerError, score_value, verdict_object
 
 _STEPS = {
     "type": "array",

@@ -11,9 +11,7 @@ from workbench.core.thread import StringThread
 from workbench.data.samples import Sample
 from workbench.graders.base import as_sample, kind
 from workbench.judges.base import JSON_OBJECT, Judge, SampleError, ask_each, json_schema
-from workbench.judges.prompts.files import conversation, prompt, question
-from workbench.judges.protocol import Messages, Reply
-from workbench.judges.replies.claims import (
+from workbench.judges.claims import (
     Evidence,
     claims_schema,
     documents,
@@ -21,8 +19,10 @@ from workbench.judges.replies.claims import (
     sentences,
     share_of,
 )
-from workbench.judges.replies.verdicts import AnswerError, verdict_object
+from workbench.judges.prompts.files import conversation, prompt, question
+from workbench.judges.protocol import Messages, Reply
 from workbench.judges.request_settings import refuse_unless
+from workbench.judges.verdicts import AnswerError, verdict_object
 
 
 @dataclass(frozen=True, kw_only=True)

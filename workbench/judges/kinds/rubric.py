@@ -25,8 +25,8 @@ from workbench.judges.base import JSON_OBJECT, Judge, json_schema
 from workbench.judges.client.openai import PROVIDERS, provider_client
 from workbench.judges.prompts.files import prompt
 from workbench.judges.protocol import ChatClient, Messages, Reply
-from workbench.judges.replies.verdicts import AnswerError, score_value, verdict_object
 from workbench.judges.request_settings import check_number, check_setting, refuse_unless
+from workbench.judges.verdicts import AnswerError, score_value, verdict_object
 
 _EMPTY_SUBMISSION = "Empty submission - extractor found no content"
 """Letta's reasoning for a submission without text."""

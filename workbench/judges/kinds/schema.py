@@ -17,8 +17,8 @@ from workbench.graders.structure.schema import Fault, Schema, plain_schema
 from workbench.judges.base import Judge, json_schema
 from workbench.judges.prompts.files import prompt
 from workbench.judges.protocol import Messages
-from workbench.judges.replies.verdicts import AnswerError, score_value, verdict_object
 from workbench.judges.request_settings import check_template_names, refuse_unless
+from workbench.judges.verdicts import AnswerError, score_value, verdict_object
 
 _RANGE_KEYWORDS = frozenset({"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"})
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from workbench.core.grade import ErrorKind, Grade
 from workbench.data.samples import Sample
-from workbench.judges.replies.verdicts import AnswerError, verdict_object
+from workbench.judges.verdicts import AnswerError, verdict_object
 
 NO_CLAIMS = "the completion makes no claim, so there is nothing to check"
 _MAX_CLAIMS = 1000

@@ -101,7 +101,7 @@ def template(name: str) -> Any:
     """A template of this folder, with autoescaping."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
-    loader = PackageLoader("workbench.report.page", "")
+    loader = PackageLoader("workbench.report", "templates")
     environment = Environment(
         loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )

@@ -1,1 +1,0 @@
-"""Diagnostics over several graders, one family per file; each registers itself with `@suite_diagnostic`."""

@@ -1,1 +1,0 @@
-"""Parses judges' replies: verdicts, lists of claims, quotes and evidence."""
