@@ -14,6 +14,7 @@ import workbench as wb
 from tests.report.plots.test_scores import make_report
 from workbench.analysis.diagnostics import SuiteParts
 from workbench.core.errors import ReportError
+from workbench.core.grades import Grades
 from workbench.graders.repeats import reduce_repeats
 from workbench.report.plots import FIGURES, figure, figures_for, plot_comparison
 
@@ -249,3 +250,13 @@ def test_many_graders_and_long_names_draw():
         drawn = one.draw(report, None)
         assert drawn.layout.height < 6_000
         assert len(drawn.to_json()) < 400_000
+
+
+def test_intervals_show_the_limits_of_the_report():
+    """A limit that the user chose is drawn, and the usual one for the other finding."""
+    grades = Grades.empty(40)
+    grades.put_scores(0, np.tile([1.0, 0.0], 20), seconds=0.001)
+    rows = wb.Samples([{"prompt": str(n), "completion": "c", "ok": n % 3 == 0} for n in range(40)])
+    report = wb.Report(rows, {"g": grades}, labels=[n % 3 == 0 for n in range(40)], limits={"too-lenient": 0.5})
+    limits = {shape["x0"] for shape in report.plot(figure="intervals").layout.shapes}
+    assert limits == {0.5, 0.1}

@@ -5,7 +5,7 @@ prompts have, it is counted over all choices of G of them (unbiased). Beyond, k 
 that always fail and prompts that pass one time in a hundred look the same at k = 4. The estimate is then a smooth prior of
 how prompts differ (see `GroupTypes`), updated until the outcomes do not reject it. The interval is the range over all
 distributions that they do not reject (see `mixtures`), and is wide if G is many times k. In simulation
-(`tests/analysis/statistics/test_live_groups.py`) it covers the truth for prompts of every shape.
+(`tests/analysis/statistics/test_informative_groups.py`) it covers the truth for prompts of every shape.
 """
 
 from __future__ import annotations

@@ -396,9 +396,11 @@ def check_header(name: Any, value: Any) -> None:
     Raises:
         FormatError: It explains how to give a secret.
     """
-    refuse_unless(isinstance(name, str) and isinstance(value, str), "headers must be texts", name)
+    refuse_unless(isinstance(name, str) and isinstance(value, str), "headers must be texts", {name: value})
     refuse_unless(
-        re.fullmatch(r"[\w!#$%&'*+.^`|~-]+", name, re.ASCII), "this is not a valid header name", name
+        re.fullmatch(r"[\w!#$%&'*+.^`|~-]+", name, re.ASCII),
+        "a header name has ASCII letters, digits and !#$%&'*+.^`|~- only",
+        name,
     )
     refuse_unless(value.isprintable() and value.isascii(), f"header {name!r} must be one line of ASCII")
     if SECRET_NAME.search(name) and not value.startswith("$"):

@@ -3,10 +3,11 @@
 Standard library only, without package imports: the zygote loads this file by its path. The layers, in the order
 of their installation:
 
-- *rlimits*: no new descriptor, no file growth, no process, no core, bounded address space;
 - *no_new_privs* and *dumpable 0*;
 - *Landlock*: no file, no exec, no TCP, no signal out of the domain, at the newest available ABI;
-- *seccomp*: an allow-list of system calls; every other call fails with EPERM.
+- *rlimits*: no new descriptor, no file growth, no process, no core, bounded address space;
+- *seccomp*: an allow-list of system calls; every other call fails with EPERM;
+- *audit*: a hook in Python, only where seccomp cannot be installed.
 
 An installed layer is not trusted by itself. `probes.self_test` attempts forbidden operations, and its result alone
 decides the level: a kernel that accepts a rule but ignores it does not count as confinement.

@@ -69,7 +69,7 @@ def _records(path: Path, text: str) -> Iterator[tuple[int, list[str]]]:
             f"line {start} cannot be read",
             where=f"{path}, line {start}",
             found=str(error),
-            expected='comma-separated cells, those with commas, quotes or line ends in "double quotes"',
+            expected='separated cells, those with delimiters, quotes or line ends in "double quotes"',
         ) from error
 
 
@@ -89,5 +89,5 @@ def _ragged(path: Path, line: int, cells: int, names: Sequence[str]) -> SamplesE
         where=f"{path}, line {line}",
         found=f"{cells} cells",
         expected=f"{len(names)}: {', '.join(names[:30])}",
-        hint='a cell with a comma or a line end needs "double quotes" around it',
+        hint='a cell with a delimiter or a line end needs "double quotes" around it',
     )

@@ -93,7 +93,7 @@ def _renamed(text: str, terms: Mapping[str, str]) -> str:
     missing = [name for name in Expression.read(text).names if name not in terms]
     if missing:
         raise FormatError(
-            "the formula needs a grader that cannot be written", where=f"the formula {text!r}"[:200],
+            "no grader can be written: the formula needs a dropped grader", where=f"the formula {text!r}"[:200],
             found=missing[0], hint=WAY_OUT,
         )  # fmt: skip
     return _WORD.sub(lambda match: _word(match, text, terms), text)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from workbench.analysis.diagnostics.families.label_agreement import FALSE_ACCEPTS, FALSE_REJECTS
 from workbench.analysis.diagnostics.families.noise import repeats_of
 from workbench.analysis.statistics import Interval
 from workbench.report.plots.register import (
@@ -29,9 +30,12 @@ if TYPE_CHECKING:
 
 
 _ROW_HEIGHT, _FRAME = 54, 112  # pixels
-_STEP = 0.24  # between the bands of one grader, of the distance between two graders
-_LIMITS = {"bad rows accepted": 0.05, "good rows rejected": 0.1}
-"""Limits of *too lenient* and *too strict*; few labels of one class may raise them, see `families.agreement`."""
+_STEP = 0.24  # distance between two bands of a grader, as a share of the distance between two graders
+_LIMITS = {
+    "bad rows accepted": ("too-lenient", FALSE_ACCEPTS),
+    "good rows rejected": ("too-strict", FALSE_REJECTS),
+}
+"""Mistake, to its finding and that finding's usual limit; few labels of one class may raise it (`label_agreement`)."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +83,7 @@ def plot_intervals(report: Report, graders: Sequence[str] | None = None) -> Any:
         if drawn:
             chart.add_trace(_points(kind, drawn, COLOURS[place]))
         chart.update_layout(
-            shapes=[*chart.layout.shapes, *(_limit(kind, y) for y, _, _ in drawn if kind in _LIMITS)]
+            shapes=[*chart.layout.shapes, *(_limit(report, kind, y) for y, _, _ in drawn if kind in _LIMITS)]
         )
     chart.update_yaxes(**grader_ticks(names), autorange="reversed", zeroline=False)
     chart.update_xaxes(range=[-0.02, 1.02], title={"text": "share of rows, or of the scale"}, zeroline=False)
@@ -139,9 +143,10 @@ def _hover(name: str, band: _Band) -> str:
     return f"{text(name)}<br>{band.name}{band.count}<br>{band.value:.3f} ({lo:.3f} to {hi:.3f})"
 
 
-def _limit(kind: str, y: float) -> dict[str, Any]:
+def _limit(report: Report, kind: str, y: float) -> dict[str, Any]:
     """A tick across a band; a shape, because it has no rows to click on."""
-    limit = _LIMITS[kind]
+    finding, usual = _LIMITS[kind]
+    limit = report.limits.get(finding, usual)
     return {
         "type": "line", "x0": limit, "x1": limit, "y0": y - _STEP / 2, "y1": y + _STEP / 2,
         "line": {"color": QUIET, "width": 2},
