@@ -257,6 +257,8 @@ def test_intervals_show_the_limits_of_the_report():
     grades = Grades.empty(40)
     grades.put_scores(0, np.tile([1.0, 0.0], 20), seconds=0.001)
     rows = wb.Samples([{"prompt": str(n), "completion": "c", "ok": n % 3 == 0} for n in range(40)])
-    report = wb.Report(rows, {"g": grades}, labels=[n % 3 == 0 for n in range(40)], limits={"too-lenient": 0.5})
+    report = wb.Report(
+        rows, {"g": grades}, labels=[n % 3 == 0 for n in range(40)], limits={"too-lenient": 0.5}
+    )
     limits = {shape["x0"] for shape in report.plot(figure="intervals").layout.shapes}
     assert limits == {0.5, 0.1}
