@@ -115,9 +115,9 @@ def _setting(setting: inspect.Parameter) -> str:
 GENERATED: dict[str, tuple[str, Callable[[], str]]] = {
     "kinds": ("kinds.md", kinds_table),
     "extractors": ("kinds.md", extractors_table),
-    "findings": ("diagnose.md", findings_table),
+    "findings": ("findings.md", findings_table),
     "suite findings": ("combine.md", suite_findings_table),
-    "transformations": ("probe.md", transformations_table),
+    "transformations": ("transformations.md", transformations_table),
     "formats": ("convert.md", formats_table),
     "targets": ("targets.md", targets_table),
     "conversion matrix": ("convert.md", conversion_table),
