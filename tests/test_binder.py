@@ -133,7 +133,7 @@ def test_package_is_installed_apart_from_the_checkout(image):
     assert before.startswith(str(image.home / "venv"))
     image.run("binder/postBuild")
     assert image.run("python", "-P", "-c", ask) == before
-    assert list((image.home / "venv").rglob("workbench/__pycache__/suite.*.pyc"))
+    assert list((image.home / "venv").rglob("workbench/run/__pycache__/suite.*.pyc"))
 
 
 @pytest.mark.slow

@@ -269,13 +269,13 @@ def test_close_leaves_no_comm(anykernel):
 
 
 def test_a_grader_of_a_later_cell_is_graded_and_its_change_told(page):
-    """Defined by decorator or magic in a later cell it is proved and graded; redefined, the line says what changed."""
+    """Defined by decorator or magic in a later cell it is validated and graded; redefined, the line says what changed."""
     tell(page, "open")
     page.run("go.set()\n@wb.grader\nasync def later(thread):\n    return 0.25")
     page.run("%load_ext workbench")
     page.run("%%grader magical\nasync def grade(thread):\n    return 0.5")
     page.wait(lambda: line(page, "later")["counts"] and line(page, "magical")["counts"], what="both graded")
-    assert [line(page, name)["validation"] for name in ("later", "magical")] == ["proved", "proved"]
+    assert [line(page, name)["validation"] for name in ("later", "magical")] == ["validated", "validated"]
     tell(page, "choose", name="later")
     page.run("@wb.grader\nasync def later(thread):\n    return 0.75")
     page.wait(
@@ -350,7 +350,7 @@ def test_messages_in_another_thread(threaded):
     assert any("Interrupted" in note for note in view(threaded)["head"]["notes"])
     tell(threaded, "open")
     tell(threaded, "add", text="async def grade(thread):\n    return 0.5\n", name="half")
-    threaded.wait(lambda: line(threaded, "half")["validation"] == "proved", what="the validation")
+    threaded.wait(lambda: line(threaded, "half")["validation"] == "validated", what="the validation")
     assert not cell.done
     threaded.interrupt()
     threaded.finish(cell, check=False)

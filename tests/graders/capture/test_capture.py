@@ -14,7 +14,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from capture_table import CASES, UNRECORDED, Case
 
 HERE = Path(__file__).parent
-ROOT = HERE.parents[1]
+ROOT = HERE.parents[2]
 EVERY = [*CASES, *UNRECORDED]
 NAMES = [case.name for case in EVERY]
 
