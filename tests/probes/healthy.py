@@ -95,12 +95,6 @@ return 1.0 if plain(said(thread)) == plain(right(thread)) else 0.0""")),
     "anchored date": ("dates", _grader("""
 found = re.fullmatch(r"\\s*(\\d{4})-(\\d{2})-(\\d{2})\\s*", said(thread))
 return 1.0 if found and found[0].strip() == right(thread) else 0.0""")),
-    "contains with guards": ("capitals", _grader("""
-text = said(thread).lower()
-if re.search(r"\\b(not|or|no|either|wrong|isn't)\\b", text) or len(text) > 400:
-    return 0.0
-text = re.sub(r"<think>.*?</think>", "", text, flags=re.DOTALL)
-return 1.0 if re.search(rf"\\b{re.escape(right(thread).lower())}\\b", text) else 0.0""")),
     "yes or no": ("yes_no", _grader("""
 words = re.findall(r"[a-z]+", said(thread).lower())
 verdicts = [word for word in words if word in ("yes", "no")]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from random import Random
@@ -21,7 +22,9 @@ from workbench.probes.shapes import (
     as_text,
     gibberish,
     number_in,
+    number_with_words,
     parsed_json,
+    plainly,
     shapes_for,
 )
 from workbench.probes.variant import ProbeRow
@@ -109,6 +112,8 @@ _USUAL_NAMES = (
 """Names of metadata with a correct completion, used if no column is mapped as the reference."""
 _MOSTLY, _TOLERANT = 0.5, 0.9
 """Shares of rows: a form counts as the grader's form; a sentence counts as accepted in general. Workbench limits."""
+_FORMS = 8
+"""Maximum number of other forms. Workbench limit."""
 _LEARNT_ON = 16
 """Rows on which forms are tested first."""
 
@@ -128,6 +133,8 @@ class Base:
         shape: The form in which the reference is accepted.
         shape_rate: Share of the rows with a reference whose reference is accepted in it; NaN without references.
         free: Whether the grader accepts references in sentences of several kinds.
+        embeds: Whether it accepts references with other text around them, such as in rows' completions.
+        number_alone: Whether it accepts the bare number of references such as "33 kg": their words are not compared.
         right: Rows whose correct completion is accepted, by position, with that text.
         references: Text of each row's reference, by position.
     """
@@ -137,6 +144,8 @@ class Base:
     shape: Shape
     shape_rate: float
     free: bool
+    embeds: bool
+    number_alone: bool
     right: Mapping[int, str]
     references: tuple[str, ...]
 
@@ -167,6 +176,8 @@ def establish(
     """
     samples = board.samples
     texts, references = list(_texts(samples)), tuple(_references(samples, mined))
+    if not judge and not any(references):
+        references = _accepted_ones(board, mined, pass_threshold)
     nothing = _empty_ones(samples, references)
     good = read_labels(labels, len(samples)) == 1
     others = [_others(row, references, seed) for row in range(len(samples))]
@@ -182,6 +193,7 @@ def establish(
         shapes = shapes_for(mined, _accepted_first(board, tried.rule(simple), examples, known))
     chosen, rule = tried.choose(shapes)
     right = tried.right(chosen, rule)
+    forms = () if judge else _other_forms(tried, rule, chosen, board, mined, texts)
     rows = []
     for row, (prompt, completion) in enumerate(texts):
         outcome = board.outcomes.get((row, completion)) if completion else None
@@ -199,14 +211,117 @@ def establish(
                 seed,
                 text,
                 chosen.mends,
+                forms,
                 row in nothing,
             )
         )
     sentences = sum(tried.rate(shape, rule) >= _TOLERANT for shape in simple[1:])
     free = sentences >= (1 if judge else _SENTENCES) and chosen in {PLAIN, *FREE}
     return Base(
-        tuple(rows), rule, chosen, len(right) / len(known) if known else math.nan, free, right, references
+        tuple(rows), rule, chosen, len(right) / len(known) if known else math.nan, free,
+        free or any(_has_more(row) for row in rows), not judge and _takes_bare_numbers(board, rule, chosen, references), right, references,
+    )  # fmt: skip
+
+
+_EXCLUSIVE = 0.1
+"""Largest share of other prompts' accepted completions that a row may accept, if they are to say what is right in it."""
+
+
+def _accepted_ones(board: Board, mined: Mined, pass_threshold: float | None) -> tuple[str, ...]:
+    """A correct completion of each row without a reference, as the grader itself shows it; "" where it shows none.
+
+    A column that the source names holds it if most of its values are accepted as completions, and rejected in other rows.
+    """
+    samples = board.samples
+    board.grade(_contrast(board, [()] * len(samples), 0, judge=False))
+    candidates = [*_columns_as_texts(samples, mined)]
+    board.grade((row, text) for column in candidates for row, text in enumerate(column) if text)
+    rule = rule_of(board.outcomes.values(), {}, pass_threshold=pass_threshold)
+
+    def accepts(row: int, text: str) -> bool:
+        return bool(text) and (row, text) in board.outcomes and rule.accepts(row, board.outcomes[row, text])
+
+    for column in candidates:
+        held = [(row, text) for row, text in enumerate(column) if text]
+        if len({text for _, text in held}) > 1 and sum(accepts(*pair) for pair in held) >= _TOLERANT * len(
+            held
+        ):
+            return tuple(column) if _excludes(board, rule, column) else ("",) * len(samples)
+    return ("",) * len(samples)
+
+
+def _columns_as_texts(samples: Samples, mined: Mined) -> Iterable[list[str]]:
+    """The columns that the source names, as completions: a list also with one entry a line."""
+    roles = {name for role, name in samples.columns.items() if role != "reference"}
+    for name in samples.frame.columns:
+        if name in roles or not re.search(rf"[\"']{re.escape(str(name))}[\"']", mined.text):
+            continue
+        values = [(thread.metadata or {}).get(str(name)) for thread in samples.threads]
+        yield [as_text(value) for value in values]
+        if any(isinstance(value, list) for value in values):
+            for glue in ("\n", ", "):
+                yield [glue.join(map(as_text, value)) if isinstance(value, list) else "" for value in values]
+
+
+def _excludes(board: Board, rule: AcceptanceRule, texts: Sequence[str]) -> bool:
+    """Whether rows reject the texts of rows with another one."""
+    pairs = []
+    for row, text in enumerate(texts):
+        others = [
+            other
+            for other in dict.fromkeys([*texts[row + 1 :], *texts[:row]])
+            if other and text and apart(other, text)
+        ]
+        pairs += [(row, other) for other in others[:2]]
+    board.grade(pairs)
+    graded = [(row, board.outcomes[row, text]) for row, text in pairs if (row, text) in board.outcomes]
+    return bool(graded) and sum(rule.accepts(*one) for one in graded) <= _EXCLUSIVE * len(graded)
+
+
+def _has_more(row: ProbeRow) -> bool:
+    """Whether a completion of the row is accepted that has words beside the reference."""
+    text = row.good or ""
+    return (
+        bool(row.reference)
+        and row.good == row.completion
+        and row.reference in text
+        and len(plainly(text)) > len(plainly(row.reference)) + 1
     )
+
+
+def _other_forms(
+    tried: _Tried,
+    rule: AcceptanceRule,
+    chosen: Shape,
+    board: Board,
+    mined: Mined,
+    texts: Sequence[tuple[str, str]],
+) -> tuple[Shape, ...]:
+    """Forms beside the chosen one in which nearly all references are accepted: usual ones, and those of accepted completions."""
+    accepted = [
+        (completion, tried.references[row])
+        for row, (_, completion) in enumerate(texts)
+        if completion
+        and (outcome := board.outcomes.get((row, completion))) is not None
+        and rule.accepts(row, outcome)
+    ]
+    shapes = [
+        shape
+        for shape in shapes_for(mined, accepted)
+        if not shape.mends and shape not in {PLAIN, *FREE, chosen}
+    ]
+    tried.grade(shapes, _LEARNT_ON)
+    return tuple(shape for shape in shapes if tried.rate(shape, rule) >= _TOLERANT)[:_FORMS]
+
+
+def _takes_bare_numbers(board: Board, rule: AcceptanceRule, form: Shape, references: Sequence[str]) -> bool:
+    """Whether the number of references such as "33 kg" is accepted without its words, in most rows that have them."""
+    pairs = [
+        (row, form(number)) for row, text in enumerate(references) if (number := number_with_words(text))
+    ]
+    board.grade(pairs)
+    graded = [(row, board.outcomes[row, text]) for row, text in pairs if (row, text) in board.outcomes]
+    return bool(graded) and sum(rule.accepts(*one) for one in graded) > _MOSTLY * len(graded)
 
 
 @dataclass(frozen=True)

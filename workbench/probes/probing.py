@@ -25,6 +25,7 @@ from workbench.judges.budget import Budget, as_budget
 from workbench.probes.base import AcceptanceRule, Base, establish, rule_of
 from workbench.probes.board import Board, Pair, as_suite
 from workbench.probes.mining import Mined, mine
+from workbench.probes.oracles import universal
 from workbench.probes.result import Probe
 from workbench.probes.search import attack, monotone
 from workbench.probes.tried import Family, TriedText, families, texts_of
@@ -188,7 +189,7 @@ def _families(plan: _Plan, base: Base, made: Sequence[tuple[Variant, int, str | 
     """The results of every transformation, except what a stricter grader accepts too."""
     found = families(plan.board, base, made)
     if found and not plan.judge:
-        found += monotone(plan.board, base, found[0])
+        found += [*monotone(plan.board, base, found[0]), *universal(plan.board, base, found)]
     return found if plan.against is None else _without_allowed(found, plan.against, plan.board)
 
 

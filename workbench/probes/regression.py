@@ -78,7 +78,7 @@ def kinds_behind(kinds: AbstractSet[str], found: Sequence[Family]) -> set[str]:
     return {
         *kinds,
         *(MENTIONS if "mention" in kinds else ()),
-        *(always if "accepts-anything" in kinds else ()),
+        *(always if {"accepts-anything", "accepts-anything-on-some-rows"} & {*kinds} else ()),
     }
 
 

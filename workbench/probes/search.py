@@ -15,6 +15,7 @@ import numpy as np
 
 from workbench.probes.base import Base
 from workbench.probes.board import Board, Pair
+from workbench.probes.oracles import UNIVERSAL
 from workbench.probes.shapes import PADDING, apart, mentions, number_in, plainly
 from workbench.probes.tried import Family, TriedText
 from workbench.probes.variant import Variant
@@ -152,8 +153,8 @@ def attack(
 def _gains(family: Family) -> bool:
     """Whether a shorter text is more informative: a fragment of a wrong completion is not."""
     variant = family.variant
-    if variant.name == MORE.name:
-        return False  # its texts are wrong only in comparison with shorter ones
+    if variant.name in {MORE.name, UNIVERSAL.name}:
+        return False  # these texts are wrong only in comparison with others
     return variant.expects == "reject" and (variant.alarm == "always" or variant.distinct or variant.beside)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import math
 import re
@@ -11,6 +12,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any
 
+from workbench.core.python_text import parse
 from workbench.probes.mining import Mined, as_json_value
 
 PADDING = (
@@ -65,6 +67,23 @@ def number_in(text: str) -> float | None:
     return number if math.isfinite(number) else None
 
 
+_WITH_WORDS = re.compile(r"[$\u20ac\u00a3]?\s*([-+\u2212]?\d[\d,]*(?:\.\d+)?)(?:[^\d]*)")
+
+
+def number_with_words(text: str) -> str | None:
+    """The number of a text such as "33 kg" and "$40"; None if it is a bare number, or has none or several."""
+    found = _WITH_WORDS.fullmatch(text.strip())
+    return found[1] if found and number_in(text) is None else None
+
+
+def numbers_in(text: str) -> list[float]:
+    """All numbers in a text, also written with raised or wide digits."""
+    plain = unicodedata.normalize("NFKC", text).replace("\u2212", "-")
+    return [
+        float(found.replace(",", "")) for found in re.findall(r"(?<![\w.])[-+]?\d[\d,]*(?:\.\d+)?", plain)
+    ]
+
+
 def plainly(text: str) -> str:
     """A text in lower case, without typographic accents, outer punctuation and repeated space."""
     folded = unicodedata.normalize("NFKC", text).casefold()
@@ -91,6 +110,70 @@ def same(one: str, other: str) -> bool:
         return numbers[0] == numbers[1]
     values = parsed_json(one), parsed_json(other)
     return None not in values and values[0] == values[1]
+
+
+def program_of(text: str) -> str | None:
+    """What a Python program does not share with its comments, its layout and its docstrings; None if it does not parse."""
+    try:
+        tree = parse(text)
+    except (SyntaxError, ValueError, RecursionError):
+        return None
+    for node in ast.walk(tree):
+        body = getattr(node, "body", None)
+        if (
+            isinstance(body, list)
+            and body
+            and isinstance(body[0], ast.Expr)
+            and isinstance(body[0].value, ast.Constant)
+        ):
+            body[0].value.value = ""
+    return ast.dump(tree)
+
+
+def is_same_program(one: str, other: str) -> bool:
+    """Whether two texts are the same Python program, apart from comments, layout and docstrings."""
+    first = program_of(one)
+    return first is not None and first == program_of(other)
+
+
+_SQL = re.compile(r"\b(?:SELECT|INSERT|UPDATE|DELETE)\b")
+_SWAPPED = {"==": "!=", "+": "-", "-": "+", "*": "/", "/": "*", "<": ">", ">": "<", "=": "=="}
+
+
+def other_digits(text: str) -> Iterator[str]:
+    """A text with the first digit of one of its numbers changed, the last number first; no program that is the same."""
+    places = [found.start() for found in re.finditer(r"\d[\d,]*(?:\.\d+)?", text)]
+    changed = (f"{text[:at]}{int(text[at]) % 9 + 1}{text[at + 1 :]}" for at in reversed(places))
+    return (other for other in changed if not is_same_program(text, other))
+
+
+def other_signs(text: str) -> Iterator[str]:
+    """Code with one operator or bracket replaced; no program that is the same."""
+    swapped = {**_SWAPPED, "=": "<>"} if _SQL.search(text) else _SWAPPED
+    changed = (
+        text[: found.start()] + swapped.get(found[0], ";") + text[found.end() :]
+        for found in re.finditer(r"==|[-+*/<>=\[\](){}:]", text)
+    )
+    return (other for other in changed if not is_same_program(text, other))
+
+
+def with_body(text: str, body: str) -> str:
+    """A Python program whose functions have another body; "" if it does not parse, or has no function that returns a value."""
+    if program_of(text) is None:
+        return ""
+    tree = parse(text)
+    functions = [node for node in tree.body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+    returned = [
+        node
+        for one in functions
+        for node in ast.walk(one)
+        if isinstance(node, ast.Return) and node.value is not None
+    ]
+    if not returned:
+        return ""
+    for function in functions:
+        function.body = parse(body).body
+    return ast.unparse(tree)
 
 
 def apart(one: str, other: str) -> bool:

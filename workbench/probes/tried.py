@@ -14,7 +14,7 @@ from workbench.analysis.statistics import Interval, Share, share
 from workbench.core.safe_frame import SafeFrame
 from workbench.probes.base import AcceptanceRule, Base
 from workbench.probes.board import Board, ProbeOutcome
-from workbench.probes.shapes import plainly
+from workbench.probes.shapes import number_with_words, numbers_in, plainly
 from workbench.probes.variant import VARIANTS, Variant
 
 
@@ -125,17 +125,52 @@ def families(board: Board, base: Base, made: Iterable[tuple[Variant, int, str | 
             if variant.expects == "reject"
             else rule.rejects(row, outcome)
         )
+        wrong = wrong and not (variant.rival and _takes_mutant(board, base, rule, row))
+        wrong = wrong and not (variant.expects == "reject" and _keeps_number(base, variant, row, text))
         wrong = wrong and not (variant.beside and _passes_alone(board, base, rule, row))
         texts.setdefault(variant.name, []).append(TriedText(row, text, outcome, wrong))
     return [
         Family(
             VARIANTS[name],
-            tuple(_distinct(VARIANTS[name], found, base)),
+            tuple(
+                _distinct(
+                    VARIANTS[name],
+                    _of_all(found)
+                    if VARIANTS[name].together or (name == "unit" and base.number_alone)
+                    else found,
+                    base,
+                )
+            ),
             groups,
             _difference(found, rule),
         )
         for name, found in texts.items()
     ]
+
+
+_OF_WORDS = frozenset({
+    "inside-another", "glued", "other-entity", "only-its-start", "only-its-end", "truncated", "anagram", "look-alike", "raised-digits",
+    "one-letter", "one-word", "case-that-matters",
+})  # fmt: skip
+"""Transformations that change the reference's words."""
+
+
+def _keeps_number(base: Base, variant: Variant, row: int, text: str | None) -> bool:
+    """Whether a text changes only the words beside a number that the grader accepts without any."""
+    if (
+        not base.number_alone
+        or variant.name not in _OF_WORDS
+        or number_with_words(base.references[row]) is None
+    ):
+        return False
+    return numbers_in(text or "") == numbers_in(base.references[row])
+
+
+def _takes_mutant(board: Board, base: Base, rule: AcceptanceRule, row: int) -> bool:
+    """Whether the changed program of a row is not known to be rejected: nothing follows from a text in which it comes last."""
+    mutant = base.rows[row].mutant
+    alone = board.outcomes.get((row, base.rows[row].say(mutant))) if mutant else None
+    return bool(mutant) and (alone is None or rule.accepts(row, alone))
 
 
 def _passes_alone(board: Board, base: Base, rule: AcceptanceRule, row: int) -> bool:
@@ -147,6 +182,12 @@ def _passes_alone(board: Board, base: Base, rule: AcceptanceRule, row: int) -> b
         for text in (base.rows[row].say(base.rows[row].other), base.rows[row].other)
     )
     return any(outcome is not None and rule.accepts(row, outcome, gross=True) for outcome in alone)
+
+
+def _of_all(texts: Sequence[TriedText]) -> list[TriedText]:
+    """The same texts; those of a row are wrong only if all of them are: one that is rejected shows that units are compared."""
+    spared = {text.row for text in texts if not text.wrong}
+    return [replace(text, wrong=text.wrong and text.row not in spared) for text in texts]
 
 
 def _distinct(variant: Variant, texts: Sequence[TriedText], base: Base) -> Iterator[TriedText]:

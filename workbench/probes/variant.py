@@ -11,7 +11,15 @@ from typing import Any, Literal
 
 from workbench.core.discovery import refuse_taken
 from workbench.probes.mining import Mined
-from workbench.probes.shapes import number_in, parsed_json, plainly
+from workbench.probes.shapes import (
+    number_in,
+    number_with_words,
+    other_digits,
+    other_signs,
+    parsed_json,
+    plainly,
+    program_of,
+)
 
 _CODE = re.compile(r"[(){};=<>\[\]\\]|^\s*(?:def|return|import|SELECT|class)\b")
 
@@ -32,6 +40,7 @@ class ProbeRow:
         seed: Makes random choices for this row reproducible.
         good: A text known to be correct, or else accepted by the grader; None if there is neither.
         mended: Whether that form changes how the reference is written, such as its capital letters.
+        forms: Other forms in which the grader accepts references, such as in a box, a tag or a code block.
         wants_nothing: Whether the reference is the empty text while others are not: an empty completion is correct.
     """
 
@@ -45,6 +54,7 @@ class ProbeRow:
     seed: int = 0
     good: str | None = None
     mended: bool = False
+    forms: tuple[Callable[[str], str], ...] = ()
     wants_nothing: bool = False
 
     @property
@@ -56,6 +66,16 @@ class ProbeRow:
     def value(self) -> float | None:
         """The reference as a number; None if it is not one."""
         return number_in(self.reference)
+
+    @cached_property
+    def digits(self) -> str:
+        """The number of a reference that is one, also with words such as a unit; "" for any other."""
+        text = self.reference.strip()
+        return text if self.value is not None else number_with_words(text) or ""
+
+    def with_number(self, text: str) -> str:
+        """The reference with its number written in another way, in the form in which the grader accepts it."""
+        return self.say(self.reference.replace(self.digits, text, 1))
 
     @cached_property
     def json(self) -> Any:
@@ -82,6 +102,17 @@ class ProbeRow:
         """Whether the reference looks like code, markup or a formula, where every character may matter."""
         return self.json is None and _CODE.search(self.reference) is not None
 
+    @cached_property
+    def mutant(self) -> str:
+        """A program with another digit or operator than the reference's, which still parses; "" if there is none."""
+        changed = (*other_digits(self.reference), *other_signs(self.reference)) if self.is_code else ()
+        return next((text for text in changed if program_of(text) is not None), "")
+
+    @property
+    def rival(self) -> str:
+        """A wrong completion that could be meant for this row: of a program one of the same name."""
+        return self.mutant if self.is_code else self.other
+
     @property
     def words(self) -> Sequence[str]:
         """A plain-language reference's words; none for a number, a letter, JSON and code."""
@@ -107,7 +138,7 @@ _NEAR_MISSES = 20
 
 Make = Callable[[ProbeRow], Iterable[str | None]]
 """From a row to texts, none if the transformation does not apply; None is a row without a completion."""
-Alarm = Literal["always", "reference", "form", "free", "strict", "number", "never"]
+Alarm = Literal["always", "reference", "form", "free", "text", "strict", "number", "never"]
 
 
 @dataclass(frozen=True)
@@ -121,7 +152,8 @@ class Variant:
         make: Its function.
         alarm: When a misgraded text is a finding rather than a note. "reference": only if the grader reads the reference,
             since a check of the form has none; "form": only if it does not read it; "always"; "free": a known-good form
-            counts only if the grader accepts references in sentences of any kind; "strict": only if it does not, so that
+            counts only if the grader accepts references in sentences of any kind; "text": only if it accepts references with
+            other text around them, in sentences or as a row's completion has it; "strict": only if it does not, so that
             the whole text is the completion; "number": only if it evidently parses numbers; "never": a property, true of
             sound graders too.
         rank: Causes before consequences: the lowest is reported first.
@@ -133,6 +165,11 @@ class Variant:
             by name is meant to handle it.
         beside: Whether its texts add something to a wrong completion: a row counts only if the wrong completion alone
             is rejected.
+        rival: Whether its texts end with `ProbeRow.rival`: a changed program counts only if it is rejected alone.
+        question: Whether only the grader's author can say if its texts are wrong: a warning instead of an error.
+        together: Whether a row counts only if all its texts are misgraded: one that is not shows that the grader can do it.
+        needs: A transformation that the grader has to grade right in nearly all rows, else this one shows nothing.
+        seen: A pattern of which the rows' own completions must show a match: a form that no model here writes is no hole.
         distinct: Whether rows with different references must be misgraded: no text is correct for all of them.
     """
 
@@ -149,6 +186,11 @@ class Variant:
     names: tuple[str, ...] = ()
     beside: bool = False
     distinct: bool = False
+    rival: bool = False
+    question: bool = False
+    together: bool = False
+    needs: str = ""
+    seen: str = ""
 
     @property
     def gross(self) -> bool:

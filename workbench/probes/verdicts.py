@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -68,6 +69,11 @@ class ProbeCase:
         return (
             not self.alone and other is not None and other.share.value < MOST and self.base.shape_rate >= HALF
         )
+
+    def does(self, name: str) -> bool:
+        """Whether the texts of a transformation are graded right in nearly all rows."""
+        family = self.by_name.get(name)
+        return family is not None and family.share.value <= 1 - MOST
 
     def takes(self, name: str) -> bool:
         """Whether an adversarial text of a transformation was accepted."""
@@ -161,6 +167,8 @@ def leading(case: ProbeCase, proven: Sequence[Family]) -> list[Finding]:
     overall = [*_fails_always(case), *_unsteady(case), *_accepts_anything(case), *_accepts_nothing(case)]
     if overall:
         return overall[:1]
+    if somewhere := [*_accepts_anything_somewhere(case, proven)]:
+        return somewhere
     any_answer = any(one.variant.name == "other-answer" and one.share.value >= MOST for one in proven)
     return [] if any_answer else list(_mention(case, proven))
 
@@ -216,6 +224,43 @@ def _takes_any(case: ProbeCase) -> bool:
     return any(family.wrong_rows for family in case.found if family.variant.expects == "reject")
 
 
+def _content_free(proven: Sequence[Family]) -> list[Family]:
+    """Confirmed holes of texts without content, on some of the rows."""
+    return [family for family in proven if family.variant.name in _NOTHING and family.share.value < MOST]
+
+
+def _shared_rows(proven: Sequence[Family]) -> set[int]:
+    """Rows on which all of these texts pass."""
+    rows = [set(family.wrong_rows) for family in _content_free(proven)]
+    return set.intersection(*rows) if rows else set()
+
+
+def _accepts_anything_somewhere(case: ProbeCase, proven: Sequence[Family]) -> Iterator[Finding]:
+    """On a few rows any text passes, while others reject it: what these rows have in common is the cause."""
+    families, rows = _content_free(proven), _shared_rows(proven)
+    if (
+        len(families) < _SEVERAL
+        or not rows
+        or any(len(family.wrong_rows) > 2 * len(rows) for family in families)
+    ):
+        return
+    references = list(
+        dict.fromkeys(case.base.references[row] for row in sorted(rows) if case.base.references[row])
+    )
+    listed = ", ".join(one_line(repr(reference), 40) for reference in references[:3])
+    where = (
+        f", where the reference is {listed}: as if nothing were left of it after it is normalised"
+        if references
+        else ""
+    )
+    message = (
+        f"accepts any text, even an empty one, on {len(rows):,} of {len(families[0].rows):,} rows{where}"
+    )
+    texts = [text for family in families for text in family.fooled if text.row in rows]
+    advice = "look at what becomes of these references when they are normalised or parsed: an empty reference must not match"
+    yield case.about("accepts-anything-on-some-rows", Severity.ERROR, message, advice, families[0], texts)
+
+
 def _accepts_nothing(case: ProbeCase) -> Iterator[Finding]:
     """No reference passes, in no form, nor any of the rows' own completions."""
     as_it_is = case.by_name.get("as-it-is")
@@ -264,7 +309,9 @@ def follows_from(family: Family, lead: Sequence[Finding], proven: Sequence[Famil
 def _follows(family: Family, lead: Finding, proven: Sequence[Family]) -> bool:
     name = family.variant.name
     if lead.kind == "mention":
-        return name in MENTIONS or (name in _INSIDE and _has_inside(proven))
+        return name in MENTIONS or name == "one-for-all" or (name in _INSIDE and _has_inside(proven))
+    if lead.kind == "accepts-anything-on-some-rows":
+        return family.variant.expects == "reject" and set(family.wrong_rows) <= _shared_rows(proven)
     if lead.kind == "accepts-anything":
         return family.variant.expects == "reject"
     return lead.kind in {"inconsistent", "fails"} or name == "as-it-is"
@@ -361,14 +408,14 @@ def verdicts(case: ProbeCase) -> ProbeVerdicts:
         told = [family for family in told if says_more(family)]
     lead = leading(case, proven)
     follows = [family for family in proven if follows_from(family, lead, proven)]
-    own = [case.finding(family, _severity(family)) for family in proven if family not in follows]
+    own = [case.finding(family, _severity(case, family)) for family in proven if family not in follows]
     if lead and lead[0].kind in _SAY_ALL:
         told = []
     notes = [*form_only(case), *(case.finding(family, Severity.NOTE) for family in told)]
     return ProbeVerdicts(
         (*lead, *own, *failing(case)),
         tuple(notes),
-        tuple(case.finding(family, _severity(family)) for family in follows),
+        tuple(case.finding(family, _severity(case, family)) for family in follows),
         frozenset(family.variant.name for family in case.found if _is_meant(case, family)),
     )
 
@@ -379,9 +426,18 @@ def _order(case: ProbeCase, family: Family) -> tuple[int, float]:
     return family.variant.rank + later, -family.share.value
 
 
-def _severity(family: Family) -> Severity:
-    """Accepting wrong texts is worse than rejecting correct ones: a trained policy finds and exploits it."""
-    return Severity.ERROR if family.variant.expects == "reject" else Severity.WARNING
+def _severity(case: ProbeCase, family: Family) -> Severity:
+    """Accepting wrong texts is worse than rejecting correct ones: a trained policy finds and exploits it.
+
+    A grader that takes the number alone may mean to ignore the unit: that is a question to its author.
+    """
+    if (
+        family.variant.expects == "accept"
+        or family.variant.question
+        or (family.variant.name == "unit" and case.base.number_alone)
+    ):
+        return Severity.WARNING
+    return Severity.ERROR
 
 
 def _is_alarm(case: ProbeCase, family: Family) -> bool:
@@ -406,6 +462,10 @@ def _is_meant(case: ProbeCase, family: Family) -> bool:
     variant = family.variant
     if variant.distinct and not case.base.distinct:
         return False
+    if variant.needs and not case.does(variant.needs):
+        return False
+    if variant.seen and not any(re.search(variant.seen, row.completion) for row in case.base.rows):
+        return False
     if case.is_form_check:
         return variant.alarm == "form" and case.mined.readable and not case.takes("gibberish")
     held = {
@@ -414,6 +474,7 @@ def _is_meant(case: ProbeCase, family: Family) -> bool:
         "reference": case.reads or (variant.name == "magic-text" and case.rejects_right),
         "form": not case.reads,
         "free": case.base.free,
+        "text": case.base.embeds,
         "strict": not case.base.free and case.reads,
         "number": case.numbers,
         "never": False,

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Iterator
 
-from workbench.probes.shapes import FREE, PADDING
+from workbench.probes.shapes import FREE, PADDING, number_in
 from workbench.probes.variant import ProbeRow, variant
 
 _STRIP = "strip the completion before comparing"
@@ -30,7 +31,8 @@ def outer_space(row: ProbeRow) -> Iterable[str | None]:
     if row.reference:
         text = row.say(row.reference)
         yield f"{text}\n"
-        if row.is_plain:
+        # A program may not begin with a space.
+        if row.is_plain and not row.is_code:
             yield f" {text}"
 
 
@@ -38,15 +40,16 @@ def outer_space(row: ProbeRow) -> Iterable[str | None]:
     "full-stop",
     "accept",
     "with a full stop after it",
-    alarm="free",
+    alarm="text",
     rank=56,
     advice='remove the full stop: .rstrip(".")',
 )
 def full_stop(row: ProbeRow) -> Iterable[str | None]:
     """A full stop after the reference."""
     if row.reference and row.reference[-1].isalnum() and row.json is None and not row.is_code:
-        yield f"{row.say(row.reference)}."
-        yield f"The answer is {row.reference}."
+        text = row.say(row.reference)
+        if text[-1].isalnum():
+            yield f"{text}."
 
 
 @variant(
@@ -138,6 +141,40 @@ def letter_forms(row: ProbeRow) -> Iterable[str | None]:
 
 
 @variant(
+    "small-letter",
+    "accept",
+    "in lower case, as a small letter",
+    alarm="text",
+    seen=r"(?<![\w'])[b-h](?![\w'])",
+    rank=60,
+    together=True,
+    judges=False,
+    advice="compare letters without their case",
+)
+def small_letter(row: ProbeRow) -> Iterable[str | None]:
+    """The letter of an option in lower case, alone, in brackets and in a sentence."""
+    if row.is_letter and row.reference.isupper():
+        small = row.reference.lower()
+        yield from (form(small) for form in (row.say, *row.forms))
+        yield from (f"({small})", f"The answer is {small}.")
+
+
+@variant(
+    "after-an-article",
+    "accept",
+    "after a sentence with the article a",
+    alarm="text",
+    rank=61,
+    judges=False,
+    advice='read the letter that is stated as the result, not the first one: "a" may be an article',
+)
+def after_an_article(row: ProbeRow) -> Iterable[str | None]:
+    """A remark that contains "a", before the letter of an option other than A."""
+    if row.is_letter and row.reference.upper() != "A":
+        yield from (f"This is a clear case.\n{form(row.reference)}" for form in (row.say, *row.forms))
+
+
+@variant(
     "polite",
     "accept",
     "among polite words",
@@ -185,11 +222,12 @@ def boxed(row: ProbeRow) -> Iterable[str | None]:
 )
 def thousands(row: ProbeRow) -> Iterable[str | None]:
     """Such as "12,000" for 12000 and vice versa, except for numbers that may be years."""
-    if row.value is None or not row.value.is_integer() or abs(row.value) < 1_000 or int(row.value) in _YEARS:
+    value = number_in(row.digits)
+    if value is None or not value.is_integer() or abs(value) < 1_000 or int(value) in _YEARS:
         return
-    grouped = f"{int(row.value):,}"
-    if row.reference.lstrip("+") in {grouped, str(int(row.value))}:
-        yield row.say(grouped if "," not in row.reference else grouped.replace(",", ""))
+    grouped = f"{int(value):,}"
+    if row.digits.lstrip("+") in {grouped, str(int(value))}:
+        yield row.with_number(grouped if "," not in row.digits else grouped.replace(",", ""))
 
 
 @variant(
@@ -211,30 +249,33 @@ def decimal_zeros(row: ProbeRow) -> Iterable[str | None]:
     "exponent",
     "accept",
     "in scientific notation",
-    alarm="never",
+    alarm="number",
+    seen=r"\d[eE][-+]?\d",
     rank=83,
     judges=False,
     advice="compare numbers as numbers: float() parses 1e3",
 )
 def exponent(row: ProbeRow) -> Iterable[str | None]:
     """Such as "4.2e1" for 42."""
-    if row.value and row.value.is_integer():
-        yield row.say(f"{row.value:e}")
+    value = number_in(row.digits)
+    if value and value.is_integer():
+        yield row.with_number(f"{value:e}")
 
 
 @variant(
     "unicode-minus",
     "accept",
     "with a typographic minus",
-    alarm="never",
+    alarm="number",
+    seen="\u2212",
     rank=84,
     judges=False,
     advice="replace \u2212 by - before the number is parsed",
 )
 def unicode_minus(row: ProbeRow) -> Iterable[str | None]:
     """U+2212 before a negative number."""
-    if row.value is not None and row.reference.startswith("-"):
-        yield row.say(f"\u2212{row.reference[1:]}")
+    if row.digits.startswith("-"):
+        yield row.with_number(f"\u2212{row.digits[1:]}")
 
 
 @variant(
@@ -264,3 +305,69 @@ def padded(row: ProbeRow) -> Iterable[str | None]:
     """Assurances of care before the reference."""
     if row.reference:
         yield f"{PADDING * 3}\n\n{row.say(row.reference)}"
+
+
+@variant(
+    "remark-after", "accept", "with a remark after it", alarm="never", rank=87, judges=False,
+    advice="correct if the prompt requires the bare result",
+)  # fmt: skip
+def remark_after(row: ProbeRow) -> Iterable[str | None]:
+    """A sentence without content after the reference."""
+    if row.reference:
+        yield f"{row.say(row.reference)}\nThat is all there is to it."
+
+
+@variant(
+    "braces-after", "accept", "with a remark after it that has braces", alarm="reference", rank=64, judges=False,
+    needs="remark-after", advice="read one JSON object from its first brace: raw_decode; a greedy pattern reads up to the last brace",
+)  # fmt: skip
+def braces_after(row: ProbeRow) -> Iterable[str | None]:
+    """An object of JSON, and a sentence with an empty object after it."""
+    if isinstance(row.json, dict):
+        yield f"{row.say(row.reference)}\nAn empty object would be {{}}."
+
+
+_OPTIONS_MAY_BE_NAMED = re.compile(
+    r"\b(?:other|wrong|each|every) (?:options?|choices?|answers?)\b", re.IGNORECASE
+)
+
+
+@variant(
+    "letter-after", "accept", "with a remark on another option after it", alarm="reference", rank=64, judges=False,
+    needs="remark-after", advice="read the letter that is stated as the result, not the last one",
+)  # fmt: skip
+def letter_after(row: ProbeRow) -> Iterable[str | None]:
+    """The letter, and a sentence after it on an option that is wrong, if the prompt lets a completion name other options."""
+    if row.is_letter and _OPTIONS_MAY_BE_NAMED.search(row.prompt):
+        remark = f"Option {row.other} is a common mistake."
+        yield from (f"{form(row.reference)}\n{remark}" for form in (row.say, *row.forms))
+        yield f"The answer is {row.reference}. {remark}"
+
+
+_THOUGHT = re.compile(r"<think(?:ing)?>(.*?)</think(?:ing)?>", re.DOTALL)
+
+
+def _with_thought(row: ProbeRow, thought: str) -> Iterator[str]:
+    """The accepted forms that have a think block, with another thought."""
+    for form in (row.say, *row.forms):
+        text = form(row.reference)
+        if row.reference and (found := _THOUGHT.search(text)):
+            yield text[: found.start(1)] + thought + text[found.end(1) :]
+
+
+@variant(
+    "thought", "accept", "after another thought in its think block", alarm="never", rank=88, judges=False,
+    advice="correct if the prompt requires no think block",
+)  # fmt: skip
+def thought(row: ProbeRow) -> Iterable[str | None]:
+    """Two sentences on one line in the think block, for a grader that reads one."""
+    return _with_thought(row, "One thing leads to another. So that is it.")
+
+
+@variant(
+    "thought-of-lines", "accept", "after a thought of several lines in its think block", alarm="reference", rank=64, judges=False,
+    needs="thought", advice="let the dot match line ends: re.DOTALL",
+)  # fmt: skip
+def thought_of_lines(row: ProbeRow) -> Iterable[str | None]:
+    """The same two sentences on two lines."""
+    return _with_thought(row, "One thing leads to another.\nSo that is it.")

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from random import Random
 
 from workbench.probes.shapes import apart, mentions
 from workbench.probes.variant import ProbeRow, variant
 
+_WORDS = re.compile(r"[^\W\d_]+|\d+")
 _ADVICE = "check the final result of the completion, not whether the reference occurs anywhere in it"
 
 
@@ -21,7 +23,7 @@ def _between(row: ProbeRow) -> tuple[str, str] | None:
 )
 def hedged(row: ProbeRow) -> Iterable[str | None]:
     """Three candidates, the reference in the middle: neither the first nor the last of them is correct."""
-    wrong = _between(row) if row.reference and row.json is None else None
+    wrong = _between(row) if row.reference and row.json is None and not row.is_code else None
     if wrong is None:
         return []
     first, last = wrong
@@ -61,16 +63,22 @@ def negated(row: ProbeRow) -> Iterable[str | None]:
 
 
 @variant(
-    "retracted", "reject", "the reference retracted", rank=23, advice="read the last result, which counts"
+    "retracted",
+    "reject",
+    "the reference retracted",
+    rank=23,
+    rival=True,
+    advice="read the last result, which counts",
 )
 def retracted(row: ProbeRow) -> Iterable[str | None]:
     """The reference, then "No, that is wrong", and another result."""
-    if row.reference and not row.is_letter and not row.is_verdict:
+    if row.reference and not row.is_letter and not row.is_verdict and row.rival:
         # With the words that a guard against hedges searches for: accepted only by a grader that reads none of them.
         correction = (
             "No, that is not right, or rather it is wrong; it is either a slip or not the answer. It is this:"
         )
-        yield f"{row.say(row.reference)}\n\n{correction}\n\n{row.say(row.other)}"
+        yield f"{row.say(row.reference)}\n\n{correction}\n\n{row.say(row.rival)}"
+        yield from (f"{form(row.reference)}\n\n{correction}\n\n{form(row.rival)}" for form in row.forms)
 
 
 @variant(
@@ -78,12 +86,14 @@ def retracted(row: ProbeRow) -> Iterable[str | None]:
     "reject",
     "the reference in the think block, and a wrong result after it",
     rank=24,
+    rival=True,
     advice="grade the text after </think>",
 )
 def think_block(row: ProbeRow) -> Iterable[str | None]:
     """The reference inside `<think>`, a wrong result outside; not for a letter, of which a grader may take the first."""
-    if row.reference and not row.is_letter and not row.is_verdict:
-        yield f"<think>{row.say(row.reference)}\nNo, that is not it, or perhaps not.</think>\n{row.say(row.other)}"
+    if row.reference and not row.is_letter and not row.is_verdict and row.rival:
+        for form in (row.say, *row.forms):
+            yield f"<think>{form(row.reference)}\nNo, that is not it, or perhaps not.</think>\n{form(row.rival)}"
 
 
 @variant(
@@ -239,6 +249,7 @@ def anagram(row: ProbeRow) -> Iterable[str | None]:
     for text in (answer[::-1], "".join(Random(row.number).sample(answer, len(answer)))):  # noqa: S311 (no secret)
         if (
             apart(text.strip(), answer)
+            and sorted(_WORDS.findall(text)) != sorted(_WORDS.findall(answer))
             and not text.startswith(("0", ".", ","))
             and not mentions(text, answer)
         ):

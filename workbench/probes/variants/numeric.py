@@ -4,17 +4,33 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from itertools import islice
 
-from workbench.probes.shapes import as_text, number_in
+from workbench.probes.shapes import as_text, number_in, other_digits
 from workbench.probes.variant import ProbeRow, variant
 
-_UNITS = {
-    "km": "cm", "m": "km", "cm": "km", "mm": "m", "kg": "mg", "g": "kg", "mg": "kg", "s": "h", "h": "s", "min": "days",
-    "%": "euros", "$": "\u20ac", "\u20ac": "$", "meters": "miles", "metres": "miles", "miles": "inches", "hours": "seconds",
-    "minutes": "days", "seconds": "years", "days": "seconds", "euros": "yen", "dollars": "yen", "years": "days", "liters": "barrels",
-    "\u00b0C": "K", "C": "K", "km/h": "m/s", "m/s": "km/h", "l": "ml", "ml": "l", "USD": "JPY", "EUR": "JPY", "GB": "kB", "MB": "TB",
-    "kW": "MW", "W": "kW", "J": "kJ", "V": "mV", "Hz": "kHz", "feet": "miles", "ft": "km", "percent": "euros", "grams": "tons", "kilometers": "inches",
-}  # fmt: skip
+_KINDS = (
+    ("km", "m", "cm", "mm"), ("kilometers", "meters", "centimeters"), ("kilometres", "metres", "centimetres"), ("miles", "feet", "inches"),
+    ("kg", "g", "mg"), ("kilograms", "grams", "milligrams"), ("h", "min", "s"), ("days", "hours", "minutes", "seconds"), ("years", "months", "days"),
+    ("euros", "cents", "dollars"), ("dollars", "cents", "euros"), ("EUR", "USD", "JPY"), ("$", "\u20ac"), ("l", "ml"), ("liters", "milliliters"),
+    ("km/h", "m/s"), ("\u00b0C", "K", "\u00b0F"), ("C", "K", "F"), ("degrees", "radians"), ("TB", "GB", "MB", "kB"), ("MW", "kW", "W"), ("kJ", "J"),
+    ("V", "mV"), ("kHz", "Hz"), ("%", "euros"), ("percent", "euros"), ("ft", "in"), ("USD", "EUR", "JPY"),
+)  # fmt: skip
+"""Units of one kind, from the largest to the smallest."""
+
+
+def _wrong_units(unit: str) -> list[str]:
+    """The two nearest units of the same kind, and one of another kind; none for an unknown unit."""
+    kind = next((kind for kind in _KINDS if unit in kind), ())
+    if not kind:
+        return []
+    near = sorted(
+        (other for other in kind if other != unit),
+        key=lambda other: abs(kind.index(other) - kind.index(unit)),
+    )
+    return [*near[:2], "kg" if "kg" not in kind else "km"]
+
+
 _WITH_UNIT = re.compile(r"([$\u20ac]?)\s*([-+]?\d[\d,]*\.?\d*)(\s*)([^\d\s]\S*)?")
 _INTEGER = re.compile(r"-?\d+")
 
@@ -32,10 +48,7 @@ def one_digit(row: ProbeRow) -> Iterable[str | None]:
     """The first digit of a number in the reference changed, for up to three numbers: at least a tenth off."""
     if row.json is not None:
         return
-    text = row.reference
-    for found in list(re.finditer(r"\d[\d,]*(?:\.\d+)?", text))[-3:]:
-        at = found.start()
-        yield row.say(f"{text[:at]}{int(text[at]) % 9 + 1}{text[at + 1 :]}")
+    yield from map(row.say, islice(other_digits(row.reference), 3))
 
 
 @variant(
@@ -173,21 +186,19 @@ def typographic_minus(row: ProbeRow) -> Iterable[str | None]:
     advice="compare the unit, or convert it",
 )
 def unit(row: ProbeRow) -> Iterable[str | None]:
-    """Another unit of the same kind or of another one, if the reference has a unit."""
+    """Two other units of the same kind and one of another kind, if the reference has a unit."""
     found = _WITH_UNIT.fullmatch(row.reference.strip())
     if found is None:
         return
     before, number, space, after = found.groups()
     after = (after or "").rstrip(".")
     if before and not after:
-        yield row.say(f"{_UNITS[before]}{number}")
+        yield row.say(f"{'$' if before != '$' else chr(0x20AC)}{number}")
         yield row.say(f"{number}%")
-    elif after in _UNITS:
-        yield row.say(
-            f"{number} {_UNITS[after]}" if len(_UNITS[after]) > 2 else f"{number}{space}{_UNITS[after]}"
-        )
-        if after == "%":
-            yield row.say(f"${number}")
+    for other in _wrong_units(after):
+        yield row.say(f"{number}{space or ' ' * (len(other) > 2)}{other}")
+    if after == "%":
+        yield row.say(f"${number}")
 
 
 @variant(

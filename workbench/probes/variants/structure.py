@@ -129,6 +129,7 @@ def _written(entries: list[Any], mark: str) -> str:
     alarm="reference",
     rank=51,
     least=1,
+    question=True,
     advice="do not compare lists as sets: compare their length, or count",
 )
 def entry_twice(row: ProbeRow) -> Iterable[str | None]:
@@ -137,6 +138,23 @@ def entry_twice(row: ProbeRow) -> Iterable[str | None]:
     if listed:
         entries, mark = listed
         yield row.say(_written([*entries, entries[0]], mark))
+
+
+@variant(
+    "entry-for-all",
+    "reject",
+    "a list with one entry repeated in the place of all others",
+    alarm="reference",
+    rank=50,
+    least=2,
+    advice="count an entry once: compare lists, or sets and their sizes",
+)
+def entry_for_all(row: ProbeRow) -> Iterable[str | None]:
+    """The first, or the last, entry as often as there are entries."""
+    listed = _entries(row)
+    if listed and len(set(map(str, listed[0]))) > 1:
+        for entry in (listed[0][0], listed[0][-1]):
+            yield row.say(_written([entry] * len(listed[0]), listed[1]))
 
 
 @variant(

@@ -132,6 +132,7 @@ def look_alike(row: ProbeRow) -> Iterable[str | None]:
     "raised-digits",
     "reject",
     "raised digits, which are powers, as if they were plain ones",
+    alarm="never",
     rank=48,
     least=1,
     judges=False,

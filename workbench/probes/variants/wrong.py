@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from itertools import islice
 
-from workbench.probes.shapes import PADDING, gibberish, mentions
+from workbench.probes.shapes import PADDING, gibberish, mentions, other_signs, with_body
 from workbench.probes.variant import ProbeRow, variant
 
 _REFUSAL = "I'm sorry, but I cannot help with that."
@@ -187,6 +188,21 @@ def prompt_echo(row: ProbeRow) -> Iterable[str | None]:
 
 
 @variant(
+    "echo-then-wrong",
+    "reject",
+    "the prompt repeated, and a wrong result after it",
+    rank=28,
+    least=2,
+    judges=False,
+    advice="grade the text after the prompt's own words",
+)
+def echo_then_wrong(row: ProbeRow) -> Iterable[str | None]:
+    """The prompt, if it contains the reference, and another row's reference after it."""
+    if row.reference and mentions(row.prompt, row.reference):
+        yield from (f"{row.prompt}\n\n{form(row.other)}" for form in (row.say, *row.forms))
+
+
+@variant(
     "rubric-echo",
     "reject",
     "the grader's own description repeated",
@@ -288,11 +304,35 @@ def wrong_repeated(row: ProbeRow) -> Iterable[str | None]:
 def code_sign(row: ProbeRow) -> Iterable[str | None]:
     """One operator or bracket of the reference replaced, if it looks like code."""
     if row.is_code:
-        found = re.search(r"==|[-+*/<>=\[\](){}:]", row.reference)
-        if found:
-            swapped = {"==": "!=", "+": "-", "-": "+", "*": "/", "/": "*", "<": ">", ">": "<", "=": "=="}
-            sign = swapped.get(found[0], ";")
-            yield row.say(row.reference[: found.start()] + sign + row.reference[found.end() :])
+        yield from map(row.say, islice(other_signs(row.reference), 1))
+
+
+@variant(
+    "stub",
+    "reject",
+    "a program whose functions do nothing",
+    rank=15,
+    least=2,
+    advice="run the program, on cases whose results differ",
+)
+def stub(row: ProbeRow) -> Iterable[str | None]:
+    """The reference's signatures with a body that does nothing, or returns None."""
+    if row.is_code and (text := with_body(row.reference, "pass")):
+        yield from (form(text) for form in (row.say, *row.forms[:1]))
+
+
+@variant(
+    "raises",
+    "reject",
+    "a program whose functions always raise an exception",
+    rank=15,
+    least=2,
+    advice="count a case that raises an exception as failed",
+)
+def raises(row: ProbeRow) -> Iterable[str | None]:
+    """The reference's signatures with a body that raises NotImplementedError."""
+    if row.is_code and (text := with_body(row.reference, "raise NotImplementedError")):
+        yield from (form(text) for form in (row.say, *row.forms[:1]))
 
 
 @variant(
@@ -378,7 +418,7 @@ def one_word(row: ProbeRow) -> Iterable[str | None]:
 def case_that_matters(row: ProbeRow) -> Iterable[str | None]:
     """Case swapped, if the prompt mentions capital letters or code, or rows differ by case alone."""
     asks = re.search(
-        r"upper ?-?case|lower ?-?case|capital(?:i[sz]e|s\b| letter)|all caps|case[- ]sensitiv|camelcase|identifier|variable|"
+        r"upper ?-?case|lower ?-?case|capital(?:i[sz]e|s\b| letter| and small)|all caps|case[- ]sensitiv|camelcase|identifier|variable|"
         r"chemical (?:symbol|formula)|acronym",
         row.prompt,
         re.IGNORECASE,
