@@ -10,7 +10,7 @@ from workbench.graders import CustomGrader, Grader, SandboxedGrader
 from workbench.graders.code.sandboxed import SourceGrader
 from workbench.graders.serialization import parts
 from workbench.judges import Endpoint
-from workbench.judges.base import Judge
+from workbench.judges.kinds import Judge
 from workbench.run.suite import Suite
 
 if TYPE_CHECKING:

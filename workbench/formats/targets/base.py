@@ -13,7 +13,7 @@ from typing import Any
 from workbench.formats.shared.base import Format, Losses
 from workbench.formats.shared.unsupported import unique
 from workbench.graders.combine import CombiningRule
-from workbench.judges.base import Judge
+from workbench.judges.kinds import Judge
 
 TEXT = frozenset({"completion", "metadata"})
 """A target passes only the completion and the row's columns to code."""

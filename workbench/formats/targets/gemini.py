@@ -26,7 +26,7 @@ from workbench.formats.targets.judge_wording import Verdict, Wording, verdict_of
 from workbench.formats.targets.native_judges import escaped, sent_settings, tell_answers, tell_settings
 from workbench.formats.targets.registering import register_target
 from workbench.graders.combine import CombiningRule, Mean
-from workbench.judges.base import Judge
+from workbench.judges.kinds import Judge
 
 _CONFIGURATION = "reward_config.json"
 """The ending of the reward configuration's file name, after the main file's name."""

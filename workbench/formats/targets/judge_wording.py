@@ -15,7 +15,7 @@ from workbench.formats.targets.placeholder_prompt import (
     placeholder_prompt,
 )
 from workbench.judges import BinaryJudge, CriteriaJudge, GuardrailJudge, LabelJudge, RubricJudge, ScoreJudge
-from workbench.judges.base import Judge
+from workbench.judges.kinds import Judge
 from workbench.judges.kinds.openai import TemplatedJudge
 
 _RUBRIC = "## Rubric\n"

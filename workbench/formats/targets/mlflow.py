@@ -30,8 +30,8 @@ from workbench.formats.targets.native_judges import (
 )
 from workbench.formats.targets.registering import register_target
 from workbench.graders.combine import CombiningRule
-from workbench.judges.base import Judge
-from workbench.judges.client.openai import PROVIDERS
+from workbench.judges.kinds import Judge
+from workbench.judges.openai_client import PROVIDERS
 
 _IMPORTS = """import json as _wb_json
 

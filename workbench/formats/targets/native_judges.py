@@ -13,8 +13,8 @@ from workbench.formats.targets.base import OwnJudge, Target
 from workbench.graders.combine import Entry
 from workbench.graders.portable.rule import article
 from workbench.judges import CriteriaJudge, GuardrailJudge, RubricJudge
-from workbench.judges.base import REPAIRED_PLATFORMS, Judge
-from workbench.judges.client.openai import chat_settings
+from workbench.judges.kinds import REPAIRED_PLATFORMS, Judge
+from workbench.judges.openai_client import chat_settings
 
 _ENTRY = ("severity", "pass_threshold", "on_error")
 

@@ -26,7 +26,7 @@ from workbench.graders.capture.source_edit import parsed
 from workbench.graders.combine import Entry
 from workbench.graders.portable import is_portable, portable
 from workbench.graders.rule_grader import RuleGrader
-from workbench.judges.base import Judge
+from workbench.judges.kinds import Judge
 
 
 def tell_columns(target: Target, entry: Entry, text: str, losses: Losses) -> None:

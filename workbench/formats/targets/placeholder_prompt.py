@@ -19,10 +19,10 @@ from workbench.data.templates import TemplateError, TemplateRunError
 from workbench.data.templates.template import context_text
 from workbench.graders.portable.rule import article
 from workbench.judges import BinaryJudge, CriteriaJudge, GuardrailJudge, LabelJudge, RubricJudge, ScoreJudge
-from workbench.judges.base import Judge, SampleError
+from workbench.judges.kinds import Judge, SampleError
 from workbench.judges.kinds.openai import TemplatedJudge
 from workbench.judges.kinds.rubric import _question
-from workbench.judges.prompts.files import question, question_and_context, tag_mark
+from workbench.judges.prompts import question, question_and_context, tag_mark
 from workbench.judges.protocol import Messages
 
 Message = tuple[str, str | dict[str, str]]

@@ -18,7 +18,7 @@ from workbench.graders import FunctionGrader
 from workbench.graders.combine import AllPass, CombiningRule, Entry, Formula, Mean, Sum
 from workbench.graders.combine.formula import Expression
 from workbench.graders.rule_grader import RuleGrader
-from workbench.judges.base import Judge
+from workbench.judges.kinds import Judge
 from workbench.report.certificates import comment_lines
 from workbench.run.suite import Suite
 

@@ -18,11 +18,22 @@ from weakref import WeakKeyDictionary
 from workbench.core import background
 from workbench.core.display_text import did_you_mean
 from workbench.core.errors import FormatError, WorkbenchError
-from workbench.judges.client.chat_request import AdaptiveLimit, ChatRequest, Connection
-from workbench.judges.client.faults import AnswerTooLargeError, PackedAnswerError, RequestTarget
-from workbench.judges.protocol import JudgeKeyError, Messages, NoModelError, Reply
-from workbench.judges.redaction import register_key_variable
-from workbench.judges.request_settings import check_request, merge_settings
+from workbench.judges.chat_request import ChatRequest
+from workbench.judges.protocol import (
+    JudgeKeyError,
+    Messages,
+    NoModelError,
+    Reply,
+    check_request,
+    merge_settings,
+)
+from workbench.judges.response import (
+    AnswerTooLargeError,
+    PackedAnswerError,
+    RequestTarget,
+    register_key_variable,
+)
+from workbench.judges.server import AdaptiveLimit, Connection
 
 MAX_ANSWER_BYTES = 4 * 2**20
 """Maximum bytes of a response. Workbench limit: about eight times the longest reply of 2026."""

@@ -5,106 +5,32 @@ from __future__ import annotations
 import asyncio
 import random
 import time
-from collections import deque
 from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 from workbench.graders.rows import in_second_pass
-from workbench.judges.capabilities import (
+from workbench.judges.judge_run import check_running, count_as_waiting, server_state
+from workbench.judges.protocol import JudgeServerError, NoServerError, Reply, Usage
+from workbench.judges.response import (
+    RequestFailedError,
+    RequestFault,
+    RequestTarget,
+    fault_of,
+    hide_secrets_in_reply,
+    refusal_fault,
+)
+from workbench.judges.server import (
     Capabilities,
+    Connection,
     ServerState,
     capabilities_of,
     fallbacks,
     format_index,
     is_server_failure,
 )
-from workbench.judges.client.faults import (
-    RequestFailedError,
-    RequestFault,
-    RequestTarget,
-    fault_of,
-    refusal_fault,
-)
-from workbench.judges.judge_run import check_running, count_as_waiting, server_state
-from workbench.judges.protocol import JudgeServerError, NoServerError, Reply, Usage
-from workbench.judges.redaction import hide_secrets_in_reply
 from workbench.judges.spending import charge_failed_try, reserve_next_try
-
-_START = 16
-"""Concurrent requests at the start. Workbench default: low enough for a small server, and doubled within a round of replies."""
-_SECONDS_BETWEEN_CUTS = 1.0
-"""Seconds. Requests sent together are rejected together: all rejections of this time count as one. Workbench default."""
-
-
-class AdaptiveLimit:
-    """A semaphore whose size follows the server (additive increase, multiplicative decrease, as in TCP).
-
-    It grows by one for each reply until the first rejection, after that by one for each round of replies, and is halved
-    by a rejection. It never falls below one.
-
-    Args:
-        maximum: Maximum number of requests in flight.
-
-    Attributes:
-        limit: Current maximum number of requests in flight.
-        busy: Number of requests in flight.
-    """
-
-    def __init__(self, maximum: int) -> None:
-        self.maximum = maximum
-        self.limit: float = min(_START, maximum)
-        self.busy = 0
-        self._was_overloaded = False
-        self._last_cut = float("-inf")
-        self._waiters: deque[asyncio.Future[None]] = deque()
-
-    async def __aenter__(self) -> Self:
-        # Waiting requests go first, or a steady stream of new requests could starve them.
-        if self.busy < int(self.limit) and not self._waiters:
-            self.busy += 1
-            return self
-        waiter = asyncio.get_running_loop().create_future()
-        self._waiters.append(waiter)
-        try:
-            await waiter
-        except asyncio.CancelledError:
-            if waiter.done() and not waiter.cancelled():  # it was admitted at the moment of its cancellation
-                self._release()
-            raise
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._release()
-
-    def _release(self) -> None:
-        self.busy -= 1
-        self._admit_waiters()
-
-    def _admit_waiters(self) -> None:
-        while self._waiters and self.busy < int(self.limit):
-            waiter = self._waiters.popleft()
-            if not waiter.done():
-                self.busy += 1  # on its behalf: before it runs, others could take the slot
-                waiter.set_result(None)
-
-    def record_answer(self) -> None:
-        """A request got a reply: raise the limit."""
-        step = 1 / self.limit if self._was_overloaded else 1
-        self.limit = min(self.maximum, self.limit + step)
-        self._admit_waiters()
-
-    def record_overload(self) -> None:
-        """The server was overloaded (429, 503): halve the limit."""
-        now = time.monotonic()
-        self._was_overloaded = True
-        if now - self._last_cut >= _SECONDS_BETWEEN_CUTS:
-            self._last_cut, self.limit = now, max(1.0, self.limit / 2)
-
 
 _FIRST_WAIT, _MAX_WAIT_SECONDS = 0.5, 8.0
 """Seconds before the second try, and the maximum after doubling. Source: the openai package."""
@@ -115,23 +41,6 @@ _SHORTEST_WAIT = 0.05
 """Seconds, if an overloaded server reports that no wait is needed. Workbench default."""
 _TRIES_UNREACHED = 2
 """Retries while the server has never replied. Workbench default: a wrong address should be reported soon."""
-
-
-@dataclass
-class Connection:
-    """A client's connection to its server, on one event loop.
-
-    Attributes:
-        address: The server's URL.
-        client: The openai package's client, with its connection pool.
-        limit: Maximum number of requests in flight.
-        reached: Whether the server ever replied.
-    """
-
-    address: str
-    client: Any
-    limit: AdaptiveLimit
-    reached: bool = False
 
 
 @dataclass
