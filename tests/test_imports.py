@@ -19,10 +19,9 @@ LATE = {
     "cli/serve.py": {
         "workbench.graders.serialization",
         "workbench.deploy.serve",
-        "workbench.deploy.serve.access",
+        "workbench.deploy.serve.middleware",
         "workbench.deploy.serve.app",
-        "workbench.deploy.serve.server",
-        "workbench.deploy.reward.columns",
+        "workbench.deploy.reward.stats",
     },
     "cli/run.py": {
         "workbench.formats.files",

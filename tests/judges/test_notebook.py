@@ -90,7 +90,9 @@ def test_the_first_prompt_is_too_lenient_and_the_second_mends_it(scripted):
 
 def test_the_second_run_is_free(scripted):
     """Every answer comes out of the store, and the line says so."""
-    assert "cost: $0.00 for 0 tokens; 400 rows from the store, not paid again" in cell_output(scripted, "again.spending")
+    assert "cost: $0.00 for 0 tokens; 400 rows from the store, not paid again" in cell_output(
+        scripted, "again.spending"
+    )
 
 
 def test_with_a_key_the_same_cells_run_against_the_server(served):

@@ -54,7 +54,7 @@ def test_a_second_run_asks_nothing(store):
     assert (
         list(first_report.scores["binary-judge"]) == list(second_report.scores["binary-judge"]) == [1.0] * 60
     )
-    assert second_report.spending == "cost: $0.00 for 0 tokens; 60 rows out of the store, not paid again"
+    assert second_report.spending == "cost: $0.00 for 0 tokens; 60 rows from the store, not paid again"
 
 
 def test_what_a_budget_left_is_asked_next_time(store):

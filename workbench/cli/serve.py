@@ -93,11 +93,10 @@ def _add_hostile_limits(serve: argparse.ArgumentParser) -> None:
 
 
 def _serve(options: argparse.Namespace) -> int:
-    from workbench.deploy.reward.columns import columns_beside_label
+    from workbench.deploy.reward.stats import columns_beside_label
     from workbench.deploy.serve import RequestLimits, create_app, serve
-    from workbench.deploy.serve.access import check_binding
-    from workbench.deploy.serve.app import require_extra
-    from workbench.deploy.serve.server import address, bound
+    from workbench.deploy.serve.app import address, bound, require_extra
+    from workbench.deploy.serve.middleware import check_binding
 
     require_extra()
     token = "" if options.no_token else os.environ.get(options.token_env, "")

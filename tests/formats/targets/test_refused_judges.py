@@ -11,7 +11,7 @@ import workbench as wb
 from tests.deploy.serve.servers import served, thread_of
 from tests.formats.targets.test_targets import GRADERS, TARGETS
 from workbench.core.errors import FormatError
-from workbench.deploy.serve.wire_form import WIRE_FORMS
+from workbench.deploy.serve.wire_forms import WIRE_FORMS
 from workbench.formats.shared.wrapping import BEGIN, END
 
 PASS = '{"reasoning": "It is 4.", "score": "PASS"}'

@@ -7,10 +7,9 @@ from __future__ import annotations
 
 from workbench.core.discovery import load_modules
 from workbench.deploy.serve import wire_forms
-from workbench.deploy.serve.app import create_app
-from workbench.deploy.serve.limits import RequestLimits
-from workbench.deploy.serve.server import serve
-from workbench.deploy.serve.wire_form import WIRE_FORMS, WireForm, wire_form
+from workbench.deploy.serve.app import create_app, serve
+from workbench.deploy.serve.http import RequestLimits
+from workbench.deploy.serve.wire_forms import WIRE_FORMS, WireForm, wire_form
 
 # Wire forms are found by import: every module in `wire_forms` registers its form.
 load_modules(wire_forms)
