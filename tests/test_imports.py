@@ -11,7 +11,7 @@ import workbench
 ROOT = Path(workbench.__file__).parent
 LATE = {
     # `import workbench` loads no IPython.
-    "__init__.py": {"workbench.app.widgets.magics"},
+    "__init__.py": {"workbench.app.widgets.notebook"},
     # `workbench --help` answers before pandas is loaded.
     "cli/convert.py": {"workbench.formats.shared.base"},
     "cli/demo.py": {"workbench.data.demo", "workbench.data.demo.graders"},

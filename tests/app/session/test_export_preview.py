@@ -8,7 +8,7 @@ import pytest
 
 import workbench as wb
 from tests.app.widgets import using
-from workbench.app.session.export_preview import (
+from workbench.app.session.export import (
     WrittenFiles,
     file_name,
     format_names,

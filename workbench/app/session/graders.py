@@ -9,9 +9,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from traitlets import Any as AnyTrait
 from traitlets import HasTraits
 
-from workbench.app.session.code_lines import LastCode, grader_code, graders_code
-from workbench.app.session.edits import copy_validation, suite_of, validation_of
-from workbench.app.session.grader_text import cell_of, grader_from_text
+from workbench.app.session.action import LastCode, grader_code, graders_code
+from workbench.app.session.grader_text import (
+    cell_of,
+    copy_validation,
+    grader_from_text,
+    suite_of,
+    validation_of,
+)
 from workbench.core.errors import WorkbenchError
 from workbench.graders import Grader, SandboxedGrader
 from workbench.graders.base import defined
@@ -19,7 +24,7 @@ from workbench.graders.combine import Entry
 from workbench.run.suite import Suite
 
 if TYPE_CHECKING:
-    from workbench.app.session.guard import ActionGuard
+    from workbench.app.session.action import ActionGuard
     from workbench.sandbox.host.validation import Validation
 
 

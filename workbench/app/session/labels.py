@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from traitlets import HasTraits, Int
 
 from workbench.analysis.diagnostics.labels import read_labels
-from workbench.app.session.labelled_texts import (
+from workbench.app.session.label_queue import (
     LabelledTexts,
     WeightedLabels,
     is_at_random,

@@ -9,18 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from workbench.app.session.action import ActionGuard, LastCode, compare_code, label_code, undo_code
 from workbench.app.session.auto_grader import AutoGrader
-from workbench.app.session.code_lines import LastCode, compare_code, label_code, undo_code
-from workbench.app.session.draw import DrawnRows
-from workbench.app.session.edits import Drafts
+from workbench.app.session.grader_text import Drafts
 from workbench.app.session.graders import GraderList
-from workbench.app.session.guard import ActionGuard
 from workbench.app.session.labels import DatasetLabels
-from workbench.app.session.results import Results
+from workbench.app.session.results import DrawnRows, Results
 from workbench.app.session.runs import SessionRuns
 from workbench.app.session.storage import DEFAULT_STORE, Storage
-from workbench.app.session.stored_graders import GraderStorage
-from workbench.app.session.versions import SavedVersions
+from workbench.app.session.versions import GraderStorage, SavedVersions
 from workbench.data.samples import as_samples
 from workbench.graders import Grader
 from workbench.graders.base import listen

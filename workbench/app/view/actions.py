@@ -7,11 +7,10 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from workbench.app.session.row_texts import sample_of
-from workbench.app.session.stored_graders import graders_from_files
-from workbench.app.view.conditions import chip_id, field_values
+from workbench.app.session.versions import graders_from_files
 from workbench.app.view.head import shown_column
-from workbench.app.view.reader import find_in_text, piece_of_text
+from workbench.app.view.reader import find_in_text, piece_of_text, sample_of
+from workbench.app.view.texts import chip_id, field_values
 from workbench.core import background
 from workbench.core.errors import WorkbenchError
 from workbench.graders import SandboxedGrader
@@ -19,7 +18,7 @@ from workbench.report.where import Condition
 
 if TYPE_CHECKING:
     from workbench.app.session.session import Session
-    from workbench.app.view.saved_views import View
+    from workbench.app.view.head import View
 
 
 Handler = Callable[..., Any]

@@ -8,17 +8,15 @@ from concurrent.futures import Future
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
+from workbench.app.session.action import Problem
 from workbench.app.session.grader_text import TEMPLATES
-from workbench.app.session.guard import Problem
+from workbench.app.view import GRADE, mode_kinds, mode_titles
 from workbench.app.view.actions import Actions
 from workbench.app.view.chosen import chosen_data, nothing_chosen, shown_text
-from workbench.app.view.conditions import with_real_names
-from workbench.app.view.graded import Change, GradedRows, find_change
-from workbench.app.view.head import head_data, progress_data
-from workbench.app.view.mode import GRADE, mode_kinds, mode_titles
-from workbench.app.view.rail import rail_data
-from workbench.app.view.saved_views import SavedViews
+from workbench.app.view.head import SavedViews, head_data, progress_data
+from workbench.app.view.rail import Change, GradedRows, find_change, rail_data
 from workbench.app.view.table import ShownRows
+from workbench.app.view.texts import with_real_names
 from workbench.core import background
 from workbench.core.display_text import one_line
 from workbench.report import Report

@@ -10,10 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.app.session.versions import current_name
+from workbench.app.view import Mode, mode
 from workbench.app.view.cells import last_question
-from workbench.app.view.conditions import find_name, shown_name
-from workbench.app.view.mode import Mode, mode
-from workbench.app.view.pieces import Pieces, cut, marked, similarity
+from workbench.app.view.texts import Pieces, cut, find_name, marked, shown_name, similarity
 from workbench.core.display_text import counted, one_line
 from workbench.core.errors import WorkbenchError
 from workbench.report import Comparison, Report

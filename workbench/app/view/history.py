@@ -7,10 +7,9 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from workbench.analysis.diagnostics.finding import verdict_of
-from workbench.app.session.code_lines import history_code, stored_version_code
-from workbench.app.session.edits import with_client_of
-from workbench.app.session.grader_text import cell_of
-from workbench.app.view.conditions import find_name, shown_name
+from workbench.app.session.action import history_code, stored_version_code
+from workbench.app.session.grader_text import cell_of, with_client_of
+from workbench.app.view import Mode, mode
 from workbench.app.view.grader_history import (
     LIMITS,
     MAX_VERSIONS,
@@ -23,7 +22,7 @@ from workbench.app.view.grader_history import (
     findings_of,
     first_new_line,
 )
-from workbench.app.view.mode import Mode, mode
+from workbench.app.view.texts import find_name, shown_name
 from workbench.core.display_text import counted, one_line, shown
 from workbench.core.errors import WorkbenchError
 

@@ -11,12 +11,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from workbench.analysis.statistics import Estimate, Share
-from workbench.app.session.label_queue import ORDERS, LabelQueue
-from workbench.app.session.labelled_texts import RANDOM
-from workbench.app.session.row_texts import sample_of, texts_of
-from workbench.app.view.conditions import shown_name
-from workbench.app.view.mode import Mode, mode
-from workbench.app.view.reader import piece_of_text, thread_data
+from workbench.app.session.label_queue import ORDERS, RANDOM, LabelQueue
+from workbench.app.view import Mode, mode
+from workbench.app.view.reader import piece_of_text, sample_of, texts_of, thread_data
+from workbench.app.view.texts import shown_name
 from workbench.core.display_text import counted, one_line
 from workbench.core.thread import StringThread
 from workbench.data.samples import Sample, Samples

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.app.session.code_lines import rows_code
+from workbench.app.session.action import rows_code
 from workbench.app.view.cells import (
     FieldColumn,
     IdColumn,
@@ -24,10 +24,9 @@ from workbench.app.view.cells import (
     TextWindow,
     sorted_rows,
 )
-from workbench.app.view.conditions import chip_id, chip_text, shown_name, title_of
-from workbench.app.view.graded import Change, GradedRows
-from workbench.app.view.pieces import Finder, finder_of, words_finder
+from workbench.app.view.rail import Change, GradedRows
 from workbench.app.view.reader import reader_data
+from workbench.app.view.texts import Finder, chip_id, chip_text, finder_of, shown_name, title_of, words_finder
 from workbench.core import background
 from workbench.core.display_text import one_line
 from workbench.core.grades import Grades

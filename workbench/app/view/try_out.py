@@ -6,9 +6,8 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from workbench.analysis.diagnostics.registry import threshold_on_scale
-from workbench.app.session.code_lines import grader_code
-from workbench.app.session.edits import asks_models, waits_for
-from workbench.app.session.row_texts import sample_of, texts_of
+from workbench.app.session.action import grader_code
+from workbench.app.session.grader_text import asks_models, waits_for
 from workbench.app.session.trial import (
     Trial,
     find_rows,
@@ -19,9 +18,8 @@ from workbench.app.session.trial import (
     with_completion,
     with_reference,
 )
-from workbench.app.view.conditions import shown_name
-from workbench.app.view.mode import Mode, mode
-from workbench.app.view.reader import piece_of_text, thread_data
+from workbench.app.view import Mode, mode
+from workbench.app.view.reader import piece_of_text, sample_of, texts_of, thread_data
 from workbench.app.view.saved_completions import (
     SavedCompletion,
     SavedCompletions,
@@ -31,6 +29,7 @@ from workbench.app.view.saved_completions import (
     outcome,
     verdict_of_answer,
 )
+from workbench.app.view.texts import shown_name
 from workbench.core.display_text import one_line, visible
 from workbench.core.grade import Grade
 from workbench.data.samples import Sample
