@@ -13,7 +13,7 @@ LATE = {
     # `import workbench` loads no IPython.
     "__init__.py": {"workbench.app.widgets.notebook"},
     # `workbench --help` answers before pandas is loaded.
-    "cli/convert.py": {"workbench.formats.shared.base"},
+    "cli/convert.py": {"workbench.formats.shared"},
     "cli/demo.py": {"workbench.data.demo", "workbench.data.demo.graders"},
     "cli/formats.py": {"workbench.formats"},
     "cli/serve.py": {
@@ -25,12 +25,12 @@ LATE = {
     },
     "cli/run.py": {
         "workbench.formats.files",
-        "workbench.formats.shared.base",
+        "workbench.formats.shared",
         "workbench.formats.shared.writing",
     },
     "cli/validate.py": {
         "workbench.formats.files",
-        "workbench.formats.shared.base",
+        "workbench.formats.shared",
         "workbench.formats.shared.writing",
         "workbench.graders.serialization",
     },

@@ -20,7 +20,7 @@ from workbench.core.display_text import shown
 from workbench.core.errors import FormatError, WorkbenchError
 from workbench.formats import export, load
 from workbench.formats.files import render
-from workbench.formats.shared.base import FORMATS, Document, Format, Loss, Losses, Reading, get_format
+from workbench.formats.shared import FORMATS, Document, Format, Loss, Losses, Reading, get_format
 from workbench.formats.shared.writing import check_encodable, check_target
 from workbench.formats.targets.base import Target
 from workbench.graders import Grader, SandboxedGrader

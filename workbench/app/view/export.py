@@ -29,7 +29,7 @@ from workbench.app.view.texts import shown_name
 from workbench.core.display_text import capital, counted, one_line, shown
 from workbench.core.errors import WorkbenchError
 from workbench.formats import Loss, export
-from workbench.formats.shared.base import Format, get_format
+from workbench.formats.shared import Format, get_format
 from workbench.graders import SandboxedGrader
 from workbench.graders.combine import Entry
 

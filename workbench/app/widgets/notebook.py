@@ -14,7 +14,7 @@ from workbench.app.session.grader_text import taken_by
 from workbench.app.session.session import DEFAULTS, Session
 from workbench.core.errors import WorkbenchError
 from workbench.data.samples import Samples, as_samples
-from workbench.formats.platforms.adaptive.reading import creates
+from workbench.formats.platforms.adaptive import creates
 from workbench.graders.base import announce
 from workbench.graders.capture import capture
 from workbench.graders.capture.cells import install

@@ -13,7 +13,7 @@ from pathlib import PurePath
 from typing import Any
 
 from workbench.core.errors import FormatError
-from workbench.formats.shared.base import Document, Format, Losses, Reading, register
+from workbench.formats.shared import Document, Format, Losses, Reading, register
 from workbench.formats.shared.module_text import check_reads
 from workbench.formats.shared.parsing import parse_python
 from workbench.formats.shared.unsupported import (

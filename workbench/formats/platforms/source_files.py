@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import Any
 
 from workbench.core.errors import CaptureError, FormatError
-from workbench.formats.shared.base import Document, Format, Losses, Reading, register
+from workbench.formats.shared import Document, Format, Losses, Reading, register
 from workbench.formats.shared.parsing import MAX_PYTHON
 from workbench.formats.shared.unsupported import (
     add_kind_loss,

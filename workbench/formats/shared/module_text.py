@@ -15,7 +15,7 @@ from functools import lru_cache
 from typing import Any
 
 from workbench.core.errors import FormatError
-from workbench.formats.shared.base import Losses
+from workbench.formats.shared import Losses
 from workbench.graders.capture.modules import GIVEN
 from workbench.graders.capture.source_edit import parsed
 

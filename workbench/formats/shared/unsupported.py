@@ -7,7 +7,7 @@ from dataclasses import MISSING, fields, replace
 from typing import Any, cast
 
 from workbench.data.extractors import Extractor
-from workbench.formats.shared.base import Losses
+from workbench.formats.shared import Losses
 from workbench.graders import Grader
 from workbench.graders.arguments import role_of
 from workbench.graders.combine import AllPass, CombiningRule, Entry, Formula, Mean, Sum

@@ -13,7 +13,7 @@ from collections.abc import Collection
 from functools import lru_cache
 
 from workbench.core.errors import FormatError
-from workbench.formats.shared.base import Losses
+from workbench.formats.shared import Losses
 from workbench.formats.shared.module_text import (
     CLASSES,
     MARKS,

@@ -19,7 +19,7 @@ from typing import Any
 
 from workbench.core.errors import FormatError
 from workbench.core.files import check_writable, write_atomically
-from workbench.formats.shared.base import FORMATS, MAX_FILE_BYTES, Document, Format, Loss, Losses, read_text
+from workbench.formats.shared import FORMATS, MAX_FILE_BYTES, Document, Format, Loss, Losses, read_text
 from workbench.formats.shared.parsing import MAX_PYTHON, parse_json, parse_python, parse_yaml, to_json
 from workbench.formats.shared.wrapping import MARK
 from workbench.graders.capture.foreign import candidates

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from workbench.formats.shared.base import Format, Losses
+from workbench.formats.shared import Format, Losses
 from workbench.formats.shared.unsupported import unique
 from workbench.graders.combine import CombiningRule
 from workbench.judges.kinds import Judge

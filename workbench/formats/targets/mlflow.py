@@ -16,19 +16,22 @@ import json
 import re
 
 from workbench.core.errors import FormatError
-from workbench.formats.shared.base import Losses
+from workbench.formats.shared import Losses
+from workbench.formats.targets import register_target
 from workbench.formats.targets.base import TEXT, ExportPlan, OwnJudge, OwnJudges
-from workbench.formats.targets.judge_wording import Verdict, Wording, verdict_of, wording_of
-from workbench.formats.targets.langsmith import RECORD_LINES
-from workbench.formats.targets.module import functions_of, whole_of
-from workbench.formats.targets.native_judges import (
+from workbench.formats.targets.judges import (
+    Verdict,
+    Wording,
     literal,
     quoted_lines,
     sent_settings,
     tell_answers,
     tell_settings,
+    verdict_of,
+    wording_of,
 )
-from workbench.formats.targets.registering import register_target
+from workbench.formats.targets.langsmith import RECORD_LINES
+from workbench.formats.targets.module import functions_of, whole_of
 from workbench.graders.combine import CombiningRule
 from workbench.judges.kinds import Judge
 from workbench.judges.openai_client import PROVIDERS

@@ -8,8 +8,8 @@ Source: Amazon's documentation of reward functions, amzn-nova-forge 1.4.10.
 
 from __future__ import annotations
 
+from workbench.formats.targets import register_target
 from workbench.formats.targets.base import ExportPlan
-from workbench.formats.targets.registering import register_target
 
 _LINES = """
 

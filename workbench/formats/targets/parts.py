@@ -14,12 +14,12 @@ from workbench.core.errors import FormatError
 from workbench.core.python_text import parse
 from workbench.data.extractors import Extractor
 from workbench.data.samples.columns import LABEL_NAMES
-from workbench.formats.shared.base import Losses
+from workbench.formats.shared import Losses
 from workbench.formats.shared.module_text import looks_at_calls, reads_beyond
 from workbench.formats.shared.unsupported import add_kind_loss, check_entry, check_signature, identifier
 from workbench.formats.shared.wrapping import check_free, framed
 from workbench.formats.targets.base import TRAINERS, OwnJudge, Part, Target
-from workbench.formats.targets.native_judges import tell_judge, why_not
+from workbench.formats.targets.judges import tell_judge, why_not
 from workbench.graders import FunctionGrader, Grader
 from workbench.graders.capture.analysis import columns_read
 from workbench.graders.capture.source_edit import parsed

@@ -9,9 +9,8 @@ from pathlib import PurePath
 from typing import Any
 
 from workbench.core.errors import FormatError
-from workbench.formats.shared.base import Reading
-from workbench.formats.shared.node import Node
-from workbench.formats.shared.parsing import MAX_PYTHON, parse_python
+from workbench.formats.shared import Reading
+from workbench.formats.shared.parsing import MAX_PYTHON, Node, parse_python
 from workbench.formats.shared.writing import no_grader
 from workbench.formats.targets.base import ExportPlan, OwnJudge, Part, Target
 from workbench.formats.targets.module import SETTINGS, compose, decompose

@@ -5,8 +5,8 @@ Source: Together's RL cookbook.
 
 from __future__ import annotations
 
+from workbench.formats.targets import register_target
 from workbench.formats.targets.base import TEXT, ExportPlan
-from workbench.formats.targets.registering import register_target
 
 _LINES = """
 

@@ -9,7 +9,7 @@ from typing import Any
 from workbench.core.errors import FormatError
 from workbench.data.extractors import LETTA, Extractor
 from workbench.formats.platforms.letta.gates import Spec, written_gate
-from workbench.formats.shared.base import Document, Losses
+from workbench.formats.shared import Document, Losses
 from workbench.formats.shared.module_text import check_calls, check_reads
 from workbench.formats.shared.parsing import to_json, to_yaml
 from workbench.formats.shared.unsupported import (

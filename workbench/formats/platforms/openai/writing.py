@@ -8,7 +8,7 @@ from typing import Any
 
 from workbench.core.errors import FormatError
 from workbench.data.extractors import Extractor
-from workbench.formats.shared.base import Document, Losses
+from workbench.formats.shared import Document, Losses
 from workbench.formats.shared.module_text import check_reads
 from workbench.formats.shared.parsing import to_json
 from workbench.formats.shared.unsupported import (
