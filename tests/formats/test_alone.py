@@ -11,7 +11,7 @@ import pytest
 import workbench as wb
 from tests.graders.code_examples import CODE_EXAMPLES
 from workbench.core.errors import FormatError
-from workbench.formats.shared.wrapping import unwrap, wrap
+from workbench.formats.frame.wrapping import unwrap, wrap
 from workbench.graders.portable import portable
 
 HERE = Path(__file__).parent

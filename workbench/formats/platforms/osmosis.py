@@ -13,20 +13,20 @@ from pathlib import PurePath
 from typing import Any
 
 from workbench.core.errors import FormatError
+from workbench.formats.frame.wrapping import unwrap, wrapped
 from workbench.formats.shared import Document, Format, Losses, Reading, register
-from workbench.formats.shared.module_text import check_reads
 from workbench.formats.shared.parsing import parse_python
 from workbench.formats.shared.unsupported import (
     add_gate_loss,
     add_kind_loss,
     check_entry,
+    check_reads,
     check_signature,
     note_limits,
     settings_of_code,
     settings_without_effect,
     without_unused_settings,
 )
-from workbench.formats.shared.wrapping import unwrap, wrapped
 from workbench.graders import FunctionGrader, Grader, RolloutGrader
 from workbench.graders.combine import Entry
 from workbench.graders.portable import portable

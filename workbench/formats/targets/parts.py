@@ -14,10 +14,16 @@ from workbench.core.errors import FormatError
 from workbench.core.python_text import parse
 from workbench.data.extractors import Extractor
 from workbench.data.samples.columns import LABEL_NAMES
+from workbench.formats.frame import check_free, framed
 from workbench.formats.shared import Losses
-from workbench.formats.shared.module_text import looks_at_calls, reads_beyond
-from workbench.formats.shared.unsupported import add_kind_loss, check_entry, check_signature, identifier
-from workbench.formats.shared.wrapping import check_free, framed
+from workbench.formats.shared.unsupported import (
+    add_kind_loss,
+    check_entry,
+    check_signature,
+    identifier,
+    looks_at_calls,
+    reads_beyond,
+)
 from workbench.formats.targets.base import TRAINERS, OwnJudge, Part, Target
 from workbench.formats.targets.judges import tell_judge, why_not
 from workbench.graders import FunctionGrader, Grader
@@ -196,7 +202,6 @@ _BUILTINS = frozenset(dir(builtins))
 
 _WAY_OUT = "write it as a function grader, or remove it"
 _ENTRY = ("weight", "severity", "negate", "pass_threshold")
-_PARTS_BUILTINS = tuple(dir(builtins))
 _LIMITS = ("timeout", "memory_mb", "description")
 
 
@@ -209,9 +214,7 @@ def parts_of(target: Target, entries: Sequence[Entry], losses: Losses) -> tuple[
     texts = [(entry, text) for entry in entries if (text := _text(target, entry, losses)) is not None]
     functions: list[str] = []
     for entry, _ in texts:
-        functions.append(
-            identifier(entry.name, [*target.public, "StringThread", *_PARTS_BUILTINS, *functions])
-        )
+        functions.append(identifier(entry.name, [*target.public, "StringThread", *_BUILTINS, *functions]))
     return tuple(
         Part(entry.name, function, text, _settings(entry))
         for (entry, text), function in zip(texts, functions, strict=True)
@@ -256,9 +259,7 @@ def own_judges_of(target: Target, entries: Sequence[Entry], parts: Sequence[Part
     order = [entry.name for entry in entries if entry.name in held]
     functions = [part.function for part in parts]
     for entry in judges:
-        functions.append(
-            identifier(entry.name, [*target.public, "StringThread", *_PARTS_BUILTINS, *functions])
-        )
+        functions.append(identifier(entry.name, [*target.public, "StringThread", *_BUILTINS, *functions]))
     return tuple(
         OwnJudge(entry.name, function, judge, order.index(entry.name), _settings(entry))
         for entry, function in zip(judges, functions[len(parts) :], strict=True)

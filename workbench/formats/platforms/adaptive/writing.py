@@ -9,13 +9,14 @@ from typing import Any
 
 from workbench.core.errors import FormatError
 from workbench.formats.shared import Document, Losses
-from workbench.formats.shared.module_text import check_calls, check_reads
 from workbench.formats.shared.parsing import to_json
 from workbench.formats.shared.unsupported import (
     add_gate_loss,
     add_kind_loss,
+    check_calls,
     check_entry,
     check_fields,
+    check_reads,
     check_signature,
     names_model,
     note_limits,

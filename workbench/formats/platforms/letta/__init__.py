@@ -23,12 +23,12 @@ from typing import Any
 from workbench.core.errors import FormatError, SamplesError
 from workbench.core.thread import StringThread
 from workbench.data.extractors import Extractor
+from workbench.formats.frame.wrapping import unwrap
 from workbench.formats.platforms.letta import writing
 from workbench.formats.platforms.letta.gates import read_gate
 from workbench.formats.shared import Format, Reading, register
 from workbench.formats.shared.parsing import Node, parse_json, parse_yaml
 from workbench.formats.shared.unsupported import suite_name
-from workbench.formats.shared.wrapping import unwrap
 from workbench.graders import FunctionGrader, Grader
 from workbench.graders.capture import capture
 from workbench.graders.combine import Entry, Formula

@@ -8,14 +8,16 @@ from typing import Any
 
 from workbench.core.errors import FormatError
 from workbench.data.extractors import LETTA, Extractor
+from workbench.formats.frame.wrapping import wrapped
 from workbench.formats.platforms.letta.gates import Spec, written_gate
 from workbench.formats.shared import Document, Losses
-from workbench.formats.shared.module_text import check_calls, check_reads
 from workbench.formats.shared.parsing import to_json, to_yaml
 from workbench.formats.shared.unsupported import (
     add_kind_loss,
+    check_calls,
     check_entry,
     check_fields,
+    check_reads,
     check_signature,
     identifier,
     names_model,
@@ -24,7 +26,6 @@ from workbench.formats.shared.unsupported import (
     settings_without_effect,
     without_unused_settings,
 )
-from workbench.formats.shared.wrapping import wrapped
 from workbench.graders import FunctionGrader, Grader
 from workbench.graders.combine import Entry, Formula
 from workbench.graders.combine.combined import PerTurn

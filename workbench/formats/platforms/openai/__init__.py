@@ -15,11 +15,11 @@ from typing import Any
 
 from workbench.core.errors import CaptureError, FormatError
 from workbench.core.grade import ErrorKind, Grade
+from workbench.formats.frame.wrapping import unwrap
 from workbench.formats.platforms.openai import writing
 from workbench.formats.shared import Format, Losses, Reading, register
 from workbench.formats.shared.parsing import Node, parse_json
 from workbench.formats.shared.unsupported import suite_name
-from workbench.formats.shared.wrapping import unwrap
 from workbench.graders import FunctionGrader, Grader
 from workbench.graders.capture import capture
 from workbench.graders.capture.source import refuse_credentials

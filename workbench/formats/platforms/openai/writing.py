@@ -8,8 +8,8 @@ from typing import Any
 
 from workbench.core.errors import FormatError
 from workbench.data.extractors import Extractor
+from workbench.formats.frame.wrapping import wrapped
 from workbench.formats.shared import Document, Losses
-from workbench.formats.shared.module_text import check_reads
 from workbench.formats.shared.parsing import to_json
 from workbench.formats.shared.unsupported import (
     add_gate_loss,
@@ -17,6 +17,7 @@ from workbench.formats.shared.unsupported import (
     binary,
     check_entry,
     check_fields,
+    check_reads,
     check_signature,
     identifier,
     names_model,
@@ -24,7 +25,6 @@ from workbench.formats.shared.unsupported import (
     settings_without_effect,
     without_unused_settings,
 )
-from workbench.formats.shared.wrapping import wrapped
 from workbench.graders import FunctionGrader
 from workbench.graders.combine import AllPass, Combined, CombiningRule, Entry, Formula, Mean, Sum
 from workbench.graders.combine.formula import FUNCTIONS, Expression
