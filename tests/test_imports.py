@@ -15,7 +15,7 @@ LATE = {
     # `workbench --help` answers before pandas is loaded.
     "cli/convert.py": {"workbench.formats.shared"},
     "cli/demo.py": {"workbench.data.demo", "workbench.data.demo.graders"},
-    "cli/formats.py": {"workbench.formats"},
+    "cli/support.py": {"workbench.formats"},
     "cli/serve.py": {
         "workbench.graders.serialization",
         "workbench.deploy.serve",

@@ -676,8 +676,7 @@ def test_a_reader_that_leaves_is_no_error():
 def test_help_loads_nothing_heavy():
     """Help, version and wrong usage are said at once: pandas and the diagnostics are loaded by the commands that use them."""
     code = (
-        "import sys, workbench.cli.main\n"
-        "print(sorted({'pandas', 'numpy', 'scipy', 'IPython'} & set(sys.modules)))"
+        "import sys, workbench.cli\nprint(sorted({'pandas', 'numpy', 'scipy', 'IPython'} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

@@ -284,7 +284,7 @@ def test_formula_names_are_the_maps(tmp_path):
 def test_a_formula_without_its_grader_is_not_written(tmp_path):
     """Dropping a grader that the formula reads leaves nothing to write."""
     parts = [wb.Entry(wb.JsonSchema(schema={}), "a"), wb.Entry(wb.Contains(expected="4"), "b")]
-    with pytest.raises(FormatError, match="formula needs a grader"):
+    with pytest.raises(FormatError, match="formula needs a dropped grader"):
         wb.export(
             wb.Suite(parts, combine=wb.combine.Formula("a + b")),
             tmp_path / "m.json",

@@ -1,14 +1,15 @@
-"""`workbench formats`: the supported platforms."""
+"""`workbench formats` and `workbench sandbox`: the supported platforms, and the isolation level of this machine."""
 
 from __future__ import annotations
 
 import argparse
 
+import workbench as wb
 from workbench.cli.options import Commands, say
 
 
-def add(commands: Commands) -> None:
-    """Add the command to the parser."""
+def add_formats(commands: Commands) -> None:
+    """Add `formats` to the parser."""
     formats = commands.add_parser("formats", help="list the platforms that graders convert from and to")
     formats.set_defaults(command=_formats)
 
@@ -29,4 +30,15 @@ def _formats(_: argparse.Namespace) -> int:
     width = max(len(name) for name, _, _ in rows) + 2
     for name, endings, title in rows:
         say(f"{name:<{width}}{endings:<13}{title}")
+    return 0
+
+
+def add_sandbox(commands: Commands) -> None:
+    """Add `sandbox` to the parser."""
+    sandbox = commands.add_parser("sandbox", help="show the isolation level of this machine")
+    sandbox.set_defaults(command=_sandbox)
+
+
+def _sandbox(_: argparse.Namespace) -> int:
+    say(wb.sandbox_info())
     return 0
