@@ -95,8 +95,6 @@ class AutoGrader(HasTraits):
         graders.observe(self._graders_changed, ["by_name", "chosen"])
         rows.observe(self._graders_changed, "draw")
 
-    # ---- requests for work
-
     def begin(self) -> None:
         """Grade what can be graded without Run, now and whenever a grader changes."""
         with self._guard.lock:
@@ -181,8 +179,6 @@ class AutoGrader(HasTraits):
         if self._job is not None:
             self._job.cancel()
         background.submit(asyncio.to_thread(self._work, self._newest))
-
-    # ---- the work, on a background thread
 
     def _work(self, request: int) -> None:
         """Validate and grade; several of these may run concurrently, and only the newest one's outcome is used."""

@@ -60,7 +60,7 @@ def platforms() -> list[Format]:
 
 
 def is_trainer(platform: Format) -> bool:
-    """Whether a format is for a trainer or evaluator."""
+    """Whether a format is for a trainer or evaluator, whose rows may have the reference under any name."""
     return isinstance(platform, Target)
 
 
@@ -195,8 +195,6 @@ class FitTable:
         """Wait until all cells are known; whether this happened in time."""
         return self._idle.wait(timeout)
 
-    # ---- on a background thread
-
     def _work(self) -> None:
         told = time.monotonic()
         while (cell := self._next()) is not None:
@@ -313,16 +311,6 @@ def _replaced(place: Path) -> str:
 def chooses_on_error(format: str) -> bool:  # noqa: A002
     """Whether a format cannot represent a missing score, so that `on_error` sets what is written for one."""
     return not get_format(format).words
-
-
-def chooses_reference(format: str) -> bool:  # noqa: A002
-    """Whether a format is for a trainer or evaluator, whose rows may have the reference under any name."""
-    return isinstance(get_format(format), Target)
-
-
-def format_names() -> list[tuple[str, str]]:
-    """(title, name) of every registered format that can be written, the native one first."""
-    return [(f"{format_.name}: {format_.title}", format_.name) for format_ in FORMATS.values()]
 
 
 def preview(

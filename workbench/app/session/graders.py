@@ -80,8 +80,6 @@ class GraderList(HasTraits):
         self._ran: dict[str, Entry] = {}  # what ran, for each grader whose grades are shown
         self.by_name, self.validations = {}, {}
 
-    # ---- which graders exist
-
     def set_given(self, graders: Any) -> None:
         """Replace the graders given before with these; None for all that this notebook has defined.
 
@@ -205,8 +203,6 @@ class GraderList(HasTraits):
                 self._remember(name)
             self.add(grader, name=name)
 
-    # ---- removing and restoring
-
     def remove(self, name: str) -> None:
         """Remove a grader from the list; reports keep its grades. `restore` undoes it."""
         with self._guard.lock:
@@ -250,8 +246,6 @@ class GraderList(HasTraits):
             self.choose({*self.chosen, name} if chosen else {*self.chosen} - {name})
             return name
 
-    # ---- which of them run
-
     def choose(self, names: Iterable[str]) -> None:
         """Select the graders to run, in the order of the list.
 
@@ -280,8 +274,6 @@ class GraderList(HasTraits):
                 name for name, entry in entries.items() if name in self.by_name and self.entry(name) == entry
             }
             self.unrun = (self.unrun | (entries.keys() & self.by_name.keys())) - current
-
-    # ---- the suite
 
     def entry(self, name: str) -> Entry:
         """A grader with its settings in the suite, such as weight and negation; a redefined one retains them."""
@@ -337,8 +329,6 @@ class GraderList(HasTraits):
         """The selected graders in code; `app.suite` if a list would lose names, weights, rule or gate."""
         plain = self.chosen_suite().plain
         return f"wb.Suite({graders_code(self.chosen)})" if plain else "app.suite"
-
-    # ---- validation
 
     def validate(self, name: str) -> Validation:
         """Validate a grader in the sandbox. Called without the lock, so that a run's progress is shown meanwhile.

@@ -339,8 +339,6 @@ class SessionRuns(HasTraits):
         """Whether some action here has set lines of code."""
         return bool(self._code.text)
 
-    # ---- graders that did not run again
-
     def merged(self, report: Report) -> Report:
         """A run's report, with the grades of the same rows by graders that did not run again."""
         with self._guard.lock:
@@ -353,8 +351,6 @@ class SessionRuns(HasTraits):
     def _reusable(self, rows: SamplesLike, running: Collection[str]) -> list[str]:
         unchanged = set(self._graders.by_name) - self._graders.unrun
         return reusable_graders(self._results.report, rows, running=running, unchanged=unchanged)
-
-    # ---- graders before they were changed
 
     def versions(self) -> Report | None:
         """The report, with the previous scores of each changed grader, on the rows that both runs have."""

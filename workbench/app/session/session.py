@@ -120,8 +120,6 @@ class Session:
         has_grades = report is not None and name in report.grades and name not in self.graders.unrun
         return report if has_grades else None
 
-    # ---- labels
-
     def label(self, name: str, value: bool | None, note: str = "") -> None:
         """Save a label of a sample: True good, False bad, None skipped.
 
@@ -145,14 +143,10 @@ class Session:
         """Diagnose the report again with the current labels. Called without the lock: it may take seconds."""
         self.results.use_labels(self.labels)
 
-    # ---- comparisons
-
     def note_comparison(self, first: str, second: str) -> None:
         """Set the line that compares these two graders."""
         in_report = self.runs.report_with(first, second) is self.results.report
         self.code.text = compare_code(first, second, versions=not in_report)
-
-    # ---- the store, and the end
 
     def reopen_storage(self) -> None:
         """Open a store again whose file was deleted or replaced; its content is gone."""

@@ -111,8 +111,6 @@ class Actions:
     def _session(self) -> Session:
         return self._view.session
 
-    # ---- the view
-
     def do_open(self) -> None:
         """A page shows the view."""
         self._view.open()
@@ -124,8 +122,6 @@ class Actions:
     def do_forget(self) -> None:
         """Dismiss the last problem."""
         self._session.guard.problem = None
-
-    # ---- graders
 
     def do_choose(self, name: str) -> None:
         """Select a grader."""
@@ -215,8 +211,6 @@ class Actions:
         """Restore what was removed last."""
         self._view.choose(self._session.graders.restore())
 
-    # ---- runs
-
     def do_run(self) -> None:
         """Run the selected graders over the drawn rows, with the texts shown on the page."""
         session, draw = self._session, self._session.rows.draw
@@ -260,8 +254,6 @@ class Actions:
     def do_use_labels(self) -> None:
         """Diagnose the report again with the current labels."""
         self._session.use_labels()
-
-    # ---- rows
 
     def do_look(self, where: list[Condition]) -> None:
         """Show the rows that meet these conditions."""
@@ -307,8 +299,6 @@ class Actions:
         self._session.labels.note_drawn(name, "as shown")
         self._session.label(name, value)
         self._view.labels_changed()
-
-    # ---- requests
 
     def ask_rows(self, start: int, stop: int, revision: int) -> list[dict[str, Any]]:
         """A window of the table; nothing for an outdated one."""

@@ -96,8 +96,6 @@ class AppView:
         """The Compare mode."""
         return cast("CompareMode", self.modes["compare"])
 
-    # ---- what invalidates parts of the state
-
     def _observe(self) -> None:
         session, modes = self.session, tuple(self._states.values())
         everything = (*_PARTS, *modes)
@@ -147,8 +145,6 @@ class AppView:
         """Mark parts of the state as out of date."""
         if not self._is_flushing:
             self._stale.update(parts)
-
-    # ---- computing them again
 
     def flush(self) -> None:
         """Compute the parts that are out of date, and publish them. Called with the session's lock, when it is released."""
@@ -290,8 +286,6 @@ class AppView:
             return self.session.stored.names()
         except StoreError:  # reported when the labels are read
             return []
-
-    # ---- the page's actions and requests
 
     def open(self) -> None:
         """A page shows the view: start grading what can be graded without Run."""

@@ -16,7 +16,6 @@ from workbench.app.session.export import (
     Preview,
     WrittenFiles,
     chooses_on_error,
-    chooses_reference,
     file_name,
     has_failed,
     is_trainer,
@@ -204,7 +203,7 @@ class ExportSettings:
     def arguments(self) -> dict[str, Any]:
         """The settings as `export` takes them; those that this platform does not have are omitted."""
         on_error = ON_ERROR[self.on_error] if chooses_on_error(self.platform) else "raise"
-        reference = self.reference.strip() if chooses_reference(self.platform) else ""
+        reference = self.reference.strip() if is_trainer(get_format(self.platform)) else ""
         chosen = {"on_loss": self.on_loss, "on_error": on_error, "allow_unvalidated": self.allow_unvalidated}
         return chosen | ({"reference": reference} if reference else {})
 
@@ -394,7 +393,7 @@ class ExportMode(Mode):
         return {
             "on_loss": list(ON_LOSS),
             "on_error": list(ON_ERROR) if chooses_on_error(platform) else [],
-            "has_reference": chooses_reference(platform),
+            "has_reference": is_trainer(get_format(platform)),
             "not_validated": [
                 f"{shown_name(name)}: {one_line(words)}" for name, validated, words in states if not validated
             ],

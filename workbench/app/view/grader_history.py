@@ -125,8 +125,6 @@ class GraderHistory:
             return []
         return [Version("now", "now", grader, text, None, self._session.report_of(name))]
 
-    # ---- the store
-
     def _of_store(self, name: str, runs: Sequence[StoredRun]) -> list[Version]:
         versions = []
         for event in self._events(name):

@@ -275,8 +275,6 @@ class SavedViews:
     def __init__(self, view: View) -> None:
         self._view = view
 
-    # ---- the state
-
     def state(self) -> dict[str, Any]:
         """The state: mode, grader, conditions, search, order, columns, row, comparison; default values are omitted."""
         view, table = self._view, self._view.rows.table
@@ -330,8 +328,6 @@ class SavedViews:
         view.session.results.row = rows.get(str(state.get("row", "")))
         view.show_code()
         view.mark("chosen", "table", "reader", "compare")
-
-    # ---- the page's actions
 
     def do_save_view(self, name: str) -> None:
         """Save the state under a name; a view of the same name is replaced.

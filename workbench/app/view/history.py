@@ -62,8 +62,6 @@ class HistoryMode(Mode):
         self._name, self._from, self._to = "", "", ""
         self._runs: tuple[Report | None, Sequence[StoredRun]] | None = None  # as read under this report
 
-    # ---- the page's requests
-
     def choose(self, name: str) -> None:
         """Show another grader's versions."""
         if name != self._name:
@@ -119,8 +117,6 @@ class HistoryMode(Mode):
             return cell_of(version.text, name)
         except ValueError:  # a function of the notebook has no text
             return self._session.code.text
-
-    # ---- what is shown
 
     def data(self) -> dict[str, Any]:
         """`HistoryData`."""
@@ -182,8 +178,6 @@ class HistoryMode(Mode):
             "mean": _mean(version.report or version.run, name), "verdict": _verdict(version, name),
             "can_bring": version.grader != current,
         }  # fmt: skip
-
-    # ---- runs
 
     def _dataset_runs(self) -> Sequence[StoredRun]:
         """This dataset's last runs in the store, the newest first; read again when another report is shown."""

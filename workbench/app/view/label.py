@@ -64,8 +64,6 @@ class LabelDeck:
         self._reopened: list[str] = []  # samples to decide again after an undo; the next one last
         self._note_times: set[datetime] = set()  # of labels that were saved only for their note
 
-    # ---- the queue
-
     @property
     def samples(self) -> Samples:
         """The rows that are labelled: those of the run, before it all."""
@@ -107,8 +105,6 @@ class LabelDeck:
         self._queue, self._reopened, self._numbers, self.past = None, [], {}, []
         if not keep:
             self._names, self._threads = {}, {}
-
-    # ---- cards
 
     def cards(self) -> list[dict[str, Any]]:
         """The cards to decide next, as `Card`, at most `AHEAD`."""
@@ -157,8 +153,6 @@ class LabelDeck:
     def done(self) -> int:
         """Rows of the queue that are decided."""
         return self.queue.done(self._session.labels.own_labels)
-
-    # ---- decisions
 
     def decide(self, action: str, seq: int, note: str) -> None:
         """Label the row of a card: "good", "bad" or "skip". A decided one is unchanged.
@@ -290,8 +284,6 @@ class LabelMode(Mode):
             sentences.append("Labels are stored only in memory: pass store= to save them.")
         return " ".join(sentences)
 
-    # ---- agreement
-
     def _stats(self) -> list[dict[str, Any]]:
         report: Report | None = self._session.results.report
         agreement = None if report is None or not self._grader else self._agreement(report)
@@ -350,8 +342,6 @@ class LabelMode(Mode):
             for row in report.row_numbers({"grader": self._grader, "passed": passed}):
                 verdicts[int(row)] = passed
         return verdicts
-
-    # ---- the page's actions
 
     def do_label(self, action: str, seq: int, note: str, page: str, turn: int) -> None:
         """Label a card, undo the last label, or store a note."""

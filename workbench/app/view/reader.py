@@ -232,9 +232,6 @@ def _said(
     }
 
 
-# ---- long texts
-
-
 def piece_of_text(sample: Sample, grades: Mapping[str, Grade], part: str, start: int) -> dict[str, Any]:
     """A piece of a long text as `PieceOfText`; empty if there is no such part.
 

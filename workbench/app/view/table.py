@@ -94,8 +94,6 @@ class RowsTable:
     _columns: dict[str, TableColumn] = field(default_factory=dict)
     _layout: dict[str, tuple[bool, int]] = field(default_factory=dict)  # the user's choice: shown, width
 
-    # ---- what is shown
-
     def show(self, source: TableSource) -> None:
         """Use another source; chips it does not support are dropped."""
         self._source = source
@@ -141,8 +139,6 @@ class RowsTable:
         """The position of a row in the table; -1 if it is not shown."""
         places = np.flatnonzero(self.rows == row)
         return int(places[0]) if len(places) else -1
-
-    # ---- columns
 
     def _make_columns(self, source: TableSource) -> Iterable[TableColumn]:
         samples: Any = source.report.samples
@@ -208,8 +204,6 @@ class RowsTable:
     @property
     def _shown(self) -> list[TableColumn]:
         return [column for column in self._columns.values() if self._is_shown(column)]
-
-    # ---- messages
 
     def window(self, start: int, stop: int) -> list[dict[str, Any]]:
         """Rows from one position to another in the current order, as `Row`."""

@@ -73,8 +73,6 @@ class TryMode(Mode):
         self._trial = Trial(self._take_after, session.guard.lock)
         self.kept = SavedCompletions(session, on_change)
 
-    # ---- the conversation
-
     def opened(self) -> None:
         """Start with the row in the reader."""
         self.open(self._session.results.row)
@@ -133,8 +131,6 @@ class TryMode(Mode):
         if self._row is not None or self._pasted is not None:
             self._session.code.text = self._repeating_code()
 
-    # ---- grades
-
     def refresh(self) -> None:
         """Start graders that are new or have changed; others at work continue."""
         self._follow_draw()
@@ -191,8 +187,6 @@ class TryMode(Mode):
         with self._session.guard.locked("Try"):
             answers[name] = (entry, grade)  # `refresh` removes it if the grader has changed meanwhile
             self._on_change()
-
-    # ---- the page's actions
 
     def do_try(self, text: str | None = None, expected: str | None = None, label: bool | None = None) -> None:
         """Accept the completion, the reference or the label as edited."""
@@ -316,8 +310,6 @@ class TryMode(Mode):
             )
         calls = [f"{grader_code(name)}(sample)" for name in self._session.graders.chosen]
         return "\n".join([f"sample = {changed}", *calls])
-
-    # ---- what is shown
 
     def data(self) -> dict[str, Any] | None:
         """The mode as `TryData`; None if there is no row."""

@@ -170,8 +170,6 @@ class Workbench(WorkbenchWidget):
         >>> app.close()
     """
 
-    # ---- attributes for the next cell
-
     @property
     def samples(self) -> Samples:
         """The samples."""

@@ -23,6 +23,10 @@ ALL = TEXT | {
 """A target passes the whole conversation to code, as chat messages."""
 
 
+ENTRY_SETTINGS = ("weight", "severity", "negate", "pass_threshold")
+"""What a file keeps of an entry, besides `on_error`."""
+LIMITS = ("timeout", "memory_mb", "description")
+"""What a file keeps of a function grader, besides its text."""
 TRAINERS = ("trl", "verl", "openrlhf", "together")
 """Signatures of trainers' native functions that files of any target can call."""
 

@@ -24,7 +24,7 @@ from workbench.formats.shared.unsupported import (
     looks_at_calls,
     reads_beyond,
 )
-from workbench.formats.targets.base import TRAINERS, OwnJudge, Part, Target
+from workbench.formats.targets.base import ENTRY_SETTINGS, LIMITS, TRAINERS, OwnJudge, Part, Target
 from workbench.formats.targets.judges import tell_judge, why_not
 from workbench.graders import FunctionGrader, Grader
 from workbench.graders.capture.analysis import columns_read
@@ -201,8 +201,6 @@ _BUILTINS = frozenset(dir(builtins))
 
 
 _WAY_OUT = "write it as a function grader, or remove it"
-_ENTRY = ("weight", "severity", "negate", "pass_threshold")
-_LIMITS = ("timeout", "memory_mb", "description")
 
 
 def parts_of(target: Target, entries: Sequence[Entry], losses: Losses) -> tuple[Part, ...]:
@@ -229,7 +227,7 @@ def _text(target: Target, entry: Entry, losses: Losses) -> str | None:
     if not isinstance(grader, FunctionGrader | RuleGrader):
         add_kind_loss(entry, losses, hint=_WAY_OUT)
         return None
-    if not check_entry(entry, losses, knows=_ENTRY) or not _sees_enough(target, entry, losses):
+    if not check_entry(entry, losses, knows=ENTRY_SETTINGS) or not _sees_enough(target, entry, losses):
         return None
     try:
         column = losses.reference or None
@@ -320,7 +318,9 @@ def _enough_of_thread(target: Target, entry: Entry, text: str, losses: Losses) -
 def _settings(entry: Entry) -> dict[str, Any]:
     """A grader's settings, other than its text; defaults omitted."""
     plain = Entry(entry.grader)
-    changed = {name: getattr(entry, name) for name in _ENTRY if getattr(entry, name) != getattr(plain, name)}
+    changed = {
+        name: getattr(entry, name) for name in ENTRY_SETTINGS if getattr(entry, name) != getattr(plain, name)
+    }
     if entry.on_error != "fail":
         changed |= {"on_error": entry.on_error, **({"opposite": True} if _opposite(entry) else {})}
     if (signature := getattr(entry.grader, "signature", "thread")) != "thread":
@@ -339,4 +339,4 @@ def _limits(grader: Grader) -> dict[str, Any]:
     if not isinstance(grader, FunctionGrader):
         return {}
     plain = replace(grader, timeout=1.0, memory_mb=512, description="")
-    return {name: value for name in _LIMITS if (value := getattr(grader, name)) != getattr(plain, name)}
+    return {name: value for name in LIMITS if (value := getattr(grader, name)) != getattr(plain, name)}

@@ -95,15 +95,16 @@ def question_and_context(thread: StringThread) -> tuple[str, str]:
     turns = thread.messages()
     last = max((index for index, turn in enumerate(turns) if turn.role == "user"), default=None)
     context = [turn for index, turn in enumerate(turns) if index != last and turn.role != "system"]
-    return ("" if last is None else turns[last].content), _text(context)
+    return ("" if last is None else turns[last].content), turns_text(context)
 
 
 def conversation(thread: StringThread, *, exclude_role: str = "") -> str:
     """All turns before the completion as text, without those of one role."""
-    return _text([turn for turn in thread.messages() if turn.role != exclude_role])
+    return turns_text([turn for turn in thread.messages() if turn.role != exclude_role])
 
 
-def _text(turns: list[Turn]) -> str:
+def turns_text(turns: Iterable[Turn]) -> str:
+    """Turns as one text."""
     return context_text([{"role": turn.role, "content": turn.content} for turn in turns])
 
 
