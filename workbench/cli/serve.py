@@ -119,18 +119,14 @@ def _serve(options: argparse.Namespace) -> int:
         token=token, log_rows=options.log_rows,
     )  # fmt: skip
     listening = bound(options.host, options.port)
-    here = address(listening)
+    here, names = address(listening), one_line(", ".join(entry.name for entry in suite.entries))
     serve(
         app,
         listening,
-        ready=lambda: say(f"serving {_names(suite)} at {here}; forms and examples: {here}/docs"),
+        ready=lambda: say(f"serving {names} at {here}; forms and examples: {here}/docs"),
     )
     say("stopped")
     return 0
-
-
-def _names(suite: wb.Suite) -> str:
-    return one_line(", ".join(entry.name for entry in suite.entries))
 
 
 def _run_checks(suite: wb.Suite) -> None:

@@ -127,7 +127,9 @@ class HistoryMode(Mode):
             "name": shown_name(name),
             "note": _note(versions),
             "sparks": [
-                _spark(versions, name, label) for label in (0, 1) if _has_shares(versions, name, label)
+                _spark(versions, name, label)
+                for label in (0, 1)
+                if any(error_share(version, name, label) for version in versions)
             ],
             "lead": shown(lead, _WORDS),
             "rest": shown(rest, _WORDS),
@@ -211,10 +213,6 @@ def _note(versions: Sequence[Version]) -> str:
         if len(ids) == 1
         else f"{count}, run on different rows"
     )
-
-
-def _has_shares(versions: Sequence[Version], name: str, label: int) -> bool:
-    return any(error_share(version, name, label) for version in versions)
 
 
 def _spark(versions: Sequence[Version], name: str, label: int) -> dict[str, Any]:

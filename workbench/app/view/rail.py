@@ -318,7 +318,7 @@ def _line(session: Session, graded: GradedRows, name: str, change: Change | None
         if is_refused(session, name)
         else _validation(grader, graders.validations.get(name)),
         "counts": graded.counts(name) if has_grades else None,
-        "was": _counts_before(change),
+        "was": None if change is None else counts_of(parts_of(change.before)),
         "verdict": verdict_of(graded.findings(name), has_labels=graded.has_labels) if has_grades else None,
         "mean": None
         if summary is None
@@ -327,10 +327,6 @@ def _line(session: Session, graded: GradedRows, name: str, change: Change | None
         "stale": has_grades and (name in graders.unrun or name in session.live.edits),
         "letter": "",
     }
-
-
-def _counts_before(change: Change | None) -> Counts | None:
-    return None if change is None else counts_of(parts_of(change.before))
 
 
 def _validation(grader: Grader, validation: Validation | None) -> str:

@@ -95,15 +95,12 @@ def finder_of(grader: Grader | Entry | None) -> Finder:
     """Marks what a rule matched; for other graders the reference, wherever it occurs."""
     rule = grader.grader if isinstance(grader, Entry) else grader
     if isinstance(rule, Contains) and rule.expected is not None:
-        return words_finder(rule.expected) if rule.ignore_case else _exact_finder(rule.expected)
+        exact = rule.expected
+        return words_finder(exact) if rule.ignore_case else lambda text, _: _occurrences(text, exact)
     if isinstance(rule, Regex) and rule.pattern is not None:
         text = python_spelling(rule.pattern) if rule.flavor == "dotnet" else rule.pattern
         return _pattern_finder(Pattern(text, rule.ignore_case, rule.multiline, timeout=_SECONDS))
     return lambda text, expected: _occurrences(text, expected) if expected else ()
-
-
-def _exact_finder(words: str) -> Finder:
-    return lambda text, _: _occurrences(text, words)
 
 
 def _pattern_finder(pattern: Pattern) -> Finder:
@@ -212,11 +209,8 @@ def _joined(pieces: Pieces) -> Pieces:
 def _ends(pieces: Pieces, text: str, start: int) -> Pieces:
     """The pieces as shown, with dots if the text continues."""
     shown = [[visible(part), mark] for part, mark in pieces] or [["", ""]]
-    return _dotted(shown, before=start > 0, behind=len(text) > start + _SHOWN)
-
-
-def _dotted(pieces: Sequence[list[str]], *, before: bool, behind: bool) -> Pieces:
-    return [*([["… ", ""]] if before else []), *pieces, *([["…", ""]] if behind else [])]
+    before, after = [["… ", ""]] if start > 0 else [], [["…", ""]] if len(text) > start + _SHOWN else []
+    return [*before, *shown, *after]
 
 
 _MAX_CHARACTERS = 200  # the longest name a store accepts

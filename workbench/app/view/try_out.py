@@ -328,7 +328,7 @@ class TryMode(Mode):
             "turns": turns[:-1] if has_answer else turns,
             "answer": visible((original.thread.completion() or "")[:_MAX_CHARACTERS]),
             "label": self._label(),
-            "expected": _reference_text(sample),
+            "expected": "" if sample.reference is None else visible(str(sample.reference)[:20_000]),
             "yours": (sample.thread.completion() or "")[:_MAX_CHARACTERS],
             "revision": self._revision,
             "yours_label": self._good,
@@ -375,7 +375,3 @@ class TryMode(Mode):
         self._first.stop()
         self._trial.stop()
         self.kept.close()
-
-
-def _reference_text(sample: Sample) -> str:
-    return "" if sample.reference is None else visible(str(sample.reference)[:20_000])

@@ -79,11 +79,11 @@ def _as_suite(given: Any, combine: CombiningRule | None) -> Suite:
                 f"a reward is made of graders, not of {type(given).__name__}; decorate a function with @wb.grader"
             )
         return Suite(given, combine=combine)
-    return given if combine is None else _with_rule(given, combine)
-
-
-def _with_rule(suite: Suite, rule: CombiningRule) -> Suite:
-    return Suite(suite.entries, combine=rule, gate=suite.gate, name=suite.name, description=suite.description)
+    if combine is None:
+        return given
+    return Suite(
+        given.entries, combine=combine, gate=given.gate, name=given.name, description=given.description
+    )
 
 
 class Reward:

@@ -111,18 +111,17 @@ class _Together:
     async def _run(self, group: list[_ScoringRequest]) -> None:
         try:
             rows = [row for request in group for row in request.rows]
-            early = _answers(group) if len(group) > 1 else None
-            outcomes = await self._grade(rows, early)
+
+            def early(outcomes: Outcomes) -> None:
+                _answer(group, outcomes, outcomes.graded.known)
+
+            outcomes = await self._grade(rows, early if len(group) > 1 else None)
         except Exception as error:  # noqa: BLE001 (raised in the waiting requests)
             for request in group:
                 if not request.future.done():
                     request.future.set_exception(error)
             return
         _answer(group, outcomes, np.ones(len(rows), bool))
-
-
-def _answers(group: Sequence[_ScoringRequest]) -> _Early:
-    return lambda outcomes: _answer(group, outcomes, outcomes.graded.known)
 
 
 def _answer(group: Sequence[_ScoringRequest], outcomes: Outcomes, known: NDArray[np.bool_]) -> None:

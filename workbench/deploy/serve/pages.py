@@ -132,7 +132,8 @@ class Examples:
         try:
             async with asyncio.timeout(_SECONDS):
                 for only in [*whole, *(entry.name for entry in self._entries(""))]:
-                    if all(_is_free(entry) for entry in self._entries(only)):
+                    graders = [entry.grader for entry in self._entries(only)]
+                    if all(isinstance(grader, SandboxedGrader | RuleGrader) for grader in graders):
                         await self._ask(only)
         except (TimeoutError, SandboxError):
             pass  # slow graders: the pages then show made-up responses, marked as such
@@ -162,10 +163,6 @@ class Examples:
         rule = None if only else reward.suite.combine
         graded = RewardGrades(rows, parts, combine(entries, parts, rule) if rule else None, 0.0)
         return Outcomes(graded, reward.column(graded)[2], reward.scores(graded), on_error=self._on_error)
-
-
-def _is_free(entry: Entry) -> bool:
-    return isinstance(entry.grader, SandboxedGrader | RuleGrader)
 
 
 def _ones(entry: Entry, count: int) -> Grades:
@@ -350,7 +347,8 @@ def openapi(
     paths: dict[str, Any] = {}
     for listed in with_pages(forms):
         if isinstance(listed, str):
-            paths[listed] = {"get": _page(PAGES[listed])}
+            responses = {"200": {"description": PAGES[listed]}}
+            paths[listed] = {"get": {"summary": PAGES[listed], "responses": responses}}
         elif examples.of_suite:  # several graders without a rule can only be called one by one
             paths[listed.path] = {"post": _operation(listed, {"": examples.of(listed, "")}, base)}
     for form in forms:
@@ -405,10 +403,6 @@ def _of_grader(form: type[WireForm], answers: Mapping[str, Example], base: str) 
         **operation, "summary": f"{form.title}, one grader", "operationId": f"grader_{operation['operationId']}",
         "parameters": [parameter],
     }  # fmt: skip
-
-
-def _page(about: str) -> dict[str, Any]:
-    return {"summary": about, "responses": {"200": {"description": about}}}
 
 
 def _ref(name: str) -> dict[str, str]:

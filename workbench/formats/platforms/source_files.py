@@ -81,14 +81,6 @@ def _read_script(reading: Reading) -> Suite:
     return Suite(grader.trusted() if reading.trust else grader)
 
 
-def _write_python(suite: Suite, losses: Losses) -> Document:
-    return _only(suite, losses, FunctionGrader, _python_of)
-
-
-def _write_script(suite: Suite, losses: Losses) -> Document:
-    return _only(suite, losses, ScriptGrader, _script_of)
-
-
 def _only(
     suite: Suite, losses: Losses, own: type[Any], write: Callable[[Entry, Losses], str | None]
 ) -> Document:
@@ -169,7 +161,7 @@ register(
         "a Python module with grade functions",
         ".py",
         _read_python,
-        _write_python,
+        lambda suite, losses: _only(suite, losses, FunctionGrader, _python_of),
         _detect_python,
         handwritten=True,
         label="Python",
@@ -181,7 +173,7 @@ register(
         "a JavaScript file: grade(input)",
         ".js",
         _read_script,
-        _write_script,
+        lambda suite, losses: _only(suite, losses, ScriptGrader, _script_of),
         _detect_script,
         handwritten=True,
         label="JavaScript",

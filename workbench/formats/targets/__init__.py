@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from workbench.core.display_text import did_you_mean
@@ -124,7 +124,9 @@ def _range_of(suite: Suite, plan: ExportPlan) -> Range | None:
     known = {name: one for name, one in ranges.items() if one is not None}
     if len(known) < len(ranges) or isinstance(plan.rule, Formula):
         return None
-    return _summed(known, plan.weights) if isinstance(plan.rule, Sum) else _hull(known.values())
+    if isinstance(plan.rule, Sum):
+        return _summed(known, plan.weights)
+    return min(low for low, _ in known.values()), max(high for _, high in known.values())
 
 
 def _entry_range(entry: Entry) -> Range | None:
@@ -137,10 +139,6 @@ def _summed(ranges: Mapping[str, Range], weights: Mapping[str, float]) -> Range:
         sum(weights[name] * low for name, (low, _) in ranges.items()),
         sum(weights[name] * high for name, (_, high) in ranges.items()),
     )
-
-
-def _hull(ranges: Collection[Range]) -> Range:
-    return min(low for low, _ in ranges), max(high for _, high in ranges)
 
 
 def _tell_rest(target: Target, losses: Losses) -> None:

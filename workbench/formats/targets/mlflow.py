@@ -72,14 +72,10 @@ _URI_SCHEMES = {"openai": "openai", "anthropic": "anthropic", "google": "gemini"
 
 
 def _lines(plan: ExportPlan) -> str:
-    functions = functions_of(plan, _FUNCTION) + _native_judges(plan) + whole_of(plan, _WHOLE)
+    native_judges = "".join(_native_judge(one, plan.reference) for one in plan.own_judges)
+    functions = functions_of(plan, _FUNCTION) + native_judges + whole_of(plan, _WHOLE)
     shared = RECORD_LINES + _ROW if plan.parts else ""
     return f"{shared}{functions}\n\nscorers = [{', '.join(plan.functions)}]\n"
-
-
-def _native_judges(plan: ExportPlan) -> str:
-    """The lines that create the plan's native judges."""
-    return "".join(_native_judge(one, plan.reference) for one in plan.own_judges)
 
 
 def _native_judge(own: OwnJudge, reference: str) -> str:

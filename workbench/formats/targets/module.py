@@ -95,7 +95,10 @@ def compose(target: Target, plan: ExportPlan) -> str:
     texts = [own for own, _ in frames]
     before = _classes(texts) if texts else []
     lines = target.lines(plan)
-    behind = _table(plan, texts) + _combining_lines(plan) + lines if plan.parts else lines
+    behind = lines
+    if plan.parts:
+        combining = f"\n\ndef _wb_whole(answers):\n    return {_combined(plan, plan.rule)}\n"
+        behind = _table(plan, texts) + combining + lines
     before += ["_wb_alone"] if any(apart) else []
     frame = frame_of(before, behind)
     imports = frame.imports
@@ -237,11 +240,6 @@ def _names_message_keys(text: str) -> bool:
 def _reference_names(plan: ExportPlan) -> str:
     """The line with the names of reference columns: the given one before the usual ones."""
     return f"_WB_REFERENCE = ({', '.join(map(quoted, dict.fromkeys([*filter(None, [plan.reference]), *LABEL_NAMES])))})"
-
-
-def _combining_lines(plan: ExportPlan) -> str:
-    """The lines that combine several results into one; for one grader, its result."""
-    return f"\n\ndef _wb_whole(answers):\n    return {_combined(plan, plan.rule)}\n"
 
 
 def functions_of(plan: ExportPlan, template: str) -> str:

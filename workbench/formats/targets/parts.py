@@ -240,7 +240,12 @@ def _text(target: Target, entry: Entry, losses: Losses) -> str | None:
         framed(text)
         quoted_block(text)
     except FormatError as error:
-        losses.add(entry.name, error.where or "source", _told(error), hint=error.hint or _WAY_OUT)
+        losses.add(
+            entry.name,
+            error.where or "source",
+            f"{error.what}: {error.found}" if error.found else error.what,
+            hint=error.hint or _WAY_OUT,
+        )
         return None
     if _enough_of_thread(target, entry, text, losses) is None:
         return None
@@ -263,10 +268,6 @@ def own_judges_of(target: Target, entries: Sequence[Entry], parts: Sequence[Part
         for entry, function in zip(judges, functions[len(parts) :], strict=True)
         if isinstance(judge := entry.grader, Judge)
     )
-
-
-def _told(error: FormatError) -> str:
-    return f"{error.what}: {error.found}" if error.found else error.what
 
 
 def _sees_enough(target: Target, entry: Entry, losses: Losses) -> bool:
@@ -322,17 +323,14 @@ def _settings(entry: Entry) -> dict[str, Any]:
         name: getattr(entry, name) for name in ENTRY_SETTINGS if getattr(entry, name) != getattr(plain, name)
     }
     if entry.on_error != "fail":
-        changed |= {"on_error": entry.on_error, **({"opposite": True} if _opposite(entry) else {})}
+        opposite = entry.negate and entry.negate_errors
+        changed |= {"on_error": entry.on_error, **({"opposite": True} if opposite else {})}
     if (signature := getattr(entry.grader, "signature", "thread")) != "thread":
         changed["signature"] = signature
     if getattr(entry.grader, "gives_verdict", False) and (entry.negate or entry.pass_threshold is not None):
         changed["verdict"] = True
     is_judge = isinstance(entry.grader, Judge)
     return changed | ({"spec": entry.grader.spec()} if is_judge else _limits(entry.grader))
-
-
-def _opposite(entry: Entry) -> bool:
-    return entry.negate and entry.negate_errors
 
 
 def _limits(grader: Grader) -> dict[str, Any]:

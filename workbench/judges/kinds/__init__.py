@@ -298,7 +298,10 @@ class Judge(Grader):
                 raise
             repair = [
                 {"role": "assistant", "content": replies[-1].text},
-                {"role": "user", "content": _repair_request(error)},
+                {
+                    "role": "user",
+                    "content": f"This could not be read: {error}. Answer again, with the JSON object alone and complete.",
+                },
             ]
         else:
             await _confirm(replies)
@@ -360,10 +363,6 @@ def _discard(replies: list[Reply]) -> None:
     """Discard replies that could not be parsed: the next run requests them again."""
     if (judge_run := current_run()) is not None:
         judge_run.discard(replies)
-
-
-def _repair_request(error: AnswerError) -> str:
-    return f"This could not be read: {error}. Answer again, with the JSON object alone and complete."
 
 
 def _without_keys(grade: Grade) -> Grade:

@@ -67,7 +67,9 @@ def constant_at(tree: ast.Module, name: str, line: int) -> Any:
     before = [statement for statement in tree.body[:place] if name in _bound(statement)]
     binding = before[-1] if before else None
     value = getattr(binding, "value", None)
-    plain = isinstance(binding, ast.AnnAssign) or (isinstance(binding, ast.Assign) and _is_single(binding))
+    plain = isinstance(binding, ast.AnnAssign) or (
+        isinstance(binding, ast.Assign) and all(isinstance(target, ast.Name) for target in binding.targets)
+    )
     # An argument or local of the function around the call hides the file's constant of that name.
     if name in inner or not plain or value is None:
         raise NotWrittenOutError(name)
@@ -78,10 +80,6 @@ def constant_at(tree: ast.Module, name: str, line: int) -> Any:
     if _is_changed(tree, name, isinstance(constant, list | dict | set)):
         raise NotWrittenOutError(name)
     return constant
-
-
-def _is_single(node: ast.Assign) -> bool:
-    return all(isinstance(target, ast.Name) for target in node.targets)
 
 
 def _inside(statement: ast.stmt) -> set[str]:

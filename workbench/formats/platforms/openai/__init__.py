@@ -179,17 +179,14 @@ def _multi(node: Node, reading: Reading) -> Suite:
     if not entries:
         raise graders.refuse("a multi needs at least one grader", expected="a map of name to grader")
     text = node.text("calculate_output")
+    name = suite_name(node.text("name", "") or "", [entry.name for entry in entries])
     try:
-        return Suite(entries, combine=Formula(text), name=_suite_name(node, entries))
+        return Suite(entries, combine=Formula(text), name=name)
     except FormatError as error:
         where = node.at("calculate_output").path
         raise type(error)(
             error.what, where=f"{where}: {error.where}", found=error.found, expected=error.expected
         ) from error
-
-
-def _suite_name(node: Node, entries: list[Entry]) -> str:
-    return suite_name(node.text("name", "") or "", [entry.name for entry in entries])
 
 
 def _part(key: str, node: Node, reading: Reading) -> Entry:

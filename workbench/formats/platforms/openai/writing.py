@@ -298,15 +298,12 @@ def _portable(entry: Entry, losses: Losses) -> Record | None:
         losses.add(entry.name, error.where or "kind", error.what, hint=error.hint or WAY_OUT)
         return None
     # A rule that needs turns reads only the last completion, which is what the platform passes.
-    allowed = ("get_turns", "turn_calls", "turn_answers") if _looks_at_the_end(entry.grader) else ()
+    reads_end = getattr(entry.grader, "extractor", Extractor()) == Extractor()
+    allowed = ("get_turns", "turn_calls", "turn_answers") if reads_end else ()
     if not check_reads(text, "openai", losses, entry.name, allowed=allowed):
         return None
     module = wrapped(text, "openai", entry.name, losses)
     return None if module is None else _source(module, IMAGE)
-
-
-def _looks_at_the_end(grader: Any) -> bool:
-    return bool(getattr(grader, "extractor", Extractor()) == Extractor())
 
 
 def _source(text: str, image: str) -> Record:
