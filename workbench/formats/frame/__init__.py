@@ -192,7 +192,7 @@ def _replacement(node: _Import) -> Iterator[str]:
 
 
 class Frame(NamedTuple):
-    """The code that a file needs besides the graders' texts and its own lines.
+    """The code of a file around the graders' texts, without the lines that only this file has.
 
     Attributes:
         imports: Lines of the standard library.
@@ -231,6 +231,6 @@ def _modules_by_name() -> dict[str, str]:
 
 
 def names_class(names: Iterable[str]) -> str:
-    """The class that stands for the workbench in the graders' texts, with these names."""
+    """The class through which the graders' texts get these names of the workbench."""
     title = '    """What the graders below import from the workbench; no module is made or changed."""'
     return "\n".join(["class _wb_names:", title, "", *(f"    {name} = {name}" for name in names)])

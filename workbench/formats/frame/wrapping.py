@@ -127,7 +127,7 @@ def wrap(text: str, platform: str, *, name: str = "grade") -> str:
     has_outcomes = bool(outcomes_in(text))
     lines = _lines(platform, name, has_outcomes=has_outcomes)
     classes = ["StringThread", *(["Grade", "Skip"] if has_outcomes else [])]
-    # Under other names too: the grader's text may bind theirs.
+    # Under other names too: the grader's text may bind these.
     before = ["_wb_Thread", *(["_wb_Grade", "_wb_Skip"] if has_outcomes else [])]
     frame = frame_of(before, lines)
     head = [
