@@ -24,9 +24,9 @@ ALL = TEXT | {
 
 
 ENTRY_SETTINGS = ("weight", "severity", "negate", "pass_threshold")
-"""What a file keeps of an entry, besides `on_error`."""
+"""The settings of an entry in a file, except `on_error`."""
 LIMITS = ("timeout", "memory_mb", "description")
-"""What a file keeps of a function grader, besides its text."""
+"""The settings of a function grader in a file, except its text."""
 TRAINERS = ("trl", "verl", "openrlhf", "together")
 """Signatures of trainers' native functions that files of any target can call."""
 
