@@ -23,64 +23,89 @@ _SECONDS_BETWEEN_CUTS = 1.0
 """Seconds. Requests sent together are rejected together: all rejections of this time count as one. Workbench default."""
 
 
-class AdaptiveLimit:
-    """A semaphore whose size follows the server (additive increase, multiplicative decrease, as in TCP).
+class RequestLimit:
+    """A first-in, first-out semaphore whose limit may change.
+
+    Args:
+        limit: Number of slots.
+
+    Attributes:
+        limit: The current number of slots; its fraction does not count.
+        busy: Slots taken.
+    """
+
+    def __init__(self, limit: float) -> None:
+        self.limit = limit
+        self.busy = 0
+        self._waiters: deque[asyncio.Future[None]] = deque()
+
+    async def acquire(self) -> None:
+        """Wait for a slot, and take it for a request."""
+        woken = False
+        # Waiting requests go first, or a steady stream of new requests could starve them.
+        while self.busy >= int(self.limit) or (self._waiters and not woken):
+            waiter = asyncio.get_running_loop().create_future()
+            # Another may have taken the slot of a waiter that was woken: it keeps its turn, at the front.
+            (self._waiters.appendleft if woken else self._waiters.append)(waiter)
+            try:
+                await waiter
+            except asyncio.CancelledError:
+                self._abandon(waiter)
+                raise
+            woken = True
+        self.busy += 1
+
+    def _abandon(self, waiter: asyncio.Future[None]) -> None:
+        if waiter.done() and not waiter.cancelled():
+            self._wake()  # it was woken at the moment of its cancellation: its turn goes to the next
+        elif waiter in self._waiters:
+            self._waiters.remove(waiter)
+
+    def release(self) -> None:
+        """Free a slot."""
+        self.busy -= 1
+        self._wake()
+
+    def _wake(self) -> None:
+        """Wake as many waiters as there are free slots; one that finds its slot taken waits again."""
+        free = int(self.limit) - self.busy
+        while self._waiters and free > 0:
+            waiter = self._waiters.popleft()
+            if not waiter.done():
+                waiter.set_result(None)
+                free -= 1
+
+    async def __aenter__(self) -> Self:
+        await self.acquire()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.release()
+
+
+class AdaptiveLimit(RequestLimit):
+    """A limit that follows the server (additive increase, multiplicative decrease, as in TCP).
 
     It grows by one for each reply until the first rejection, after that by one for each round of replies, and is halved
     by a rejection. It never falls below one.
 
     Args:
         maximum: Maximum number of requests in flight.
-
-    Attributes:
-        limit: Current maximum number of requests in flight.
-        busy: Number of requests in flight.
     """
 
     def __init__(self, maximum: int) -> None:
+        super().__init__(min(_START, maximum))
         self.maximum = maximum
-        self.limit: float = min(_START, maximum)
-        self.busy = 0
         self._was_overloaded = False
         self._last_cut = float("-inf")
-        self._waiters: deque[asyncio.Future[None]] = deque()
-
-    async def __aenter__(self) -> Self:
-        # Waiting requests go first, or a steady stream of new requests could starve them.
-        if self.busy < int(self.limit) and not self._waiters:
-            self.busy += 1
-            return self
-        waiter = asyncio.get_running_loop().create_future()
-        self._waiters.append(waiter)
-        try:
-            await waiter
-        except asyncio.CancelledError:
-            if waiter.done() and not waiter.cancelled():  # it was admitted at the moment of its cancellation
-                self._release()
-            raise
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._release()
-
-    def _release(self) -> None:
-        self.busy -= 1
-        self._admit_waiters()
-
-    def _admit_waiters(self) -> None:
-        while self._waiters and self.busy < int(self.limit):
-            waiter = self._waiters.popleft()
-            if not waiter.done():
-                self.busy += 1  # on its behalf: before it runs, others could take the slot
-                waiter.set_result(None)
 
     def record_answer(self) -> None:
         """A request got a reply: raise the limit."""
         step = 1 / self.limit if self._was_overloaded else 1
         self.limit = min(self.maximum, self.limit + step)
-        self._admit_waiters()
+        self._wake()
 
     def record_overload(self) -> None:
         """The server was overloaded (429, 503): halve the limit."""
