@@ -159,7 +159,7 @@ def thread_data(sample: Sample, texts: Mapping[str, str], find: Finder) -> dict[
 
     Args:
         sample: The row.
-        texts: Its texts by the names of their parts, see `row_texts.texts_of`.
+        texts: Its texts by the names of their parts, see `texts_of`.
         find: What is marked in the completion.
     """
     expected = texts["reference"]

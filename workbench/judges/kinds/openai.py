@@ -155,7 +155,7 @@ class ScoreJudge(TemplatedJudge):
         scale: Lowest and highest score.
         sampling_params: Further settings of the request: temperature, top_p, seed, reasoning_effort, penalties, and the
             reply limit (max_completions_tokens, as OpenAI's graders call it). No others, and each within its bounds:
-            see `judges.asking.settings`.
+            see `judges.protocol`.
 
     With `platform="openai"` a score outside the scale is clamped. A reply without a number is a failed grade; OpenAI counts
     it as 0.
