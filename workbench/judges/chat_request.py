@@ -45,7 +45,7 @@ _TRIES_UNREACHED = 2
 
 @dataclass
 class _RetryState:
-    """The tries of one request so far. Formats are indices into `capabilities.FORMATS`.
+    """The tries of one request so far. Formats are indices into `server.FORMATS`.
 
     Attributes:
         max_retries: Tries after the first, for transient faults.
