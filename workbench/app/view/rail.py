@@ -100,7 +100,7 @@ class GradedRows:
         return label_codes(self.report)
 
 
-_WORDS = {
+CHANGES = {
     "bad_refused": ("bad", "known-bad {is_are} now rejected"),
     "bad_accepted": ("bad", "known-bad {is_are} now accepted"),
     "good_refused": ("good", "known-good {is_are} lost"),
@@ -110,7 +110,19 @@ _WORDS = {
     "no_score": ("failed", "{has_have} no score now"),
     "moved": ("note", "{has_have} another score"),
 }
-"""Part to its shape and a pill's text after the count."""
+"""Part to its shape, and the text after the count."""
+
+
+def change_text(part: str, count: int, noun: str = "") -> str:
+    """How many rows an edit moved to a part, such as "2 known-bad are now rejected".
+
+    Args:
+        part: A key of `CHANGES`.
+        count: Rows.
+        noun: What rows they are, if the text does not contain it; it ends with a space.
+    """
+    verbs = {"is_are": "is" if count == 1 else "are", "has_have": "has" if count == 1 else "have"}
+    return f"{count:,} {noun}{CHANGES[part][1].format(**verbs)}"
 
 
 @dataclass(frozen=True)
@@ -216,11 +228,9 @@ def changed_data(change: Change, where: tuple[Any, ...]) -> dict[str, Any] | Non
 
 
 def _pill(part: str, count: int, where: tuple[Any, ...]) -> dict[str, Any]:
-    shape, words = _WORDS[part]
-    verbs = {"is_are": "is" if count == 1 else "are", "has_have": "has" if count == 1 else "have"}
     condition = {"changed": part}
     return {
-        "shape": shape, "text": f"{count:,} {words.format(**verbs)}", "where": [condition], "on": condition in where,
+        "shape": CHANGES[part][0], "text": change_text(part, count), "where": [condition], "on": condition in where,
     }  # fmt: skip
 
 
