@@ -20,7 +20,6 @@ LATE = {
         "workbench.graders.serialization",
         "workbench.deploy.serve",
         "workbench.deploy.serve.middleware",
-        "workbench.deploy.serve.app",
         "workbench.deploy.reward.stats",
     },
     "cli/run.py": {

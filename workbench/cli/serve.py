@@ -94,8 +94,7 @@ def _add_hostile_limits(serve: argparse.ArgumentParser) -> None:
 
 def _serve(options: argparse.Namespace) -> int:
     from workbench.deploy.reward.stats import columns_beside_label
-    from workbench.deploy.serve import RequestLimits, create_app, serve
-    from workbench.deploy.serve.app import address, bound, require_extra
+    from workbench.deploy.serve import RequestLimits, address, bound, create_app, require_extra, serve
     from workbench.deploy.serve.middleware import check_binding
 
     require_extra()
