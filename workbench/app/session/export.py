@@ -29,7 +29,7 @@ from workbench.graders.rule_grader import RuleGrader
 from workbench.graders.serialization import parts
 from workbench.run.suite import Suite
 
-_WORDS = 600  # maximum characters of a note
+_MAX_NOTE = 600  # maximum characters of a note
 _ON_REQUEST = "on_loss="  # start of the part of a hint that names a setting of `export`
 
 
@@ -101,7 +101,7 @@ def _rendered(suite: Suite, file: str, name: str, on_loss: str) -> tuple[Documen
 
 def _told(losses: list[Loss]) -> str:
     """What is omitted or lost, without the grader's name, which the table shows."""
-    return shown("; ".join(_words(loss) for loss in losses), _WORDS)
+    return shown("; ".join(_words(loss) for loss in losses), _MAX_NOTE)
 
 
 def _words(loss: Loss) -> str:
@@ -112,10 +112,10 @@ def _words(loss: Loss) -> str:
 def _refused(error: Exception) -> str:
     """A refusal without the setting that would omit the grader."""
     if not isinstance(error, WorkbenchError):
-        return shown(str(error), _WORDS)
+        return shown(str(error), _MAX_NOTE)
     hints = [hint for hint in error.hint.split("; ") if hint and not hint.startswith(_ON_REQUEST)]
     found = f": {error.found}" if error.found else ""
-    return shown("; ".join([f"{error.what}{found}", *hints]), _WORDS)
+    return shown("; ".join([f"{error.what}{found}", *hints]), _MAX_NOTE)
 
 
 def _is_code(platform: Format, suite: Suite, document: Document) -> bool:
@@ -237,7 +237,7 @@ def _fit(entry: Entry, platform: str) -> Fit:
 
 _READ_BYTES = 1_000_000
 """Maximum bytes of an existing file to read: a larger one is named without its graders."""
-_NAMES = 6
+_MAX_NAMES = 6
 """Maximum number of its graders to name."""
 
 
@@ -303,8 +303,8 @@ def _replaced(place: Path) -> str:
     if place.stat().st_size <= _READ_BYTES:
         with suppress(WorkbenchError, OSError, ValueError):
             names = [entry.name for entry in load(place).entries]
-    more = f" and {len(names) - _NAMES} more" if len(names) > _NAMES else ""
-    holds = f": it contains {', '.join(names[:_NAMES])}{more}" if names else ""
+    more = f" and {len(names) - _MAX_NAMES} more" if len(names) > _MAX_NAMES else ""
+    holds = f": it contains {', '.join(names[:_MAX_NAMES])}{more}" if names else ""
     return f"{place.name} exists and would be replaced{holds}"
 
 

@@ -232,12 +232,12 @@ class View(Protocol):
         ...
 
 
-_KNOWN = frozenset({"mode", "grader", "where", "search", "sort", "columns", "row", "compare"})
+_STATE_KEYS = frozenset({"mode", "grader", "where", "search", "sort", "columns", "row", "compare"})
 _MAX_LISTED = 200
-_WHAT = "app.view_state, or the name of a saved view"
+_STATE_SOURCE = "app.view_state, or the name of a saved view"
 
 
-_COMPARISON = frozenset({"a", "b", "key", "only", "search"})
+_COMPARISON_KEYS = frozenset({"a", "b", "key", "only", "search"})
 
 
 def _are_columns(value: Any) -> bool:
@@ -247,7 +247,7 @@ def _are_columns(value: Any) -> bool:
     )
 
 
-_SHAPES: dict[str, Callable[[Any], bool]] = {
+_STATE_SHAPES: dict[str, Callable[[Any], bool]] = {
     "where": lambda value: isinstance(value, Sequence) and all(isinstance(each, Mapping) for each in value),
     "search": lambda value: isinstance(value, str),
     "row": lambda value: isinstance(value, str),
@@ -255,7 +255,7 @@ _SHAPES: dict[str, Callable[[Any], bool]] = {
     "columns": _are_columns,
     "compare": lambda value: (
         isinstance(value, Mapping)
-        and (not value or set(value) == _COMPARISON)
+        and (not value or set(value) == _COMPARISON_KEYS)
         and all(isinstance(each, str) for each in value.values())
     ),
 }
@@ -387,17 +387,19 @@ def _checked(state: Any, graders: Iterable[str]) -> str:
     Raises:
         WorkbenchError: It is not a state, or its grader is not in the session.
     """
-    if not isinstance(state, Mapping) or not set(state) <= _KNOWN:
-        found = sorted(map(str, set(state) - _KNOWN)) if isinstance(state, Mapping) else state
-        raise WorkbenchError("not a view state", found=one_line(repr(found), 120), expected=_WHAT)
+    if not isinstance(state, Mapping) or not set(state) <= _STATE_KEYS:
+        found = sorted(map(str, set(state) - _STATE_KEYS)) if isinstance(state, Mapping) else state
+        raise WorkbenchError("not a view state", found=one_line(repr(found), 120), expected=_STATE_SOURCE)
     if state.get("mode", GRADE) not in (titles := mode_titles()):
         raise WorkbenchError(
             "unknown mode", found=one_line(repr(state["mode"]), 60), expected=", ".join(titles)
         )
-    for name, has_shape in _SHAPES.items():
+    for name, has_shape in _STATE_SHAPES.items():
         if name in state and not has_shape(state[name]):
             raise WorkbenchError(
-                f"cannot read {name} of this view", found=one_line(repr(state[name]), 120), expected=_WHAT
+                f"cannot read {name} of this view",
+                found=one_line(repr(state[name]), 120),
+                expected=_STATE_SOURCE,
             )
     grader = str(state.get("grader", ""))
     if grader and grader not in graders:

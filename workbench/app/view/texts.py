@@ -213,12 +213,12 @@ def _ends(pieces: Pieces, text: str, start: int) -> Pieces:
     return [*before, *shown, *after]
 
 
-_MAX_CHARACTERS = 200  # the longest name a store accepts
+_MAX_NAME = 200  # the longest name a store accepts
 
 
 def shown_name(name: str) -> str:
     """A grader's name on the page and in its messages: on one line, hidden characters as code points."""
-    return one_line(name, _MAX_CHARACTERS)
+    return one_line(name, _MAX_NAME)
 
 
 def find_name(shown: str, names: Iterable[str]) -> str | None:
@@ -247,7 +247,7 @@ def _renamed(value: Any, names: Mapping[str, str]) -> Any:
 _MAX_VALUES = 60
 """Number of listed values, the most frequent first; the others are found by search."""
 
-_FEW = 12  # maximum distinct numbers to list as choices rather than as a range
+_MAX_CHOICES = 12  # maximum distinct numbers to list as choices rather than as a range
 
 
 def field_values(samples: Any, field: str) -> dict[str, Any]:
@@ -272,7 +272,7 @@ def field_values(samples: Any, field: str) -> dict[str, Any]:
     is_number = pd.api.types.is_numeric_dtype(cells) and not pd.api.types.is_bool_dtype(cells)
     numbers = cells.to_numpy(float, na_value=np.nan) if is_number else np.empty(0)
     finite = numbers[np.isfinite(numbers)]
-    as_range = len(counts) > _FEW and len(finite) > 0
+    as_range = len(counts) > _MAX_CHOICES and len(finite) > 0
     return {
         "kind": "numbers" if as_range else "values",
         "column": field,
@@ -301,11 +301,11 @@ _LABELS = {True: "known good", False: "known bad", None: "unlabelled"}
 
 def chip_text(condition: Condition, chosen: str = "") -> str:
     """The text of a condition's chip; without the grader's name if it is the selected one."""
-    return one_line(_words(condition, chosen), 60)
+    return one_line(_chip_words(condition, chosen), 60)
 
 
-def _words(condition: Condition, chosen: str) -> str:
-    for key, words in _WORDS.items():
+def _chip_words(condition: Condition, chosen: str) -> str:
+    for key, words in _CHIP_WORDS.items():
         if key in condition:
             grader = condition.get("grader", "")
             beside = f"{grader}: " if grader and grader != chosen else ""
@@ -313,7 +313,7 @@ def _words(condition: Condition, chosen: str) -> str:
     return condition_text(condition)
 
 
-_WORDS: dict[str, Callable[[Condition], str]] = {
+_CHIP_WORDS: dict[str, Callable[[Condition], str]] = {
     "label": lambda condition: _LABELS[condition["label"]],
     "passed": lambda condition: "accepted" if condition["passed"] else "rejected",
     "status": lambda condition: str(condition["status"]),

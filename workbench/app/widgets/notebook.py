@@ -43,7 +43,7 @@ class _CellView(NamedTuple):
 
 _views: dict[Place, _CellView] = {}
 
-_runs: dict[tuple[str, str], tuple[str, int]] = {}
+_cell_runs: dict[tuple[str, str], tuple[str, int]] = {}
 """By cell and kind: its last run, and how many views that run has created."""
 
 
@@ -63,7 +63,7 @@ def current_cell() -> tuple[str, str]:
 def _place(kind: str) -> Place | None:
     """The cell of a view that is being created; None outside of a cell."""
     name, run = current_cell()
-    last_run, count = _runs.get((name, kind), ("", 0))
+    last_run, count = _cell_runs.get((name, kind), ("", 0))
     return (name, kind, count if run == last_run else 0) if name else None
 
 
@@ -105,7 +105,7 @@ def remember_view(kind: str, view: Any, *, owns: bool) -> None:
     if place is None:
         return
     name, run = current_cell()
-    _runs[name, kind] = (run, place[2] + 1)
+    _cell_runs[name, kind] = (run, place[2] + 1)
     previous, session = _views.get(place), view.session
     same = previous is not None and previous.session is session
     if previous is not None and same:
@@ -167,12 +167,12 @@ def load(shell: InteractiveShell) -> None:
 
     def grader(line: str, cell: str) -> None:
         """`%%grader [--js] name [--timeout SECONDS] [--memory MIB]`: turn this cell into a grader and validate it."""
-        _run(shell, line, cell)
+        _run_magic(shell, line, cell)
 
     shell.register_magic_function(grader, magic_kind="cell", magic_name="grader")  # type: ignore[call-arg, arg-type]
 
 
-def _run(shell: InteractiveShell, line: str, cell: str) -> None:
+def _run_magic(shell: InteractiveShell, line: str, cell: str) -> None:
     from IPython.core.error import UsageError
     from IPython.display import display
 
@@ -204,7 +204,7 @@ def make(line: str, cell: str, namespace: dict[str, Any]) -> FunctionGrader | Sc
     """
     words = line.split()
     script = "--js" in words
-    options = _options([word for word in words if word != "--js"], line)
+    options = _magic_options([word for word in words if word != "--js"], line)
     if owner := taken_by(options["name"], namespace):
         raise WorkbenchError(f"%%grader {options['name']}: the name is {owner}", hint="choose another name")
     try:
@@ -230,7 +230,7 @@ def _refuse_calls(cell: str, name: str) -> None:
         )  # fmt: skip
 
 
-def _options(words: list[str], line: str) -> dict[str, Any]:
+def _magic_options(words: list[str], line: str) -> dict[str, Any]:
     name, *rest = words or [""]
     name = unicodedata.normalize("NFKC", name)  # as Python reads names; otherwise it could not be called
     if not name.isidentifier():

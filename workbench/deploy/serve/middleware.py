@@ -35,11 +35,11 @@ from workbench.deploy.serve.http import (
 from workbench.sandbox.host.worker_pool import worker_pool
 
 LOG = logging.getLogger("workbench.deploy.serve")
-_SECONDS = 10.0
+_LINE_SECONDS = 10.0
 """Seconds for which equal lines are counted before their number is written."""
-_MAX_KINDS = 256
+_MAX_LINE_KINDS = 256
 """Maximum kinds of lines that are distinguished; all others count as one, so that clients cannot create kinds."""
-_OTHERS = "other lines"
+_OTHER_LINES = "other lines"
 
 
 @dataclass
@@ -91,8 +91,8 @@ class CountedLog(logging.Filter):
 
     def _is_new(self, kind: Hashable, level: int, text: str) -> bool:
         self.flush()
-        if kind not in self._kinds and len(self._kinds) >= _MAX_KINDS:
-            kind = _OTHERS
+        if kind not in self._kinds and len(self._kinds) >= _MAX_LINE_KINDS:
+            kind = _OTHER_LINES
         known = self._kinds.get(kind)
         if known is None:
             self._kinds[kind] = _Counted(text, level, self._clock())
@@ -110,7 +110,7 @@ class CountedLog(logging.Filter):
         # Oldest first, since a kind is inserted again when its time is over.
         while self._kinds:
             kind, counted = next(iter(self._kinds.items()))
-            if now - counted.since < _SECONDS and not all_of_them:
+            if now - counted.since < _LINE_SECONDS and not all_of_them:
                 return
             del self._kinds[kind]
             if counted.more:
@@ -118,7 +118,7 @@ class CountedLog(logging.Filter):
                 LOG.log(counted.level, "%d more in %.0f s like: %s", counted.more, seconds, counted.text)
 
 
-_OPEN = frozenset({"/health"})
+_OPEN_PATHS = frozenset({"/health"})
 """Paths that need no token: monitoring has none, and they reveal only that the server runs."""
 _MIN_TOKEN_CHARACTERS = 8
 _PORT = re.compile(r":\d*\Z")
@@ -176,7 +176,7 @@ class Access:
         Raises:
             RequestError: 401 or 403.
         """
-        if scope["path"] in _OPEN:
+        if scope["path"] in _OPEN_PATHS:
             return
         if self._token:
             self._check_token(scope)
