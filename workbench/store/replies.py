@@ -42,11 +42,7 @@ _CLOCKS: dict[str, sa.ColumnElement[float]] = {
 
 
 class Leases:
-    """The leases of one open store.
-
-    Args:
-        database: The database.
-    """
+    """The leases of one open store."""
 
     def __init__(self, database: Database) -> None:
         self._database = database

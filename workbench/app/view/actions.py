@@ -46,11 +46,7 @@ def handlers_of(part: object, prefix: str) -> dict[str, Handler]:
 
 
 class Actions:
-    """Handlers of a page's messages for the graders, the rows and the view as a whole; modes add their own.
-
-    Args:
-        view: The view.
-    """
+    """Handlers of a page's messages for the graders, the rows and the view as a whole; modes add their own."""
 
     def __init__(self, view: View) -> None:
         self._view = view

@@ -25,11 +25,7 @@ if TYPE_CHECKING:
 
 
 def head_data(session: Session) -> dict[str, Any]:
-    """The toolbar as `Head`.
-
-    Args:
-        session: The session.
-    """
+    """The toolbar as `Head`."""
     graders, problem = session.graders, session.guard.problem
     report: Report | None = session.runs.last_report
     trace = "" if problem is None else visible(problem.trace[-8_000:])

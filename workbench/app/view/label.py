@@ -40,9 +40,6 @@ class LabelDeck:
     Card numbers are never reused, so that a decision always applies to the row of the card that was shown, even if
     another queue is current when it arrives.
 
-    Args:
-        session: The session.
-
     Attributes:
         order: Out of `label_queue.ORDERS`.
         grader: Whose verdicts balance the classes, and whose verdicts labels are compared with; "" for the first.
