@@ -11,6 +11,7 @@ import ast
 import re
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from workbench.core.errors import CaptureError, FormatError
@@ -20,6 +21,7 @@ from workbench.formats.shared.unsupported import (
     add_kind_loss,
     check_entry,
     note_limits,
+    rule_text,
     settings_of_code,
     settings_without_effect,
     without_unused_settings,
@@ -121,7 +123,8 @@ def _note_name(entry: Entry, text: str | None, own: type[Any], losses: Losses) -
 def _python_of(entry: Entry, losses: Losses) -> str | None:
     grader = entry.grader
     if not isinstance(grader, FunctionGrader):
-        return _portable(portable, entry, losses)
+        make = partial(portable, entry.grader, negate=entry.negate)
+        return rule_text(make, entry, losses, hint="export as native")
     if grader.extractor or grader.extractor_config:
         losses.add(entry.name, "extractor", "a module does not store it", hint="export as letta")
     return grader.source.text
@@ -130,15 +133,8 @@ def _python_of(entry: Entry, losses: Losses) -> str | None:
 def _script_of(entry: Entry, losses: Losses) -> str | None:
     if isinstance(entry.grader, ScriptGrader):
         return entry.grader.script
-    return _portable(portable_javascript, entry, losses)
-
-
-def _portable(make: Callable[..., str], entry: Entry, losses: Losses) -> str | None:
-    try:
-        return make(entry.grader, negate=entry.negate)
-    except FormatError as error:
-        losses.add(entry.name, error.where or "kind", error.what, hint=error.hint or "export as native")
-        return None
+    make = partial(portable_javascript, entry.grader, negate=entry.negate)
+    return rule_text(make, entry, losses, hint="export as native")
 
 
 def _detect_python(document: Any, text: str) -> int:

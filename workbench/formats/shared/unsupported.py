@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import MISSING, fields, replace
 from functools import lru_cache
 from typing import Any, cast
 
+from workbench.core.errors import FormatError
 from workbench.data.extractors import Extractor
 from workbench.formats.shared import Losses
 from workbench.graders import Grader
@@ -106,6 +107,15 @@ def add_gate_loss(suite: Suite, losses: Losses) -> None:
     """Report that a platform has no verdict over a run, if the suite has one."""
     if suite.gate is not None:
         losses.add("", "gate", "it has no gates over a run", hint="export as letta, or remove the gate")
+
+
+def rule_text(make: Callable[[], str], entry: Entry, losses: Losses, *, hint: str) -> str | None:
+    """The text that `make` writes for a rule; None if it cannot be written, which is reported as a loss of the grader."""
+    try:
+        return make()
+    except FormatError as error:
+        losses.add(entry.name, error.where or "kind", error.what, hint=error.hint or hint)
+        return None
 
 
 def check_signature(entry: Entry, losses: Losses) -> bool:

@@ -22,6 +22,7 @@ from workbench.formats.shared.unsupported import (
     identifier,
     names_model,
     note_limits,
+    rule_text,
     settings_without_effect,
     without_unused_settings,
 )
@@ -292,15 +293,11 @@ def _python(entry: Entry, losses: Losses) -> Record | None:
 
 def _portable(entry: Entry, losses: Losses) -> Record | None:
     """A code grader without an equivalent type, as Python."""
-    try:
-        text = portable(entry.grader)
-    except FormatError as error:
-        losses.add(entry.name, error.where or "kind", error.what, hint=error.hint or WAY_OUT)
-        return None
+    text = rule_text(lambda: portable(entry.grader), entry, losses, hint=WAY_OUT)
     # A rule that needs turns reads only the last completion, which is what the platform passes.
     reads_end = getattr(entry.grader, "extractor", Extractor()) == Extractor()
     allowed = ("get_turns", "turn_calls", "turn_answers") if reads_end else ()
-    if not check_reads(text, "openai", losses, entry.name, allowed=allowed):
+    if text is None or not check_reads(text, "openai", losses, entry.name, allowed=allowed):
         return None
     module = wrapped(text, "openai", entry.name, losses)
     return None if module is None else _source(module, IMAGE)
