@@ -56,7 +56,15 @@ CPU_CLOCK_OF_1234 = (~1234 << 3) | 2
 def test_clocks_of_other_processes_are_refused(machine, upper):
     """A clock is named by 32 bits with a sign: small numbers pass, and none that means a process, a thread or a device."""
     own = {0, 1, 2, 3, 4, 5, 6, 7, 11}
-    tried = {*range(-16, 24), *range(-70, 300, 9), CPU_CLOCK_OF_1234, CPU_CLOCK_OF_1234 | 4, -(2**31), 2**31 - 1, 2**30 + 1}
+    tried = {
+        *range(-16, 24),
+        *range(-70, 300, 9),
+        CPU_CLOCK_OF_1234,
+        CPU_CLOCK_OF_1234 | 4,
+        -(2**31),
+        2**31 - 1,
+        2**30 + 1,
+    }
     for number in CLOCK_CALLS[machine]:
         passed = {
             clock
