@@ -11,27 +11,25 @@ import workbench
 ROOT = Path(workbench.__file__).parent
 LATE = {
     # `import workbench` loads no IPython.
-    "__init__.py": {"workbench.app.widgets.magics"},
+    "__init__.py": {"workbench.app.widgets.notebook"},
     # `workbench --help` answers before pandas is loaded.
-    "cli/convert.py": {"workbench.formats.shared.base"},
+    "cli/convert.py": {"workbench.formats.shared"},
     "cli/demo.py": {"workbench.data.demo", "workbench.data.demo.graders"},
-    "cli/formats.py": {"workbench.formats"},
+    "cli/support.py": {"workbench.formats"},
     "cli/serve.py": {
         "workbench.graders.serialization",
         "workbench.deploy.serve",
-        "workbench.deploy.serve.access",
-        "workbench.deploy.serve.app",
-        "workbench.deploy.serve.server",
-        "workbench.deploy.reward.columns",
+        "workbench.deploy.serve.middleware",
+        "workbench.deploy.reward.stats",
     },
     "cli/run.py": {
         "workbench.formats.files",
-        "workbench.formats.shared.base",
+        "workbench.formats.shared",
         "workbench.formats.shared.writing",
     },
     "cli/validate.py": {
         "workbench.formats.files",
-        "workbench.formats.shared.base",
+        "workbench.formats.shared",
         "workbench.formats.shared.writing",
         "workbench.graders.serialization",
     },

@@ -187,8 +187,7 @@ def _request(recorder: Recorder, grader: Any) -> Way:
 @contextlib.contextmanager
 def _served(grader: Any) -> Iterator[str]:
     """`workbench serve` in a thread of this process."""
-    from workbench.deploy.serve import create_app
-    from workbench.deploy.serve.server import address, bound, uvicorn_server
+    from workbench.deploy.serve import address, bound, create_app, uvicorn_server
 
     listening, ready = bound("127.0.0.1", 0), threading.Event()
     server = uvicorn_server(create_app(grader, workers=1), stop_seconds=5, ready=ready.set)

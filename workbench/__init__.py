@@ -50,6 +50,6 @@ def _suggestion(name: str) -> str:
 
 def load_ipython_extension(shell: InteractiveShell) -> None:
     """`%load_ext workbench`: registers `%%grader`."""
-    from workbench.app.widgets.magics import load
+    from workbench.app.widgets.notebook import load
 
     load(shell)

@@ -431,10 +431,10 @@ def test_no_control_characters_reach_the_terminal(files, capfd):
 
 def test_lab_copies_notebooks_where_asked(tmp_path, monkeypatch):
     """With a folder the notebooks are copied there, and JupyterLab takes this process's place."""
-    from workbench.cli import lab
+    from workbench.cli import demo
 
     started = []
-    monkeypatch.setattr(lab.os, "execv", lambda program, command: started.append(command) or sys.exit(0))
+    monkeypatch.setattr(demo.os, "execv", lambda program, command: started.append(command) or sys.exit(0))
     with pytest.raises(SystemExit):
         main(["lab", "--folder", str(tmp_path / "mine")])
     assert (tmp_path / "mine" / "01_quickstart.ipynb").exists()
@@ -676,8 +676,7 @@ def test_a_reader_that_leaves_is_no_error():
 def test_help_loads_nothing_heavy():
     """Help, version and wrong usage are said at once: pandas and the diagnostics are loaded by the commands that use them."""
     code = (
-        "import sys, workbench.cli.main\n"
-        "print(sorted({'pandas', 'numpy', 'scipy', 'IPython'} & set(sys.modules)))"
+        "import sys, workbench.cli\nprint(sorted({'pandas', 'numpy', 'scipy', 'IPython'} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

@@ -8,7 +8,7 @@ import pytest
 import workbench as wb
 from tests.conformance.cases import cases, check_score, with_client
 from workbench.data.extractors import Extractor
-from workbench.formats.platforms.letta.reading import letta_thread
+from workbench.formats.platforms.letta import letta_thread
 from workbench.graders.combine import Gate
 
 

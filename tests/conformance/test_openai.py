@@ -9,7 +9,7 @@ import workbench as wb
 from tests.conformance.cases import cases, check_score, suite_of, with_client
 from workbench.core.errors import FormatError
 from workbench.data.templates import compile as compile_template
-from workbench.formats.platforms.openai.reading import error_flag
+from workbench.formats.platforms.openai import error_flag
 
 
 def sample_of(item):

@@ -117,7 +117,7 @@ def test_no_document_can_name_standard_input(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "-").write_text("from the file")
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"from standard input")))
-    from workbench.formats.shared.base import Reading
+    from workbench.formats.shared import Reading
 
     reading = Reading("", "a.yaml", tmp_path, False, "")
     assert reading.companion("-", "prompt") == "from the file"

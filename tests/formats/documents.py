@@ -10,7 +10,7 @@ from typing import Any
 
 import workbench as wb
 from tests.graders.examples import AGENT, LETTA, MESSAGES, SCHEMA, SUITES
-from workbench.formats.platforms.native.read_write import write
+from workbench.formats.platforms.native import write
 
 __all__ = ["DOCUMENTS", "NAMES", "companions", "spoiled", "text_of"]
 

@@ -11,7 +11,7 @@ import pytest
 import workbench as wb
 from tests.graders.code_examples import CODE_EXAMPLES
 from workbench.core.errors import FormatError
-from workbench.formats.shared.wrapping import unwrap, wrap
+from workbench.formats.frame.wrapping import unwrap, wrap
 from workbench.graders.portable import portable
 
 HERE = Path(__file__).parent
@@ -161,10 +161,11 @@ def test_what_the_lines_around_a_grader_need_is_not_taken(text, part):
         wrap(text, "letta", name="n")
 
 
+@pytest.mark.parametrize("version", ["", "_number", "_outcomes"])
 @pytest.mark.parametrize("platform", PLATFORMS)
-def test_files_of_before_are_read(platform):
+def test_files_of_before_are_read(platform, version):
     """The grader is restored from the frame of earlier files, and an edited frame is part of the grader."""
-    text = (HERE / "earlier" / f"{platform}.txt").read_text()
+    text = (HERE / "earlier" / f"{platform}{version}.txt").read_text()
     own = unwrap(text, platform, name="g_score")
     assert own is not None
     assert own.startswith("from __future__ import annotations\n\nfrom workbench import StringThread\n")

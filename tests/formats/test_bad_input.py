@@ -15,11 +15,11 @@ from tests.formats.documents import DOCUMENTS, companions, spoiled, text_of
 from tests.formats.matrix import PLATFORMS
 from workbench.core.errors import FormatError
 from workbench.formats import FORMATS
-from workbench.formats.platforms.adaptive.reading import creates
-from workbench.formats.platforms.native.read_write import write as native_write
+from workbench.formats.frame.wrapping import wrap
+from workbench.formats.platforms.adaptive import creates
+from workbench.formats.platforms.native import write as native_write
 from workbench.formats.shared import writing
 from workbench.formats.shared.parsing import parse_json, parse_python, parse_yaml
-from workbench.formats.shared.wrapping import wrap
 from workbench.formats.targets.base import Target
 from workbench.run.suite import Suite
 

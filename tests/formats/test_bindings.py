@@ -6,7 +6,7 @@ import pytest
 
 import workbench as wb
 from workbench.core.errors import FormatError
-from workbench.formats.platforms.adaptive.reading import NotWrittenOutError, constant_at, module_of
+from workbench.formats.platforms.adaptive import NotWrittenOutError, constant_at, module_of
 
 CALL = "adaptive.graders.create.function(key='{key}', fn=grade)\n"
 JUDGE = "adaptive.graders.create.binary_judge(key='j', criteria=C, judge_model='m')\n"

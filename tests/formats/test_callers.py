@@ -3,8 +3,8 @@
 import pytest
 
 import workbench as wb
-from workbench.formats.platforms.openai.reading import with_threads
-from workbench.formats.shared.base import Losses
+from workbench.formats.platforms.openai import with_threads
+from workbench.formats.shared import Losses
 
 TEXT = '''from __future__ import annotations
 

@@ -10,7 +10,7 @@ from tests.formats.matrix import PLATFORMS
 from workbench.core.errors import FormatError
 from workbench.data.extractors import EXTRACTORS, extractor
 from workbench.formats import FORMATS
-from workbench.formats.shared.base import Document
+from workbench.formats.shared import Document
 from workbench.formats.shared.unsupported import unique
 from workbench.judges import SchemaJudge
 

@@ -9,7 +9,7 @@ from jsonschema import Draft202012Validator
 
 import workbench as wb
 from workbench.core.errors import FormatError, NotValidatedError
-from workbench.formats.platforms.native.read_write import read, schema, write
+from workbench.formats.platforms.native import read, schema, write
 
 GRADER = wb.FunctionGrader.from_source(
     "# a comment: ä 🎈\nasync def grade(thread: StringThread) -> float:\n    return 0.5\n",

@@ -7,7 +7,7 @@ import pytest
 import workbench as wb
 from tests.judges.servers import server
 from tests.judges.test_client import completion
-from workbench.judges.client import chat_request
+from workbench.judges import chat_request
 
 SAID = '{"reasoning": "fine", "score": "PASS"}'
 ROWS = [{"prompt": f"q{row}", "completion": "x"} for row in range(40)]

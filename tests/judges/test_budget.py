@@ -6,8 +6,8 @@ import pytest
 
 import workbench as wb
 from workbench.judges import BudgetError, JudgeServerError, Reply, Usage
+from workbench.judges.budget import PendingQuestion
 from workbench.judges.judge_run import JudgeRun, use_judge_run
-from workbench.judges.request_settings import PendingQuestion
 from workbench.judges.spending import Spending
 
 SAID = '{"reasoning": "fine", "score": "PASS"}'

@@ -6,9 +6,8 @@ import workbench as wb
 from tests.judges.servers import server
 from tests.judges.test_client import completion
 from workbench.core import background
-from workbench.judges import JudgeServerError, OpenAIClient
-from workbench.judges.capabilities import RETEST_SECONDS, Capabilities, capabilities_of, fallbacks
-from workbench.judges.client import chat_request
+from workbench.judges import JudgeServerError, OpenAIClient, chat_request
+from workbench.judges.server import RETEST_SECONDS, Capabilities, capabilities_of, fallbacks
 
 ASKED = [{"role": "user", "content": "x"}]
 SCHEMA = {"type": "json_schema", "json_schema": {"name": "v", "schema": {"type": "object"}}}

@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
-from workbench.judges.client import chat_request
-from workbench.judges.client.chat_request import AdaptiveLimit
+from workbench.judges import chat_request
+from workbench.judges.server import AdaptiveLimit
 
 
 @pytest.fixture

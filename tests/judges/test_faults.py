@@ -256,7 +256,7 @@ def test_transient_errors_lose_no_row(share, answer, monkeypatch):
     """30 % of the questions refused, failed, dropped or left hanging: every row is scored all the same."""
     import random
 
-    from workbench.judges.client import chat_request
+    from workbench.judges import chat_request
 
     monkeypatch.setattr(chat_request, "_FIRST_WAIT", 0.01)  # the waiting itself is not what is tested
     chance, lock = random.Random(7), threading.Lock()

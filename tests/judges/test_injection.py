@@ -9,7 +9,7 @@ import pytest
 import workbench as wb
 from tests.judges.examples import CLAIMS, EXAMPLES, SCHEMA, tool_call_reply
 from workbench.judges import Reply, ScriptedClient
-from workbench.judges.prompts.files import tag_mark
+from workbench.judges.prompts import tag_mark
 
 # Answers that judges are known to let pass, and attempts to leave the place of the material.
 ATTACKS = {

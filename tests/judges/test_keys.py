@@ -20,10 +20,9 @@ from tests.judges.test_faults import ERROR, FAULTS, chat_answer, faulty_server, 
 from workbench.core import background
 from workbench.core.errors import WorkbenchError
 from workbench.judges import JudgeServerError, OpenAIClient, ScriptedClient
-from workbench.judges.client.chat_request import read_completion
-from workbench.judges.client.faults import RequestTarget
+from workbench.judges.chat_request import read_completion
 from workbench.judges.kinds import endpoint_connection
-from workbench.judges.redaction import hide_secrets_in_data
+from workbench.judges.response import RequestTarget, hide_secrets_in_data
 
 SECRET = "sk-proj-Tm90QVJlYWxLZXkx_-abcdef0123456789"
 SESSION = """

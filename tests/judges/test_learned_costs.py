@@ -8,7 +8,7 @@ import workbench as wb
 from tests.judges.examples import AGENT
 from workbench.core.errors import FormatError
 from workbench.judges import Reply, Usage
-from workbench.judges.request_settings import check_request
+from workbench.judges.protocol import check_request
 
 SAID = '{"reasoning": "fine", "score": "PASS"}'
 MODEL = "gpt-4o-mini"

@@ -7,7 +7,7 @@ import pytest
 import workbench as wb
 from tests.judges.servers import server
 from workbench.judges import Reply, Usage
-from workbench.judges.request_settings import PendingQuestion, pending_question
+from workbench.judges.budget import PendingQuestion, pending_question
 from workbench.judges.spending import Spending
 
 SAID = '{"reasoning": "fine", "score": "PASS"}'

@@ -11,7 +11,7 @@ from workbench.core import background
 from workbench.core.errors import FormatError, WorkbenchError
 from workbench.graders.base import from_spec
 from workbench.judges import OpenAIClient
-from workbench.judges.request_settings import MAX_TOKENS, SAMPLING
+from workbench.judges.protocol import MAX_TOKENS, SAMPLING
 
 INPUT = [{"role": "user", "content": "Rate {{sample.output_text}}"}]
 THREAD = wb.StringThread([("user", "Hi"), ("assistant", "Hello")])

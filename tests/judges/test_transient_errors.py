@@ -16,9 +16,8 @@ from tests.judges.test_client import completion
 from tests.judges.test_faults import ERROR, FINE, chat_answer, faulty_server, http_answer, judge, read_request
 from tests.judges.test_resumed_runs import rows_of
 from workbench.core import background
-from workbench.judges import JudgeServerError, OpenAIClient
-from workbench.judges.capabilities import ServerState
-from workbench.judges.client import chat_request
+from workbench.judges import JudgeServerError, OpenAIClient, chat_request
+from workbench.judges.server import ServerState
 
 ROWS = [{"prompt": f"<{row}>", "completion": "x"} for row in range(60)]
 

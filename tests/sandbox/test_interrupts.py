@@ -60,7 +60,7 @@ def test_an_interrupt_while_a_worker_starts_leaves_nothing(own, monkeypatch, kin
 SLOW = """
 import sys
 from workbench.sandbox.host import worker
-from workbench.cli.main import main
+from workbench.cli import main
 
 ready = worker.Worker.await_ready
 def slow(self, *words):

@@ -14,7 +14,8 @@ from tests.store.cancelling import begin_and_cancel
 from workbench.core import background
 from workbench.judges import Reply
 from workbench.judges.cache import ClaimingReplyStore
-from workbench.store import StoreError, leases, open_store, schema
+from workbench.store import StoreError, open_store, schema
+from workbench.store import replies as leases
 
 HOLDER = """
 import asyncio, sys

@@ -1,5 +1,66 @@
-"""The command line."""
+"""The command line: `workbench demo | validate | run | serve | convert | formats | lab | sandbox`, a module per command or two."""
 
-from workbench.cli.main import main
+from __future__ import annotations
 
-__all__ = ["main"]
+import argparse
+import os
+import sys
+import warnings
+from collections.abc import Sequence
+
+import workbench as wb
+from workbench.cli import convert, demo, run, serve, support, validate
+from workbench.cli.options import EXIT_CODES, Parser, in_shell, say
+from workbench.core.errors import SamplesError, SamplesWarning, WorkbenchError
+
+_COMMANDS = (
+    demo.add, validate.add, run.add, serve.add, convert.add, support.add_formats, demo.add_lab, support.add_sandbox,
+)  # fmt: skip
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command.
+
+    Args:
+        arguments: Words after `workbench`; the process's own by default.
+
+    Returns:
+        0 for success, 1 if a check, a file, a gate or a grader failed, 2 for wrong usage, 130 if
+        interrupted, 141 if the output pipe is closed.
+    """
+    options = _parser().parse_args(arguments)
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", SamplesWarning)
+        warnings.showwarning = lambda message, *_, **__: say(in_shell(f"workbench: {message}"), error=True)
+        return _run(options)
+
+
+def _run(options: argparse.Namespace) -> int:
+    try:
+        code = int(options.command(options))
+        sys.stdout.flush()
+        return code  # noqa: TRY300 (a flush may fail, too)
+    except SamplesError as error:
+        say(in_shell(f"workbench: {error}"), error=True)
+        return 1
+    except (WorkbenchError, ValueError) as error:
+        say(f"workbench: {error}", error=True)
+        return 1
+    except KeyboardInterrupt:
+        say("workbench: interrupted", error=True)
+        return 130
+    except BrokenPipeError:  # the reader, such as head, has enough
+        # Python flushes stdout again when it ends, and would complain about the closed pipe.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 141
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = Parser(
+        prog="workbench", description="Write, validate, run, diagnose and export graders.", epilog=EXIT_CODES
+    )
+    parser.add_argument("--version", action="version", version=f"workbench {wb.__version__}")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    for add in _COMMANDS:
+        add(commands)
+    return parser

@@ -68,7 +68,7 @@ def _on_error(text: str) -> str | float:
 
 
 def _convert(options: argparse.Namespace) -> int:
-    from workbench.formats.shared.base import get_format, read_text
+    from workbench.formats.shared import get_format, read_text
 
     if options.source.is_dir():
         read_text(options.source)  # refused, with its name

@@ -27,7 +27,7 @@ def check_place(path: Path) -> None:
     Raises:
         FormatError: Another ending, or a path that cannot be written.
     """
-    from workbench.formats.shared.base import get_format
+    from workbench.formats.shared import get_format
     from workbench.formats.shared.writing import check_target
 
     if path.suffix not in _ENDINGS:
@@ -46,7 +46,7 @@ def validate_all(graders: wb.Suite, samples: wb.Samples) -> None:
         NotValidatedError: A grader does not pass its checks.
     """
     from workbench.formats.files import prove
-    from workbench.formats.shared.base import require_all_validated
+    from workbench.formats.shared import require_all_validated
 
     prove(graders)
     try:

@@ -93,11 +93,9 @@ def _add_hostile_limits(serve: argparse.ArgumentParser) -> None:
 
 
 def _serve(options: argparse.Namespace) -> int:
-    from workbench.deploy.reward.columns import columns_beside_label
-    from workbench.deploy.serve import RequestLimits, create_app, serve
-    from workbench.deploy.serve.access import check_binding
-    from workbench.deploy.serve.app import require_extra
-    from workbench.deploy.serve.server import address, bound
+    from workbench.deploy.reward.stats import columns_beside_label
+    from workbench.deploy.serve import RequestLimits, address, bound, create_app, require_extra, serve
+    from workbench.deploy.serve.middleware import check_binding
 
     require_extra()
     token = "" if options.no_token else os.environ.get(options.token_env, "")
@@ -120,18 +118,14 @@ def _serve(options: argparse.Namespace) -> int:
         token=token, log_rows=options.log_rows,
     )  # fmt: skip
     listening = bound(options.host, options.port)
-    here = address(listening)
+    here, names = address(listening), one_line(", ".join(entry.name for entry in suite.entries))
     serve(
         app,
         listening,
-        ready=lambda: say(f"serving {_names(suite)} at {here}; forms and examples: {here}/docs"),
+        ready=lambda: say(f"serving {names} at {here}; forms and examples: {here}/docs"),
     )
     say("stopped")
     return 0
-
-
-def _names(suite: wb.Suite) -> str:
-    return one_line(", ".join(entry.name for entry in suite.entries))
 
 
 def _run_checks(suite: wb.Suite) -> None:

@@ -27,7 +27,7 @@ def add(commands: Commands) -> None:
 
 def _validate(options: argparse.Namespace) -> int:
     from workbench.formats.files import first_rows
-    from workbench.formats.shared.base import get_format
+    from workbench.formats.shared import get_format
     from workbench.formats.shared.writing import check_target
     from workbench.graders.serialization import parts
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from workbench.core.discovery import load_modules
 from workbench.formats import platforms, targets
 from workbench.formats.files import convert, dumps, export, load, loads, save
-from workbench.formats.platforms.letta.reading import letta_thread
-from workbench.formats.platforms.native.read_write import read, schema, write
-from workbench.formats.shared.base import FORMATS, Document, Format, Loss, Losses, Reading, register
+from workbench.formats.platforms.letta import letta_thread
+from workbench.formats.platforms.native import read, schema, write
+from workbench.formats.shared import FORMATS, Document, Format, Loss, Losses, Reading, register
 from workbench.formats.shared.writing import Converted, detect
 
 # Formats are discovered: every module in `platforms` and its folders, and in `targets`, registers its own.

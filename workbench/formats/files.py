@@ -11,10 +11,10 @@ from typing import Any
 from workbench.core.display_text import visible
 from workbench.core.errors import FormatError, NotValidatedError
 from workbench.data.samples import Sample, as_samples
-from workbench.formats.platforms.native import read_write
-from workbench.formats.platforms.native.read_write import as_suite, certificate_for
-from workbench.formats.platforms.openai.reading import with_threads
-from workbench.formats.shared.base import (
+from workbench.formats.platforms import native
+from workbench.formats.platforms.native import as_suite, certificate_for
+from workbench.formats.platforms.openai import with_threads
+from workbench.formats.shared import (
     Document,
     Format,
     Loss,
@@ -165,7 +165,7 @@ def dumps(
     Raises:
         NotValidatedError: A grader is not validated.
     """
-    return read_write.write(graders, allow_unvalidated=allow_unvalidated, certificate=certificate)
+    return native.write(graders, allow_unvalidated=allow_unvalidated, certificate=certificate)
 
 
 def load(

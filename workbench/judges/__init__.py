@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from workbench.core.discovery import load_modules
 from workbench.judges import kinds
-from workbench.judges.base import Judge
 from workbench.judges.budget import PRICES, Budget, BudgetError, Price
 from workbench.judges.cache import ReplyStore
-from workbench.judges.client.openai import OpenAIClient
+from workbench.judges.kinds import Judge
 from workbench.judges.kinds.agent_judge import AgentJudge
 from workbench.judges.kinds.binary import BinaryJudge
 from workbench.judges.kinds.criteria import CriteriaJudge, GuardrailJudge
@@ -17,6 +16,7 @@ from workbench.judges.kinds.pairwise import PairwiseJudge
 from workbench.judges.kinds.rag import AnswerRelevancyJudge, ContextRelevancyJudge, FaithfulnessJudge
 from workbench.judges.kinds.rubric import RubricJudge
 from workbench.judges.kinds.schema import SchemaJudge
+from workbench.judges.openai_client import OpenAIClient
 from workbench.judges.protocol import (
     ChatClient,
     JudgeKeyError,

@@ -6,16 +6,15 @@ import asyncio
 from bisect import insort
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from workbench.core.errors import WorkbenchError
 from workbench.core.grade import ErrorKind, Grade, GradeError
-from workbench.judges.budget import check_priced, old_prices_note
+from workbench.judges.budget import check_priced, old_prices_note, pending_question
 from workbench.judges.cache import ClaimingReplyStore, ReplyStore, UnstoredAnswerLimit, content_key
-from workbench.judges.capabilities import ServerState
 from workbench.judges.protocol import (
     ChatClient,
     JudgeServerError,
@@ -25,9 +24,9 @@ from workbench.judges.protocol import (
     StoppedError,
     Usage,
 )
-from workbench.judges.redaction import hide_secrets, keys_in_use
-from workbench.judges.request_settings import pending_question
-from workbench.judges.spending import QuestionBill, Spending, current_bill, plausible_usage, with_cost
+from workbench.judges.response import hide_secrets, keys_in_use
+from workbench.judges.server import ServerState
+from workbench.judges.spending import QuestionBill, Spending, plausible_usage, with_cost
 
 UNRECOVERABLE = frozenset({ErrorKind.JUDGE_KEY, ErrorKind.JUDGE_UNREACHABLE})
 """Errors that every later row would have too."""
@@ -131,12 +130,11 @@ class JudgeRun:
             if (reply := await asyncio.shield(other)) is not None:
                 return self._from_store(reply)
         answered = self._in_flight[key] = asyncio.get_running_loop().create_future()
-        try:
+        with ExitStack() as undo:  # after an error, and after a cancellation
+            undo.callback(self._return_repeat, question_key, repeat)
+            undo.callback(self._answer_waiters, key, None)  # they send their requests themselves
             reply, unstored_limit = await self._stored_or_new(key, client, messages, settings)
-        except BaseException:
-            self._answer_waiters(key, None)  # they send their requests themselves
-            self._return_repeat(question_key, repeat)
-            raise
+            undo.pop_all()
         if unstored_limit is not None:
             # By identity: equal replies to different requests are stored under different keys.
             self._unconfirmed[id(reply)] = _Unconfirmed(
@@ -173,7 +171,11 @@ class JudgeRun:
                 # The slot is freed with the reply, and taken again in `confirm`: between the two a judge of
                 # several steps sends its next request, which must not wait for its earlier one.
                 if await self._claimed(key):
-                    return await self._ask_claimed(key, client, messages, settings), unstored_limit
+                    with ExitStack() as undo:
+                        undo.callback(self._release, key)
+                        reply = await self._ask_client(client, messages, settings)
+                        undo.pop_all()
+                    return reply, unstored_limit
             finally:
                 unstored_limit.release()
             self.check_running()
@@ -204,15 +206,6 @@ class JudgeRun:
     def _release(self, key: str) -> None:
         if isinstance(self.replies, ClaimingReplyStore):
             self.replies.release(key)
-
-    async def _ask_claimed(
-        self, key: str, client: ChatClient, messages: Messages, settings: dict[str, Any]
-    ) -> Reply:
-        try:
-            return await self._ask_client(client, messages, settings)
-        except BaseException:
-            self._release(key)
-            raise
 
     def _next_repeat(self, question_key: str) -> int:
         """The number of the next repeat of a request: the lowest that was returned, else a new one."""
@@ -264,17 +257,10 @@ class JudgeRun:
         question = pending_question(client, messages, settings, with_size=self.spending.limits_cost)
         if budget is not None:
             check_priced(budget, question.model)
-        bill = QuestionBill(self.spending, question, await self.spending.reserve(question))
-        token = current_bill.set(bill)
-        try:
+        with QuestionBill(self.spending, question, await self.spending.reserve(question)) as bill:
             self.check_running()
             reply = await _complete(client, messages, settings)
             usage = plausible_usage(reply.usage)
-        except BaseException as error:
-            bill.fail(error)
-            raise
-        finally:
-            current_bill.reset(token)
         bill.settle(usage, reply.text)
         if question.price is not None and (usage is None or usage.cost is None):
             self._models_priced_by_table.add(question.model)

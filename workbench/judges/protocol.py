@@ -1,4 +1,9 @@
-"""The interface between judges and models: `ChatClient`, its `Reply`, its errors, and a scripted client."""
+"""The interface between judges and models: messages, settings and their bounds, replies, errors, and a scripted client.
+
+A file may be untrusted: it must not choose another model than the one that is priced, request a hundred replies instead
+of one, or send what no judge needs. Settings that the user makes in Python on a client (`OpenAIClient(models=...)`) are not
+restricted to the bounds of this module.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +13,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
-from workbench.core.errors import WorkbenchError
+from workbench.core.display_text import did_you_mean
+from workbench.core.errors import FormatError, WorkbenchError
 from workbench.core.grade import ErrorKind
+from workbench.graders.base import is_number
 
 _IMPLAUSIBLE_TOKENS, _IMPLAUSIBLE_DOLLARS = 10**9, 10**6
 """Far more than any reply costs: a server that reports this is mistaken."""
@@ -153,6 +160,149 @@ class Reply:
         return [dict(call) for call in calls if isinstance(call, Mapping)] if isinstance(calls, list) else []
 
 
+def refuse_unless(condition: object, message: str, found: object = "", expected: str = "") -> None:
+    """Raise a `FormatError` with this message unless a field's condition is true; "unknown ..." proposes the nearest name."""
+    if not condition:
+        names = [name.strip("'") for name in expected.split(", ")] if message.startswith("unknown") else []
+        raise FormatError(
+            message, found=repr(found)[:80] if found != "" else "", expected=expected,
+            hint=did_you_mean(str(found), names),
+        )  # fmt: skip
+
+
+def check_number(name: str, value: object, *, above: float | None = None) -> None:
+    """Raise a `FormatError` unless a field is a finite number, above a bound if one is given."""
+    requirement = "must be a number" if above is None else f"must be a number above {above:g}"
+    valid = is_number(value) and (above is None or float(value) > above)  # type: ignore[arg-type]
+    refuse_unless(valid, f"{name} {requirement}", value)
+
+
+MAX_TOKENS = 131_072
+"""Maximum tokens of a reply: the largest limit of the models of 2026."""
+
+
+_MAX_SEED = 2**63 - 1
+"""The largest 64-bit integer, which is the type that servers parse a seed into."""
+ANSWER_LIMITS = ("max_tokens", "max_completion_tokens", "max_completions_tokens")
+"""Names of the reply limit in tokens: the older one, that of reasoning models, and that of OpenAI's graders."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """The values that a setting may have.
+
+    Attributes:
+        low: Minimum of a number.
+        high: Maximum of a number.
+        integer: Whether the number must be an integer.
+        choices: The texts allowed, for a setting that is a text.
+    """
+
+    low: float = 0.0
+    high: float = 0.0
+    integer: bool = False
+    choices: tuple[str, ...] = ()
+
+    def allows(self, value: object) -> bool:
+        """Whether a value is allowed."""
+        if self.choices:
+            return isinstance(value, str) and value in self.choices
+        if not is_number(value) or (self.integer and not isinstance(value, int)):
+            return False
+        return self.low <= value <= self.high  # type: ignore[operator]
+
+    def __str__(self) -> str:
+        if self.choices:
+            return ", ".join(self.choices)
+        return f"a {'whole ' if self.integer else ''}number, {self.low:,g} to {self.high:,g}"
+
+
+SAMPLING: dict[str, Setting] = {
+    "temperature": Setting(0, 2),
+    "top_p": Setting(0, 1),
+    "frequency_penalty": Setting(-2, 2),
+    "presence_penalty": Setting(-2, 2),
+    "seed": Setting(-_MAX_SEED, _MAX_SEED, integer=True),
+    "reasoning_effort": Setting(choices=("none", "minimal", "low", "medium", "high", "xhigh", "max")),
+    **dict.fromkeys(ANSWER_LIMITS, Setting(1, MAX_TOKENS, integer=True)),
+}
+"""How a reply is sampled. Source: OpenAI (chat completions; `sampling_params` of its graders)."""
+
+
+DELIVERY: dict[str, Setting] = {
+    "timeout": Setting(0.001, 3_600),
+    "max_retries": Setting(0, 20, integer=True),
+    "max_steps": Setting(1, 200, integer=True),
+}
+"""Time limit and number of requests of a judge: seconds, tries after the first, replies of an agent."""
+
+
+_SET_BY_JUDGE = frozenset({"model", "response_format", "tools", "timeout", "max_retries"})
+"""Settings taken from a judge's fields, which are checked there."""
+_BREAKS_ACCOUNTING = frozenset(
+    {
+        *("stream", "stream_options", "best_of", "models", "route", "provider", "plugins", "service_tier"),
+        *("web_search_options", "audio", "modalities", "base_url", "api_key", "headers", "query"),
+        *("extra_body", "extra_headers", "extra_query"),
+    }
+)
+"""Settings that would call another model or server, or request replies that are not paid by their tokens."""
+
+
+def check_setting(name: str, value: object, *, where: str = "") -> None:
+    """Reject a value outside its bounds.
+
+    Raises:
+        FormatError: It names the bounds.
+    """
+    bounds = SAMPLING.get(name) or DELIVERY[name]
+    if not bounds.allows(value):
+        raise FormatError(
+            f"{name} is out of its bounds", where=where, found=repr(value)[:80], expected=str(bounds)
+        )
+
+
+def check_sampling(params: Any) -> dict[str, Any]:
+    """A file's sampling parameters, checked: each is known and within its bounds. A value of None counts as not set.
+
+    Raises:
+        FormatError: Not a dict, a name that is not in `SAMPLING`, a value out of bounds, or two names of the reply limit.
+    """
+    if not isinstance(params, Mapping):
+        raise FormatError("sampling_params must be a dict", found=repr(params)[:80])
+    for name, value in params.items():
+        if name not in SAMPLING:
+            raise FormatError(
+                f"sampling_params may not set {str(name)[:80]!r}", expected=", ".join(SAMPLING),
+                hint="settings for your server belong to your client: OpenAIClient(models={model: {...}})",
+            )  # fmt: skip
+        if value is not None:
+            check_setting(name, value, where="sampling_params")
+    if len(limits := [name for name in ANSWER_LIMITS if params.get(name) is not None]) > 1:
+        raise FormatError("sampling_params sets the reply limit twice", found=", ".join(limits))
+    return dict(params)
+
+
+def check_request(settings: Mapping[str, Any]) -> None:
+    """Reject settings that would break accounting or redirect the request, just before it is sent.
+
+    Other names are accepted: a file cannot set them, so a subclass of a judge did.
+
+    Raises:
+        FormatError: It names the setting.
+    """
+    for name, value in settings.items():
+        if value is None or name in _SET_BY_JUDGE:
+            continue
+        if name in _BREAKS_ACCOUNTING or (name == "n" and value != 1):
+            raise FormatError(
+                f"a judge may not send {str(name)[:80]!r}", expected="nothing that changes the model, the server or the price",
+                hint="set it on your client instead: OpenAIClient(models={model: {...}})",
+            )  # fmt: skip
+        if name in SAMPLING:
+            check_setting(name, value, where="the judge's request")
+
+
 @runtime_checkable
 class ChatClient(Protocol):
     """Anything that completes a chat."""
@@ -173,6 +323,37 @@ class ChatClient(Protocol):
 
 Answer = str | Reply | BaseException
 Script = str | Reply | BaseException | Sequence[Answer] | Mapping[str, Answer] | Callable[[Messages], Answer]
+
+
+def merge_settings(settings: Mapping[str, Any], client_settings: Mapping[str, Any]) -> dict[str, Any]:
+    """A judge's settings, overridden by the client's settings for that model, with `extra_body` as plain settings.
+
+    A reply limit set by the client replaces the judge's, whichever of the limit's names each uses.
+    """
+    extra_body = client_settings.get("extra_body") or {}
+    plain = {
+        name: value for name, value in client_settings.items() if name != "extra_body" and value is not None
+    }
+    overrides = {**plain, **extra_body}
+    has_limit = any(name in overrides for name in ANSWER_LIMITS)
+    judge_settings = {
+        name: value
+        for name, value in settings.items()
+        if value is not None and not (has_limit and name in ANSWER_LIMITS)
+    }
+    return {**judge_settings, **overrides}
+
+
+def sent_settings(client: ChatClient, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings as the client sends them."""
+    models = getattr(client, "models", None)  # may be anything on a user's client
+    own = models.get(str(settings.get("model")), {}) if isinstance(models, Mapping) else {}
+    return merge_settings(settings, own if isinstance(own, Mapping) else {})
+
+
+def sent_model(client: ChatClient, model: str) -> str:
+    """The model that is called, and so has to be paid, if a judge names this one."""
+    return str(sent_settings(client, {"model": model.strip()}).get("model") or "")
 
 
 class ScriptedClient:

@@ -4,12 +4,21 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
-from contextvars import ContextVar
+from contextvars import ContextVar, Token
 from dataclasses import dataclass, replace
+from typing import Self
 
-from workbench.judges.budget import Budget, BudgetError, Price, price_of
+from workbench.judges.budget import (
+    CHARACTERS_PER_TOKEN,
+    Amount,
+    Budget,
+    BudgetError,
+    CostEstimator,
+    PendingQuestion,
+    Price,
+    price_of,
+)
 from workbench.judges.protocol import JudgeServerError, Usage
-from workbench.judges.request_settings import CHARACTERS_PER_TOKEN, Amount, CostEstimator, PendingQuestion
 
 _REFUSALS_TO_END = 5
 """Consecutive requests that did not fit, after which the run ends if not even the smallest request so far fits. Workbench limit."""
@@ -265,6 +274,8 @@ class Spending:
 class QuestionBill:
     """What one request has cost so far, and the reservation for it.
 
+    As a context manager it is the bill of this task's request; an error that leaves the block ends the request.
+
     Attributes:
         spending: The run's spending.
         question: The request.
@@ -276,6 +287,17 @@ class QuestionBill:
     question: PendingQuestion
     reservation: Reservation | None
     usage: Usage | None = None
+    _token: Token[QuestionBill | None] | None = None
+
+    def __enter__(self) -> Self:
+        self._token = current_bill.set(self)
+        return self
+
+    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
+        assert self._token is not None
+        current_bill.reset(self._token)
+        if error is not None:
+            self._fail(error)
 
     def charge(self, usage: Usage | None) -> None:
         """Charge a try that returned no usable reply.
@@ -306,7 +328,7 @@ class QuestionBill:
         if self.reservation is not None:
             self.spending.settle(self.reservation, usage, text)
 
-    def fail(self, error: BaseException) -> None:
+    def _fail(self, error: BaseException) -> None:
         """Spend what a server counted although there is no reply, and attach it to the error."""
         carries_usage = isinstance(error, JudgeServerError | BudgetError)
         if (

@@ -345,7 +345,7 @@ def without_quotes(text: str, sample: Sample, messages: Messages) -> str:
         messages: The request.
 
     Raises:
-        AnswerError: The reply has too many braces; see `verdicts.json_spans`.
+        AnswerError: The reply has too many braces; see `json_spans`.
     """
     if "{" not in text:
         return text

@@ -13,7 +13,7 @@ from workbench.core.errors import WorkbenchError
 from workbench.core.python_text import parse
 from workbench.graders import Grader
 from workbench.graders.serialization import parts
-from workbench.judges.base import Judge
+from workbench.judges.kinds import Judge
 
 _MAX_WORDS, _MAX_NUMBERS, _LONGEST = 24, 6, 200
 _READS = re.compile(r"\b(?:ground_truth|reference|expected|solution_gold|gold|\.label)\b")

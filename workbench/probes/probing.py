@@ -20,8 +20,8 @@ from workbench.graders import Grader
 from workbench.graders.base import is_number
 from workbench.graders.rule_grader import RuleGrader
 from workbench.graders.serialization import parts
-from workbench.judges.base import Judge
 from workbench.judges.budget import Budget, as_budget
+from workbench.judges.kinds import Judge
 from workbench.probes.base import AcceptanceRule, Base, establish, rule_of
 from workbench.probes.board import Board, Pair, as_suite
 from workbench.probes.mining import Mined, mine

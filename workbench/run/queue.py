@@ -22,10 +22,10 @@ from workbench.data.samples import Samples
 from workbench.graders import Grader
 from workbench.graders.combine import Entry
 from workbench.graders.serialization import parts
-from workbench.judges.base import Judge
 from workbench.judges.budget import Budget
-from workbench.judges.client.openai import OpenAIClient
 from workbench.judges.judge_run import JudgeRun
+from workbench.judges.kinds import Judge
+from workbench.judges.openai_client import OpenAIClient
 from workbench.run.suite_run import asks_model
 
 

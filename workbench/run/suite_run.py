@@ -29,9 +29,9 @@ from workbench.graders.repeats import (
     shuffled_rows,
 )
 from workbench.graders.serialization import parts
-from workbench.judges.base import Judge
 from workbench.judges.budget import Budget, as_budget, check_priced
 from workbench.judges.judge_run import NOT_ASKED, UNRECOVERABLE, JudgeRun, use_judge_run
+from workbench.judges.kinds import Judge
 from workbench.judges.spending import Spending
 from workbench.report import Report
 

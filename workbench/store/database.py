@@ -112,12 +112,11 @@ class Database:
         self._closed = False
         self._file: _File | None = None
         self._start()
-        try:
+        with contextlib.ExitStack() as undo:
+            undo.callback(self.close)
             self._open()
             self._file = _file_at(self.address.path)
-        except BaseException:
-            self.close()
-            raise
+            undo.pop_all()
 
     def _start(self) -> None:
         self._pid = os.getpid()
@@ -400,7 +399,7 @@ class _Queue(Generic[Item, Result]):
     def _start(self, loop: asyncio.AbstractEventLoop) -> None:
         try:
             self._submit(self._run, loop)
-        except Exception as error:  # noqa: BLE001 (passed to the waiting coroutines)
+        except StoreError as error:  # passed to the waiting coroutines
             _, waiting = self._take()
             with self._lock:
                 self._busy = False

@@ -8,10 +8,10 @@ import pytest
 
 import workbench as wb
 from tests.app.widgets import using
-from workbench.app.session.export_preview import (
+from workbench.app.session.export import (
     WrittenFiles,
     file_name,
-    format_names,
+    platforms,
     preview,
     validation_states,
 )
@@ -22,7 +22,7 @@ def half():
     return wb.Suite([wb.FunctionGrader.from_source(using.HALF, name="half")])
 
 
-@pytest.mark.parametrize("name", [name for _, name in format_names()])
+@pytest.mark.parametrize("name", [each.name for each in platforms()])
 def test_a_preview_is_what_export_writes(name, tmp_path):
     """The same files, byte for byte, and the same losses; or the same refusal."""
     suite = wb.Suite([using.GRADERS[0], using.GRADERS[1]])
@@ -80,8 +80,8 @@ def test_any_name_is_previewed_or_refused(name, tmp_path, monkeypatch):
 
 def test_every_format_has_a_title():
     """What a list offers."""
-    assert all(name in title and name != title for title, name in format_names())
-    assert format_names()[0][1] == "native"
+    assert all(each.title and each.title != each.name for each in platforms())
+    assert platforms()[0].name == "native"
 
 
 def test_what_is_in_the_way(tmp_path):

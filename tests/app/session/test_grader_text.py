@@ -10,7 +10,7 @@ import pytest
 import workbench as wb
 from tests.app.widgets import using
 from workbench.app.session.grader_text import TEMPLATES, cell_of, grader_from_text
-from workbench.app.widgets.magics import make
+from workbench.app.widgets.notebook import make
 from workbench.core.errors import WorkbenchError
 
 

@@ -8,9 +8,8 @@ import pytest
 
 import workbench as wb
 from tests.app.widgets import using
-from workbench.app.session.code_lines import LastCode
+from workbench.app.session.action import ActionGuard, LastCode
 from workbench.app.session.graders import GraderList
-from workbench.app.session.guard import ActionGuard
 from workbench.app.session.session import Session
 
 YES = wb.Contains(expected="yes", name="yes")

@@ -6,8 +6,7 @@ from hypothesis import strategies as st
 
 import workbench as wb
 from tests.app.widgets import using
-from workbench.app.session.label_queue import LabelQueue
-from workbench.app.session.labelled_texts import BALANCED, of_stratum, weights_of
+from workbench.app.session.label_queue import BALANCED, LabelQueue, of_stratum, weights_of
 
 WORDS = {1: "accepted", 0: "refused", -1: "neither"}
 

@@ -6,8 +6,8 @@ import pytest
 
 import workbench as wb
 from tests.app.widgets import using
-from workbench.app.session.code_lines import label_code, undo_code
-from workbench.app.session.labelled_texts import LabelledTexts
+from workbench.app.session.action import label_code, undo_code
+from workbench.app.session.label_queue import LabelledTexts
 from workbench.core.errors import WorkbenchError
 
 
@@ -104,7 +104,7 @@ def test_a_columns_labels_are_of_its_texts(models, opened):
 
 def test_a_column_of_this_dataset_needs_no_digests(models, opened, monkeypatch):
     """Neither for the dataset nor for a view: there may be a hundred thousand rows."""
-    from workbench.app.session import labelled_texts as texts
+    from workbench.app.session import label_queue as texts
 
     monkeypatch.setattr(texts, "digests_of", None)
     labels = opened(models["one"], "good")
@@ -146,7 +146,7 @@ def test_samples_that_are_not_here_stay_counted(models, opened):
 
 def test_digests_are_made_for_labelled_rows_only(models, opened, monkeypatch):
     """And once: a large dataset is not read for a few labels."""
-    from workbench.app.session import labelled_texts as texts
+    from workbench.app.session import label_queue as texts
 
     asked = []
     made = texts.digests_of

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import workbench as wb
 from tests.app.widgets import using
-from workbench.app.session.code_lines import label_code, undo_code
+from workbench.app.session.action import label_code, undo_code
 from workbench.app.session.label_queue import ORDERS, LabelQueue
 from workbench.app.session.versions import restricted
 from workbench.core.errors import WorkbenchError

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from workbench.app.session.guard import Problem
+from workbench.app.session.action import Problem
 from workbench.core.errors import SamplesError
 
 

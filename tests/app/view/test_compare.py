@@ -14,7 +14,7 @@ import workbench as wb
 from tests.app.widgets import using
 from workbench.app.session.session import Session
 from workbench.app.view.compare import CompareMode
-from workbench.app.view.pieces import marked
+from workbench.app.view.texts import marked
 from workbench.core.errors import WorkbenchError
 from workbench.report.comparison_text import sentence
 

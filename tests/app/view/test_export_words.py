@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from workbench.app.view.export_text import problem_lines
+from workbench.app.view.export import problem_lines
 from workbench.core.errors import FormatError, WorkbenchError
-from workbench.formats.shared.base import get_format
+from workbench.formats.shared import get_format
 
 OPENAI = get_format("openai")
 

@@ -10,7 +10,7 @@ import pytest
 
 import workbench as wb
 from tests.app.view.page import NASTY, YES, coded
-from workbench.app.session.stored_graders import MAX_CHARACTERS
+from workbench.app.session.versions import MAX_CHARACTERS
 
 OPENAI = {
     "type": "string_check", "name": "same", "input": "{{sample.output_text}}", "reference": "{{item.expected}}",

@@ -12,7 +12,7 @@ import workbench as wb
 from tests.app.view.test_compare import plain
 from tests.app.widgets import using
 from tests.graders.examples import ALTERNATIVES, EXAMPLES
-from workbench.app.session.fits import fit_of, platforms
+from workbench.app.session.export import fit_of, platforms
 from workbench.app.session.session import Session
 from workbench.app.view.export import ExportMode
 from workbench.core.errors import WorkbenchError
@@ -160,7 +160,7 @@ def test_a_format_that_breaks_is_a_cell_that_says_so(made, monkeypatch):
     def broken(*_):
         raise RuntimeError("plugin is broken")
 
-    monkeypatch.setattr("workbench.app.session.fits.fit_of", broken)
+    monkeypatch.setattr("workbench.app.session.export.fit_of", broken)
     cell = cells(whole(made()), "exact")["adaptive"]
     assert (cell["fit"], cell["note"]) == ("no", "RuntimeError: plugin is broken")
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from workbench.app.view.mode import GRADE, mode_kinds, mode_titles
+from workbench.app.view import GRADE, mode_kinds, mode_titles
 from workbench.app.widgets.app import WorkbenchWidget
 
 ROOT = Path(__file__).resolve().parents[3]

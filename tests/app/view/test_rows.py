@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import workbench as wb
 from tests.app.view.page import NASTY, ROWS, RULES, TAGS
-from workbench.app.view.pieces import around, pieces, words_finder
+from workbench.app.view.texts import around, pieces, words_finder
 
 FRAME = pd.DataFrame(ROWS)
 

@@ -11,9 +11,9 @@ import pytest
 
 import workbench as wb
 from tests.app.widgets import using
-from workbench.app.view.mode import mode_titles
+from workbench.app.view import mode_titles
 from workbench.app.widgets import __all__ as views
-from workbench.app.widgets.cell_state import remember_view
+from workbench.app.widgets.notebook import remember_view
 
 PARTS = tuple(name for name in views if name != "Workbench")
 

@@ -10,7 +10,7 @@ import pytest
 
 import workbench as wb
 from tests.app.widgets import using
-from workbench.app.widgets import cell_state
+from workbench.app.widgets import notebook as cell_state
 
 
 def is_closed(view):

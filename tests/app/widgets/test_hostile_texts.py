@@ -8,7 +8,7 @@ import pytest
 
 import workbench as wb
 from tests.app.widgets import using
-from workbench.app.view.mode import mode_titles
+from workbench.app.view import mode_titles
 
 NASTY = using.NASTY
 PLAIN = NASTY.replace("\u202e", "")

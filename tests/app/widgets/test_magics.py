@@ -6,7 +6,7 @@ from IPython.core.interactiveshell import InteractiveShell
 
 import workbench as wb
 from tests.seeds.blocks import block
-from workbench.app.widgets.magics import make
+from workbench.app.widgets.notebook import make
 from workbench.core.errors import WorkbenchError
 
 CELL = "async def grade(thread: StringThread) -> float:\n    return 0.5\n"

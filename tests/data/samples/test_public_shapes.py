@@ -485,7 +485,7 @@ class TestProposals:
 
     def test_the_shell_is_told_in_its_own_syntax(self, tmp_path, capsys):
         """Words that can be typed behind the command."""
-        from workbench.cli.main import main
+        from workbench.cli import main
 
         (tmp_path / "rows.jsonl").write_text(json.dumps({"prompt": Q, "model reply": A}))
         wb.save([wb.Contains(expected="x")], tmp_path / "graders.json")

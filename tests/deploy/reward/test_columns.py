@@ -9,7 +9,7 @@ import pytest
 
 import workbench as wb
 from tests.deploy.reward.graders import proven
-from workbench.deploy.reward.columns import FIRST_ROWS
+from workbench.deploy.reward.stats import FIRST_ROWS
 from workbench.sandbox.host.worker_pool import worker_pool
 
 SKIPS = """

@@ -18,8 +18,7 @@ import httpx
 
 import workbench as wb
 from tests.browser.lab import wait_until
-from workbench.deploy.serve import RequestLimits, create_app
-from workbench.deploy.serve.server import address, bound, uvicorn_server
+from workbench.deploy.serve import RequestLimits, address, bound, create_app, uvicorn_server
 
 EXPECTED = """
 async def grade(thread: StringThread) -> float:

@@ -5,7 +5,7 @@ import pytest
 import workbench as wb
 from tests.deploy.serve.servers import served, thread_of
 from workbench.core.errors import WorkbenchError
-from workbench.deploy.serve.access import check_binding, is_loopback
+from workbench.deploy.serve.middleware import check_binding, is_loopback
 
 TOKEN = "correct-horse-battery"
 

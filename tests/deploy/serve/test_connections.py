@@ -10,7 +10,7 @@ import pytest
 import workbench as wb
 from tests.deploy.serve.servers import expected, served, thread_of, until
 from workbench.deploy.serve import RequestLimits, connections
-from workbench.deploy.serve.counted_log import LOG, CountedLog
+from workbench.deploy.serve.middleware import LOG, CountedLog
 
 HEAD = b"POST /score HTTP/1.1\r\nhost: localhost\r\n"
 TOKEN = "a-token-of-the-tests"
@@ -266,7 +266,7 @@ def test_connections_that_ask_nothing_make_room_for_those_that_do():
 
 def test_a_server_takes_no_more_connections_than_it_has_descriptors(monkeypatch):
     """So that a worker can always be started."""
-    monkeypatch.setattr("workbench.deploy.serve.server._descriptors", lambda: 400)
+    monkeypatch.setattr("workbench.deploy.serve._descriptors", lambda: 400)
     with served(wb.Length(maximum=3)) as running:
         assert running.app.state.connections.most == 144
         assert RequestLimits().max_connections == 2048

@@ -9,8 +9,8 @@ import pytest
 from tests.deploy.serve.servers import expected, served, thread_of
 from workbench.deploy.reward.rows import MAX_TURNS
 from workbench.deploy.serve import json_body
-from workbench.deploy.serve.json_body import MAX_DEPTH, MAX_DIGITS, dumped, parsed, weight
-from workbench.deploy.serve.limits import RequestError
+from workbench.deploy.serve.http import RequestError, dumped
+from workbench.deploy.serve.json_body import MAX_DEPTH, MAX_DIGITS, parsed, weight
 
 PARTS = [
     0, -1.5, True, None, "", "a,b[{:", 'a quote" and \\', "é€😀" * 9, "\\" * 7, "\ud83d", "\ude00\ud83d", "\n\t" * 9,
@@ -210,7 +210,7 @@ def test_a_row_has_so_many_bytes(wide):
 def test_wide_bodies_are_held_two_at_a_time():
     """429 for a third: as objects they take much more room than as text. Small bodies find room beside large ones."""
     from workbench.deploy.serve import RequestLimits
-    from workbench.deploy.serve.limits import Admission
+    from workbench.deploy.serve.http import Admission
 
     admission = Admission(RequestLimits(max_values=1000, max_bytes=2**26))
     with admission.of_values(5000), admission.of_values(1000):

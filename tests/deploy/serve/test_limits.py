@@ -12,7 +12,7 @@ import workbench as wb
 from tests.deploy.serve.servers import expected, served, thread_of, until
 from workbench.core.errors import WorkbenchError
 from workbench.deploy.serve import RequestLimits
-from workbench.deploy.serve.limits import Admission, RequestError
+from workbench.deploy.serve.http import Admission, RequestError
 
 
 def gated():

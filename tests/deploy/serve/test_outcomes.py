@@ -6,7 +6,7 @@ from workbench.core.grade import ErrorKind, GradeError
 from workbench.core.grades import Grades
 from workbench.deploy.reward.grading import RewardGrades
 from workbench.deploy.reward.rows import RewardRow
-from workbench.deploy.serve.wire_form import Outcomes
+from workbench.deploy.serve.wire_forms import Outcomes
 
 
 @pytest.mark.parametrize(

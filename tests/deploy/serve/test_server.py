@@ -157,7 +157,7 @@ def test_without_the_extra_it_says_how_to_install_it(graders, monkeypatch):
     import importlib.util
 
     from workbench.core.errors import WorkbenchError
-    from workbench.deploy.serve.app import require_extra
+    from workbench.deploy.serve import require_extra
 
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     with pytest.raises(WorkbenchError, match=r"starlette and uvicorn(?s:.*)grader-workbench\[serve\]"):

@@ -7,7 +7,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from workbench.deploy.serve import WIRE_FORMS, WireForm, wire_form
-from workbench.deploy.serve.limits import RequestError
+from workbench.deploy.serve.http import RequestError
 
 SCORING = sorted(set(WIRE_FORMS) - {"/seed_session"})
 SINGLE = sorted(set(SCORING) - {"/verify", "/batch_score"})

@@ -11,8 +11,8 @@ import workbench as wb
 from tests.deploy.serve.servers import served, thread_of
 from tests.formats.targets.test_targets import GRADERS, TARGETS
 from workbench.core.errors import FormatError
-from workbench.deploy.serve.wire_form import WIRE_FORMS
-from workbench.formats.shared.wrapping import BEGIN, END
+from workbench.deploy.serve.wire_forms import WIRE_FORMS
+from workbench.formats.frame import BEGIN, END
 
 PASS = '{"reasoning": "It is 4.", "score": "PASS"}'
 POLITE = wb.BinaryJudge("It is polite.", model="m")

@@ -15,7 +15,7 @@ from workbench.core.grade import Grade
 from workbench.core.grades import Grades
 from workbench.data.row_columns import REFERENCE_NAMES
 from workbench.data.samples.columns import LABEL_NAMES
-from workbench.formats.targets import runtime
+from workbench.formats.frame import combining, runtime
 from workbench.formats.targets.base import ExportPlan, Part
 from workbench.formats.targets.module import formula_in_python
 from workbench.formats.targets.parts import needs_namespace, read_names
@@ -74,7 +74,7 @@ def whole(rule, answers, weights):
 
     parts = tuple(Part(name, name, "", {"weight": weight}) for name, weight in weights.items())
     text = _combined(ExportPlan(parts, rule), rule)
-    return eval(text, {**vars(runtime), "answers": answers})
+    return eval(text, {**vars(runtime), **vars(combining), "answers": answers})
 
 
 @given(st.tuples(SCORES, SCORES, SCORES), st.tuples(*[st.sampled_from([0.0, 1.0, 0.3, 2.5])] * 3), RULES)
@@ -100,7 +100,7 @@ def test_formulas_are_columns_arithmetic(a, b, text):
     """Division by 0, roots of negative numbers and overflows give what columns of floats give."""
     names, value = formula_in_python(text)
     given_values = {"a": a, "b": b}
-    found = eval(value, dict(vars(runtime)))(*(given_values[name] for name in names))
+    found = eval(value, {**vars(runtime), **vars(combining)})(*(given_values[name] for name in names))
     expected = float(Expression.read(text).value(given_values))
     assert math.isclose(found, expected, rel_tol=1e-9, abs_tol=1e-300) or (
         math.isnan(found) and math.isnan(expected)
@@ -110,8 +110,8 @@ def test_formulas_are_columns_arithmetic(a, b, text):
 @pytest.mark.parametrize("target", TARGETS)
 def test_a_targets_lines_have_names_of_their_own(target):
     """What a target's lines bind is nothing that the shared lines bind: neither takes the other's place."""
-    tree = ast.parse(Path(runtime.__file__).read_text("utf-8"))
-    shared = {node.name for node in tree.body if hasattr(node, "name")}
+    trees = [ast.parse(Path(module.__file__).read_text("utf-8")) for module in (runtime, combining)]
+    shared = {node.name for tree in trees for node in tree.body if hasattr(node, "name")}
     parts = tuple(Part(name, name, "") for name in ("one", "two"))
     bound = set()
     for rule in (None, wb.combine.Mean(), wb.combine.AllPass()):

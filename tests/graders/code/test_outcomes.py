@@ -7,7 +7,7 @@ from IPython.core.interactiveshell import InteractiveShell
 
 import workbench as wb
 from workbench import Skip
-from workbench.app.widgets.magics import make
+from workbench.app.widgets.notebook import make
 from workbench.core.grade import ErrorKind
 
 TEXT = '''import workbench as wb

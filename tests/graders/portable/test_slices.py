@@ -15,7 +15,7 @@ def test_decorated_classes_are_pieces():
     names = run(
         [
             ("workbench.judges.kinds.openai", "conclusions"),
-            ("workbench.judges.capabilities", "Capabilities"),
+            ("workbench.judges.server", "Capabilities"),
         ]
     )
     assert names["Capabilities"]().adapt({"response_format": {"type": "json_object"}})
@@ -23,4 +23,4 @@ def test_decorated_classes_are_pieces():
 
 def test_names_bound_together_are_found():
     """`ONE, TWO = 1, 2` is a piece under both of its names."""
-    assert run([("workbench.judges.redaction", "_MIN_LENGTH_IN_WORDS")])["_MIN_LENGTH"] == 3
+    assert run([("workbench.judges.response", "_MIN_LENGTH_IN_WORDS")])["_MIN_LENGTH"] == 3

@@ -16,19 +16,25 @@ from traitlets import Any as AnyTrait
 from traitlets import HasTraits
 
 from workbench.analysis.diagnostics import SuiteParts
-from workbench.app.session.edits import Edit, fails, like, needs_checks, waits_for, without
-from workbench.app.session.grader_text import grader_from_text
+from workbench.app.session.grader_text import (
+    Edit,
+    fails,
+    grader_from_text,
+    like,
+    needs_checks,
+    waits_for,
+    without,
+)
 from workbench.core import background
 from workbench.core.errors import WorkbenchError
 from workbench.graders import Entry, Grader, SandboxedGrader
 from workbench.report.compare import reuse
 
 if TYPE_CHECKING:
-    from workbench.app.session.draw import DrawnRows
+    from workbench.app.session.action import ActionGuard
     from workbench.app.session.graders import GraderList
-    from workbench.app.session.guard import ActionGuard
     from workbench.app.session.labels import DatasetLabels
-    from workbench.app.session.results import Results
+    from workbench.app.session.results import DrawnRows, Results
     from workbench.app.session.runs import SessionRuns
     from workbench.app.session.versions import SavedVersions
     from workbench.core.progress import Progress
@@ -88,8 +94,6 @@ class AutoGrader(HasTraits):
         self._job: Job[Report] | None = None
         graders.observe(self._graders_changed, ["by_name", "chosen"])
         rows.observe(self._graders_changed, "draw")
-
-    # ---- requests for work
 
     def begin(self) -> None:
         """Grade what can be graded without Run, now and whenever a grader changes."""
@@ -176,15 +180,11 @@ class AutoGrader(HasTraits):
             self._job.cancel()
         background.submit(asyncio.to_thread(self._work, self._newest))
 
-    # ---- the work, on a background thread
-
     def _work(self, request: int) -> None:
         """Validate and grade; several of these may run concurrently, and only the newest one's outcome is used."""
         try:
-            self._validate_and_grade(request)
-        except Exception:
-            with self._guard.locked("Grading while you type"):
-                raise
+            with self._guard.recorded("Grading while you type"):
+                self._validate_and_grade(request)
         finally:
             with self._guard.lock:
                 self._under_way.discard(request)

@@ -9,9 +9,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from traitlets import Any as AnyTrait
 from traitlets import HasTraits
 
-from workbench.app.session.code_lines import LastCode, grader_code, graders_code
-from workbench.app.session.edits import copy_validation, suite_of, validation_of
-from workbench.app.session.grader_text import cell_of, grader_from_text
+from workbench.app.session.action import LastCode, grader_code, graders_code
+from workbench.app.session.grader_text import (
+    cell_of,
+    copy_validation,
+    grader_from_text,
+    suite_of,
+    validation_of,
+)
 from workbench.core.errors import WorkbenchError
 from workbench.graders import Grader, SandboxedGrader
 from workbench.graders.base import defined
@@ -19,7 +24,7 @@ from workbench.graders.combine import Entry
 from workbench.run.suite import Suite
 
 if TYPE_CHECKING:
-    from workbench.app.session.guard import ActionGuard
+    from workbench.app.session.action import ActionGuard
     from workbench.sandbox.host.validation import Validation
 
 
@@ -74,8 +79,6 @@ class GraderList(HasTraits):
         self._unticked: set[str] = set()  # drafts that join the run once their validation passes
         self._ran: dict[str, Entry] = {}  # what ran, for each grader whose grades are shown
         self.by_name, self.validations = {}, {}
-
-    # ---- which graders exist
 
     def set_given(self, graders: Any) -> None:
         """Replace the graders given before with these; None for all that this notebook has defined.
@@ -200,8 +203,6 @@ class GraderList(HasTraits):
                 self._remember(name)
             self.add(grader, name=name)
 
-    # ---- removing and restoring
-
     def remove(self, name: str) -> None:
         """Remove a grader from the list; reports keep its grades. `restore` undoes it."""
         with self._guard.lock:
@@ -245,8 +246,6 @@ class GraderList(HasTraits):
             self.choose({*self.chosen, name} if chosen else {*self.chosen} - {name})
             return name
 
-    # ---- which of them run
-
     def choose(self, names: Iterable[str]) -> None:
         """Select the graders to run, in the order of the list.
 
@@ -275,8 +274,6 @@ class GraderList(HasTraits):
                 name for name, entry in entries.items() if name in self.by_name and self.entry(name) == entry
             }
             self.unrun = (self.unrun | (entries.keys() & self.by_name.keys())) - current
-
-    # ---- the suite
 
     def entry(self, name: str) -> Entry:
         """A grader with its settings in the suite, such as weight and negation; a redefined one retains them."""
@@ -332,8 +329,6 @@ class GraderList(HasTraits):
         """The selected graders in code; `app.suite` if a list would lose names, weights, rule or gate."""
         plain = self.chosen_suite().plain
         return f"wb.Suite({graders_code(self.chosen)})" if plain else "app.suite"
-
-    # ---- validation
 
     def validate(self, name: str) -> Validation:
         """Validate a grader in the sandbox. Called without the lock, so that a run's progress is shown meanwhile.

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from traitlets import HasTraits, Int
 
 from workbench.analysis.diagnostics.labels import read_labels
-from workbench.app.session.labelled_texts import (
+from workbench.app.session.label_queue import (
     LabelledTexts,
     WeightedLabels,
     is_at_random,
@@ -89,8 +89,6 @@ class DatasetLabels(HasTraits):
         """Name of the dataset in the store. If none was given, all rows may have to be read, which takes seconds."""
         return self._dataset or name_of(self.samples)
 
-    # ---- labels in the store
-
     @property
     def _nobody_labelled(self) -> bool:
         """Whether the store has no label of any dataset: then this one does not need a name."""
@@ -142,8 +140,6 @@ class DatasetLabels(HasTraits):
         """Switch to another store: labels added to the old one cannot be undone."""
         self.reload()
         self._undoable = []
-
-    # ---- effective labels
 
     def for_rates(self, samples: Any) -> list[bool | None] | None:
         """Labels that findings and rates may use, one entry per row: True good, False bad, None unknown.
@@ -219,8 +215,6 @@ class DatasetLabels(HasTraits):
         codes[own] = self._codes
         return codes[numbers]
 
-    # ---- rates
-
     def weighted(self, samples: Any) -> WeightedLabels:
         """Users' labels of these rows, with sampling weights; a column's labels do not count."""
         texts = self._rows_of(samples).texts
@@ -257,8 +251,6 @@ class DatasetLabels(HasTraits):
     def _groups(self) -> Any:
         return self.samples.groups
 
-    # ---- one sample
-
     def row_numbers(self, samples: Any) -> Mapping[str, int]:
         """The row of each sample of a dataset, by id."""
         return self._rows_of(samples).texts.row_numbers
@@ -282,8 +274,6 @@ class DatasetLabels(HasTraits):
         if self.latest or not (self._given is None or isinstance(self._given, str)):
             return f"app.labels_of({rows})"
         return "" if self._given is None else repr(self._given)
-
-    # ---- labelling
 
     def set_labeller(self, labeller: str) -> None:
         """Change the labeller, who cannot undo the previous one's labels."""

@@ -11,7 +11,7 @@ import numpy as np
 from traitlets import Any as AnyTrait
 from traitlets import Bool, HasTraits
 
-from workbench.app.session.code_lines import LastCode, graders_code, grading_code, run_code
+from workbench.app.session.action import LastCode, graders_code, grading_code, run_code
 from workbench.app.session.versions import GraderVersions
 from workbench.core.errors import ReportError, WorkbenchError
 from workbench.core.progress import Progress
@@ -20,11 +20,10 @@ from workbench.graders.repeats import is_deterministic
 from workbench.report.same import require_same_rows
 
 if TYPE_CHECKING:
-    from workbench.app.session.draw import Draw
+    from workbench.app.session.action import ActionGuard
     from workbench.app.session.graders import GraderList
-    from workbench.app.session.guard import ActionGuard
     from workbench.app.session.labels import DatasetLabels
-    from workbench.app.session.results import Results
+    from workbench.app.session.results import Draw, Results
     from workbench.app.session.versions import SavedVersions
     from workbench.data.samples import Samples
     from workbench.report import Report
@@ -340,8 +339,6 @@ class SessionRuns(HasTraits):
         """Whether some action here has set lines of code."""
         return bool(self._code.text)
 
-    # ---- graders that did not run again
-
     def merged(self, report: Report) -> Report:
         """A run's report, with the grades of the same rows by graders that did not run again."""
         with self._guard.lock:
@@ -354,8 +351,6 @@ class SessionRuns(HasTraits):
     def _reusable(self, rows: SamplesLike, running: Collection[str]) -> list[str]:
         unchanged = set(self._graders.by_name) - self._graders.unrun
         return reusable_graders(self._results.report, rows, running=running, unchanged=unchanged)
-
-    # ---- graders before they were changed
 
     def versions(self) -> Report | None:
         """The report, with the previous scores of each changed grader, on the rows that both runs have."""

@@ -9,18 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from workbench.app.session.action import ActionGuard, LastCode, compare_code, label_code, undo_code
 from workbench.app.session.auto_grader import AutoGrader
-from workbench.app.session.code_lines import LastCode, compare_code, label_code, undo_code
-from workbench.app.session.draw import DrawnRows
-from workbench.app.session.edits import Drafts
+from workbench.app.session.grader_text import Drafts
 from workbench.app.session.graders import GraderList
-from workbench.app.session.guard import ActionGuard
 from workbench.app.session.labels import DatasetLabels
-from workbench.app.session.results import Results
+from workbench.app.session.results import DrawnRows, Results
 from workbench.app.session.runs import SessionRuns
 from workbench.app.session.storage import DEFAULT_STORE, Storage
-from workbench.app.session.stored_graders import GraderStorage
-from workbench.app.session.versions import SavedVersions
+from workbench.app.session.versions import GraderStorage, SavedVersions
 from workbench.data.samples import as_samples
 from workbench.graders import Grader
 from workbench.graders.base import listen
@@ -123,8 +120,6 @@ class Session:
         has_grades = report is not None and name in report.grades and name not in self.graders.unrun
         return report if has_grades else None
 
-    # ---- labels
-
     def label(self, name: str, value: bool | None, note: str = "") -> None:
         """Save a label of a sample: True good, False bad, None skipped.
 
@@ -148,14 +143,10 @@ class Session:
         """Diagnose the report again with the current labels. Called without the lock: it may take seconds."""
         self.results.use_labels(self.labels)
 
-    # ---- comparisons
-
     def note_comparison(self, first: str, second: str) -> None:
         """Set the line that compares these two graders."""
         in_report = self.runs.report_with(first, second) is self.results.report
         self.code.text = compare_code(first, second, versions=not in_report)
-
-    # ---- the store, and the end
 
     def reopen_storage(self) -> None:
         """Open a store again whose file was deleted or replaced; its content is gone."""

@@ -7,11 +7,10 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from workbench.app.session.row_texts import sample_of
-from workbench.app.session.stored_graders import graders_from_files
-from workbench.app.view.conditions import chip_id, field_values
+from workbench.app.session.versions import graders_from_files
 from workbench.app.view.head import shown_column
-from workbench.app.view.reader import find_in_text, piece_of_text
+from workbench.app.view.reader import find_in_text, piece_of_text, sample_of
+from workbench.app.view.texts import chip_id, field_values
 from workbench.core import background
 from workbench.core.errors import WorkbenchError
 from workbench.graders import SandboxedGrader
@@ -19,7 +18,7 @@ from workbench.report.where import Condition
 
 if TYPE_CHECKING:
     from workbench.app.session.session import Session
-    from workbench.app.view.saved_views import View
+    from workbench.app.view.head import View
 
 
 Handler = Callable[..., Any]
@@ -47,11 +46,7 @@ def handlers_of(part: object, prefix: str) -> dict[str, Handler]:
 
 
 class Actions:
-    """Handlers of a page's messages for the graders, the rows and the view as a whole; modes add their own.
-
-    Args:
-        view: The view.
-    """
+    """Handlers of a page's messages for the graders, the rows and the view as a whole; modes add their own."""
 
     def __init__(self, view: View) -> None:
         self._view = view
@@ -112,8 +107,6 @@ class Actions:
     def _session(self) -> Session:
         return self._view.session
 
-    # ---- the view
-
     def do_open(self) -> None:
         """A page shows the view."""
         self._view.open()
@@ -125,8 +118,6 @@ class Actions:
     def do_forget(self) -> None:
         """Dismiss the last problem."""
         self._session.guard.problem = None
-
-    # ---- graders
 
     def do_choose(self, name: str) -> None:
         """Select a grader."""
@@ -216,8 +207,6 @@ class Actions:
         """Restore what was removed last."""
         self._view.choose(self._session.graders.restore())
 
-    # ---- runs
-
     def do_run(self) -> None:
         """Run the selected graders over the drawn rows, with the texts shown on the page."""
         session, draw = self._session, self._session.rows.draw
@@ -261,8 +250,6 @@ class Actions:
     def do_use_labels(self) -> None:
         """Diagnose the report again with the current labels."""
         self._session.use_labels()
-
-    # ---- rows
 
     def do_look(self, where: list[Condition]) -> None:
         """Show the rows that meet these conditions."""
@@ -308,8 +295,6 @@ class Actions:
         self._session.labels.note_drawn(name, "as shown")
         self._session.label(name, value)
         self._view.labels_changed()
-
-    # ---- requests
 
     def ask_rows(self, start: int, stop: int, revision: int) -> list[dict[str, Any]]:
         """A window of the table; nothing for an outdated one."""

@@ -8,17 +8,15 @@ from concurrent.futures import Future
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
+from workbench.app.session.action import Problem
 from workbench.app.session.grader_text import TEMPLATES
-from workbench.app.session.guard import Problem
+from workbench.app.view import GRADE, mode_kinds, mode_titles
 from workbench.app.view.actions import Actions
 from workbench.app.view.chosen import chosen_data, nothing_chosen, shown_text
-from workbench.app.view.conditions import with_real_names
-from workbench.app.view.graded import Change, GradedRows, find_change
-from workbench.app.view.head import head_data, progress_data
-from workbench.app.view.mode import GRADE, mode_kinds, mode_titles
-from workbench.app.view.rail import rail_data
-from workbench.app.view.saved_views import SavedViews
+from workbench.app.view.head import SavedViews, head_data, progress_data
+from workbench.app.view.rail import Change, GradedRows, find_change, rail_data
 from workbench.app.view.table import ShownRows
+from workbench.app.view.texts import with_real_names
 from workbench.core import background
 from workbench.core.display_text import one_line
 from workbench.report import Report
@@ -98,8 +96,6 @@ class AppView:
         """The Compare mode."""
         return cast("CompareMode", self.modes["compare"])
 
-    # ---- what invalidates parts of the state
-
     def _observe(self) -> None:
         session, modes = self.session, tuple(self._states.values())
         everything = (*_PARTS, *modes)
@@ -149,8 +145,6 @@ class AppView:
         """Mark parts of the state as out of date."""
         if not self._is_flushing:
             self._stale.update(parts)
-
-    # ---- computing them again
 
     def flush(self) -> None:
         """Compute the parts that are out of date, and publish them. Called with the session's lock, when it is released."""
@@ -292,8 +286,6 @@ class AppView:
             return self.session.stored.names()
         except StoreError:  # reported when the labels are read
             return []
-
-    # ---- the page's actions and requests
 
     def open(self) -> None:
         """A page shows the view: start grading what can be graded without Run."""

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from workbench.app.view.pieces import Finder, around, pieces
+from workbench.app.view.texts import Finder, around, pieces
 from workbench.core.display_text import one_line
 from workbench.core.grades import SCORED, Grades
 from workbench.core.thread import StringThread

@@ -14,11 +14,18 @@ from scipy.special import chdtrc
 
 from workbench.analysis.diagnostics import Case, Finding
 from workbench.analysis.diagnostics.finding import leading
-from workbench.app.session.edits import waits_for
-from workbench.app.session.grader_text import text_of
-from workbench.app.view.conditions import shown_name
-from workbench.app.view.graded import Change, GradedRows, changed_data
-from workbench.app.view.rail import check_name, failed_check, is_refused, kind_words, notice_data
+from workbench.app.session.grader_text import text_of, waits_for
+from workbench.app.view.rail import (
+    Change,
+    GradedRows,
+    changed_data,
+    check_name,
+    failed_check,
+    is_refused,
+    kind_words,
+    notice_data,
+)
+from workbench.app.view.texts import shown_name
 from workbench.core.display_text import counted, one_line, visible
 from workbench.graders import Grader, SandboxedGrader
 from workbench.report.bins import PARTS, Rows, counts_of, edges_of
@@ -27,7 +34,7 @@ from workbench.report.finding_text import finding_data
 from workbench.report.where import Condition
 
 if TYPE_CHECKING:
-    from workbench.app.session.edits import Edit
+    from workbench.app.session.grader_text import Edit
     from workbench.app.session.session import Session
     from workbench.sandbox.host.validation import Validation
 

@@ -10,10 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.app.session.versions import current_name
+from workbench.app.view import Mode, mode
 from workbench.app.view.cells import last_question
-from workbench.app.view.conditions import find_name, shown_name
-from workbench.app.view.mode import Mode, mode
-from workbench.app.view.pieces import Pieces, cut, marked, similarity
+from workbench.app.view.texts import Pieces, cut, find_name, marked, shown_name, similarity
 from workbench.core.display_text import counted, one_line
 from workbench.core.errors import WorkbenchError
 from workbench.report import Comparison, Report
@@ -82,8 +81,6 @@ class Compared:
         case = self.cases[1 if key == "b" else 0]
         return counts_of(parts_of(case), self.quadrants[key])
 
-    # ---- the rows of a quadrant in the order to read them
-
     def ordered(self, key: str, rows: Rows) -> Rows:
         """Rows of a quadrant; disagreements that are most similar to an agreed completion first.
 
@@ -128,8 +125,6 @@ class Compared:
         order = np.argsort(prompts, kind="stable")
         n_prompts = int(self._prompts.max(initial=-1)) + 1
         return both[order], np.searchsorted(prompts[order], np.arange(n_prompts + 1))
-
-    # ---- texts
 
     def _read(self, rows: Rows) -> None:
         """Read the texts of these rows together."""
@@ -187,8 +182,6 @@ class CompareMode(Mode):
         self._rows: Rows = np.empty(0, np.intp)
         self._compared: Compared | None = None
         self._base: Report | None = None  # the report used for `_compared`
-
-    # ---- the page's requests
 
     def show_code(self) -> None:
         """Set the line for the initial comparison."""
@@ -258,8 +251,6 @@ class CompareMode(Mode):
         compared.prepare(rows)
         return [self._pair_data(compared, int(row)) for row in rows]
 
-    # ---- what is shown
-
     def data(self) -> dict[str, Any]:
         """`CompareData`."""
         names = self._graders()
@@ -307,8 +298,6 @@ class CompareMode(Mode):
             "left": _side(compared, row, self._key, left),
             "right": right,
         }
-
-    # ---- which graders, and which rows
 
     def _graders(self) -> list[str]:
         """Names that can be compared: of the report, and of versions before a change."""

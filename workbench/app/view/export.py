@@ -2,36 +2,151 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from workbench.app.session.code_lines import export_code, grader_code
-from workbench.app.session.export_preview import (
+from workbench.app.session.action import export_code, grader_code
+from workbench.app.session.export import (
+    Fit,
+    FitTable,
     Preview,
     WrittenFiles,
     chooses_on_error,
-    chooses_reference,
     file_name,
+    has_failed,
+    is_trainer,
     parts_not_validated,
     preview,
     validation_states,
 )
-from workbench.app.session.fits import Fit, FitTable, is_trainer
-from workbench.app.view.conditions import shown_name
-from workbench.app.view.export_text import problem_lines, sentence
-from workbench.app.view.mode import Mode, mode
-from workbench.core.display_text import one_line, shown
+from workbench.app.view import Mode, mode
+from workbench.app.view.texts import shown_name
+from workbench.core.display_text import capital, counted, one_line, shown
 from workbench.core.errors import WorkbenchError
 from workbench.formats import Loss, export
-from workbench.formats.shared.base import Format, get_format
-from workbench.graders import Grader, SandboxedGrader
-from workbench.graders.serialization import parts
+from workbench.formats.shared import Format, get_format
+from workbench.graders import SandboxedGrader
+from workbench.graders.combine import Entry
 
 if TYPE_CHECKING:
     from workbench.app.session.session import Session
+
+
+_NAMED = 3  # number of graders from which a sentence gives the count instead of names
+_IN_CODE = (
+    (r"call \S+\.validate\(\)( first)?", "validate it above"),
+    (r"pass allow_unvalidated=True", "tick “export without validation”"),
+)
+"""Hints in code, as patterns, and the page's wording."""
+_ON_REQUEST = re.compile(r'on_loss="report" (drops it|writes (?P<instead>.*) instead) and reports the loss')
+
+
+def sentence(entries: Mapping[str, Entry], fits: Mapping[str, Fit | None], preview: Preview) -> str:
+    """How many graders there are, how they are exported, and what is lost.
+
+    Args:
+        entries: The graders that are exported, by name.
+        fits: How the platform supports each one alone; None if not known yet.
+        preview: What would be written for all of them.
+    """
+    if not entries:
+        return "No grader is selected: tick those to export in the list."
+    outcome = "Nothing is lost."
+    if preview.problem:
+        outcome = _problem(fits)
+    elif preview.losses:
+        outcome = f"{counted(len(preview.losses), 'setting')} {'is' if len(preview.losses) == 1 else 'are'} lost, see below."
+    return f"{_forms(entries, fits)} {outcome}"
+
+
+def _forms(entries: Mapping[str, Entry], fits: Mapping[str, Fit | None]) -> str:
+    """The graders grouped by how the platform supports them."""
+    count = counted(len(entries), "grader")
+    known = {name: fit.fit for name, fit in fits.items() if fit is not None and name in entries}
+    if len(known) < len(entries):
+        return f"{count}."
+    by_form = {
+        form: [name for name in entries if known[name] == form] for form in ("yes", "code", "loss", "no")
+    }
+    told = [(names, _told(form, names, entries)) for form, names in by_form.items() if names]
+    if len(told) == 1:
+        every = "all " if len(entries) > 1 else ""
+        return f"{count}, {every}{told[0][1]}."
+    return f"{count}: {', '.join(f'{_who(names)} {words}' for names, words in told)}."
+
+
+def _told(form: str, names: Sequence[str], entries: Mapping[str, Entry]) -> str:
+    if form != "code":
+        return {"yes": "exported natively", "loss": "with a loss", "no": "not supported"}[form]
+    own = [name for name in names if isinstance(entries[name].grader, SandboxedGrader)]
+    if len(own) == len(names):
+        return "as code with the same text"
+    made = [name for name in names if name not in own]
+    if not own:
+        return "as equivalent code"
+    return f"as code: {_who(own)} with the same text, {_who(made)} as an equivalent program"
+
+
+def _who(names: Sequence[str]) -> str:
+    """One or two names, or the count."""
+    return ", ".join(map(shown_name, names)) if len(names) < _NAMED else f"{len(names):,}"
+
+
+def _problem(fits: Mapping[str, Fit | None]) -> str:
+    """Which graders prevent the export, if known."""
+    refused = [name for name, fit in fits.items() if fit is not None and fit.fit in {"no", "loss"}]
+    if refused:
+        who = _who(refused) if len(refused) < _NAMED else f"{len(refused):,} of them"
+        return one_line(f"Nothing would be written because of {who}.", 600)
+    if len(fits) > 1 and None not in fits.values():
+        return "Each one alone could be written, but not all of them together."
+    return "Nothing would be written."
+
+
+def problem_lines(problem: WorkbenchError | None, platform: Format) -> list[str]:
+    """Why nothing would be written, as sentences: the error and its subject, what was found, each hint.
+
+    Args:
+        problem: The error; None for none.
+        platform: The format of the file.
+    """
+    if problem is None:
+        return []
+    own = f"{platform.name} does not support this: "
+    what = (
+        f"{platform.label}: {problem.what.removeprefix(own)}"
+        if problem.what.startswith(own)
+        else problem.what
+    )
+    about = f" ({problem.where})" if problem.where else ""
+    facts = [
+        f"{label} {words}"
+        for label, words in (("found", problem.found), ("expected", problem.expected))
+        if words
+    ]
+    sentences = [*facts, *_ways_out(problem.hint)]
+    first = what if what.startswith(platform.label) else capital(what)
+    return [_ended(f"{first}{about}"), *(_ended(capital(sentence)) for sentence in sentences)]
+
+
+def _ways_out(hint: str) -> list[str]:
+    """The hints of an error in the page's wording."""
+    for pattern, words in _IN_CODE:
+        hint = re.sub(pattern, words, hint)
+    match = _ON_REQUEST.search(hint)
+    if match is None:
+        return [hint] if hint else []
+    effect = f"{match['instead']} is written then" if match["instead"] else "it is omitted then"
+    first = hint[: match.start()].removesuffix("; ")
+    return [*filter(None, [first]), f"or choose “drop and list” under “unsupported”: {effect}"]
+
+
+def _ended(sentence: str) -> str:
+    return sentence if sentence.endswith((".", "!", "?")) else f"{sentence}."
 
 
 ON_LOSS = ("refuse", "report")
@@ -68,8 +183,9 @@ class ExportSettings:
         """
         get_format(name)
         path = Path(self.file)
-        old = _endings(get_format(self.platform))
-        file = str(path.with_suffix("")) if self.file and path.suffix in old else self.file
+        old = get_format(self.platform)
+        has_ending = path.suffix in {old.suffix, *old.variants}
+        file = str(path.with_suffix("")) if self.file and has_ending else self.file
         return replace(self, platform=name, file=file)
 
     def changed(self, settings: Mapping[str, Any]) -> ExportSettings:
@@ -87,7 +203,7 @@ class ExportSettings:
     def arguments(self) -> dict[str, Any]:
         """The settings as `export` takes them; those that this platform does not have are omitted."""
         on_error = ON_ERROR[self.on_error] if chooses_on_error(self.platform) else "raise"
-        reference = self.reference.strip() if chooses_reference(self.platform) else ""
+        reference = self.reference.strip() if is_trainer(get_format(self.platform)) else ""
         chosen = {"on_loss": self.on_loss, "on_error": on_error, "allow_unvalidated": self.allow_unvalidated}
         return chosen | ({"reference": reference} if reference else {})
 
@@ -97,10 +213,6 @@ class ExportSettings:
             "on_loss": self.on_loss, "on_error": self.on_error, "reference": one_line(self.reference),
             "allow_unvalidated": self.allow_unvalidated,
         }  # fmt: skip
-
-
-def _endings(platform: Format) -> set[str]:
-    return {platform.suffix, *platform.variants}
 
 
 def _fits(name: str, value: Any) -> bool:
@@ -115,7 +227,6 @@ _LANGUAGES = {".json": "json", ".py": "python", ".yaml": "yaml", ".js": "javascr
 _MAX_CHARACTERS = 200_000  # maximum characters of a file to show
 _MAX_LOSSES = 100
 _WORDS = 1_000  # maximum characters of a loss or a problem
-_DRAFT = "a draft: exported once its five checks pass"
 
 
 @mode("export", "Export", position=4)
@@ -147,8 +258,6 @@ class ExportMode(Mode):
     def _step(self) -> None:
         with self._session.guard.locked("Export"):
             self._on_change()
-
-    # ---- the page's requests
 
     def show_code(self) -> None:
         """Set the line that would write the previewed file."""
@@ -191,7 +300,7 @@ class ExportMode(Mode):
     def _write(self) -> None:
         suite, settings = self._session.graders.chosen_suite(), self._settings
         target = file_name(settings.file, settings.platform)
-        in_the_way = self._in_the_way(self._preview(), target)
+        in_the_way = self._files.in_the_way(target, settings.platform, self._preview().files)
         if new := [one for one in in_the_way if one not in self._seen]:
             self._seen = tuple(in_the_way)
             raise WorkbenchError(
@@ -231,19 +340,26 @@ class ExportMode(Mode):
             with self._session.guard.lock:
                 self._session.code.text = "\n".join(lines) or self._session.code.text
 
-    # ---- what is shown
-
     def data(self) -> dict[str, Any]:
         """`ExportData`."""
         graders, settings = self._session.graders, self._settings
-        ready = {name: graders.entry(name) for name, grader in graders.by_name.items() if not _fails(grader)}
+        ready = {
+            name: graders.entry(name) for name, grader in graders.by_name.items() if not has_failed(grader)
+        }
         fits = self._table.rows(ready)
         made, platform = self._preview(), get_format(settings.platform)
         at = [each.name for each in self._table.platforms].index(platform.name)
         chosen = graders.chosen_entries()
         column = {name: fits[name][at] if name in fits else None for name in chosen}
         return {
-            "platforms": [_platform(each) for each in self._table.platforms],
+            "platforms": [
+                {
+                    "name": each.name,
+                    "title": one_line(each.label),
+                    "group": "trainer" if is_trainer(each) else "platform",
+                }
+                for each in self._table.platforms
+            ],
             "graders": [self._grader(name, fits.get(name)) for name in graders.by_name],
             "chosen": platform.name,
             "title": f"To {platform.label}",
@@ -251,8 +367,8 @@ class ExportMode(Mode):
             "settings": settings.data(),
             "choices": self._choices(),
             **self._file_data(made),
-            "losses": _told(made.losses),
-            "notes": _told(made.notes),
+            "losses": _loss_lines(made.losses),
+            "notes": _loss_lines(made.notes),
             "problem": [shown(line, _WORDS) for line in problem_lines(made.problem, platform)],
         }
 
@@ -261,7 +377,7 @@ class ExportMode(Mode):
         draft = fits is None
         return {
             "name": shown_name(name), "ticked": name in self._session.graders.chosen, "draft": draft,
-            "say": _DRAFT if draft else self._change(name), "fits": cells,
+            "say": "a draft: exported once its five checks pass" if draft else self._change(name), "fits": cells,
         }  # fmt: skip
 
     def _change(self, name: str) -> str:
@@ -277,7 +393,7 @@ class ExportMode(Mode):
         return {
             "on_loss": list(ON_LOSS),
             "on_error": list(ON_ERROR) if chooses_on_error(platform) else [],
-            "has_reference": chooses_reference(platform),
+            "has_reference": is_trainer(get_format(platform)),
             "not_validated": [
                 f"{shown_name(name)}: {one_line(words)}" for name, validated, words in states if not validated
             ],
@@ -289,7 +405,7 @@ class ExportMode(Mode):
             target = file_name(settings.file, settings.platform)
         except WorkbenchError:
             target = settings.file
-        in_the_way = self._in_the_way(made, target)
+        in_the_way = self._files.in_the_way(target, settings.platform, made.files)
         self._seen = tuple(in_the_way)
         made_of, words = self._written
         return {
@@ -298,8 +414,6 @@ class ExportMode(Mode):
             "in_the_way": [shown(one, _WORDS) for one in in_the_way],
             "written": shown(words, _WORDS) if words and made_of == self._made_of() else "",
         }
-
-    # ---- what would be written
 
     def _made_of(self) -> tuple[Any, ...]:
         """All inputs of the export."""
@@ -319,32 +433,17 @@ class ExportMode(Mode):
             self._previewed = ((settings, suite, validations), made)
         return self._previewed[1]
 
-    def _in_the_way(self, made: Preview, target: str) -> list[str]:
-        return self._files.in_the_way(target, self._settings.platform, made.files)
-
-
-def _fails(grader: Grader) -> bool:
-    """Whether the validation of a grader, or of a part of it, has failed."""
-    checked = [part.validation for part in parts(grader) if isinstance(part, SandboxedGrader)]
-    return any(validation is not None and not validation.ok for validation in checked)
-
-
-def _platform(platform: Any) -> dict[str, str]:
-    group = "trainer" if is_trainer(platform) else "platform"
-    return {"name": platform.name, "title": one_line(platform.label), "group": group}
-
 
 def _file(name: str, text: str) -> dict[str, Any]:
-    language = _LANGUAGES.get(Path(name).suffix, "")
     return {
         "name": one_line(name),
         "text": shown(text, _MAX_CHARACTERS),
-        "language": language,
+        "language": _LANGUAGES.get(Path(name).suffix, ""),
         "lines": len(text.splitlines()),
     }
 
 
-def _told(losses: tuple[Loss, ...]) -> list[str]:
+def _loss_lines(losses: tuple[Loss, ...]) -> list[str]:
     told = [shown(str(loss), _WORDS) for loss in losses[:_MAX_LOSSES]]
     more = len(losses) - len(told)
     return [*told, f"and {more:,} more"] if more > 0 else told

@@ -17,13 +17,13 @@ from workbench.analysis.diagnostics.finding import percent
 from workbench.analysis.statistics import compact, share
 from workbench.app.session.grader_text import text_of
 from workbench.app.session.versions import shared_rows
+from workbench.app.view.rail import CHANGES, change_text
 from workbench.core.display_text import counted
 from workbench.core.errors import WorkbenchError
 from workbench.graders import Grader, SandboxedGrader
 from workbench.graders.capture.source import Source
 from workbench.report import Report
 from workbench.report.bins import NO_PART, PARTS, parts_of
-from workbench.report.cases import label_codes
 from workbench.report.where import case_of
 
 if TYPE_CHECKING:
@@ -124,8 +124,6 @@ class GraderHistory:
         if versions and versions[-1].text == text:
             return []
         return [Version("now", "now", grader, text, None, self._session.report_of(name))]
-
-    # ---- the store
 
     def _of_store(self, name: str, runs: Sequence[StoredRun]) -> list[Version]:
         versions = []
@@ -312,14 +310,9 @@ def _turned(before: Report, now: Report, name: str) -> tuple[dict[str, int], int
         parts_of(case_of(report, name))[rows] for report, rows in ((before, rows_before), (now, rows_now))
     )
     both = (was != NO_PART) & (is_now != NO_PART)
-    verdicts = _verdicts(was), _verdicts(is_now)
-    turned = both & (verdicts[0] != verdicts[1])
-    labels = label_codes(now)[rows_now]
-    counts = {
-        f"{kind} {verdict}": int((turned & (labels == label) & (verdicts[1] == at)).sum())
-        for label, kind in ((0, "known-bad"), (1, "known-good"), (-1, "unlabelled"))
-        for at, verdict in enumerate(("accepted", "refused", "without a score"))
-    }
+    turned = both & (_verdicts(was) != _verdicts(is_now))
+    counts = {part: int((turned & (is_now == at)).sum()) for at, part in enumerate(PARTS[:6])}
+    counts["no_score"] = int((turned & (is_now >= PARTS.index("failed"))).sum())
     return counts, int(both.sum())
 
 
@@ -334,23 +327,15 @@ def _verdicts(parts: NDArray[np.int8]) -> NDArray[np.int8]:
 
 def _words(turned: dict[str, int]) -> list[str]:
     """What changed, in phrases; with a gain, zero losses are reported as well."""
-    said = {
-        "known-bad refused": "{n} known-bad {are} now rejected",
-        "known-bad accepted": "{n} known-bad {are} now accepted",
-        "known-good refused": "{n} known-good {are} lost",
-        "known-good accepted": "{n} known-good {are} won",
-        "unlabelled refused": "{n} unlabelled {are} now rejected",
-        "unlabelled accepted": "{n} unlabelled {are} now accepted",
-    }
     words = [
-        text.format(n=f"{turned[key]:,}", are="is" if turned[key] == 1 else "are")
-        for key, text in said.items()
-        if turned[key]
+        change_text(part, turned[part], "unlabelled " if part in {"refused", "accepted"} else "")
+        for part in CHANGES
+        if turned.get(part)
     ]
-    if turned["known-bad refused"] and not turned["known-good refused"]:
-        words.append("no known-good row is lost")
-    n_lost = sum(count for key, count in turned.items() if key.endswith("without a score"))
-    return [*words, *([f"{n_lost:,} {'has' if n_lost == 1 else 'have'} no score now"] if n_lost else [])]
+    if turned["bad_refused"] and not turned["good_refused"]:
+        at = len(words) - bool(turned["no_score"])
+        words.insert(at, "no known-good row is lost")
+    return words
 
 
 def _not_settled(version: Version, name: str) -> list[str]:

@@ -7,10 +7,9 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from workbench.analysis.diagnostics.finding import verdict_of
-from workbench.app.session.code_lines import history_code, stored_version_code
-from workbench.app.session.edits import with_client_of
-from workbench.app.session.grader_text import cell_of
-from workbench.app.view.conditions import find_name, shown_name
+from workbench.app.session.action import history_code, stored_version_code
+from workbench.app.session.grader_text import cell_of, with_client_of
+from workbench.app.view import Mode, mode
 from workbench.app.view.grader_history import (
     LIMITS,
     MAX_VERSIONS,
@@ -23,7 +22,7 @@ from workbench.app.view.grader_history import (
     findings_of,
     first_new_line,
 )
-from workbench.app.view.mode import Mode, mode
+from workbench.app.view.texts import find_name, shown_name
 from workbench.core.display_text import counted, one_line, shown
 from workbench.core.errors import WorkbenchError
 
@@ -62,8 +61,6 @@ class HistoryMode(Mode):
         self._history = GraderHistory(session, session.kept if versions is None else versions)
         self._name, self._from, self._to = "", "", ""
         self._runs: tuple[Report | None, Sequence[StoredRun]] | None = None  # as read under this report
-
-    # ---- the page's requests
 
     def choose(self, name: str) -> None:
         """Show another grader's versions."""
@@ -121,8 +118,6 @@ class HistoryMode(Mode):
         except ValueError:  # a function of the notebook has no text
             return self._session.code.text
 
-    # ---- what is shown
-
     def data(self) -> dict[str, Any]:
         """`HistoryData`."""
         name, versions = self._chosen, self._versions()
@@ -132,7 +127,9 @@ class HistoryMode(Mode):
             "name": shown_name(name),
             "note": _note(versions),
             "sparks": [
-                _spark(versions, name, label) for label in (0, 1) if _has_shares(versions, name, label)
+                _spark(versions, name, label)
+                for label in (0, 1)
+                if any(error_share(version, name, label) for version in versions)
             ],
             "lead": shown(lead, _WORDS),
             "rest": shown(rest, _WORDS),
@@ -184,8 +181,6 @@ class HistoryMode(Mode):
             "can_bring": version.grader != current,
         }  # fmt: skip
 
-    # ---- runs
-
     def _dataset_runs(self) -> Sequence[StoredRun]:
         """This dataset's last runs in the store, the newest first; read again when another report is shown."""
         report, storage = self._session.results.report, self._session.storage
@@ -218,10 +213,6 @@ def _note(versions: Sequence[Version]) -> str:
         if len(ids) == 1
         else f"{count}, run on different rows"
     )
-
-
-def _has_shares(versions: Sequence[Version], name: str, label: int) -> bool:
-    return any(error_share(version, name, label) for version in versions)
 
 
 def _spark(versions: Sequence[Version], name: str, label: int) -> dict[str, Any]:

@@ -11,12 +11,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from workbench.analysis.statistics import Estimate, Share
-from workbench.app.session.label_queue import ORDERS, LabelQueue
-from workbench.app.session.labelled_texts import RANDOM
-from workbench.app.session.row_texts import sample_of, texts_of
-from workbench.app.view.conditions import shown_name
-from workbench.app.view.mode import Mode, mode
-from workbench.app.view.reader import piece_of_text, thread_data
+from workbench.app.session.label_queue import ORDERS, RANDOM, LabelQueue
+from workbench.app.view import Mode, mode
+from workbench.app.view.reader import piece_of_text, sample_of, texts_of, thread_data
+from workbench.app.view.texts import shown_name
 from workbench.core.display_text import counted, one_line
 from workbench.core.thread import StringThread
 from workbench.data.samples import Sample, Samples
@@ -42,9 +40,6 @@ class LabelDeck:
     Card numbers are never reused, so that a decision always applies to the row of the card that was shown, even if
     another queue is current when it arrives.
 
-    Args:
-        session: The session.
-
     Attributes:
         order: Out of `label_queue.ORDERS`.
         grader: Whose verdicts balance the classes, and whose verdicts labels are compared with; "" for the first.
@@ -65,8 +60,6 @@ class LabelDeck:
         self._count = 0
         self._reopened: list[str] = []  # samples to decide again after an undo; the next one last
         self._note_times: set[datetime] = set()  # of labels that were saved only for their note
-
-    # ---- the queue
 
     @property
     def samples(self) -> Samples:
@@ -109,8 +102,6 @@ class LabelDeck:
         self._queue, self._reopened, self._numbers, self.past = None, [], {}, []
         if not keep:
             self._names, self._threads = {}, {}
-
-    # ---- cards
 
     def cards(self) -> list[dict[str, Any]]:
         """The cards to decide next, as `Card`, at most `AHEAD`."""
@@ -159,8 +150,6 @@ class LabelDeck:
     def done(self) -> int:
         """Rows of the queue that are decided."""
         return self.queue.done(self._session.labels.own_labels)
-
-    # ---- decisions
 
     def decide(self, action: str, seq: int, note: str) -> None:
         """Label the row of a card: "good", "bad" or "skip". A decided one is unchanged.
@@ -292,8 +281,6 @@ class LabelMode(Mode):
             sentences.append("Labels are stored only in memory: pass store= to save them.")
         return " ".join(sentences)
 
-    # ---- agreement
-
     def _stats(self) -> list[dict[str, Any]]:
         report: Report | None = self._session.results.report
         agreement = None if report is None or not self._grader else self._agreement(report)
@@ -352,8 +339,6 @@ class LabelMode(Mode):
             for row in report.row_numbers({"grader": self._grader, "passed": passed}):
                 verdicts[int(row)] = passed
         return verdicts
-
-    # ---- the page's actions
 
     def do_label(self, action: str, seq: int, note: str, page: str, turn: int) -> None:
         """Label a card, undo the last label, or store a note."""

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from workbench.app.session.edits import waits_for
+from workbench.app.session.grader_text import waits_for
 from workbench.app.session.trial import Trial
-from workbench.app.view.conditions import shown_name
+from workbench.app.view.texts import shown_name
 from workbench.core.display_text import one_line
 from workbench.core.grade import Grade, Status
 from workbench.data.samples import Sample

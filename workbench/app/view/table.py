@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.app.session.code_lines import rows_code
+from workbench.app.session.action import rows_code
 from workbench.app.view.cells import (
     FieldColumn,
     IdColumn,
@@ -24,10 +24,9 @@ from workbench.app.view.cells import (
     TextWindow,
     sorted_rows,
 )
-from workbench.app.view.conditions import chip_id, chip_text, shown_name, title_of
-from workbench.app.view.graded import Change, GradedRows
-from workbench.app.view.pieces import Finder, finder_of, words_finder
+from workbench.app.view.rail import Change, GradedRows
 from workbench.app.view.reader import reader_data
+from workbench.app.view.texts import Finder, chip_id, chip_text, finder_of, shown_name, title_of, words_finder
 from workbench.core import background
 from workbench.core.display_text import one_line
 from workbench.core.grades import Grades
@@ -95,8 +94,6 @@ class RowsTable:
     _columns: dict[str, TableColumn] = field(default_factory=dict)
     _layout: dict[str, tuple[bool, int]] = field(default_factory=dict)  # the user's choice: shown, width
 
-    # ---- what is shown
-
     def show(self, source: TableSource) -> None:
         """Use another source; chips it does not support are dropped."""
         self._source = source
@@ -142,8 +139,6 @@ class RowsTable:
         """The position of a row in the table; -1 if it is not shown."""
         places = np.flatnonzero(self.rows == row)
         return int(places[0]) if len(places) else -1
-
-    # ---- columns
 
     def _make_columns(self, source: TableSource) -> Iterable[TableColumn]:
         samples: Any = source.report.samples
@@ -209,8 +204,6 @@ class RowsTable:
     @property
     def _shown(self) -> list[TableColumn]:
         return [column for column in self._columns.values() if self._is_shown(column)]
-
-    # ---- messages
 
     def window(self, start: int, stop: int) -> list[dict[str, Any]]:
         """Rows from one position to another in the current order, as `Row`."""

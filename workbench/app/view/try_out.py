@@ -6,9 +6,8 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from workbench.analysis.diagnostics.registry import threshold_on_scale
-from workbench.app.session.code_lines import grader_code
-from workbench.app.session.edits import asks_models, waits_for
-from workbench.app.session.row_texts import sample_of, texts_of
+from workbench.app.session.action import grader_code
+from workbench.app.session.grader_text import asks_models, waits_for
 from workbench.app.session.trial import (
     Trial,
     find_rows,
@@ -19,9 +18,8 @@ from workbench.app.session.trial import (
     with_completion,
     with_reference,
 )
-from workbench.app.view.conditions import shown_name
-from workbench.app.view.mode import Mode, mode
-from workbench.app.view.reader import piece_of_text, thread_data
+from workbench.app.view import Mode, mode
+from workbench.app.view.reader import piece_of_text, sample_of, texts_of, thread_data
 from workbench.app.view.saved_completions import (
     SavedCompletion,
     SavedCompletions,
@@ -31,6 +29,7 @@ from workbench.app.view.saved_completions import (
     outcome,
     verdict_of_answer,
 )
+from workbench.app.view.texts import shown_name
 from workbench.core.display_text import one_line, visible
 from workbench.core.grade import Grade
 from workbench.data.samples import Sample
@@ -73,8 +72,6 @@ class TryMode(Mode):
         self._first = Trial(self._take_before, session.guard.lock)
         self._trial = Trial(self._take_after, session.guard.lock)
         self.kept = SavedCompletions(session, on_change)
-
-    # ---- the conversation
 
     def opened(self) -> None:
         """Start with the row in the reader."""
@@ -134,8 +131,6 @@ class TryMode(Mode):
         if self._row is not None or self._pasted is not None:
             self._session.code.text = self._repeating_code()
 
-    # ---- grades
-
     def refresh(self) -> None:
         """Start graders that are new or have changed; others at work continue."""
         self._follow_draw()
@@ -192,8 +187,6 @@ class TryMode(Mode):
         with self._session.guard.locked("Try"):
             answers[name] = (entry, grade)  # `refresh` removes it if the grader has changed meanwhile
             self._on_change()
-
-    # ---- the page's actions
 
     def do_try(self, text: str | None = None, expected: str | None = None, label: bool | None = None) -> None:
         """Accept the completion, the reference or the label as edited."""
@@ -318,8 +311,6 @@ class TryMode(Mode):
         calls = [f"{grader_code(name)}(sample)" for name in self._session.graders.chosen]
         return "\n".join([f"sample = {changed}", *calls])
 
-    # ---- what is shown
-
     def data(self) -> dict[str, Any] | None:
         """The mode as `TryData`; None if there is no row."""
         if self._row is None and self._pasted is None:
@@ -337,7 +328,7 @@ class TryMode(Mode):
             "turns": turns[:-1] if has_answer else turns,
             "answer": visible((original.thread.completion() or "")[:_MAX_CHARACTERS]),
             "label": self._label(),
-            "expected": _reference_text(sample),
+            "expected": "" if sample.reference is None else visible(str(sample.reference)[:20_000]),
             "yours": (sample.thread.completion() or "")[:_MAX_CHARACTERS],
             "revision": self._revision,
             "yours_label": self._good,
@@ -384,7 +375,3 @@ class TryMode(Mode):
         self._first.stop()
         self._trial.stop()
         self.kept.close()
-
-
-def _reference_text(sample: Sample) -> str:
-    return "" if sample.reference is None else visible(str(sample.reference)[:20_000])

@@ -12,9 +12,9 @@ import anywidget
 import traitlets
 
 from workbench.app.session.session import Session
+from workbench.app.view import mode_kinds
 from workbench.app.view.app import AppView
-from workbench.app.view.mode import mode_kinds
-from workbench.app.widgets.cell_state import forget_view, remember_view, session_of_cell
+from workbench.app.widgets.notebook import forget_view, remember_view, session_of_cell
 from workbench.core.display_text import counted
 from workbench.data.samples import Sample, Samples
 from workbench.graders import Grader
@@ -22,7 +22,7 @@ from workbench.graders import Grader
 if TYPE_CHECKING:
     import pandas as pd
 
-    from workbench.app.session.guard import Problem
+    from workbench.app.session.action import Problem
     from workbench.report import Report
     from workbench.run.suite import Suite
 
@@ -169,8 +169,6 @@ class Workbench(WorkbenchWidget):
         Workbench(960 rows, 2 graders)
         >>> app.close()
     """
-
-    # ---- attributes for the next cell
 
     @property
     def samples(self) -> Samples:

@@ -125,12 +125,8 @@ class Graders:
                 a row is a grade instead.
         """
         start, parts = time.perf_counter(), self._begin(rows, only)
-        try:
+        with _stopped_on_error(parts):
             grades = {part.entry.name: part.done(_waited(part)) for part in _rules_first(parts)}
-        except BaseException:
-            for part in parts:
-                part.stop()
-            raise
         return self._graded(rows, grades, only, start)
 
     async def agrade(
@@ -155,14 +151,9 @@ class Graders:
             if early is not None and not graded.known.all():  # else the call itself is about to end
                 early(graded)
 
-        try:
-            with _telling(parts, tell) if early else contextlib.nullcontext():
-                for part in _rules_first(parts):
-                    grades[part.entry.name] = part.done(await _awaited(part))
-        except BaseException:
-            for part in parts:
-                part.stop()
-            raise
+        with _stopped_on_error(parts), _telling(parts, tell) if early else contextlib.nullcontext():
+            for part in _rules_first(parts):
+                grades[part.entry.name] = part.done(await _awaited(part))
         return self._graded(rows, grades, only, start)
 
     def _graded(
@@ -218,6 +209,16 @@ class Graders:
         """End the workers; the next call starts them again."""
         for owner in self.owners:
             release(owner)
+
+
+@contextlib.contextmanager
+def _stopped_on_error(parts: Sequence[_Part]) -> Iterator[None]:
+    """Stop the parts if the call ends early: by an error, a cancellation or a KeyboardInterrupt."""
+    with contextlib.ExitStack() as undo:
+        for part in parts:
+            undo.callback(part.stop)
+        yield
+        undo.pop_all()
 
 
 @contextlib.contextmanager

@@ -13,8 +13,8 @@ from collections import Counter
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from workbench.deploy.serve.counted_log import CountedLog
-from workbench.deploy.serve.limits import RequestError, RequestLimits
+from workbench.deploy.serve.http import RequestError, RequestLimits
+from workbench.deploy.serve.middleware import CountedLog
 
 if TYPE_CHECKING:
     import httptools

@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.deploy.serve.limits import RequestError
+from workbench.deploy.serve.http import RequestError
 
 MAX_DEPTH = 128
 """Maximum depth of lists and objects in a body: the 100 that a row's columns may have, and what wire forms put around them."""
@@ -64,15 +64,6 @@ def parsed(body: bytes | bytearray, *, max_values: int) -> Any:
         raise _too_deep() from None
     except ValueError as error:
         raise RequestError(400, "bad_json", f"the body is not JSON: {str(error)[:200]}") from None
-
-
-def dumped(value: Any, *, in_pieces: bool = False) -> bytes:
-    """JSON values as text; `in_pieces` takes longer and blocks no other thread.
-
-    Texts are escaped, so that one with a lone surrogate can be sent as well.
-    """
-    encoder = json.JSONEncoder(ensure_ascii=True, allow_nan=False, separators=(",", ":"))
-    return ("".join(encoder.iterencode(value)) if in_pieces else encoder.encode(value)).encode()
 
 
 def _loads(text: bytes | bytearray, at: int) -> Any:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import importlib.metadata
 import json
 import re
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from html import escape
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import quote
 
 import numpy as np
@@ -21,14 +21,16 @@ from workbench.core.errors import SandboxError
 from workbench.core.grades import Grades
 from workbench.deploy.reward.grading import RewardGrades
 from workbench.deploy.reward.rows import RewardRow
-from workbench.deploy.serve.limits import NO_SCORE_STATUS, RequestError
-from workbench.deploy.serve.scoring import Scoring
-from workbench.deploy.serve.wire_form import Outcomes, WireForm
+from workbench.deploy.serve.endpoint import Scoring
+from workbench.deploy.serve.http import NO_SCORE_STATUS, RequestError
+from workbench.deploy.serve.wire_forms import Outcomes, WireForm
 from workbench.graders.code.sandboxed import SandboxedGrader
 from workbench.graders.combine import Entry
 from workbench.graders.combine.combined import combine
 from workbench.graders.rule_grader import RuleGrader
 from workbench.run.suite import Suite
+
+T = TypeVar("T")
 
 _FIRST = ("/score", "/batch_score")
 """One thread, then many: the form for a user without a trainer."""
@@ -117,11 +119,12 @@ class Examples:
         """
         if (form.path, only) in self._asked:
             return self._asked[form.path, only]
-        try:
+
+        def answer() -> Example:
             rows = form().read(form.example)
             return _answer(form, rows, self._made_up(rows, only), graded=False)
-        except Exception:  # noqa: BLE001 (a user's form with an invalid example)
-            return Example(200, form.answer, graded=False)
+
+        return _of_form(answer) or Example(200, form.answer, graded=False)
 
     async def ask(self) -> None:
         """Call code and rules, for at most a few seconds; rows graded here are not counted."""
@@ -129,7 +132,8 @@ class Examples:
         try:
             async with asyncio.timeout(_SECONDS):
                 for only in [*whole, *(entry.name for entry in self._entries(""))]:
-                    if all(_is_free(entry) for entry in self._entries(only)):
+                    graders = [entry.grader for entry in self._entries(only)]
+                    if all(isinstance(grader, SandboxedGrader | RuleGrader) for grader in graders):
                         await self._ask(only)
         except (TimeoutError, SandboxError):
             pass  # slow graders: the pages then show made-up responses, marked as such
@@ -138,13 +142,15 @@ class Examples:
 
     async def _ask(self, only: str) -> None:
         """Grade the examples of all forms in one call."""
-        read = [(form, rows) for form in self._forms if (rows := _rows(form)) is not None]
+        examples = ((form, _of_form(partial(form().read, form.example))) for form in self._forms)
+        read = [(form, rows) for form, rows in examples if rows is not None]
         outcomes = await self._scoring.score([row for _, rows in read for row in rows], only=only)
         first = 0
         for form, rows in read:
             part = outcomes.part(first, len(rows))
-            with contextlib.suppress(Exception):  # a user's form that cannot write it uses its own example
-                self._asked[form.path, only] = _answer(form, rows, part, graded=True)
+            answer = _of_form(partial(_answer, form, rows, part, graded=True))
+            if answer is not None:
+                self._asked[form.path, only] = answer
             first += len(rows)
 
     def _entries(self, only: str) -> list[Entry]:
@@ -159,10 +165,6 @@ class Examples:
         return Outcomes(graded, reward.column(graded)[2], reward.scores(graded), on_error=self._on_error)
 
 
-def _is_free(entry: Entry) -> bool:
-    return isinstance(entry.grader, SandboxedGrader | RuleGrader)
-
-
 def _ones(entry: Entry, count: int) -> Grades:
     grades = Grades.empty(count)
     grades.put_scores(0, np.ones(count), seconds=0.0)
@@ -172,10 +174,10 @@ def _ones(entry: Entry, count: int) -> Grades:
     return grades
 
 
-def _rows(form: type[WireForm]) -> list[RewardRow] | None:
-    """The rows of a form's example; None if it cannot be parsed, which its author has to find."""
+def _of_form(call: Callable[[], T]) -> T | None:
+    """The result of a form's method on its example; None if it fails, which the form's author has to find."""
     try:
-        return form().read(form.example)
+        return call()
     except Exception:  # noqa: BLE001 (a user's form)
         return None
 
@@ -345,7 +347,8 @@ def openapi(
     paths: dict[str, Any] = {}
     for listed in with_pages(forms):
         if isinstance(listed, str):
-            paths[listed] = {"get": _page(PAGES[listed])}
+            responses = {"200": {"description": PAGES[listed]}}
+            paths[listed] = {"get": {"summary": PAGES[listed], "responses": responses}}
         elif examples.of_suite:  # several graders without a rule can only be called one by one
             paths[listed.path] = {"post": _operation(listed, {"": examples.of(listed, "")}, base)}
     for form in forms:
@@ -400,10 +403,6 @@ def _of_grader(form: type[WireForm], answers: Mapping[str, Example], base: str) 
         **operation, "summary": f"{form.title}, one grader", "operationId": f"grader_{operation['operationId']}",
         "parameters": [parameter],
     }  # fmt: skip
-
-
-def _page(about: str) -> dict[str, Any]:
-    return {"summary": about, "responses": {"200": {"description": about}}}
 
 
 def _ref(name: str) -> dict[str, str]:

@@ -13,20 +13,21 @@ from pathlib import PurePath
 from typing import Any
 
 from workbench.core.errors import FormatError
-from workbench.formats.shared.base import Document, Format, Losses, Reading, register
-from workbench.formats.shared.module_text import check_reads
+from workbench.formats.frame.wrapping import unwrap, wrapped
+from workbench.formats.shared import Document, Format, Losses, Reading, register
 from workbench.formats.shared.parsing import parse_python
 from workbench.formats.shared.unsupported import (
     add_gate_loss,
     add_kind_loss,
     check_entry,
+    check_reads,
     check_signature,
     note_limits,
+    rule_text,
     settings_of_code,
     settings_without_effect,
     without_unused_settings,
 )
-from workbench.formats.shared.wrapping import unwrap, wrapped
 from workbench.graders import FunctionGrader, Grader, RolloutGrader
 from workbench.graders.combine import Entry
 from workbench.graders.portable import portable
@@ -124,12 +125,8 @@ def _text(grader: Grader, entry: Entry, losses: Losses) -> str | None:
         return str(getattr(grader, "source").text)  # noqa: B009 (both have one)
     if isinstance(grader, FunctionGrader):
         return _wrapped(grader.source.text, entry, losses)
-    try:
-        text = portable(grader, negate=entry.negate)
-    except FormatError as error:
-        losses.add(entry.name, error.where or "kind", error.what, hint=error.hint or _WAY_OUT)
-        return None
-    return _wrapped(text, entry, losses)
+    text = rule_text(lambda: portable(grader, negate=entry.negate), entry, losses, hint=_WAY_OUT)
+    return None if text is None else _wrapped(text, entry, losses)
 
 
 def _wrapped(text: str, entry: Entry, losses: Losses) -> str | None:

@@ -11,15 +11,17 @@ import ast
 import re
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from workbench.core.errors import CaptureError, FormatError
-from workbench.formats.shared.base import Document, Format, Losses, Reading, register
+from workbench.formats.shared import Document, Format, Losses, Reading, register
 from workbench.formats.shared.parsing import MAX_PYTHON
 from workbench.formats.shared.unsupported import (
     add_kind_loss,
     check_entry,
     note_limits,
+    rule_text,
     settings_of_code,
     settings_without_effect,
     without_unused_settings,
@@ -81,14 +83,6 @@ def _read_script(reading: Reading) -> Suite:
     return Suite(grader.trusted() if reading.trust else grader)
 
 
-def _write_python(suite: Suite, losses: Losses) -> Document:
-    return _only(suite, losses, FunctionGrader, _python_of)
-
-
-def _write_script(suite: Suite, losses: Losses) -> Document:
-    return _only(suite, losses, ScriptGrader, _script_of)
-
-
 def _only(
     suite: Suite, losses: Losses, own: type[Any], write: Callable[[Entry, Losses], str | None]
 ) -> Document:
@@ -129,7 +123,8 @@ def _note_name(entry: Entry, text: str | None, own: type[Any], losses: Losses) -
 def _python_of(entry: Entry, losses: Losses) -> str | None:
     grader = entry.grader
     if not isinstance(grader, FunctionGrader):
-        return _portable(portable, entry, losses)
+        make = partial(portable, entry.grader, negate=entry.negate)
+        return rule_text(make, entry, losses, hint="export as native")
     if grader.extractor or grader.extractor_config:
         losses.add(entry.name, "extractor", "a module does not store it", hint="export as letta")
     return grader.source.text
@@ -138,15 +133,8 @@ def _python_of(entry: Entry, losses: Losses) -> str | None:
 def _script_of(entry: Entry, losses: Losses) -> str | None:
     if isinstance(entry.grader, ScriptGrader):
         return entry.grader.script
-    return _portable(portable_javascript, entry, losses)
-
-
-def _portable(make: Callable[..., str], entry: Entry, losses: Losses) -> str | None:
-    try:
-        return make(entry.grader, negate=entry.negate)
-    except FormatError as error:
-        losses.add(entry.name, error.where or "kind", error.what, hint=error.hint or "export as native")
-        return None
+    make = partial(portable_javascript, entry.grader, negate=entry.negate)
+    return rule_text(make, entry, losses, hint="export as native")
 
 
 def _detect_python(document: Any, text: str) -> int:
@@ -169,7 +157,7 @@ register(
         "a Python module with grade functions",
         ".py",
         _read_python,
-        _write_python,
+        lambda suite, losses: _only(suite, losses, FunctionGrader, _python_of),
         _detect_python,
         handwritten=True,
         label="Python",
@@ -181,7 +169,7 @@ register(
         "a JavaScript file: grade(input)",
         ".js",
         _read_script,
-        _write_script,
+        lambda suite, losses: _only(suite, losses, ScriptGrader, _script_of),
         _detect_script,
         handwritten=True,
         label="JavaScript",

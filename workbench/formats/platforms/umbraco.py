@@ -15,9 +15,8 @@ from typing import Any
 
 from workbench.core.errors import FormatError
 from workbench.core.patterns import PatternError, dotnet_spelling
-from workbench.formats.shared.base import Document, Format, Losses, Reading, register
-from workbench.formats.shared.node import Node
-from workbench.formats.shared.parsing import parse_json, to_json
+from workbench.formats.shared import Document, Format, Losses, Reading, register
+from workbench.formats.shared.parsing import Node, parse_json, to_json
 from workbench.formats.shared.unsupported import (
     add_gate_loss,
     add_kind_loss,

@@ -6,18 +6,19 @@ Source: vLLora's fine-tuning documents, *06 Grader Setup*, commits 540c0b7 to 33
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from workbench.core.errors import FormatError
-from workbench.formats.shared.base import Document, Format, Losses, Reading, register
-from workbench.formats.shared.node import Node
-from workbench.formats.shared.parsing import parse_json, to_json
+from workbench.formats.shared import Document, Format, Losses, Reading, register
+from workbench.formats.shared.parsing import Node, parse_json, to_json
 from workbench.formats.shared.unsupported import (
     add_gate_loss,
     add_kind_loss,
     check_entry,
     check_fields,
     note_limits,
+    rule_text,
     settings_of_code,
     settings_without_effect,
     suite_name,
@@ -191,11 +192,9 @@ def _record(entry: Entry, losses: Losses) -> dict[str, Any] | None:
         return {"type": "script", **titles, "script": grader.source.text}
     if isinstance(grader, SchemaJudge):
         return _judge(entry, grader, losses) | titles
-    try:
-        return {"type": "script", **titles, "script": portable_javascript(grader, negate=entry.negate)}
-    except FormatError as error:
-        losses.add(entry.name, error.where or "kind", error.what, hint=error.hint or _WAY_OUT)
-        return None
+    make = partial(portable_javascript, grader, negate=entry.negate)
+    script = rule_text(make, entry, losses, hint=_WAY_OUT)
+    return None if script is None else {"type": "script", **titles, "script": script}
 
 
 def _judge(entry: Entry, grader: SchemaJudge, losses: Losses) -> dict[str, Any]:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import ast
+from collections.abc import Callable, Collection
 from dataclasses import MISSING, fields, replace
+from functools import lru_cache
 from typing import Any, cast
 
+from workbench.core.errors import FormatError
 from workbench.data.extractors import Extractor
-from workbench.formats.shared.base import Losses
+from workbench.formats.shared import Losses
 from workbench.graders import Grader
 from workbench.graders.arguments import role_of
+from workbench.graders.capture.source_edit import parsed
 from workbench.graders.combine import AllPass, CombiningRule, Entry, Formula, Mean, Sum
 from workbench.graders.portable.rule import article
 from workbench.graders.rule_grader import RuleGrader
@@ -103,6 +107,15 @@ def add_gate_loss(suite: Suite, losses: Losses) -> None:
     """Report that a platform has no verdict over a run, if the suite has one."""
     if suite.gate is not None:
         losses.add("", "gate", "it has no gates over a run", hint="export as letta, or remove the gate")
+
+
+def rule_text(make: Callable[[], str], entry: Entry, losses: Losses, *, hint: str) -> str | None:
+    """The text that `make` writes for a rule; None if it cannot be written, which is reported as a loss of the grader."""
+    try:
+        return make()
+    except FormatError as error:
+        losses.add(entry.name, error.where or "kind", error.what, hint=error.hint or hint)
+        return None
 
 
 def check_signature(entry: Entry, losses: Losses) -> bool:
@@ -220,3 +233,151 @@ def identifier(name: str, taken: Collection[str] = ()) -> str:
         number += 1
         candidate = f"{plain}_{number}"
     return candidate
+
+
+_CLASSES = frozenset({"Grade", "Skip"})
+
+
+_KEPT = {"letta": {"reasoning"}, "osmosis": {"skip"}, "openai": set[str](), "adaptive": set[str]()}
+
+
+# Cached because several writers check the same text.
+@lru_cache(maxsize=256)
+def outcomes_in(text: str) -> frozenset[str]:
+    """Which of `Grade` and `Skip` a grader's text names."""
+    nodes = ast.walk(parsed(text) or ast.Module([], []))
+    return frozenset(
+        name
+        for node in nodes
+        for name in (getattr(node, "attr", ""), getattr(node, "id", ""))
+        if name in _CLASSES
+    )
+
+
+def note_outcomes(text: str, platform: str, losses: Losses, name: str) -> bool:
+    """Report what a platform loses of a grader that returns more than a number.
+
+    Args:
+        text: The grader's module.
+        platform: The platform whose module will contain it.
+        losses: Collects the report.
+        name: The grader's.
+
+    Returns:
+        Whether the platform can represent the grader at all.
+    """
+    named = outcomes_in(text)
+    if named and platform == "adaptive":
+        losses.add(
+            name, f"source (wb.{min(named)})", "Adaptive's grade functions return only a number",
+            hint="return only the number, and select the rows it applies to before grading",
+        )  # fmt: skip
+        return False
+    if "Grade" in named and "reasoning" not in _KEPT[platform]:
+        losses.add(
+            name, "source (wb.Grade)", "the platform takes only the score; reasoning and metadata are dropped",
+            hint="return only the number",
+        )  # fmt: skip
+    if "Skip" in named and "skip" not in _KEPT[platform]:
+        losses.add(
+            name, "source (wb.Skip)", "the platform has no skipped rows: the row counts as failed there",
+            hint="run the grader on rows it applies to",
+        )  # fmt: skip
+    return True
+
+
+# The thread members that the lines around a grade function can provide.
+_READS = {
+    "adaptive": {
+        "completion",
+        "metadata",
+        "messages",
+        "get_turns",
+        "last_content",
+        "system",
+        "user",
+        "assistant",
+        "tool",
+    },
+    "openai": {"completion", "metadata", "tool_calls"},
+    "letta": {"completion", "metadata"},
+    "osmosis": {
+        "completion",
+        "metadata",
+        "messages",
+        "get_turns",
+        "last_content",
+        "tool_calls",
+        "turn_calls",
+        "turn_answers",
+    },
+}
+
+
+_THREAD_NAMES = {
+    "messages", "get_turns", "last_content", "tool_calls", "tools", "turn_calls", "turn_answers", "from_messages",
+    "system", "user", "assistant", "tool", "to_wire",
+}  # fmt: skip
+
+
+def check_reads(
+    text: str, platform: str, losses: Losses, name: str, *, allowed: Collection[str] = ()
+) -> bool:
+    """Whether a platform passes all that a grade function reads of the thread; missing members are reported.
+
+    Members that the text checks with `hasattr` are optional; see `check_calls`.
+
+    Args:
+        text: The function's module.
+        platform: Whose shim it would run in.
+        losses: Collects the report.
+        name: The grader's.
+        allowed: Members that may be read because the platform's part of them is enough.
+    """
+    lacking = reads_beyond(text, _READS[platform] | set(allowed))
+    for missing in lacking:
+        losses.add(
+            name, f"source (thread.{missing})", "the platform does not pass the whole conversation to code",
+            hint="read only the completion and the metadata, or use an endpoint",
+        )  # fmt: skip
+    return note_outcomes(text, platform, losses, name) and not lacking
+
+
+def reads_beyond(text: str, known: Collection[str]) -> list[str]:
+    """Unknown members of a thread that a text reads without checking them with `hasattr`."""
+    return sorted(_members_needed(text) - set(known))
+
+
+# Cached because several writers check the same text.
+@lru_cache(maxsize=256)
+def _members_needed(text: str) -> frozenset[str]:
+    nodes = list(ast.walk(parsed(text) or ast.Module([], [])))
+    # The text does not show whose attribute it is, so all of these names count.
+    read = {node.attr for node in nodes if isinstance(node, ast.Attribute)} & _THREAD_NAMES
+    return frozenset(read - _optional(nodes))
+
+
+def _optional(nodes: list[ast.AST]) -> set[str]:
+    """Names that the text checks with `hasattr`."""
+    calls = [
+        node for node in nodes if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "hasattr"
+    ]
+    arguments = [call.args[-1] for call in calls if len(call.args) == 2]
+    return {str(argument.value) for argument in arguments if isinstance(argument, ast.Constant)}
+
+
+def check_calls(grader: Any, platform: str, losses: Losses, name: str) -> bool:
+    """Whether a code grader needs no tool calls, or the platform passes them to code; otherwise a loss is reported."""
+    if "tool_calls" in _READS[platform] or not looks_at_calls(grader):
+        return True
+    losses.add(name, "kind", "the platform does not pass tool calls to code",
+               hint="export as umbraco, osmosis or openai")  # fmt: skip
+    return False
+
+
+def looks_at_calls(grader: Any) -> bool:
+    """Whether a code grader's rule reads tool calls."""
+    extractor = getattr(getattr(grader, "extractor", None), "name", "")
+    templates = f"{getattr(grader, 'input', '')}{getattr(grader, 'reference', '')}"
+    looks = grader.kind == "tool-call" or extractor in {"tool_arguments", "tool_output"}
+    return looks or "output_tools" in templates or "choices" in templates

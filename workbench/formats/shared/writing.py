@@ -19,9 +19,8 @@ from typing import Any
 
 from workbench.core.errors import FormatError
 from workbench.core.files import check_writable, write_atomically
-from workbench.formats.shared.base import FORMATS, MAX_FILE_BYTES, Document, Format, Loss, Losses, read_text
+from workbench.formats.shared import FORMATS, MAX_FILE_BYTES, Document, Format, Loss, Losses, read_text
 from workbench.formats.shared.parsing import MAX_PYTHON, parse_json, parse_python, parse_yaml, to_json
-from workbench.formats.shared.wrapping import MARK
 from workbench.graders.capture.foreign import candidates
 from workbench.graders.capture.moduletext import grade_function
 from workbench.graders.capture.source_edit import Function, parsed, statements
@@ -371,3 +370,7 @@ def check_target(target: Path, chosen: Format) -> None:
 
 def _endings(chosen: Format) -> set[str]:
     return {chosen.suffix, *chosen.variants} | ({".yml"} if chosen.suffix == ".yaml" else set())
+
+
+MARK = "Written by grader workbench"
+"""Part of the first line of every exported module."""

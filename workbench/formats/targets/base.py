@@ -10,10 +10,10 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from workbench.formats.shared.base import Format, Losses
+from workbench.formats.shared import Format, Losses
 from workbench.formats.shared.unsupported import unique
 from workbench.graders.combine import CombiningRule
-from workbench.judges.base import Judge
+from workbench.judges.kinds import Judge
 
 TEXT = frozenset({"completion", "metadata"})
 """A target passes only the completion and the row's columns to code."""
@@ -23,6 +23,10 @@ ALL = TEXT | {
 """A target passes the whole conversation to code, as chat messages."""
 
 
+ENTRY_SETTINGS = ("weight", "severity", "negate", "pass_threshold")
+"""The settings of an entry in a file, except `on_error`."""
+LIMITS = ("timeout", "memory_mb", "description")
+"""The settings of a function grader in a file, except its text."""
 TRAINERS = ("trl", "verl", "openrlhf", "together")
 """Signatures of trainers' native functions that files of any target can call."""
 

@@ -9,8 +9,8 @@ Source: eval-protocol 0.3.33 (`pytest/evaluation_test.py`, `models.py`), read an
 
 from __future__ import annotations
 
+from workbench.formats.targets import register_target
 from workbench.formats.targets.base import ExportPlan
-from workbench.formats.targets.registering import register_target
 
 _IMPORTS = """from os import environ as _wb_environ
 

@@ -19,14 +19,22 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from workbench.core.errors import FormatError
-from workbench.formats.shared.base import Losses
+from workbench.formats.shared import Losses
 from workbench.formats.shared.unsupported import identifier
+from workbench.formats.targets import register_target
 from workbench.formats.targets.base import TEXT, ExportPlan, OwnJudge, OwnJudges
-from workbench.formats.targets.judge_wording import Verdict, Wording, verdict_of, wording_of
-from workbench.formats.targets.native_judges import escaped, sent_settings, tell_answers, tell_settings
-from workbench.formats.targets.registering import register_target
+from workbench.formats.targets.judges import (
+    Verdict,
+    Wording,
+    escaped,
+    sent_settings,
+    tell_answers,
+    tell_settings,
+    verdict_of,
+    wording_of,
+)
 from workbench.graders.combine import CombiningRule, Mean
-from workbench.judges.base import Judge
+from workbench.judges.kinds import Judge
 
 _CONFIGURATION = "reward_config.json"
 """The ending of the reward configuration's file name, after the main file's name."""

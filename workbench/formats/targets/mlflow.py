@@ -16,22 +16,25 @@ import json
 import re
 
 from workbench.core.errors import FormatError
-from workbench.formats.shared.base import Losses
+from workbench.formats.shared import Losses
+from workbench.formats.targets import register_target
 from workbench.formats.targets.base import TEXT, ExportPlan, OwnJudge, OwnJudges
-from workbench.formats.targets.judge_wording import Verdict, Wording, verdict_of, wording_of
-from workbench.formats.targets.langsmith import RECORD_LINES
-from workbench.formats.targets.module import functions_of, whole_of
-from workbench.formats.targets.native_judges import (
+from workbench.formats.targets.judges import (
+    Verdict,
+    Wording,
     literal,
     quoted_lines,
     sent_settings,
     tell_answers,
     tell_settings,
+    verdict_of,
+    wording_of,
 )
-from workbench.formats.targets.registering import register_target
+from workbench.formats.targets.langsmith import RECORD_LINES
+from workbench.formats.targets.module import functions_of, whole_of
 from workbench.graders.combine import CombiningRule
-from workbench.judges.base import Judge
-from workbench.judges.client.openai import PROVIDERS
+from workbench.judges.kinds import Judge
+from workbench.judges.openai_client import PROVIDERS
 
 _IMPORTS = """import json as _wb_json
 
@@ -69,14 +72,10 @@ _URI_SCHEMES = {"openai": "openai", "anthropic": "anthropic", "google": "gemini"
 
 
 def _lines(plan: ExportPlan) -> str:
-    functions = functions_of(plan, _FUNCTION) + _native_judges(plan) + whole_of(plan, _WHOLE)
+    native_judges = "".join(_native_judge(one, plan.reference) for one in plan.own_judges)
+    functions = functions_of(plan, _FUNCTION) + native_judges + whole_of(plan, _WHOLE)
     shared = RECORD_LINES + _ROW if plan.parts else ""
     return f"{shared}{functions}\n\nscorers = [{', '.join(plan.functions)}]\n"
-
-
-def _native_judges(plan: ExportPlan) -> str:
-    """The lines that create the plan's native judges."""
-    return "".join(_native_judge(one, plan.reference) for one in plan.own_judges)
 
 
 def _native_judge(own: OwnJudge, reference: str) -> str:

@@ -10,20 +10,17 @@ import ast
 import json
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from functools import cache
-from pathlib import Path
 from typing import Any
 
 from workbench.core.python_text import parse, parse_expression
 from workbench.data.samples.columns import LABEL_NAMES
-from workbench.formats.shared.module_text import outcomes_in, with_own_names
-from workbench.formats.shared.wrapping import BEGIN, END, MARK, framed, unframed
-from workbench.formats.targets import runtime
+from workbench.formats.frame import BEGIN, END, frame_of, framed, names_class, unframed, with_own_names
+from workbench.formats.shared.unsupported import outcomes_in
+from workbench.formats.shared.writing import MARK
 from workbench.formats.targets.base import ExportPlan, Part, Target
 from workbench.formats.targets.parts import needs_namespace, quoted_block
 from workbench.graders.combine import AllPass, CombiningRule, Formula, Mean, Sum
 from workbench.graders.combine.formula import FUNCTIONS, Expression, tokens
-from workbench.graders.portable.writers import sliced
 
 
 def formula_in_python(text: str) -> tuple[tuple[str, ...], str]:
@@ -96,13 +93,16 @@ def compose(target: Target, plan: ExportPlan) -> str:
         for part, alone in zip(plan.parts, apart, strict=True)
     ]
     texts = [own for own, _ in frames]
-    before = _before(texts)
+    before = _classes(texts) if texts else []
     lines = target.lines(plan)
-    behind = _table(plan, texts) + _combining_lines(plan) + lines if plan.parts else lines
+    behind = lines
+    if plan.parts:
+        combining = f"\n\ndef _wb_whole(answers):\n    return {_combined(plan, plan.rule)}\n"
+        behind = _table(plan, texts) + combining + lines
     before += ["_wb_alone"] if any(apart) else []
-    imports, pieces = _pieces([*before, *_runtime_names(behind)])
-    pieces = [_reference_names(plan) if one.startswith("_WB_REFERENCE = ") else one for one in pieces]
-    head_pieces = _pieces(before)[1]
+    frame = frame_of(before, behind)
+    imports = frame.imports
+    rest = [_reference_names(plan) if one.startswith("_WB_REFERENCE = ") else one for one in frame.after]
     future = _joined(future for _, future in frames)
     quoted = any("__future__" in own and "dataclass" in own for own in texts)
     if quoted:
@@ -113,10 +113,9 @@ def compose(target: Target, plan: ExportPlan) -> str:
         *(_CERTIFICATE + line for line in plan.certificate),
         future + "\n".join(dict.fromkeys([*imports, *_imports_of(target, plan)])),
     ]
-    rest = [piece for piece in pieces if piece not in head_pieces]
     blocks = [
-        *_trimmed(head_pieces, [*texts, *rest]),
-        *([_names_class(texts)] if _imports_ours(texts) else []),
+        *_trimmed(frame.before, [*texts, *rest]),
+        *([names_class(_classes(texts))] if any("_wb_names" in own for own in texts) else []),
     ]
     top = "\n".join(head) + "\n" + (_TYPING if quoted else "")
     texts_between = [
@@ -183,39 +182,9 @@ def _settings(target: Target, plan: ExportPlan) -> dict[str, Any]:
     }
 
 
-def _before(texts: Collection[str]) -> list[str]:
-    """The parts of the runtime that the graders' texts need before them."""
-    if not texts:
-        return []
-    named = set().union(*map(outcomes_in, texts))
-    return ["StringThread", *sorted(named)]
-
-
-def _imports_ours(texts: Iterable[str]) -> bool:
-    return any("_wb_names" in own for own in texts)
-
-
-def _names_class(texts: Iterable[str]) -> str:
-    names = ["StringThread", *sorted(set().union(*map(outcomes_in, texts)))]
-    title = '    """What the graders below import from the workbench; no module is made or changed."""'
-    return "\n".join(["class _wb_names:", title, "", *(f"    {name} = {name}" for name in names)])
-
-
-def _runtime_names(text: str) -> list[str]:
-    return sorted(set(re.findall(r"\b_wb_\w+\b", text)) & _known())
-
-
-@cache
-def _known() -> frozenset[str]:
-    """The runtime names that a file can contain."""
-    kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-    tree = parse(Path(str(runtime.__file__)).read_text("utf-8"))
-    own = {node.name for node in tree.body if isinstance(node, kinds)}
-    return frozenset(own | {"_wb_Answer", "_wb_Thread", "_wb_Grade", "_wb_Skip"})
-
-
-def _pieces(names: Iterable[str]) -> tuple[list[str], list[str]]:
-    return sliced([(runtime.__name__, name) for name in dict.fromkeys(names)])
+def _classes(texts: Collection[str]) -> list[str]:
+    """The classes that the graders' texts need before them."""
+    return ["StringThread", *sorted(set().union(*map(outcomes_in, texts)))]
 
 
 def _trimmed(pieces: Iterable[str], texts: Iterable[str]) -> list[str]:
@@ -271,11 +240,6 @@ def _names_message_keys(text: str) -> bool:
 def _reference_names(plan: ExportPlan) -> str:
     """The line with the names of reference columns: the given one before the usual ones."""
     return f"_WB_REFERENCE = ({', '.join(map(quoted, dict.fromkeys([*filter(None, [plan.reference]), *LABEL_NAMES])))})"
-
-
-def _combining_lines(plan: ExportPlan) -> str:
-    """The lines that combine several results into one; for one grader, its result."""
-    return f"\n\ndef _wb_whole(answers):\n    return {_combined(plan, plan.rule)}\n"
 
 
 def functions_of(plan: ExportPlan, template: str) -> str:

@@ -8,8 +8,7 @@ Source: Amazon's documentation of reward functions, amzn-nova-forge 1.4.10.
 
 from __future__ import annotations
 
-from workbench.formats.targets.base import ExportPlan
-from workbench.formats.targets.registering import register_target
+from workbench.formats.targets import register_target
 
 _LINES = """
 
@@ -37,15 +36,11 @@ def lambda_handler(event, context):
 """
 
 
-def _lines(plan: ExportPlan) -> str:
-    return _LINES.replace("ON_ERROR", repr(plan.on_error))
-
-
 register_target(
     "nova",
     "Amazon Nova and Bedrock: Lambda reward",
     label="Nova",
-    lines=_lines,
+    lines=lambda plan: _LINES.replace("ON_ERROR", repr(plan.on_error)),
     columns="a key of the sample's metadata",
     use=lambda _: (
         "An AWS Lambda function: handler THIS_FILE.lambda_handler (on SageMaker its name begins with SageMaker-)"

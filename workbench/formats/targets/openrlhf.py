@@ -8,8 +8,8 @@ Source: OpenRLHF 0.11.2 (`utils/agent.py`), read and run.
 
 from __future__ import annotations
 
+from workbench.formats.targets import register_target
 from workbench.formats.targets.base import TEXT, ExportPlan
-from workbench.formats.targets.registering import register_target
 from workbench.graders.portable.writers import sliced
 from workbench.graders.rules.queries import completion_of
 

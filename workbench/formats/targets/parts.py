@@ -14,19 +14,25 @@ from workbench.core.errors import FormatError
 from workbench.core.python_text import parse
 from workbench.data.extractors import Extractor
 from workbench.data.samples.columns import LABEL_NAMES
-from workbench.formats.shared.base import Losses
-from workbench.formats.shared.module_text import looks_at_calls, reads_beyond
-from workbench.formats.shared.unsupported import add_kind_loss, check_entry, check_signature, identifier
-from workbench.formats.shared.wrapping import check_free, framed
-from workbench.formats.targets.base import TRAINERS, OwnJudge, Part, Target
-from workbench.formats.targets.native_judges import tell_judge, why_not
+from workbench.formats.frame import check_free, framed
+from workbench.formats.shared import Losses
+from workbench.formats.shared.unsupported import (
+    add_kind_loss,
+    check_entry,
+    check_signature,
+    identifier,
+    looks_at_calls,
+    reads_beyond,
+)
+from workbench.formats.targets.base import ENTRY_SETTINGS, LIMITS, TRAINERS, OwnJudge, Part, Target
+from workbench.formats.targets.judges import tell_judge, why_not
 from workbench.graders import FunctionGrader, Grader
 from workbench.graders.capture.analysis import columns_read
 from workbench.graders.capture.source_edit import parsed
 from workbench.graders.combine import Entry
 from workbench.graders.portable import is_portable, portable
 from workbench.graders.rule_grader import RuleGrader
-from workbench.judges.base import Judge
+from workbench.judges.kinds import Judge
 
 
 def tell_columns(target: Target, entry: Entry, text: str, losses: Losses) -> None:
@@ -195,9 +201,6 @@ _BUILTINS = frozenset(dir(builtins))
 
 
 _WAY_OUT = "write it as a function grader, or remove it"
-_ENTRY = ("weight", "severity", "negate", "pass_threshold")
-_PARTS_BUILTINS = tuple(dir(builtins))
-_LIMITS = ("timeout", "memory_mb", "description")
 
 
 def parts_of(target: Target, entries: Sequence[Entry], losses: Losses) -> tuple[Part, ...]:
@@ -209,9 +212,7 @@ def parts_of(target: Target, entries: Sequence[Entry], losses: Losses) -> tuple[
     texts = [(entry, text) for entry in entries if (text := _text(target, entry, losses)) is not None]
     functions: list[str] = []
     for entry, _ in texts:
-        functions.append(
-            identifier(entry.name, [*target.public, "StringThread", *_PARTS_BUILTINS, *functions])
-        )
+        functions.append(identifier(entry.name, [*target.public, "StringThread", *_BUILTINS, *functions]))
     return tuple(
         Part(entry.name, function, text, _settings(entry))
         for (entry, text), function in zip(texts, functions, strict=True)
@@ -226,7 +227,7 @@ def _text(target: Target, entry: Entry, losses: Losses) -> str | None:
     if not isinstance(grader, FunctionGrader | RuleGrader):
         add_kind_loss(entry, losses, hint=_WAY_OUT)
         return None
-    if not check_entry(entry, losses, knows=_ENTRY) or not _sees_enough(target, entry, losses):
+    if not check_entry(entry, losses, knows=ENTRY_SETTINGS) or not _sees_enough(target, entry, losses):
         return None
     try:
         column = losses.reference or None
@@ -239,7 +240,12 @@ def _text(target: Target, entry: Entry, losses: Losses) -> str | None:
         framed(text)
         quoted_block(text)
     except FormatError as error:
-        losses.add(entry.name, error.where or "source", _told(error), hint=error.hint or _WAY_OUT)
+        losses.add(
+            entry.name,
+            error.where or "source",
+            f"{error.what}: {error.found}" if error.found else error.what,
+            hint=error.hint or _WAY_OUT,
+        )
         return None
     if _enough_of_thread(target, entry, text, losses) is None:
         return None
@@ -256,18 +262,12 @@ def own_judges_of(target: Target, entries: Sequence[Entry], parts: Sequence[Part
     order = [entry.name for entry in entries if entry.name in held]
     functions = [part.function for part in parts]
     for entry in judges:
-        functions.append(
-            identifier(entry.name, [*target.public, "StringThread", *_PARTS_BUILTINS, *functions])
-        )
+        functions.append(identifier(entry.name, [*target.public, "StringThread", *_BUILTINS, *functions]))
     return tuple(
         OwnJudge(entry.name, function, judge, order.index(entry.name), _settings(entry))
         for entry, function in zip(judges, functions[len(parts) :], strict=True)
         if isinstance(judge := entry.grader, Judge)
     )
-
-
-def _told(error: FormatError) -> str:
-    return f"{error.what}: {error.found}" if error.found else error.what
 
 
 def _sees_enough(target: Target, entry: Entry, losses: Losses) -> bool:
@@ -319,9 +319,12 @@ def _enough_of_thread(target: Target, entry: Entry, text: str, losses: Losses) -
 def _settings(entry: Entry) -> dict[str, Any]:
     """A grader's settings, other than its text; defaults omitted."""
     plain = Entry(entry.grader)
-    changed = {name: getattr(entry, name) for name in _ENTRY if getattr(entry, name) != getattr(plain, name)}
+    changed = {
+        name: getattr(entry, name) for name in ENTRY_SETTINGS if getattr(entry, name) != getattr(plain, name)
+    }
     if entry.on_error != "fail":
-        changed |= {"on_error": entry.on_error, **({"opposite": True} if _opposite(entry) else {})}
+        opposite = entry.negate and entry.negate_errors
+        changed |= {"on_error": entry.on_error, **({"opposite": True} if opposite else {})}
     if (signature := getattr(entry.grader, "signature", "thread")) != "thread":
         changed["signature"] = signature
     if getattr(entry.grader, "gives_verdict", False) and (entry.negate or entry.pass_threshold is not None):
@@ -330,12 +333,8 @@ def _settings(entry: Entry) -> dict[str, Any]:
     return changed | ({"spec": entry.grader.spec()} if is_judge else _limits(entry.grader))
 
 
-def _opposite(entry: Entry) -> bool:
-    return entry.negate and entry.negate_errors
-
-
 def _limits(grader: Grader) -> dict[str, Any]:
     if not isinstance(grader, FunctionGrader):
         return {}
     plain = replace(grader, timeout=1.0, memory_mb=512, description="")
-    return {name: value for name in _LIMITS if (value := getattr(grader, name)) != getattr(plain, name)}
+    return {name: value for name in LIMITS if (value := getattr(grader, name)) != getattr(plain, name)}

@@ -10,19 +10,17 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any
 
 from workbench.core.errors import FormatError
 from workbench.core.thread import StringThread
 from workbench.data.samples import Sample
 from workbench.data.templates import TemplateError, TemplateRunError
-from workbench.data.templates.template import context_text
 from workbench.graders.portable.rule import article
 from workbench.judges import BinaryJudge, CriteriaJudge, GuardrailJudge, LabelJudge, RubricJudge, ScoreJudge
-from workbench.judges.base import Judge, SampleError
+from workbench.judges.kinds import Judge, SampleError
 from workbench.judges.kinds.openai import TemplatedJudge
 from workbench.judges.kinds.rubric import _question
-from workbench.judges.prompts.files import question, question_and_context, tag_mark
+from workbench.judges.prompts import question, question_and_context, tag_mark, turns_text
 from workbench.judges.protocol import Messages
 
 Message = tuple[str, str | dict[str, str]]
@@ -118,14 +116,10 @@ def _columns(judge: Judge) -> tuple[str, ...]:
     return tuple(dict.fromkeys(named))
 
 
-def _context(turns: Any) -> str:
-    return context_text([{"role": turn.role, "content": turn.content} for turn in turns])
-
-
 def _other_turns(sample: Sample) -> str:
     turns = sample.thread.messages()
     last = max((at for at, turn in enumerate(turns) if turn.role == "user"), default=None)
-    return _context(turn for at, turn in enumerate(turns) if at != last)
+    return turns_text(turn for at, turn in enumerate(turns) if at != last)
 
 
 def _system(sample: Sample) -> str:
@@ -135,7 +129,7 @@ def _system(sample: Sample) -> str:
 SLOTS: Mapping[str, Callable[[Sample], str]] = {
     "question": lambda sample: question(sample.thread),
     "context": lambda sample: question_and_context(sample.thread)[1],
-    "turns": lambda sample: _context(sample.thread.messages()),
+    "turns": lambda sample: turns_text(sample.thread.messages()),
     "other_turns": _other_turns,
     "questions": lambda sample: _question(sample.thread),
     "system": _system,

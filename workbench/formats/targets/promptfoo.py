@@ -7,9 +7,9 @@ Source: promptfoo 0.123.1 (`assertions/python`), read and run.
 
 from __future__ import annotations
 
+from workbench.formats.targets import register_target
 from workbench.formats.targets.base import TEXT, ExportPlan
 from workbench.formats.targets.module import functions_of
-from workbench.formats.targets.registering import register_target
 
 _ROW = """
 

@@ -9,23 +9,21 @@ from pathlib import PurePath
 from typing import Any
 
 from workbench.core.errors import FormatError
-from workbench.formats.shared.base import Reading
-from workbench.formats.shared.node import Node
-from workbench.formats.shared.parsing import MAX_PYTHON, parse_python
+from workbench.formats.shared import Reading
+from workbench.formats.shared.parsing import MAX_PYTHON, Node, parse_python
 from workbench.formats.shared.writing import no_grader
-from workbench.formats.targets.base import ExportPlan, OwnJudge, Part, Target
+from workbench.formats.targets.base import ENTRY_SETTINGS, LIMITS, ExportPlan, OwnJudge, Part, Target
 from workbench.formats.targets.module import SETTINGS, compose, decompose
 from workbench.graders import FunctionGrader
 from workbench.graders.base import from_spec
 from workbench.graders.capture.foreign import signature_of_target
 from workbench.graders.capture.source_edit import parsed
 from workbench.graders.combine import CombiningRule, Entry
-from workbench.judges.base import Judge
+from workbench.judges.kinds import Judge
 from workbench.report.certificates import Certificate, comment_lines
 from workbench.run.suite import Suite
 
-_ENTRY = ("weight", "severity", "negate", "pass_threshold", "on_error")
-_LIMITS = ("timeout", "memory_mb", "description")
+_ENTRY = (*ENTRY_SETTINGS, "on_error")
 _TEXT = (
     "target",
     "version",
@@ -39,7 +37,7 @@ _TEXT = (
     "certificate",
 )
 _KNOWN_OF_JUDGES = ("name", "function", "at", *_ENTRY, "spec")
-_KNOWN = ("name", "function", *_ENTRY, *_LIMITS, "opposite", "verdict", "signature")
+_KNOWN = ("name", "function", *_ENTRY, *LIMITS, "opposite", "verdict", "signature")
 
 
 def read(target: Target, reading: Reading) -> Suite:
@@ -229,7 +227,7 @@ def _check_frame(target: Target, plan: ExportPlan, text: str, reading: Reading) 
 
 
 def _entry(node: Node, text: str, reading: Reading) -> Entry:
-    limits = {key: node.value[key] for key in _LIMITS if node.has(key)}
+    limits = {key: node.value[key] for key in LIMITS if node.has(key)}
     try:
         signature = node.text("signature", "thread")
         grader = FunctionGrader.from_source(

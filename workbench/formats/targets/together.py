@@ -5,8 +5,8 @@ Source: Together's RL cookbook.
 
 from __future__ import annotations
 
-from workbench.formats.targets.base import TEXT, ExportPlan
-from workbench.formats.targets.registering import register_target
+from workbench.formats.targets import register_target
+from workbench.formats.targets.base import TEXT
 
 _LINES = """
 
@@ -16,14 +16,10 @@ def reward(prediction, target):
 """
 
 
-def _lines(plan: ExportPlan) -> str:
-    return _LINES.replace("ON_ERROR", repr(plan.on_error))
-
-
 register_target(
     "together",
     "Together reward function",
-    lines=_lines,
+    lines=lambda plan: _LINES.replace("ON_ERROR", repr(plan.on_error)),
     use=lambda _: "the reward function of a dataset in the registry",
     reads=TEXT,
     public=("reward",),

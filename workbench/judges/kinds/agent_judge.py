@@ -19,9 +19,8 @@ from workbench.graders.arguments import HANDLING
 from workbench.graders.base import as_sample, kind
 from workbench.judges.kinds.agent_tools import AgentFile, ToolBox, call_tools, tool_record, tools_sha256
 from workbench.judges.kinds.rubric import RubricPrompt
-from workbench.judges.prompts.files import prompt as built_in_prompt
-from workbench.judges.protocol import Messages, Reply
-from workbench.judges.request_settings import check_number, check_setting, refuse_unless
+from workbench.judges.prompts import prompt as built_in_prompt
+from workbench.judges.protocol import Messages, Reply, check_number, check_setting, refuse_unless
 from workbench.judges.verdicts import AnswerError, check_complete, parse_json, score_value
 from workbench.sandbox.host.program import IMPORTED_MB, IMPORTED_SECONDS
 

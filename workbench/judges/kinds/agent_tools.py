@@ -23,7 +23,7 @@ from workbench.data.samples import Sample
 from workbench.graders.capture import capture
 from workbench.graders.capture.source import MAX_BYTES, Source
 from workbench.graders.code.function import FunctionGrader
-from workbench.judges.request_settings import refuse_unless
+from workbench.judges.protocol import refuse_unless
 
 _ANY_ARGUMENTS = {"type": "object", "properties": {}, "additionalProperties": True}
 

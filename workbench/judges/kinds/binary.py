@@ -15,10 +15,9 @@ from workbench.data.templates import thread_variables
 from workbench.data.templates.template import context_text
 from workbench.data.templates.values import json_text
 from workbench.graders.base import as_sample, kind
-from workbench.judges.base import JSON_OBJECT, Judge, SampleError, json_schema
-from workbench.judges.prompts.files import prompt, question_and_context
-from workbench.judges.protocol import Messages
-from workbench.judges.request_settings import check_template_names, refuse_unless
+from workbench.judges.kinds import JSON_OBJECT, Judge, SampleError, json_schema
+from workbench.judges.prompts import check_template_names, prompt, question_and_context
+from workbench.judges.protocol import Messages, refuse_unless
 from workbench.judges.verdicts import AnswerError, verdict_object
 
 _ANSWER_SCHEMA = {

@@ -9,10 +9,9 @@ from workbench.core.grade import Grade
 from workbench.core.thread import StringThread
 from workbench.data.samples import Sample
 from workbench.graders.base import as_sample, kind
-from workbench.judges.base import JSON_OBJECT, Judge, json_schema
-from workbench.judges.prompts.files import prompt, question
-from workbench.judges.protocol import Messages, Reply
-from workbench.judges.request_settings import check_number, refuse_unless
+from workbench.judges.kinds import JSON_OBJECT, Judge, json_schema
+from workbench.judges.prompts import prompt, question
+from workbench.judges.protocol import Messages, Reply, check_number, refuse_unless
 from workbench.judges.verdicts import AnswerError, score_value, verdict_object
 
 _TEXT_LIST = {"type": "array", "items": {"type": "string"}}

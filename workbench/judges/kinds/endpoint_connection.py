@@ -17,8 +17,8 @@ from typing import Any, NoReturn
 from urllib.parse import urlsplit
 
 from workbench.core.errors import FormatError, IsolationError, WorkbenchError
-from workbench.judges.client.faults import retry_after
-from workbench.judges.request_settings import refuse_unless
+from workbench.judges.protocol import refuse_unless
+from workbench.judges.response import retry_after
 from workbench.judges.verdicts import repeated_key
 
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")

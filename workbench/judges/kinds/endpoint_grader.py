@@ -36,8 +36,8 @@ from workbench.judges.kinds.endpoint_connection import (
     service_sha256,
     untrusted_error,
 )
-from workbench.judges.redaction import hide_secrets, hide_secrets_in_data, keys_in_use, register_key_variable
-from workbench.judges.request_settings import check_setting, refuse_unless
+from workbench.judges.protocol import check_setting, refuse_unless
+from workbench.judges.response import hide_secrets, hide_secrets_in_data, keys_in_use, register_key_variable
 from workbench.sandbox.host.validation import mock_thread
 
 _BATCH_ROWS = 32

@@ -13,11 +13,10 @@ from workbench.data.templates import compile as compile_template
 from workbench.data.templates import thread_variables
 from workbench.data.templates.values import json_text
 from workbench.graders.base import as_sample, kind
-from workbench.judges.base import Judge, json_schema
+from workbench.judges.kinds import Judge, json_schema
 from workbench.judges.kinds.rubric import check_scale
-from workbench.judges.prompts.files import prompt
-from workbench.judges.protocol import Messages
-from workbench.judges.request_settings import ANSWER_LIMITS, check_sampling, refuse_unless
+from workbench.judges.prompts import prompt
+from workbench.judges.protocol import ANSWER_LIMITS, Messages, check_sampling, refuse_unless
 from workbench.judges.verdicts import AnswerError, score_value, verdict_object
 
 _STEPS = {
@@ -156,7 +155,7 @@ class ScoreJudge(TemplatedJudge):
         scale: Lowest and highest score.
         sampling_params: Further settings of the request: temperature, top_p, seed, reasoning_effort, penalties, and the
             reply limit (max_completions_tokens, as OpenAI's graders call it). No others, and each within its bounds:
-            see `judges.asking.settings`.
+            see `judges.protocol`.
 
     With `platform="openai"` a score outside the scale is clamped. A reply without a number is a failed grade; OpenAI counts
     it as 0.

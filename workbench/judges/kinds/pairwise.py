@@ -14,10 +14,9 @@ from workbench.data.samples.plain import text as plain_text
 from workbench.data.templates import compile as compile_template
 from workbench.data.templates import thread_variables
 from workbench.graders.base import as_sample, kind
-from workbench.judges.base import JSON_OBJECT, Judge, SampleError, ask_each, json_schema
-from workbench.judges.prompts.files import prompt, question_and_context
-from workbench.judges.protocol import Messages, Reply
-from workbench.judges.request_settings import refuse_unless
+from workbench.judges.kinds import JSON_OBJECT, Judge, SampleError, ask_each, json_schema
+from workbench.judges.prompts import prompt, question_and_context
+from workbench.judges.protocol import Messages, Reply, refuse_unless
 from workbench.judges.verdicts import AnswerError, verdict_object
 
 _ANSWER_SCHEMA = {

@@ -10,7 +10,6 @@ from workbench.core.grade import ErrorKind, Grade
 from workbench.core.thread import StringThread
 from workbench.data.samples import Sample
 from workbench.graders.base import as_sample, kind
-from workbench.judges.base import JSON_OBJECT, Judge, SampleError, ask_each, json_schema
 from workbench.judges.claims import (
     Evidence,
     claims_schema,
@@ -19,9 +18,9 @@ from workbench.judges.claims import (
     sentences,
     share_of,
 )
-from workbench.judges.prompts.files import conversation, prompt, question
-from workbench.judges.protocol import Messages, Reply
-from workbench.judges.request_settings import refuse_unless
+from workbench.judges.kinds import JSON_OBJECT, Judge, SampleError, ask_each, json_schema
+from workbench.judges.prompts import conversation, prompt, question
+from workbench.judges.protocol import Messages, Reply, refuse_unless
 from workbench.judges.verdicts import AnswerError, verdict_object
 
 

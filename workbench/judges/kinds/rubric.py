@@ -21,11 +21,10 @@ from workbench.data.templates.placeholders import check_names
 from workbench.data.templates.values import MAX_SOURCE
 from workbench.graders.arguments import HANDLING, LIMIT
 from workbench.graders.base import as_sample, is_number, kind
-from workbench.judges.base import JSON_OBJECT, Judge, json_schema
-from workbench.judges.client.openai import PROVIDERS, provider_client
-from workbench.judges.prompts.files import prompt
-from workbench.judges.protocol import ChatClient, Messages, Reply
-from workbench.judges.request_settings import check_number, check_setting, refuse_unless
+from workbench.judges.kinds import JSON_OBJECT, Judge, json_schema
+from workbench.judges.openai_client import PROVIDERS, provider_client
+from workbench.judges.prompts import prompt
+from workbench.judges.protocol import ChatClient, Messages, Reply, check_number, check_setting, refuse_unless
 from workbench.judges.verdicts import AnswerError, score_value, verdict_object
 
 _EMPTY_SUBMISSION = "Empty submission - extractor found no content"

@@ -14,10 +14,9 @@ from workbench.data.templates import thread_variables
 from workbench.data.templates.values import json_text
 from workbench.graders.base import as_sample, kind
 from workbench.graders.structure.schema import Fault, Schema, plain_schema
-from workbench.judges.base import Judge, json_schema
-from workbench.judges.prompts.files import prompt
-from workbench.judges.protocol import Messages
-from workbench.judges.request_settings import check_template_names, refuse_unless
+from workbench.judges.kinds import Judge, json_schema
+from workbench.judges.prompts import check_template_names, prompt
+from workbench.judges.protocol import Messages, refuse_unless
 from workbench.judges.verdicts import AnswerError, score_value, verdict_object
 
 _RANGE_KEYWORDS = frozenset({"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"})

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from workbench.deploy.reward.rows import RewardRow, labelled_row
-from workbench.deploy.reward.trainer import TrainerFunction, trainer
+from workbench.deploy.reward.trainers import TrainerFunction, trainer
 
 
 @trainer("slime")

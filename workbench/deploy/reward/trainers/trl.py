@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from workbench.deploy.reward.grading import RewardGrades
 from workbench.deploy.reward.rows import rows_of
-from workbench.deploy.reward.trainer import TrainerFunction, trainer
+from workbench.deploy.reward.trainers import TrainerFunction, trainer
 
 _NO_COLUMNS = frozenset(
     ["trainer_state", "log_extra", "log_metric", "environments", "completion_ids", "prompt_ids"]

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from workbench.deploy.reward.rows import labelled_row
-from workbench.deploy.reward.trainer import TrainerFunction, trainer
+from workbench.deploy.reward.trainers import TrainerFunction, trainer
 
 
 @trainer("verl")

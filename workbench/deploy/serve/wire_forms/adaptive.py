@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from workbench.deploy.reward.rows import RewardRow, row_of
 from workbench.deploy.serve.http import a_list, a_mapping, an_object, field
-from workbench.deploy.serve.wire_form import Outcomes, WireForm, wire_form
+from workbench.deploy.serve.wire_forms import Outcomes, WireForm, wire_form
 
 _SOURCE = "adaptive-harmony 1.1.0, core/reward_client; adaptive-sdk 0.14.2"
 _TURNS = {

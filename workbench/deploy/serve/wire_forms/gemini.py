@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from workbench.deploy.reward.rows import RewardRow, row_of, with_reference
 from workbench.deploy.serve.http import a_list, a_mapping, an_object, field
-from workbench.deploy.serve.wire_form import Outcomes, WireForm, wire_form
+from workbench.deploy.serve.wire_forms import Outcomes, WireForm, wire_form
 
 _ROLES = {"model": "assistant", "user": "user", "function": "tool"}
 _CONTENT = {

@@ -8,17 +8,19 @@ from collections.abc import Callable
 from typing import Any
 
 from workbench.core.errors import FormatError
-from workbench.formats.shared.base import Document, Losses
-from workbench.formats.shared.module_text import check_calls, check_reads
+from workbench.formats.shared import Document, Losses
 from workbench.formats.shared.parsing import to_json
 from workbench.formats.shared.unsupported import (
     add_gate_loss,
     add_kind_loss,
+    check_calls,
     check_entry,
     check_fields,
+    check_reads,
     check_signature,
     names_model,
     note_limits,
+    rule_text,
     settings_of_code,
     settings_without_effect,
     without_unused_settings,
@@ -117,12 +119,10 @@ def _function(entry: Entry, losses: Losses) -> Record | None:
 
 
 def _portable(entry: Entry, losses: Losses) -> Record | None:
-    try:
-        text = portable(entry.grader, negate=entry.negate)
-    except FormatError as error:
-        losses.add(entry.name, error.where or "kind", error.what, hint=error.hint or _WAY_OUT)
+    text = rule_text(lambda: portable(entry.grader, negate=entry.negate), entry, losses, hint=_WAY_OUT)
+    if text is None or not check_calls(entry.grader, "adaptive", losses, entry.name):
         return None
-    return _source(entry, text, losses) if check_calls(entry.grader, "adaptive", losses, entry.name) else None
+    return _source(entry, text, losses)
 
 
 def _source(entry: Entry, text: str, losses: Losses) -> Record | None:

@@ -14,8 +14,8 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from workbench.formats.shared.base import Losses
-from workbench.formats.shared.node import Node
+from workbench.formats.shared import Losses
+from workbench.formats.shared.parsing import Node
 from workbench.graders.combine import Gate, LogicalGate, SimpleGate, WeightedGate
 from workbench.graders.combine.gates import AGGREGATIONS, OPERATORS
 from workbench.run.suite import Suite

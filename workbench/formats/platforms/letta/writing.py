@@ -8,23 +8,25 @@ from typing import Any
 
 from workbench.core.errors import FormatError
 from workbench.data.extractors import LETTA, Extractor
+from workbench.formats.frame.wrapping import wrapped
 from workbench.formats.platforms.letta.gates import Spec, written_gate
-from workbench.formats.shared.base import Document, Losses
-from workbench.formats.shared.module_text import check_calls, check_reads
+from workbench.formats.shared import Document, Losses
 from workbench.formats.shared.parsing import to_json, to_yaml
 from workbench.formats.shared.unsupported import (
     add_kind_loss,
+    check_calls,
     check_entry,
     check_fields,
+    check_reads,
     check_signature,
     identifier,
     names_model,
     note_limits,
+    rule_text,
     settings_of_code,
     settings_without_effect,
     without_unused_settings,
 )
-from workbench.formats.shared.wrapping import wrapped
 from workbench.graders import FunctionGrader, Grader
 from workbench.graders.combine import Entry, Formula
 from workbench.graders.combine.combined import PerTurn
@@ -209,13 +211,9 @@ def _tell_reference(grader: Grader, name: str, losses: Losses) -> None:
 def _portable(entry: Entry, losses: Losses, files: _Files) -> Spec | None:
     """A code grader without a built-in there, as a function in a file; the extractor stays in the YAML."""
     grader: Any = entry.grader
-    try:
-        bare = replace(grader, extractor=Extractor()) if hasattr(grader, "extractor") else grader
-        text = portable(bare, negate=entry.negate)
-    except FormatError as error:
-        losses.add(entry.name, error.where or "kind", error.what, hint=error.hint or _WAY_OUT)
-        return None
-    if not check_calls(bare, "letta", losses, entry.name):
+    bare = replace(grader, extractor=Extractor()) if hasattr(grader, "extractor") else grader
+    text = rule_text(lambda: portable(bare, negate=entry.negate), entry, losses, hint=_WAY_OUT)
+    if text is None or not check_calls(bare, "letta", losses, entry.name):
         return None
     # The thread consists only of the submission, which is all that such a rule reads.
     if not check_reads(text, "letta", losses, entry.name, allowed=("get_turns",)):

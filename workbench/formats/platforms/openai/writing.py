@@ -8,8 +8,8 @@ from typing import Any
 
 from workbench.core.errors import FormatError
 from workbench.data.extractors import Extractor
-from workbench.formats.shared.base import Document, Losses
-from workbench.formats.shared.module_text import check_reads
+from workbench.formats.frame.wrapping import wrapped
+from workbench.formats.shared import Document, Losses
 from workbench.formats.shared.parsing import to_json
 from workbench.formats.shared.unsupported import (
     add_gate_loss,
@@ -17,14 +17,15 @@ from workbench.formats.shared.unsupported import (
     binary,
     check_entry,
     check_fields,
+    check_reads,
     check_signature,
     identifier,
     names_model,
     note_limits,
+    rule_text,
     settings_without_effect,
     without_unused_settings,
 )
-from workbench.formats.shared.wrapping import wrapped
 from workbench.graders import FunctionGrader
 from workbench.graders.combine import AllPass, Combined, CombiningRule, Entry, Formula, Mean, Sum
 from workbench.graders.combine.formula import FUNCTIONS, Expression
@@ -292,21 +293,14 @@ def _python(entry: Entry, losses: Losses) -> Record | None:
 
 def _portable(entry: Entry, losses: Losses) -> Record | None:
     """A code grader without an equivalent type, as Python."""
-    try:
-        text = portable(entry.grader)
-    except FormatError as error:
-        losses.add(entry.name, error.where or "kind", error.what, hint=error.hint or WAY_OUT)
-        return None
+    text = rule_text(lambda: portable(entry.grader), entry, losses, hint=WAY_OUT)
     # A rule that needs turns reads only the last completion, which is what the platform passes.
-    allowed = ("get_turns", "turn_calls", "turn_answers") if _looks_at_the_end(entry.grader) else ()
-    if not check_reads(text, "openai", losses, entry.name, allowed=allowed):
+    reads_end = getattr(entry.grader, "extractor", Extractor()) == Extractor()
+    allowed = ("get_turns", "turn_calls", "turn_answers") if reads_end else ()
+    if text is None or not check_reads(text, "openai", losses, entry.name, allowed=allowed):
         return None
     module = wrapped(text, "openai", entry.name, losses)
     return None if module is None else _source(module, IMAGE)
-
-
-def _looks_at_the_end(grader: Any) -> bool:
-    return bool(getattr(grader, "extractor", Extractor()) == Extractor())
 
 
 def _source(text: str, image: str) -> Record:

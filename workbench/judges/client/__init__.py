@@ -1,1 +1,0 @@
-"""The OpenAI client: requests, retries, concurrency, and the errors of requests."""
