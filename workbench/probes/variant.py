@@ -24,6 +24,11 @@ from workbench.probes.shapes import (
 _CODE = re.compile(r"[(){};=<>\[\]\\]|^\s*(?:def|return|import|SELECT|class)\b")
 
 
+_PROGRAM = re.compile(
+    r"^\s*(?:(?:async\s+)?def|class|import|from|return|for|while|SELECT|INSERT|UPDATE|WITH)\b", re.MULTILINE
+)
+
+
 @dataclass(frozen=True)
 class ProbeRow:
     """One row as transformations see it.
@@ -105,13 +110,18 @@ class ProbeRow:
     @cached_property
     def mutant(self) -> str:
         """A program with another digit or operator than the reference's, which still parses; "" if there is none."""
-        changed = (*other_digits(self.reference), *other_signs(self.reference)) if self.is_code else ()
+        changed = (*other_digits(self.reference), *other_signs(self.reference)) if self.is_program else ()
         return next((text for text in changed if program_of(text) is not None), "")
 
     @property
     def rival(self) -> str:
         """A wrong completion that could be meant for this row: of a program one of the same name."""
-        return self.mutant if self.is_code else self.other
+        return self.mutant if self.is_program else self.other
+
+    @cached_property
+    def is_program(self) -> bool:
+        """Whether the reference is a program: Python with a definition or another statement, or SQL."""
+        return self.is_code and _PROGRAM.search(self.reference) is not None
 
     @property
     def words(self) -> Sequence[str]:
