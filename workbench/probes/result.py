@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -15,15 +15,18 @@ from workbench.analysis.diagnostics import Finding
 from workbench.analysis.diagnostics.finding import shape_of
 from workbench.core.discovery import higher_level
 from workbench.core.display import (
-    bundle,
-    escaped,
-    folded,
-    html_block,
-    markdown_lines,
-    markdown_text,
-    paragraph,
-    sign,
+    Block,
+    Displayed,
+    Drawing,
+    Folded,
+    Group,
+    Items,
+    Line,
+    Only,
+    Paragraph,
+    Span,
 )
+from workbench.core.display_html import sign
 from workbench.core.display_text import counted, one_line
 from workbench.core.errors import ReportError
 from workbench.core.grade import ErrorKind, Grade
@@ -35,14 +38,14 @@ from workbench.probes.board import ProbeOutcome, with_texts
 from workbench.probes.regression import Again, again, kept_rows, kinds_behind
 from workbench.probes.tried import Family, table
 from workbench.report import Report
-from workbench.report.frames import rows_markdown, rows_table
+from workbench.report.frames import rows_table
 
 _MAX_FINDINGS, _MAX_TEXTS = 12, 5
 _COLUMNS = ["sample", "prompt", "reference", "text", "score"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Probe:
+class Probe(Displayed):
     """What adversarial and equivalent variants of the rows showed about a grader. Immutable; prints as sentences.
 
     Attributes:
@@ -56,6 +59,8 @@ class Probe:
         tries: Number of graded texts.
         fingerprints: Digests of the settings of the probed graders, as in `Report`.
     """
+
+    _label = "Probe"
 
     grader: str
     samples: Samples
@@ -180,20 +185,50 @@ class Probe:
         tried = f"{counted(self.tries, 'text')} tried on {counted(len(self.samples), 'row')}"
         return f"{one_line(self.grader)}: {tried}, {found}"
 
-    def __str__(self) -> str:
-        """One sentence per finding, the properties, and the number of graded texts."""
+    def _blocks(self) -> Iterator[Block]:
+        run_notes = [Paragraph(note, "failed", limit=400) for note in self.run_notes]
+        shown, n_more = self.findings[:_MAX_FINDINGS], len(self.findings) - _MAX_FINDINGS
+        more = f"and {n_more:,} more in probe.findings" if n_more > 0 else ""
+        items = [f"{one.sentence} {one.advice}" for one in shown]
+        yield Only("html markdown", [Paragraph(Span(self._head), "lead"), *run_notes])
+        yield Only("text", self._lines())
+        yield Only("markdown", [Items([*items, *filter(None, [more])])])
+        yield Only("html", (self._finding_block(finding, leads=at == 0) for at, finding in enumerate(shown)))
+        yield Only("html", [Paragraph(more, "quiet")])
+        for heading, some in (
+            ("that follow", self.consequences),
+            ("that sound graders may have too", self.notes),
+        ):
+            if some:
+                yield Folded(f"{len(some):,} {heading}", [Items([one.sentence for one in some], limit=600)])
+        table = rows_table(self.table, None)
+        yield Only("markdown", [table])
+        yield Folded("all transformations", [table])
+
+    def _lines(self) -> Iterator[Block]:
+        yield Paragraph(self._head)
         lines = [
-            self._head,
-            *(
-                f"  {finding.severity.replace('_', ' '):<7} {one_line(finding.sentence, 900)}"
-                for finding in self.findings
-            ),
+            f"{finding.severity.replace('_', ' '):<7} {one_line(finding.sentence, 900)}"
+            for finding in self.findings
         ]
         if more := [finding for finding in self.consequences if not self._is_said(finding)]:
-            lines.append(f"  so it also {_listed(more)}")
+            lines.append(f"so it also {_listed(more)}")
         if self.notes:
-            lines.append(f"  sound graders may do this too: it {_listed(self.notes)}")
-        return "\n".join([*lines, *(f"  {one_line(note, 400)}" for note in self.run_notes)])
+            lines.append(f"sound graders may do this too: it {_listed(self.notes)}")
+        yield Items([*lines, *self.run_notes])
+
+    def _finding_block(self, finding: Finding, *, leads: bool) -> Block:
+        texts = self._fooled(kinds_behind({finding.kind}, self._families))
+        blocks: list[Block] = [
+            Paragraph(
+                Line(Drawing(sign(shape_of(finding))), finding.sentence), "lead" if leads else "", limit=1_000
+            ),
+            Paragraph(finding.advice, "quiet", limit=400),
+        ]
+        if len(texts):
+            first = texts[_COLUMNS].head(_MAX_TEXTS)
+            blocks.append(Folded(f"{len(first)} of its {len(texts):,} texts", [rows_table(first, None)]))
+        return Group("finding", blocks)
 
     def _is_said(self, finding: Finding) -> bool:
         """Whether the leading sentence names it already."""
@@ -201,26 +236,6 @@ class Probe:
 
     def __repr__(self) -> str:
         return f"Probe({self.grader!r}, {len(self.findings)} findings, {self.tries:,} texts)"
-
-    def _repr_html_(self) -> str:
-        return as_html(
-            self._head,
-            self.findings,
-            {"that follow": self.consequences, "that sound graders may have too": self.notes},
-            self.table,
-            self._texts_of,
-            run_notes=self.run_notes,
-        )
-
-    def _repr_markdown_(self) -> str:
-        return as_markdown(self._head, self.findings, self.table, run_notes=self.run_notes)
-
-    def _texts_of(self, finding: Finding) -> pd.DataFrame:
-        """The texts of a finding; none if it is not of a transformation."""
-        return self._fooled(kinds_behind({finding.kind}, self._families))
-
-    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
-        return bundle(self)
 
 
 def _listed(findings: Sequence[Finding]) -> str:
@@ -245,70 +260,3 @@ def _scale(grades: Grades) -> tuple[float, float]:
     scores = grades.scores[~np.isnan(grades.scores)]
     lo, hi = min(0.0, float(scores.min(initial=0.0))), max(1.0, float(scores.max(initial=1.0)))
     return lo, hi
-
-
-def as_html(
-    head: str,
-    findings: Sequence[Finding],
-    more: Mapping[str, Sequence[Finding]],
-    table: pd.DataFrame,
-    texts: Callable[[Finding], pd.DataFrame],
-    *,
-    run_notes: Sequence[str] = (),
-) -> str:
-    """Findings with the texts that show them, properties, and the table of transformations, folded.
-
-    Args:
-        head: The number of graded texts, in a sentence.
-        findings: Confirmed holes.
-        more: Further findings to fold away, by their heading.
-        table: `Probe.table`.
-        texts: The texts of a finding, empty if there are none.
-        run_notes: Sentences about the run.
-    """
-    parts = [
-        f"<p class='lead'><strong>{escaped(head, 400)}</strong></p>",
-        *(paragraph(note, "failed", limit=400) for note in run_notes),
-        *(
-            _item(finding, texts(finding), leads=at == 0)
-            for at, finding in enumerate(findings[:_MAX_FINDINGS])
-        ),
-        paragraph(_rest(findings), "quiet"),
-        *(folded(f"{len(some):,} {heading}", _quiet(some)) for heading, some in more.items() if some),
-        folded("all transformations", rows_table(table, None)),
-    ]
-    return html_block("".join(parts), "wb-report", label="Probe")
-
-
-def _item(finding: Finding, texts: pd.DataFrame, *, leads: bool) -> str:
-    kind = " class='lead'" if leads else ""
-    sentence = f"<p{kind}>{sign(shape_of(finding))}{escaped(finding.sentence, 1_000)}</p>"
-    few = texts[_COLUMNS].head(_MAX_TEXTS) if len(texts) else texts
-    validation = (
-        folded(f"{len(few)} of its {len(texts):,} texts", rows_table(few, None)) if len(texts) else ""
-    )
-    return f"<div class='finding'>{sentence}{paragraph(finding.advice, 'quiet', limit=400)}{validation}</div>"
-
-
-def _rest(findings: Sequence[Finding]) -> str:
-    """How many findings are not shown; "" for none."""
-    more = len(findings) - _MAX_FINDINGS
-    return f"and {more:,} more in probe.findings" if more > 0 else ""
-
-
-def _quiet(findings: Sequence[Finding]) -> str:
-    lines = (f"<li class='quiet'>{escaped(finding.sentence, 600)}</li>" for finding in findings)
-    return f"<ul>{''.join(lines)}</ul>"
-
-
-def as_markdown(
-    head: str, findings: Sequence[Finding], table: pd.DataFrame, *, run_notes: Sequence[str] = ()
-) -> str:
-    """The number of graded texts, the holes, and the table of transformations; see `as_html`."""
-    shown = findings[:_MAX_FINDINGS]
-    items = [f"- {markdown_text(f'{one.sentence} {one.advice}', 1_400)}" for one in shown]
-    items += [f"- {_rest(findings)}"] if _rest(findings) else []
-    notes = (markdown_text(note, 400) for note in run_notes)
-    return markdown_lines(
-        [f"**{markdown_text(head, 400)}**", *notes, "\n".join(items), rows_markdown(table, None)]
-    )

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.analysis.diagnostics import Case
-from workbench.core import display
+from workbench.core import display_html
 from workbench.core.grade import Status
 from workbench.core.grades import SCORED, Grades
 
@@ -156,7 +156,7 @@ Counts = dict[str, int]
 Rows = NDArray[np.intp]
 """Row numbers, (m,)."""
 
-PARTS = tuple(display.PARTS)
+PARTS = tuple(display_html.PARTS)
 """Parts of a bar: by label (none for the fifth and sixth) and the grader's verdict, or without a score."""
 
 NO_PART = -1

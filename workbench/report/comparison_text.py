@@ -1,29 +1,18 @@
-"""A comparison of two graders as sentences, HTML and Markdown."""
+"""A comparison of two graders as sentences and blocks."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from workbench.analysis.diagnostics.finding import percent
 from workbench.analysis.statistics import Interval
-from workbench.core.display import (
-    bar,
-    escaped,
-    folded,
-    html_block,
-    html_table,
-    markdown_lines,
-    markdown_table,
-    markdown_text,
-    paragraph,
-    sign,
-)
+from workbench.core.display import Block, Drawing, Folded, Group, Line, Only, Paragraph, Span, Table
+from workbench.core.display_html import bar, sign
 from workbench.core.display_text import counted, one_line
 from workbench.report.bins import PARTS, Counts
 from workbench.report.frames import rows_table
@@ -167,43 +156,53 @@ def _told(*counts: tuple[int, str]) -> str:
 _MAX_ROWS = 8
 
 
-def as_html(compared: Any, read: Callable[[Any], pd.DataFrame]) -> str:
-    """The notebook view.
+def comparison_blocks(compared: Any, sentences: str) -> Iterator[Block]:
+    """Everything that is shown of a comparison.
 
     Args:
         compared: The comparison.
-        read: Function from row numbers to these rows with both scores.
+        sentences: The whole of it as text; all that a terminal shows.
     """
     if not compared.n:
-        return html_block(paragraph(compared.verdict, "lead"), "wb-report")
+        yield Paragraph(sentences, "lead")
+        return
+    yield Only("text", [Paragraph(sentences)])
+    yield Only("html", _names(compared))
+    yield Only("html markdown", _main(compared, sentences))
+    yield Only("html", _rows(compared, sentences))
+
+
+def _names(compared: Any) -> Iterator[Block]:
+    a, b = (Span(one_line(name), "mono") for name in (compared.a, compared.b))
+    gap = Drawing(" &#160; ")
+    yield Paragraph(
+        Line(Span("A"), " ", a, gap, Span("B"), " ", b, gap, Span(counted(compared.n, "row"), "quiet"))
+    )
+
+
+def _main(compared: Any, sentences: str) -> Iterator[Block]:
     lead, rest = sentence(compared)
-    parts = [
-        _names(compared),
-        f"<p class='lead'><strong>{escaped(lead, 600)}</strong>{escaped(rest, 600)}</p>",
-        _grid(compared),
-        _labels(compared),
-        folded("all numbers", paragraph(compared)),
-        _rows(read(compared.rows[:_MAX_ROWS])),
-    ]
-    return html_block("".join(parts), "wb-report", label="Comparison")
-
-
-def _names(compared: Any) -> str:
-    a, b = (f"<span class='mono'>{escaped(one_line(name))}</span>" for name in (compared.a, compared.b))
-    return f"<p><strong>A</strong> {a} &#160; <strong>B</strong> {b} &#160; <span class='quiet'>{counted(compared.n, 'row')}</span></p>"
-
-
-def _grid(compared: Any) -> str:
+    names = [f"{letter} is {name}" for letter, name in (("A", compared.a), ("B", compared.b))]
+    told = labels_data(compared)
+    # Without labels the agreement of the two is all there is to show.
+    note = told["note"] if compared.labels is not None else ""
     counts = quadrant_counts(compared)
-    cells = "".join(_quadrant(TITLES[key], counts[key]) for key in TITLES)
-    return f"<div class='grid'>{cells}</div>"
+    rows = [(TITLES[key], f"{sum(counts[key].values()):,}", _label_text(counts[key])) for key in TITLES]
+    lines = [(line["name"], line["text"], line["interval"]) for line in told["lines"]]
+    heading = Paragraph(Line(Drawing(sign(told["shape"])), Span(told["lead"])), "lead")
+    yield Paragraph(Line(Span(lead), rest), "lead")
+    yield Only("markdown", [Paragraph(f"{', '.join(names)}; {counted(compared.n, 'row')}.")])
+    yield Only("html", [Group("grid", [_quadrant(TITLES[key], counts[key]) for key in TITLES])])
+    yield Only("markdown", [Table(["verdicts", "rows", "labels"], rows, numbers={1})])
+    table = Table(["", "", "95 % interval"], lines, numbers={1})
+    yield Only("html", [Group("finding", [heading, *([table] if lines else []), Paragraph(note, "quiet")])])
+    yield Only("markdown", [Paragraph(Line(told["lead"], note)), Paragraph(sentences)])
 
 
-def _quadrant(title: str, counts: Counts) -> str:
+def _quadrant(title: str, counts: Counts) -> Block:
     total = sum(counts.values())
-    drawn = bar(counts) if total else ""
-    labels = f"<p class='quiet'>{_label_text(counts)}</p>"
-    return f"<div><strong>{title}</strong><p class='big'>{total:,}</p>{labels}{drawn}</div>"
+    blocks = [Paragraph(Span(title)), Paragraph(f"{total:,}", "big"), Paragraph(_label_text(counts), "quiet")]
+    return Group("", [*blocks, Drawing(bar(counts) if total else "")])
 
 
 def _label_text(counts: Counts) -> str:
@@ -214,50 +213,15 @@ def _label_text(counts: Counts) -> str:
     return f"{good:,} good, {bad:,} bad" if good + bad else "unlabelled"
 
 
-def _labels(compared: Any) -> str:
-    told = labels_data(compared)
-    lines = [(line["name"], line["text"], line["interval"]) for line in told["lines"]]
-    table = html_table(["", "", "95 % interval"], lines, numbers={1}) if lines else ""
-    # Without labels the agreement of the two is all there is to show.
-    note = told["note"] if compared.labels is not None else ""
-    lead = f"<p class='lead'>{sign(told['shape'])}<strong>{escaped(told['lead'])}</strong></p>"
-    return f"<div class='finding'>{lead}{table}{paragraph(note, 'quiet')}</div>"
-
-
-def _rows(top: pd.DataFrame) -> str:
+def _rows(compared: Any, sentences: str) -> Iterator[Block]:
+    yield Folded("all numbers", [Paragraph(sentences)])
     scores = [
         "A",
         "B",
         "B minus A",
     ]  # full names are above: as headers they would take the space of the texts
-    top = top.set_axis([_head(at, str(name), scores) for at, name in enumerate(top)], axis=1)
-    return f"<p><strong>Rows, largest difference first</strong></p>{rows_table(top, scores)}"
-
-
-def _head(at: int, name: str, scores: list[str]) -> str:
-    """Name of a column; those after the four texts are the two scores and their difference."""
-    return scores[at - 4] if 4 <= at < 7 else name
-
-
-def as_markdown(compared: Any) -> str:
-    """The same as Markdown, without the rows."""
-    if not compared.n:
-        return markdown_lines([markdown_text(compared.verdict, 900)])
-    lead, rest = sentence(compared)
-    told = labels_data(compared)
-    names = [f"{letter} is {markdown_text(name)}" for letter, name in (("A", compared.a), ("B", compared.b))]
-    counts = quadrant_counts(compared)
-    rows = [(TITLES[key], f"{sum(counts[key].values()):,}", _label_text(counts[key])) for key in TITLES]
-    return markdown_lines(
-        [
-            f"**{markdown_text(lead, 600)}**{_after(rest)}",
-            f"{', '.join(names)}; {counted(compared.n, 'row')}.",
-            markdown_table(["verdicts", "rows", "labels"], rows, numbers={1}),
-            f"{markdown_text(told['lead'])} {markdown_text(told['note'], 900) if compared.labels else ''}".strip(),
-            markdown_text(compared, 1_600),
-        ]
-    )
-
-
-def _after(rest: str) -> str:
-    return f" {markdown_text(rest, 600)}" if rest else ""
+    top = compared.read(compared.rows[:_MAX_ROWS])
+    # The columns after the four texts are the two scores and their difference.
+    heads = [scores[at - 4] if 4 <= at < 7 else str(name) for at, name in enumerate(top)]
+    yield Paragraph(Span("Rows, largest difference first"))
+    yield rows_table(top.set_axis(heads, axis=1), scores)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from workbench.analysis.diagnostics import Finding, SuiteParts, diagnose
 from workbench.core.discovery import higher_level
-from workbench.core.display import bundle
+from workbench.core.display import Block, Displayed
 from workbench.core.errors import ReportError
 from workbench.core.grades import Grades
 from workbench.graders.combine import GateResult
@@ -23,20 +23,19 @@ from workbench.report.bins import Histogram, histogram
 from workbench.report.cases import labelled_case, noise_frame, noise_lines, weights_frame
 from workbench.report.comparison import Comparison, compare_cases
 from workbench.report.context import SampleColumns
-from workbench.report.finding_text import Findings
+from workbench.report.display import isolation_line, report_blocks, too_far_apart
+from workbench.report.findings import Findings
 from workbench.report.frames import long_frame, row_frame, score_frame, summary_frame
 from workbench.report.parquet import read_settings, write_report
-from workbench.report.rich import as_html, as_markdown
 from workbench.report.same import merged_fields
 from workbench.report.select import check_graders, check_two_graders, default_order, ordered, select
 from workbench.report.settings import Analysis, SamplesLike, check_lengths, label_column
 from workbench.report.spending import spending_line
-from workbench.report.terminal import as_text, isolation_line, too_far_apart
 from workbench.report.where import matching
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Report:
+class Report(Displayed):
     """Grades of one or more graders over the same samples. Immutable.
 
     Attributes:
@@ -59,6 +58,8 @@ class Report:
     Raises:
         ReportError: A grader has another number of rows than the samples, or `labels` names no column.
     """
+
+    _label = "Report"
 
     samples: SamplesLike
     grades: Mapping[str, Grades]
@@ -353,22 +354,11 @@ class Report:
         written: Path = higher_level("write_html")(self, path, **settings)
         return written
 
-    def __str__(self) -> str:
-        """The summary as a table, one sentence per finding, and the isolation label."""
-        text = as_text(self.summary, self.findings, len(self), facts=self.facts, notes=self.samples.notes)
-        return text if self.gate is None else f"{text}\n{self.gate}"
-
     def __repr__(self) -> str:
         return f"Report({len(self):,} rows, graders {', '.join(map(repr, self.graders))})"
 
-    def _repr_html_(self) -> str:
-        return as_html(self)
-
-    def _repr_markdown_(self) -> str:
-        return as_markdown(self)
-
-    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
-        return bundle(self)
+    def _blocks(self) -> Iterable[Block]:
+        return report_blocks(self)
 
 
 def read_report(path: str | Path, samples: Any = None) -> Report:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -10,26 +10,32 @@ from typing import Any
 import pandas as pd
 
 from workbench.analysis.diagnostics import Finding
-from workbench.analysis.diagnostics.finding import percent, verdict_of
+from workbench.analysis.diagnostics.finding import percent
 from workbench.analysis.statistics import Interval
 from workbench.core.cached import cached_property
-from workbench.core.display import html_block, markdown_lines, markdown_table, markdown_text, paragraph
+from workbench.core.display import Block, Displayed, Drawing, Only, Paragraph
 from workbench.core.display_text import counted, one_line
 from workbench.core.safe_frame import SafeFrame
 from workbench.report import Report
 from workbench.report.bins import Histogram
-from workbench.report.finding_text import GraderLine
-from workbench.report.rich import bars_html, findings_html, findings_markdown, lines_html, table_html
-from workbench.report.terminal import as_text, interval_text, isolation_line, number
+from workbench.report.display import (
+    GraderLine,
+    bars_html,
+    finding_blocks,
+    grader_table,
+    isolation_line,
+    plain_summary,
+    summary_table,
+    verdict_table,
+)
 from workbench.run.grader_summary import GraderSummary
 
 _NOT_LABELLED = -1
 _MAX_NOTES = 10
-_HEADS = ("grader", "scored", "failed", "skipped", "mean", "95 % interval")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Overview:
+class Overview(Displayed):
     """The aggregated grades of any number of rows. Immutable.
 
     Counts, means, intervals and histograms are of all rows. Findings, and the share of zero-variance prompts, are of a
@@ -46,6 +52,8 @@ class Overview:
         missing: Number of ungraded rows: of unreadable parts, or not reached by the run.
         has_part_of_a_prompt: Whether the sample has only some rows of its last prompt, which exceeds the sample's size.
     """
+
+    _label = "Overview"
 
     graders: Mapping[str, GraderSummary]
     report: Report
@@ -183,61 +191,31 @@ class Overview:
             *([f"and {more:,} more in overview.notes"] if more > 0 else []),
         )
 
-    @property
     def _lines(self) -> list[GraderLine]:
-        summary: Any = self.summary
         return [
-            GraderLine(
-                name, one.counts, verdict["shape"], verdict["words"], verdict["tip"], float(summary.loc[name, "mean"]),
-                (float(summary.loc[name, "mean_lo"]), float(summary.loc[name, "mean_hi"])),
-            )
+            GraderLine.of(name, one.counts, self.findings, self.summary, has_labels=not self.labels.empty)
             for name, one in self.graders.items()
-            for verdict in [self._verdict(name)]
-        ]  # fmt: skip
-
-    def _verdict(self, name: str) -> Any:
-        return verdict_of(
-            [one for one in self.findings if one.grader == name], has_labels=not self.labels.empty
-        )
-
-    def __str__(self) -> str:
-        """As a report: the numbers of all rows, and the findings of the sample."""
-        return as_text(self.summary, self.findings, len(self), facts=self.facts)
+        ]
 
     def __repr__(self) -> str:
         return f"Overview({counted(len(self.graders), 'grader')} on {counted(len(self), 'row')}, {counted(len(self.findings), 'finding')})"
 
-    def _repr_html_(self) -> str:
-        drawings = {
-            name: bars_html(histogram, {_NOT_LABELLED: histogram.counts})
-            for name, histogram in self.histograms.items()
-        }
-        parts = [
-            lines_html(self._lines),
-            paragraph(self._basis, "quiet"),
-            findings_html(self.report),
-            table_html(self.summary, drawings),
-            *(paragraph(fact, "quiet", limit=600) for fact in self._others),
-            paragraph(isolation_line(self.summary), "quiet"),
-        ]
-        return html_block("".join(parts), "wb-report", label="Overview")
+    def _blocks(self) -> Iterator[Block]:
+        title = f"{counted(len(self.graders), 'grader')} on {counted(len(self), 'row')}"
+        basis = Paragraph(self._basis, "quiet")
+        yield Only("html", grader_table(self._lines))
+        yield Only("text", plain_summary(title, self.summary))
+        yield Only("html markdown", [basis])
+        yield from finding_blocks(self.report)
+        yield Only("markdown", verdict_table(title, self._lines))
+        yield Only("html", summary_table(self.summary, self._histogram))
+        yield Only("text", [basis])
+        yield from (Paragraph(fact, "quiet", limit=600) for fact in self._others)
+        yield Paragraph(isolation_line(self.summary), "quiet")
 
-    def _repr_markdown_(self) -> str:
-        cells = [
-            (
-                one_line(str(name), 60), *(f"{line[column]:,}" for column in ("scored", "failed", "skipped")),
-                number(line["mean"]), interval_text(line["mean_lo"], line["mean_hi"]),
-            )
-            for name, line in self.summary.iterrows()
-        ]  # fmt: skip
-        return markdown_lines([
-            markdown_text(self._basis, 600),
-            findings_markdown(self.report),
-            f"{counted(len(self.graders), 'grader')} on {counted(len(self), 'row')}:",
-            markdown_table(_HEADS, cells, numbers=range(1, len(_HEADS))),
-            *(markdown_text(fact, 600) for fact in self._others),
-            markdown_text(isolation_line(self.summary), 600),
-        ])  # fmt: skip
+    def _histogram(self, name: str) -> Drawing:
+        histogram = self.histograms[name]
+        return Drawing(bars_html(histogram, {_NOT_LABELLED: histogram.counts}))
 
 
 def _label_line(name: str, line: Any) -> str:

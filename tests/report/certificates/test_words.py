@@ -103,7 +103,7 @@ def test_the_card_has_no_markup_of_others(name):
 
     card = named(name)._repr_html_()
     Card().feed(card)
-    assert tags <= {"div", "style", "p", "b", "table", "tbody", "tr", "td"}
+    assert tags <= {"div", "style", "p", "strong", "table", "tbody", "tr", "td"}
     assert attributes <= {"class", "role", "aria-label"}
     assert not HIDDEN.search(card)
 

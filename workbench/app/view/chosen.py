@@ -23,7 +23,7 @@ from workbench.core.display_text import counted, one_line, visible
 from workbench.graders import Grader, SandboxedGrader
 from workbench.report.bins import PARTS, Rows, counts_of, edges_of
 from workbench.report.context import WRITER_COLUMNS
-from workbench.report.finding_text import finding_data
+from workbench.report.findings import finding_data
 from workbench.report.where import Condition
 
 if TYPE_CHECKING:

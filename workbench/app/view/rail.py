@@ -11,7 +11,7 @@ from workbench.app.view.conditions import shown_name
 from workbench.app.view.graded import GradedRows
 from workbench.graders import Grader, SandboxedGrader
 from workbench.report.bins import Counts, counts_of, parts_of
-from workbench.report.finding_text import estimate
+from workbench.report.findings import estimate
 
 if TYPE_CHECKING:
     from workbench.app.session.session import Session

@@ -13,15 +13,7 @@ from typing import Any, Self
 
 from workbench.analysis.diagnostics.finding import percent
 from workbench.core.discovery import higher_level
-from workbench.core.display import (
-    bundle,
-    escaped,
-    html_block,
-    html_table,
-    markdown_table,
-    markdown_text,
-    paragraph,
-)
+from workbench.core.display import Block, Displayed, Heading, Only, Paragraph, Table
 from workbench.core.display_text import counted, one_line
 from workbench.core.errors import FormatError
 from workbench.core.files import write_atomically
@@ -41,7 +33,7 @@ VERSION = 1
 
 
 @dataclass(frozen=True, repr=False)
-class Certificate:
+class Certificate(Displayed):
     """Evidence about graders: checks, the data they ran on, error rates, probes. Made by `workbench.certificate`.
 
     Its digests detect later changes, accidental or deliberate. They are not a signature: the author of a false
@@ -60,6 +52,8 @@ class Certificate:
         sha256: Over all fields, those of the graders included.
         claimed: Read from a file: not verified here.
     """
+
+    _label = "Certificate"
 
     version: int
     made: str
@@ -169,7 +163,7 @@ class Certificate:
     @property
     def markdown(self) -> str:
         """The certificate as Markdown, for a model card or a pull request."""
-        return as_markdown(self)
+        return self._repr_markdown_()
 
     def to_markdown(self, path: str | Path) -> Path:
         """Write the certificate as a Markdown file.
@@ -188,22 +182,22 @@ class Certificate:
         written: Path = higher_level("write_certificate")(self, path)
         return written
 
-    def __str__(self) -> str:
-        return as_text(self)
-
     def __repr__(self) -> str:
         names = ", ".join(one_line(repr(grader.name), 80) for grader in self.graders[:5])
         more = f" and {len(self.graders) - 5} more" if len(self.graders) > 5 else ""
         return f"Certificate({names}{more}, {self.rows:,} rows, {self.made[:10]})"
 
-    def _repr_html_(self) -> str:
-        return as_html(self)
-
-    def _repr_markdown_(self) -> str:
-        return self.markdown
-
-    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
-        return bundle(self)
+    def _blocks(self) -> Iterator[Block]:
+        shown = self.graders[:_MAX_GRADERS]
+        yield Heading(title(self))
+        yield from _fact_tables(facts(self))
+        for grader in shown:
+            yield from _grader_blocks(grader)
+        if hidden := self.graders[_MAX_GRADERS:]:
+            yield Only("html", [Paragraph(f"and {len(hidden):,} more in .graders", "quiet")])
+            yield Only("text markdown", (block for grader in hidden for block in _grader_blocks(grader)))
+        yield Only("html markdown", [Paragraph(f"Intervals are at 95 %. {NO_SIGNATURE}", "quiet")])
+        yield Only("text", map(Paragraph, ("Intervals are at 95 %.", NO_SIGNATURE)))
 
 
 def changed_settings(before: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
@@ -341,13 +335,20 @@ def _probe(probe: Probed | None) -> str:
     return f"{tried}, {counted(len(probe.holes), 'hole')} found: {holes}{more}"
 
 
-def as_text(certificate: Certificate) -> str:
-    """The certificate for a terminal."""
-    sections = [(heading(grader), facts_of(grader)) for grader in certificate.graders]
-    lines = [title(certificate), *_aligned(facts(certificate))]
-    for head, pairs in sections:
-        lines += [head, *_aligned(pairs)]
-    return "\n".join([*lines, "Intervals are at 95 %.", NO_SIGNATURE])
+_MAX_GRADERS = 12  # shown in a notebook
+_DIGEST = re.compile(r"\b([0-9a-f]{16})[0-9a-f]{48}\b")
+
+
+def _grader_blocks(grader: Certified) -> Iterator[Block]:
+    yield Heading(heading(grader), 2)
+    yield from _fact_tables(facts_of(grader))
+
+
+def _fact_tables(pairs: Facts) -> Iterator[Block]:
+    """In HTML with the first half of each digest only."""
+    short = [(name, _DIGEST.sub(r"\1…", text)) for name, text in pairs]
+    yield Only("html", [Table(["", ""], short, limit=600)])
+    yield Only("text markdown", [Table(["", ""], pairs, limit=600)])
 
 
 def _aligned(pairs: Facts) -> list[str]:
@@ -378,50 +379,3 @@ def comment_lines(certificate: Certificate, graders: Sequence[str] | None = None
 def _in_comment(line: str) -> str:
     # "coding:" in the first two lines would set the module's encoding (PEP 263), "*/" would end JavaScript's comment.
     return re.sub(r"coding(?=[:=])", "coding ", one_line(line, 500)).replace("*/", "* /")
-
-
-def as_markdown(certificate: Certificate) -> str:
-    """The certificate for a model card or a pull request."""
-    sections = [("", facts(certificate))]
-    sections += [
-        (f"## {markdown_text(heading(grader), 600)}\n\n", facts_of(grader)) for grader in certificate.graders
-    ]
-    tables = [f"{head}{_markdown_facts(pairs)}" for head, pairs in sections]
-    return (
-        "\n\n".join(
-            [f"# {markdown_text(title(certificate), 600)}", *tables, f"Intervals are at 95 %. {NO_SIGNATURE}"]
-        )
-        + "\n"
-    )
-
-
-def _markdown_facts(pairs: Facts) -> str:
-    return markdown_table(["", ""], pairs, limit=600)
-
-
-_MAX_GRADERS = 12  # maximum graders shown
-_DIGEST = re.compile(r"\b([0-9a-f]{16})[0-9a-f]{48}\b")
-
-
-def as_html(certificate: Certificate) -> str:
-    """The card."""
-    shown = certificate.graders[:_MAX_GRADERS]
-    more = len(certificate.graders) - len(shown)
-    parts = [
-        f"<p class='lead'><b>{escaped(title(certificate), 600)}</b></p>{_html_facts(facts(certificate))}",
-        *(
-            f"<p><b>{escaped(heading(grader), 600)}</b></p>{_html_facts(facts_of(grader))}"
-            for grader in shown
-        ),
-        paragraph(f"and {more:,} more in .graders" if more else "", "quiet"),
-        paragraph(f"Intervals are at 95 %. {NO_SIGNATURE}", "quiet"),
-    ]
-    return html_block("".join(parts), "wb-report", label="Certificate")
-
-
-def _html_facts(pairs: Facts) -> str:
-    return html_table([], [(name, _cut(text)) for name, text in pairs], limit=600)
-
-
-def _cut(text: str) -> str:
-    return _DIGEST.sub(r"\1…", text)

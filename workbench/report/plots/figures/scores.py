@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from workbench.core.display_text import shown
+from workbench.core.display_text import number, shown
 from workbench.report.bins import Histogram
 from workbench.report.plots.register import (
     COLOURS,
@@ -20,7 +20,6 @@ from workbench.report.plots.register import (
     shade_range,
     text,
 )
-from workbench.report.terminal import number
 
 if TYPE_CHECKING:
     from workbench.report import Report

@@ -1,20 +1,16 @@
-"""The findings of a report as sentences, strips and grader lines, for printing and for the app."""
+"""The findings of a report: as lines for printing, and taken apart for HTML and the app."""
 
 from __future__ import annotations
 
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from workbench.analysis.diagnostics import Finding
-from workbench.analysis.diagnostics.finding import percent, shape_of, short_verdict, verdict_of
-from workbench.core.display_text import capital, visible
-from workbench.report.bins import Counts, counts_of, parts_of
-from workbench.report.cases import label_codes
-from workbench.report.terminal import finding_line
-from workbench.report.where import case_of
+from workbench.analysis.diagnostics.finding import percent, shape_of, short_verdict
+from workbench.core.display_text import capital, one_line, visible
 
 
 class Findings(tuple[Finding, ...]):
@@ -24,6 +20,13 @@ class Findings(tuple[Finding, ...]):
 
     def __repr__(self) -> str:
         return "\n".join(map(finding_line, self)) or "no findings"
+
+
+def finding_line(finding: Finding) -> str:
+    """A finding in one line; one that is explained by another is below it, marked."""
+    severity = finding.severity.replace("_", " ")
+    mark = f"  so, {severity}: " if finding.cause else f"{severity:<7} "
+    return f"{mark}{one_line(str(finding), 1_300)}"
 
 
 _COUNT = re.compile(
@@ -146,63 +149,3 @@ def estimate(value: float, lo: float, hi: float) -> dict[str, float | None] | No
     if math.isnan(value):
         return None
     return {"value": value, "lo": None if math.isnan(lo) else lo, "hi": None if math.isnan(hi) else hi}
-
-
-@dataclass(frozen=True)
-class GraderLine:
-    """One grader.
-
-    Attributes:
-        name: Its name.
-        counts: Rows of each part, by its name.
-        shape: Sign of its verdict.
-        words: The verdict in two words.
-        tip: The verdict in one sentence.
-        mean: Mean of its scores; NaN if there are none.
-        interval: Lowest and highest end of the mean's 95 % interval; NaN if there is none.
-    """
-
-    name: str
-    counts: Counts
-    shape: str
-    words: str
-    tip: str
-    mean: float
-    interval: tuple[float, float]
-
-    @property
-    def mean_text(self) -> str:
-        """With two decimals, as in the app; a dash without one."""
-        return _short(self.mean)
-
-    @property
-    def interval_text(self) -> str:
-        """Such as "0.48 to 0.56"; "" if there is none."""
-        lo, hi = self.interval
-        return "" if math.isnan(lo) else f"{_short(lo)} to {_short(hi)}"
-
-
-def grader_lines(report: Any) -> list[GraderLine]:
-    """Every grader of a report, in its order."""
-    has_labels = bool((label_codes(report) >= 0).any())
-    return [_line(report, name, has_labels=has_labels) for name in report.graders]
-
-
-def _line(report: Any, name: str, *, has_labels: bool) -> GraderLine:
-    verdict = verdict_of([one for one in report.findings if one.grader == name], has_labels=has_labels)
-    summary: Any = report.summary.loc[name]
-    return GraderLine(
-        name,
-        counts_of(parts_of(case_of(report, name))),
-        verdict["shape"],
-        verdict["words"],
-        verdict["tip"],
-        mean=float(summary["mean"]),
-        interval=(float(summary["mean_lo"]), float(summary["mean_hi"])),
-    )
-
-
-def _short(value: float) -> str:
-    if math.isnan(value):
-        return "-"
-    return f"{value:.2f}" if abs(value) < 1e4 else f"{value:.3g}"
