@@ -34,7 +34,7 @@ class Displayed:
     _label: ClassVar[str] = ""
     _kind: ClassVar[str] = "wb-report"
 
-    def _blocks(self) -> Iterable[Block]:
+    def _blocks(self) -> Iterable[DisplayBlock]:
         raise NotImplementedError
 
     def __str__(self) -> str:
@@ -55,26 +55,26 @@ class Displayed:
         }
 
 
-def html_of(blocks: Iterable[Block]) -> str:
+def html_of(blocks: Iterable[DisplayBlock]) -> str:
     """Blocks as HTML."""
     return "".join(block._html() for block in blocks)  # noqa: SLF001 (of this module)
 
 
-def markdown_of(blocks: Iterable[Block]) -> str:
+def markdown_of(blocks: Iterable[DisplayBlock]) -> str:
     """Blocks as Markdown, separated by blank lines."""
     return f"{_markdown(blocks)}\n"
 
 
-def _markdown(blocks: Iterable[Block]) -> str:
+def _markdown(blocks: Iterable[DisplayBlock]) -> str:
     return "\n\n".join(filter(None, (block._markdown() for block in blocks)))  # noqa: SLF001 (of this module)
 
 
-def text_of(blocks: Iterable[Block]) -> str:
+def text_of(blocks: Iterable[DisplayBlock]) -> str:
     """Blocks as lines for a terminal."""
     return "\n".join(_lines(blocks))
 
 
-def _lines(blocks: Iterable[Block]) -> list[str]:
+def _lines(blocks: Iterable[DisplayBlock]) -> list[str]:
     return [line for block in blocks for line in block._lines()]  # noqa: SLF001 (of this module)
 
 
@@ -106,7 +106,7 @@ def _class(kind: str) -> str:
     return f" class='{kind}'" if kind else ""
 
 
-class Line(tuple[Any, ...]):
+class Parts(tuple[Any, ...]):
     """Parts that follow each other in a line or a cell: values as text, `Span`, `Drawing`."""
 
     __slots__ = ()
@@ -117,7 +117,7 @@ class Line(tuple[Any, ...]):
 
 
 def _parts(line: Any) -> Sequence[Any]:
-    return line if isinstance(line, Line) else () if line is None else (line,)
+    return line if isinstance(line, Parts) else () if line is None else (line,)
 
 
 def _line_html(line: Any, limit: int) -> str:
@@ -140,7 +140,7 @@ def _line_text(line: Any, limit: int) -> str:
     return "".join(one_line(text, limit) for text in texts)
 
 
-class Block(ABC):
+class DisplayBlock(ABC):
     """Part of a display; what a form omits is empty in it."""
 
     @abstractmethod
@@ -154,7 +154,7 @@ class Block(ABC):
 
 
 @dataclass(frozen=True)
-class Drawing(Block):
+class Drawing(DisplayBlock):
     """HTML or SVG in which every text is already escaped, as a block or in a line, and the same as text; "" for none."""
 
     drawn: str
@@ -171,11 +171,11 @@ class Drawing(Block):
 
 
 @dataclass(frozen=True)
-class Paragraph(Block):
+class Paragraph(DisplayBlock):
     """A line on its own; none if it is empty.
 
     Attributes:
-        line: Any value as text, a `Span`, a `Drawing` or a `Line` of these; so are lines of lists and cells of tables.
+        line: Any value as text, a `Span`, a `Drawing` or a `Parts` of these; so are lines of lists and cells of tables.
         kind: A class of the style. "lead" is bold in Markdown, unless a part of the line is.
         limit: Maximum characters of each part.
     """
@@ -199,7 +199,7 @@ class Paragraph(Block):
 
 
 @dataclass(frozen=True)
-class Heading(Block):
+class Heading(DisplayBlock):
     """A heading of level 1 or 2."""
 
     text: str
@@ -216,7 +216,7 @@ class Heading(Block):
 
 
 @dataclass(frozen=True)
-class Items(Block):
+class Items(DisplayBlock):
     """A list of lines; none if it is empty."""
 
     items: Sequence[Any]
@@ -234,7 +234,7 @@ class Items(Block):
 
 
 @dataclass(frozen=True)
-class Table(Block):
+class TableBlock(DisplayBlock):
     """A table.
 
     Attributes:
@@ -309,7 +309,7 @@ def _width(cell: str) -> str:
 
 
 @dataclass(frozen=True)
-class Code(Block):
+class Code(DisplayBlock):
     """Text of several lines, of a program or printed by one."""
 
     text: str
@@ -327,7 +327,7 @@ class Code(Block):
 
 
 @dataclass(frozen=True)
-class Strip(Block):
+class StripBlock(DisplayBlock):
     """An interval on its axis; for HTML alone, since sentences have its numbers. See `display_html.strip`."""
 
     data: Mapping[str, Any]
@@ -337,22 +337,22 @@ class Strip(Block):
 
 
 @dataclass(frozen=True)
-class Folded(Block):
+class Folded(DisplayBlock):
     """Details that one line of HTML unfolds; the other forms omit them."""
 
     summary: str
-    blocks: Iterable[Block]
+    blocks: Iterable[DisplayBlock]
 
     def _html(self) -> str:
         return f"<details><summary>{escaped(self.summary)}</summary>{html_of(self.blocks)}</details>"
 
 
 @dataclass(frozen=True)
-class Group(Block):
+class Group(DisplayBlock):
     """Blocks that HTML has in one element of a class."""
 
     kind: str
-    blocks: Iterable[Block]
+    blocks: Iterable[DisplayBlock]
 
     def _html(self) -> str:
         return f"<div{_class(self.kind)}>{html_of(self.blocks)}</div>"
@@ -365,14 +365,14 @@ class Group(Block):
 
 
 @dataclass(frozen=True)
-class Only(Block):
+class Only(DisplayBlock):
     """Blocks of some forms: "text", "html", "markdown", or two of them.
 
     A generator of blocks does not run for the others, so that printing computes nothing that it does not show.
     """
 
     forms: str
-    blocks: Iterable[Block]
+    blocks: Iterable[DisplayBlock]
 
     def _html(self) -> str:
         return html_of(self.blocks) if "html" in self.forms else ""

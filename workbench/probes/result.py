@@ -15,15 +15,15 @@ from workbench.analysis.diagnostics import Finding
 from workbench.analysis.diagnostics.finding import shape_of
 from workbench.core.discovery import higher_level
 from workbench.core.display import (
-    Block,
+    DisplayBlock,
     Displayed,
     Drawing,
     Folded,
     Group,
     Items,
-    Line,
     Only,
     Paragraph,
+    Parts,
     Span,
 )
 from workbench.core.display_html import sign
@@ -185,7 +185,7 @@ class Probe(Displayed):
         tried = f"{counted(self.tries, 'text')} tried on {counted(len(self.samples), 'row')}"
         return f"{one_line(self.grader)}: {tried}, {found}"
 
-    def _blocks(self) -> Iterator[Block]:
+    def _blocks(self) -> Iterator[DisplayBlock]:
         run_notes = [Paragraph(note, "failed", limit=400) for note in self.run_notes]
         shown, n_more = self.findings[:_MAX_FINDINGS], len(self.findings) - _MAX_FINDINGS
         more = f"and {n_more:,} more in probe.findings" if n_more > 0 else ""
@@ -205,7 +205,7 @@ class Probe(Displayed):
         yield Only("markdown", [table])
         yield Folded("all transformations", [table])
 
-    def _lines(self) -> Iterator[Block]:
+    def _lines(self) -> Iterator[DisplayBlock]:
         yield Paragraph(self._head)
         lines = [
             f"{finding.severity.replace('_', ' '):<7} {one_line(finding.sentence, 900)}"
@@ -217,11 +217,13 @@ class Probe(Displayed):
             lines.append(f"sound graders may do this too: it {_listed(self.notes)}")
         yield Items([*lines, *self.run_notes])
 
-    def _finding_block(self, finding: Finding, *, leads: bool) -> Block:
+    def _finding_block(self, finding: Finding, *, leads: bool) -> DisplayBlock:
         texts = self._fooled(kinds_behind({finding.kind}, self._families))
-        blocks: list[Block] = [
+        blocks: list[DisplayBlock] = [
             Paragraph(
-                Line(Drawing(sign(shape_of(finding))), finding.sentence), "lead" if leads else "", limit=1_000
+                Parts(Drawing(sign(shape_of(finding))), finding.sentence),
+                "lead" if leads else "",
+                limit=1_000,
             ),
             Paragraph(finding.advice, "quiet", limit=400),
         ]

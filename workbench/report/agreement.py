@@ -25,7 +25,7 @@ from workbench.analysis.statistics import (
     corrected_rate,
     share,
 )
-from workbench.core.display import Block, Displayed, Only, Paragraph, Table
+from workbench.core.display import DisplayBlock, Displayed, Only, Paragraph, TableBlock
 from workbench.core.display_text import counted, one_line, two_digits
 from workbench.core.errors import ReportError
 from workbench.report.cases import read_weights
@@ -197,7 +197,7 @@ class Agreement(Displayed):
         kappa = "none" if math.isnan(self.kappa.value) else f"{self.kappa.value:.2f}"
         return f"Agreement({self.grader!r} with {self.other!r}, n={self.n}, kappa {kappa}, {self.verdict})"
 
-    def _blocks(self) -> Iterator[Block]:
+    def _blocks(self) -> Iterator[DisplayBlock]:
         yield Paragraph(self._sentences, "lead")
         heads = [f"{one_line(self.other)} \\ {one_line(self.grader)}", "accepts", "rejects"]
         counts = [
@@ -205,7 +205,8 @@ class Agreement(Displayed):
             ("bad", f"{self.accepted_bad:,}", f"{self.rejected_bad:,}"),
         ]
         yield Only(
-            "html markdown", [Table(heads, counts, numbers={1, 2}), Table(["number", "value"], self.table)]
+            "html markdown",
+            [TableBlock(heads, counts, numbers={1, 2}), TableBlock(["number", "value"], self.table)],
         )
 
 

@@ -28,7 +28,7 @@ from workbench.analysis.statistics import (
 )
 from workbench.analysis.statistics.noise import noise_floor
 from workbench.analysis.statistics.spread import SAME
-from workbench.core.display import Block, Displayed
+from workbench.core.display import DisplayBlock, Displayed
 from workbench.core.display_text import counted, encodable, number, one_line, signed
 from workbench.core.grades import Grades
 from workbench.report.bins import Joint, joint
@@ -211,7 +211,7 @@ class Comparison(Displayed):
 
     __repr__ = Displayed.__str__
 
-    def _blocks(self) -> Iterator[Block]:
+    def _blocks(self) -> Iterator[DisplayBlock]:
         return comparison_blocks(self, self._sentences() if self.n else self.verdict)
 
     def read(self, rows: NDArray[np.intp]) -> pd.DataFrame:

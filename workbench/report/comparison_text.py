@@ -11,7 +11,17 @@ from numpy.typing import NDArray
 
 from workbench.analysis.diagnostics.finding import percent
 from workbench.analysis.statistics import Interval
-from workbench.core.display import Block, Drawing, Folded, Group, Line, Only, Paragraph, Span, Table
+from workbench.core.display import (
+    DisplayBlock,
+    Drawing,
+    Folded,
+    Group,
+    Only,
+    Paragraph,
+    Parts,
+    Span,
+    TableBlock,
+)
 from workbench.core.display_html import bar, sign
 from workbench.core.display_text import counted, one_line
 from workbench.report.bins import PARTS, Counts
@@ -156,7 +166,7 @@ def _told(*counts: tuple[int, str]) -> str:
 _MAX_ROWS = 8
 
 
-def comparison_blocks(compared: Any, sentences: str) -> Iterator[Block]:
+def comparison_blocks(compared: Any, sentences: str) -> Iterator[DisplayBlock]:
     """Everything that is shown of a comparison.
 
     Args:
@@ -172,15 +182,15 @@ def comparison_blocks(compared: Any, sentences: str) -> Iterator[Block]:
     yield Only("html", _rows(compared, sentences))
 
 
-def _names(compared: Any) -> Iterator[Block]:
+def _names(compared: Any) -> Iterator[DisplayBlock]:
     a, b = (Span(one_line(name), "mono") for name in (compared.a, compared.b))
     gap = Drawing(" &#160; ")
     yield Paragraph(
-        Line(Span("A"), " ", a, gap, Span("B"), " ", b, gap, Span(counted(compared.n, "row"), "quiet"))
+        Parts(Span("A"), " ", a, gap, Span("B"), " ", b, gap, Span(counted(compared.n, "row"), "quiet"))
     )
 
 
-def _main(compared: Any, sentences: str) -> Iterator[Block]:
+def _main(compared: Any, sentences: str) -> Iterator[DisplayBlock]:
     lead, rest = sentence(compared)
     names = [f"{letter} is {name}" for letter, name in (("A", compared.a), ("B", compared.b))]
     told = labels_data(compared)
@@ -189,17 +199,17 @@ def _main(compared: Any, sentences: str) -> Iterator[Block]:
     counts = quadrant_counts(compared)
     rows = [(TITLES[key], f"{sum(counts[key].values()):,}", _label_text(counts[key])) for key in TITLES]
     lines = [(line["name"], line["text"], line["interval"]) for line in told["lines"]]
-    heading = Paragraph(Line(Drawing(sign(told["shape"])), Span(told["lead"])), "lead")
-    yield Paragraph(Line(Span(lead), rest), "lead")
+    heading = Paragraph(Parts(Drawing(sign(told["shape"])), Span(told["lead"])), "lead")
+    yield Paragraph(Parts(Span(lead), rest), "lead")
     yield Only("markdown", [Paragraph(f"{', '.join(names)}; {counted(compared.n, 'row')}.")])
     yield Only("html", [Group("grid", [_quadrant(TITLES[key], counts[key]) for key in TITLES])])
-    yield Only("markdown", [Table(["verdicts", "rows", "labels"], rows, numbers={1})])
-    table = Table(["", "", "95 % interval"], lines, numbers={1})
+    yield Only("markdown", [TableBlock(["verdicts", "rows", "labels"], rows, numbers={1})])
+    table = TableBlock(["", "", "95 % interval"], lines, numbers={1})
     yield Only("html", [Group("finding", [heading, *([table] if lines else []), Paragraph(note, "quiet")])])
-    yield Only("markdown", [Paragraph(Line(told["lead"], note)), Paragraph(sentences)])
+    yield Only("markdown", [Paragraph(Parts(told["lead"], note)), Paragraph(sentences)])
 
 
-def _quadrant(title: str, counts: Counts) -> Block:
+def _quadrant(title: str, counts: Counts) -> DisplayBlock:
     total = sum(counts.values())
     blocks = [Paragraph(Span(title)), Paragraph(f"{total:,}", "big"), Paragraph(_label_text(counts), "quiet")]
     return Group("", [*blocks, Drawing(bar(counts) if total else "")])
@@ -213,7 +223,7 @@ def _label_text(counts: Counts) -> str:
     return f"{good:,} good, {bad:,} bad" if good + bad else "unlabelled"
 
 
-def _rows(compared: Any, sentences: str) -> Iterator[Block]:
+def _rows(compared: Any, sentences: str) -> Iterator[DisplayBlock]:
     yield Folded("all numbers", [Paragraph(sentences)])
     scores = [
         "A",

@@ -14,7 +14,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import stdtrit
 
-from workbench.core.display import Block, Displayed, Paragraph, Table
+from workbench.core.display import DisplayBlock, Displayed, Paragraph, TableBlock
 from workbench.core.display_text import counted, one_line
 from workbench.core.errors import ReportError
 from workbench.core.grades import MISSING, Grades
@@ -108,11 +108,11 @@ class CostForecast(Displayed):
     def __repr__(self) -> str:
         return f"CostForecast({self.rows:,} rows, {duration(self.seconds)}, {money(self.cost)})"
 
-    def _blocks(self) -> Iterator[Block]:
+    def _blocks(self) -> Iterator[DisplayBlock]:
         first, *others = self.sentences
         yield Paragraph(first, "lead")
         yield from map(Paragraph, others)
-        yield Table(_HEADS, self._cells(), numbers=range(1, len(_HEADS)))
+        yield TableBlock(_HEADS, self._cells(), numbers=range(1, len(_HEADS)))
 
     def _cells(self) -> list[tuple[str, ...]]:
         return [_line_cells(str(name), line) for name, line in self.table.iterrows()]

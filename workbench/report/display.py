@@ -18,17 +18,17 @@ from numpy.typing import NDArray
 from workbench.analysis.diagnostics import Finding
 from workbench.analysis.diagnostics.finding import joint_line, leading, percent, verdict_of
 from workbench.core.display import (
-    Block,
+    DisplayBlock,
     Drawing,
     Folded,
     Group,
     Items,
-    Line,
     Only,
     Paragraph,
+    Parts,
     Span,
-    Strip,
-    Table,
+    StripBlock,
+    TableBlock,
 )
 from workbench.core.display_html import bar, legend, sign
 from workbench.core.display_text import capital, counted, interval_text, number, one_line
@@ -39,14 +39,14 @@ from workbench.report.frames import rows_table
 from workbench.report.where import case_of
 
 
-def report_blocks(report: Any) -> Iterator[Block]:
+def report_blocks(report: Any) -> Iterator[DisplayBlock]:
     """Everything that is shown of a report."""
     title = f"{counted(len(report.graders), 'grader')} on {counted(len(report), 'row')}"
     gate = [] if report.gate is None else [Paragraph(Span(report.gate), "lead")]
     notes = report.samples.notes
     yield Only("html", grader_table(lambda: grader_lines(report)))
     yield Only("text", plain_summary(title, report.summary))
-    yield Only("text", [Paragraph(Line("data: ", note), limit=600) for note in notes])
+    yield Only("text", [Paragraph(Parts("data: ", note), limit=600) for note in notes])
     yield Only("html markdown", gate)
     yield from finding_blocks(report)
     yield Only("markdown", verdict_table(title, lambda: grader_lines(report)))
@@ -127,10 +127,10 @@ def grader_lines(report: Any) -> list[GraderLine]:
     ]  # fmt: skip
 
 
-def grader_table(lines: Callable[[], Sequence[GraderLine]]) -> Iterator[Block]:
+def grader_table(lines: Callable[[], Sequence[GraderLine]]) -> Iterator[DisplayBlock]:
     """The line of every grader, with the legend of the bars."""
     shown = lines()
-    yield Table([""] * 4, [_grader_cells(line) for line in shown], numbers={3}, kind="lines")
+    yield TableBlock([""] * 4, [_grader_cells(line) for line in shown], numbers={3}, kind="lines")
     yield Drawing(legend([line.counts for line in shown]))
 
 
@@ -138,8 +138,8 @@ def _grader_cells(line: GraderLine) -> list[Any]:
     return [
         _mono(line.name),
         Drawing(bar(line.counts)),
-        Line(Drawing(sign(line.shape)), Span(line.words, "", line.tip)),
-        Line(Span(line.mean_text), " ", Span(line.interval_text, "quiet")),
+        Parts(Drawing(sign(line.shape)), Span(line.words, "", line.tip)),
+        Parts(Span(line.mean_text), " ", Span(line.interval_text, "quiet")),
     ]
 
 
@@ -150,11 +150,11 @@ def _mono(name: str) -> Span:
 _VERDICT_HEADS = ("grader", "verdict", "mean", "95 % interval", "accepted", "rejected", "failed", "skipped")
 
 
-def verdict_table(title: str, lines: Callable[[], Sequence[GraderLine]]) -> Iterator[Block]:
+def verdict_table(title: str, lines: Callable[[], Sequence[GraderLine]]) -> Iterator[DisplayBlock]:
     """The same with counts for bars."""
     yield Paragraph(f"{title}:")
     if rows := [_verdict_cells(line) for line in lines()]:
-        yield Table(_VERDICT_HEADS, rows, numbers=range(2, len(_VERDICT_HEADS)))
+        yield TableBlock(_VERDICT_HEADS, rows, numbers=range(2, len(_VERDICT_HEADS)))
 
 
 def _verdict_cells(line: GraderLine) -> list[str]:
@@ -177,7 +177,7 @@ def ordered(findings: Sequence[Finding]) -> list[Finding]:
     return [] if first is None else [first, *(one for one in findings if one is not first)]
 
 
-def finding_blocks(report: Any) -> Iterator[Block]:
+def finding_blocks(report: Any) -> Iterator[DisplayBlock]:
     """The findings; HTML and Markdown show the most severe first and at most 12, HTML with some of their rows."""
     findings = ordered(report.findings)
     yield Only("text", _plain_findings(report.findings))
@@ -187,14 +187,14 @@ def finding_blocks(report: Any) -> Iterator[Block]:
     yield Only("markdown", _listed_findings(shown, more))
 
 
-def _plain_findings(findings: Sequence[Finding]) -> Iterator[Block]:
+def _plain_findings(findings: Sequence[Finding]) -> Iterator[DisplayBlock]:
     lines = [*map(finding_line, findings), *filter(None, [joint_line(findings)])]
     yield Paragraph("findings:" if lines else "no findings")
     yield Items(lines)
 
 
-def _rich_findings(report: Any, findings: Sequence[Finding], more: str) -> Iterator[Block]:
-    blocks: list[Block] = [_with_rows(report, one, leads=at == 0) for at, one in enumerate(findings)]
+def _rich_findings(report: Any, findings: Sequence[Finding], more: str) -> Iterator[DisplayBlock]:
+    blocks: list[DisplayBlock] = [_with_rows(report, one, leads=at == 0) for at, one in enumerate(findings)]
     blocks += [Paragraph(more, "quiet")] if more else []
     n_hidden = len(report.findings) - _IN_SIGHT
     yield from blocks if n_hidden < 2 else blocks[:_IN_SIGHT]
@@ -204,13 +204,15 @@ def _rich_findings(report: Any, findings: Sequence[Finding], more: str) -> Itera
         yield Paragraph("no findings")
 
 
-def _with_rows(report: Any, finding: Finding, *, leads: bool) -> Block:
+def _with_rows(report: Any, finding: Finding, *, leads: bool) -> DisplayBlock:
     count = min(_MAX_ROWS if leads else _MAX_ROWS_OF_OTHERS, len(finding.rows))
     rows = rows_table(report.rows(where=finding, limit=count)) if count else None
     return finding_block(finding, leads=leads, evidence=rows and Folded(f"{count} of its rows", [rows]))
 
 
-def finding_block(finding: Finding, *, leads: bool = False, evidence: Block | None = None) -> Block:
+def finding_block(
+    finding: Finding, *, leads: bool = False, evidence: DisplayBlock | None = None
+) -> DisplayBlock:
     """A finding as a sentence; the interval of the first one is drawn.
 
     Args:
@@ -220,30 +222,25 @@ def finding_block(finding: Finding, *, leads: bool = False, evidence: Block | No
     """
     data = finding_data(finding)
     strip = data["strip"]
-    sentence = Line(
+    sentence = Parts(
         Drawing(sign(data["shape"])), _mono(finding.grader), " ", Span(f"{data['lead']}:"), " ",
         data["before"], Span(data["link"]), data["after"],
-        *([] if leads or strip is None else [" ", Span(interval_phrase(strip), "quiet")]),
+        *([] if leads or strip is None else [" ", Span(f"{strip['value_text']}, 95 % interval {strip['interval_text']}", "quiet")]),
     )  # fmt: skip
-    blocks: list[Block] = [Paragraph(sentence, "lead" if leads else "", limit=900)]
-    blocks += [Strip(strip)] if leads and strip else []
+    blocks: list[DisplayBlock] = [Paragraph(sentence, "lead" if leads else "", limit=900)]
+    blocks += [StripBlock(strip)] if leads and strip else []
     blocks += [Paragraph(data["advice"], "" if leads else "quiet", limit=900)]
     blocks += [] if evidence is None else [evidence]
     return Group("finding follows" if finding.cause and not leads else "finding", blocks)
 
 
-def interval_phrase(strip: Mapping[str, Any]) -> str:
-    """Such as "17 %, 95 % interval 13 to 22 %"."""
-    return f"{strip['value_text']}, 95 % interval {strip['interval_text']}"
-
-
-def _listed_findings(findings: Sequence[Finding], more: str) -> Iterator[Block]:
+def _listed_findings(findings: Sequence[Finding], more: str) -> Iterator[DisplayBlock]:
     if not findings:
         yield Paragraph(Span("No findings."))
         return
     first, *others = findings
     advice = f"{capital(first.advice)}." if first.advice else ""
-    yield Paragraph(Line(Span(first), advice))
+    yield Paragraph(Parts(Span(first), advice))
     yield Items([*others, *filter(None, [more])])
 
 
@@ -252,7 +249,7 @@ ZERO_VARIANCE = "zero-variance prompts"
 _COUNTS = ("scored", "failed", "skipped")
 
 
-def plain_summary(title: str, summary: pd.DataFrame) -> Iterator[Block]:
+def plain_summary(title: str, summary: pd.DataFrame) -> Iterator[DisplayBlock]:
     """The title and the numbers of every grader for a terminal.
 
     Args:
@@ -274,10 +271,10 @@ def plain_summary(title: str, summary: pd.DataFrame) -> Iterator[Block]:
         for at, (name, row) in enumerate(summary.iterrows())
     ]
     yield Paragraph(title)
-    yield Table(heads, rows, numbers=range(1, len(heads)))
+    yield TableBlock(heads, rows, numbers=range(1, len(heads)))
 
 
-def summary_table(summary: pd.DataFrame, drawing: Callable[[str], Drawing]) -> Iterator[Block]:
+def summary_table(summary: pd.DataFrame, drawing: Callable[[str], Drawing]) -> Iterator[DisplayBlock]:
     """The numbers of every grader, with the histogram of its scores.
 
     Args:
@@ -298,7 +295,7 @@ def summary_table(summary: pd.DataFrame, drawing: Callable[[str], Drawing]) -> I
         (Span(name, "mono"), drawing(str(name)), *_numbers(row, ("sd",)), *zero_variance[at : at + 1])
         for at, (name, row) in enumerate(summary.iterrows())
     ]
-    yield Table(heads, rows, numbers=range(2, len(heads)))
+    yield TableBlock(heads, rows, numbers=range(2, len(heads)))
 
 
 def _numbers(row: pd.Series[Any], measures: Sequence[str]) -> list[str]:

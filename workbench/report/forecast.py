@@ -16,7 +16,7 @@ from workbench.analysis.statistics import Interval, compact
 from workbench.analysis.statistics.group_scores import AnswerSets
 from workbench.analysis.statistics.informative_groups import InformativeGroups, InformativeShare
 from workbench.core.discovery import higher_level
-from workbench.core.display import Block, Displayed, Paragraph, Table
+from workbench.core.display import DisplayBlock, Displayed, Paragraph, TableBlock
 from workbench.core.display_text import counted, one_line
 from workbench.core.errors import ReportError
 from workbench.core.grades import SCORED
@@ -163,11 +163,11 @@ class Forecast(Displayed):
             f"Forecast({self.grader!r}, {counted(len(self.prompts), 'prompt')}, best group size {self.best})"
         )
 
-    def _blocks(self) -> Iterator[Block]:
+    def _blocks(self) -> Iterator[DisplayBlock]:
         first, *others = self.sentences
         yield Paragraph(first, "lead")
         yield from map(Paragraph, others)
-        yield Table(_HEADS, self._cells(), numbers=range(len(_HEADS)))
+        yield TableBlock(_HEADS, self._cells(), numbers=range(len(_HEADS)))
 
     def _cells(self) -> list[tuple[str, ...]]:
         return [_line_cells(line, is_best=line.size == self.best) for line in self.lines]

@@ -17,7 +17,7 @@ from workbench.analysis.statistics import (
     sample_sd,
     zero_variance_share,
 )
-from workbench.core.display import Block, Displayed, Paragraph, Table
+from workbench.core.display import DisplayBlock, Displayed, Paragraph, TableBlock
 from workbench.core.display_text import encodable, number
 from workbench.core.errors import SamplesError
 from workbench.core.grade import ErrorKind
@@ -29,7 +29,7 @@ from workbench.report.settings import SampleLike, SamplesLike
 _TEXTS = ("sample", "prompt", "completion", "reference")
 
 
-def rows_table(frame: pd.DataFrame, scores: Sequence[str] | None = ("score",)) -> Table:
+def rows_table(frame: pd.DataFrame, scores: Sequence[str] | None = ("score",)) -> TableBlock:
     """Rows of `Report.rows` or of a comparison as a table.
 
     Args:
@@ -38,7 +38,7 @@ def rows_table(frame: pd.DataFrame, scores: Sequence[str] | None = ("score",)) -
             column of the frame, unchanged.
     """
     names = _columns(frame, scores)
-    return Table(names, _rows(frame, names), numbers=_numbers(frame, names))
+    return TableBlock(names, _rows(frame, names), numbers=_numbers(frame, names))
 
 
 def _columns(frame: pd.DataFrame, scores: Sequence[str] | None) -> list[str]:
@@ -205,7 +205,7 @@ class RowFrame(Displayed, SafeFrame):
 
     __str__ = SafeFrame.__str__
 
-    def _blocks(self) -> Iterator[Block]:
+    def _blocks(self) -> Iterator[DisplayBlock]:
         yield rows_table(self.head(self.MAX_SHOWN), None)
         n_hidden = len(self) - self.MAX_SHOWN
         yield Paragraph(f"{n_hidden:,} more rows" if n_hidden > 0 else "", "quiet")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.analysis.diagnostics.finding import joint_line
 from workbench.core.discovery import higher_level
-from workbench.core.display import Folded, Table, html_of
+from workbench.core.display import Folded, TableBlock, html_of
 from workbench.core.display_html import STYLE
 from workbench.core.display_text import number, shown, visible
 from workbench.core.files import write_atomically
@@ -138,7 +138,7 @@ def _finding(report: Report, finding: Finding, *, leads: bool) -> Any:
     limit = min(_MAX_ROWS, max(2, _MAX_ROWS_IN_ALL // len(report.findings)))
     frame = report.rows(finding.grader, finding, limit=limit)
     rows = [_row(row, record) for row, record in zip(frame.index, frame.to_dict("records"), strict=True)]
-    table = Table(_HEADS, rows, numbers={0, 5}, limit=_UNCUT)
+    table = TableBlock(_HEADS, rows, numbers={0, 5}, limit=_UNCUT)
     evidence = Folded(f"{len(rows)} of {len(finding.rows):,} rows of evidence", [table])
     return _safe(html_of([finding_block(finding, leads=leads, evidence=evidence if rows else None)]))
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from workbench.analysis.diagnostics import Finding, SuiteParts, diagnose
 from workbench.core.discovery import higher_level
-from workbench.core.display import Block, Displayed
+from workbench.core.display import DisplayBlock, Displayed
 from workbench.core.errors import ReportError
 from workbench.core.grades import Grades
 from workbench.graders.combine import GateResult
@@ -357,7 +357,7 @@ class Report(Displayed):
     def __repr__(self) -> str:
         return f"Report({len(self):,} rows, graders {', '.join(map(repr, self.graders))})"
 
-    def _blocks(self) -> Iterable[Block]:
+    def _blocks(self) -> Iterable[DisplayBlock]:
         return report_blocks(self)
 
 

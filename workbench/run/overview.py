@@ -13,7 +13,7 @@ from workbench.analysis.diagnostics import Finding
 from workbench.analysis.diagnostics.finding import percent
 from workbench.analysis.statistics import Interval
 from workbench.core.cached import cached_property
-from workbench.core.display import Block, Displayed, Drawing, Only, Paragraph
+from workbench.core.display import DisplayBlock, Displayed, Drawing, Only, Paragraph
 from workbench.core.display_text import counted, one_line
 from workbench.core.safe_frame import SafeFrame
 from workbench.report import Report
@@ -200,7 +200,7 @@ class Overview(Displayed):
     def __repr__(self) -> str:
         return f"Overview({counted(len(self.graders), 'grader')} on {counted(len(self), 'row')}, {counted(len(self.findings), 'finding')})"
 
-    def _blocks(self) -> Iterator[Block]:
+    def _blocks(self) -> Iterator[DisplayBlock]:
         title = f"{counted(len(self.graders), 'grader')} on {counted(len(self), 'row')}"
         basis = Paragraph(self._basis, "quiet")
         yield Only("html", grader_table(self._lines))

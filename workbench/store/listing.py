@@ -7,7 +7,7 @@ from dataclasses import fields
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from workbench.core.display import Block, Displayed, Paragraph, Table
+from workbench.core.display import DisplayBlock, Displayed, Paragraph, TableBlock
 from workbench.core.display_text import one_line
 
 if TYPE_CHECKING:
@@ -36,10 +36,10 @@ class Listing(Displayed, tuple[Entry, ...]):
 
     __repr__ = Displayed.__str__
 
-    def _blocks(self) -> list[Block]:
+    def _blocks(self) -> list[DisplayBlock]:
         if not self:
             return [Paragraph("(none)")]
-        return [Table(_names(self), _cells(self), numbers=_numbers(self), indent=0)]
+        return [TableBlock(_names(self), _cells(self), numbers=_numbers(self), indent=0)]
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:  # noqa: ARG002 (IPython's protocol)
         printer.text(repr(self))

@@ -12,9 +12,9 @@ from workbench.core.display import (
     Group,
     Heading,
     Items,
-    Line,
     Only,
     Paragraph,
+    Parts,
     Span,
     html_of,
     markdown_of,
@@ -64,7 +64,7 @@ def test_empty_parts_are_left_out():
 
 def test_parts_of_a_line_have_their_form():
     """Strong text is bold in Markdown, where a drawing is its text."""
-    line = Line(Drawing("<svg></svg>", "chart"), Span("a<", tip="'"), " ", Span("b", "quiet"), " c")
+    line = Parts(Drawing("<svg></svg>", "chart"), Span("a<", tip="'"), " ", Span("b", "quiet"), " c")
     assert html_of([Paragraph(line, "lead")]) == (
         "<p class='lead'><svg></svg><strong title='&#x27;'>a&lt;</strong> <span class='quiet'>b</span> c</p>"
     )

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from numbers import Number
 from typing import Any
 
-from workbench.core.display import Block, Line, Paragraph, Span, Table
+from workbench.core.display import DisplayBlock, Paragraph, Parts, Span, TableBlock
 from workbench.core.display_text import counted
 from workbench.data.samples.plain import NotPlainError, plain
 
@@ -25,7 +25,7 @@ def as_line(rows: int, roles: Mapping[str, str], metadata: int, source: str) -> 
     return f"Samples({', '.join([counted(rows, 'row'), *mapped, *extra, *origin])})"
 
 
-def samples_blocks(line: str, columns: Mapping[str, Sequence[Any]], *, total: int) -> Iterator[Block]:
+def samples_blocks(line: str, columns: Mapping[str, Sequence[Any]], *, total: int) -> Iterator[DisplayBlock]:
     """A table of the first rows.
 
     Args:
@@ -35,8 +35,8 @@ def samples_blocks(line: str, columns: Mapping[str, Sequence[Any]], *, total: in
     """
     names = list(columns)[:_MAX_COLUMNS]
     rows = _rows(columns, names)
-    yield Paragraph(Line(Span(counted(total, "row")), " ", Span(line, "quiet")), "lead", limit=600)
-    yield Table(names, rows, numbers=_numbers(columns, names), limit=MAX_TEXT + 1)
+    yield Paragraph(Parts(Span(counted(total, "row")), " ", Span(line, "quiet")), "lead", limit=600)
+    yield TableBlock(names, rows, numbers=_numbers(columns, names), limit=MAX_TEXT + 1)
     hidden_rows = total - len(rows)
     yield Paragraph(counted(hidden_rows, "more row") if hidden_rows else "", "quiet")
 

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from workbench.core.display import Block, Displayed
+from workbench.core.display import DisplayBlock, Displayed
 from workbench.core.errors import SamplesError
 from workbench.core.safe_frame import SafeSeries, safe_frame
 from workbench.core.thread import StringThread
@@ -570,7 +570,7 @@ class Samples(Displayed):
     def __str__(self) -> str:
         return repr(self)
 
-    def _blocks(self) -> Iterator[Block]:
+    def _blocks(self) -> Iterator[DisplayBlock]:
         return samples_blocks(repr(self), self._first_rows(), total=len(self))
 
     def _first_rows(self) -> dict[str, list[Any]]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from workbench.core.display import Block, Displayed, Items, Only, Paragraph, Table
+from workbench.core.display import DisplayBlock, Displayed, Items, Only, Paragraph, TableBlock
 from workbench.core.display_text import visible
 from workbench.core.grades import Grades
 
@@ -177,10 +177,10 @@ class RewardStats(Displayed):
             for kind, failure in stats.latest.items()
         ]
 
-    def _blocks(self) -> Iterator[Block]:
+    def _blocks(self) -> Iterator[DisplayBlock]:
         yield Paragraph(f"{self.calls:,} calls, {self.seconds:.3g} s", "lead")
         failures = self._latest()
-        table = Table(_HEAD, self._lines(), numbers=_NUMBERS, indent=0)
+        table = TableBlock(_HEAD, self._lines(), numbers=_NUMBERS, indent=0)
         yield Only("html", [Paragraph(line, "failed") for line in failures])
         yield Only("markdown", [Items(failures, 400)])
         yield table

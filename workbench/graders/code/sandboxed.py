@@ -12,7 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from workbench.core import background
-from workbench.core.display import Block, Code, Displayed, Group, Paragraph, Span
+from workbench.core.display import Code, DisplayBlock, Displayed, Group, Paragraph, Span
 from workbench.core.display_text import clean
 from workbench.core.errors import CaptureError, FormatError, IsolationError, NotValidatedError
 from workbench.core.grade import ErrorKind, Grade, GradeError
@@ -331,7 +331,7 @@ class SandboxedGrader(Displayed, Grader):
     def __str__(self) -> str:
         return repr(self)
 
-    def _blocks(self) -> Iterator[Block]:
+    def _blocks(self) -> Iterator[DisplayBlock]:
         text = clean(self.source.text, MAX_BYTES)
         yield Paragraph(Span(clean(self.name)), "lead mono")
         if self.validation is None:

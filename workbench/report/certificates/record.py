@@ -13,7 +13,7 @@ from typing import Any, Self
 
 from workbench.analysis.diagnostics.finding import percent
 from workbench.core.discovery import higher_level
-from workbench.core.display import Block, Displayed, Heading, Only, Paragraph, Table
+from workbench.core.display import DisplayBlock, Displayed, Heading, Only, Paragraph, TableBlock
 from workbench.core.display_text import counted, one_line
 from workbench.core.errors import FormatError
 from workbench.core.files import write_atomically
@@ -187,7 +187,7 @@ class Certificate(Displayed):
         more = f" and {len(self.graders) - 5} more" if len(self.graders) > 5 else ""
         return f"Certificate({names}{more}, {self.rows:,} rows, {self.made[:10]})"
 
-    def _blocks(self) -> Iterator[Block]:
+    def _blocks(self) -> Iterator[DisplayBlock]:
         shown = self.graders[:_MAX_GRADERS]
         yield Heading(title(self))
         yield from _fact_tables(facts(self))
@@ -339,16 +339,16 @@ _MAX_GRADERS = 12  # shown in a notebook
 _DIGEST = re.compile(r"\b([0-9a-f]{16})[0-9a-f]{48}\b")
 
 
-def _grader_blocks(grader: Certified) -> Iterator[Block]:
+def _grader_blocks(grader: Certified) -> Iterator[DisplayBlock]:
     yield Heading(heading(grader), 2)
     yield from _fact_tables(facts_of(grader))
 
 
-def _fact_tables(pairs: Facts) -> Iterator[Block]:
+def _fact_tables(pairs: Facts) -> Iterator[DisplayBlock]:
     """In HTML with the first half of each digest only."""
     short = [(name, _DIGEST.sub(r"\1…", text)) for name, text in pairs]
-    yield Only("html", [Table(["", ""], short, limit=600)])
-    yield Only("text markdown", [Table(["", ""], pairs, limit=600)])
+    yield Only("html", [TableBlock(["", ""], short, limit=600)])
+    yield Only("text markdown", [TableBlock(["", ""], pairs, limit=600)])
 
 
 def _aligned(pairs: Facts) -> list[str]:

@@ -13,18 +13,18 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from workbench.core.display import (
-    Block,
     Code,
+    DisplayBlock,
     Displayed,
     Drawing,
     Folded,
     Group,
     Items,
-    Line,
     Only,
     Paragraph,
+    Parts,
     Span,
-    Table,
+    TableBlock,
 )
 from workbench.core.display_html import sign
 from workbench.core.errors import ValidationError
@@ -125,7 +125,7 @@ class Validation(Displayed):
         """Names of the checks that did not run, in order."""
         return [name for name in CHECKS if name not in {check.name for check in self.checks}]
 
-    def _blocks(self) -> Iterator[Block]:
+    def _blocks(self) -> Iterator[DisplayBlock]:
         return validation_blocks(self)
 
 
@@ -158,7 +158,7 @@ _MAX_CHARACTERS = 2_000
 _COLOURS = {"✓": "good", "✗": "bad", "-": "note"}
 
 
-def validation_blocks(validation: Validation) -> Iterator[Block]:
+def validation_blocks(validation: Validation) -> Iterator[DisplayBlock]:
     """Everything that is shown of a validation."""
     yield Only("text", (Code(line, _MAX_CHARACTERS) for line in _lines(validation)))
     yield Only("html markdown", _rich(validation))
@@ -178,10 +178,10 @@ def _lines(validation: Validation) -> Iterator[str]:
     yield f"sandbox: {validation.where}"
 
 
-def _rich(validation: Validation) -> Iterator[Block]:
+def _rich(validation: Validation) -> Iterator[DisplayBlock]:
     marks = _marks(validation)
     cells = [
-        Line(
+        Parts(
             Drawing("<span class='check'>"),
             Span(mark, _COLOURS[mark]),
             f" {_words(name)}{times}",
@@ -189,23 +189,23 @@ def _rich(validation: Validation) -> Iterator[Block]:
         )
         for mark, name, times in marks
     ]
-    yield Only("html", [Paragraph(Line(*(part for cell in cells for part in cell)), "checks")])
+    yield Only("html", [Paragraph(Parts(*(part for cell in cells for part in cell)), "checks")])
     yield Only(
         "markdown", [Paragraph(" · ".join(f"{mark} {_words(name)}{times}" for mark, name, times in marks))]
     )
     if (failure := validation.failure) is not None:
         name = f"{_words(failure.name).capitalize()}:"
-        message = Line(Drawing(sign("bad")), Span(name), " ", failure.message)
+        message = Parts(Drawing(sign("bad")), Span(name), " ", failure.message)
         lead = Paragraph(message, "lead text", _MAX_CHARACTERS)
         yield Group("finding", [lead, Paragraph(f"→ {validation.advice}")])
     sentences = [
-        Paragraph(Line(Drawing(sign("note")), one), "", _MAX_CHARACTERS) for one in validation.warnings
+        Paragraph(Parts(Drawing(sign("note")), one), "", _MAX_CHARACTERS) for one in validation.warnings
     ]
     yield Only("html", sentences)
     yield Only("markdown", [Items(validation.warnings, _MAX_CHARACTERS)])
     rows = [(check.name, check.message, f"{1_000 * check.seconds:.1f} ms") for check in validation.checks]
     if rows:
-        table = Table(["check", "found", "time"], rows, numbers={2}, limit=_MAX_CHARACTERS)
+        table = TableBlock(["check", "found", "time"], rows, numbers={2}, limit=_MAX_CHARACTERS)
         yield Folded("check results", [table])
     if validation.output:
         yield Folded("printed output", [Code(validation.output, _MAX_CHARACTERS)])
