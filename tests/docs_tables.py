@@ -19,7 +19,7 @@ from workbench.data.extractors import EXTRACTORS
 from workbench.formats import FORMATS
 from workbench.formats.targets.base import ALL, TEXT, Target
 from workbench.graders import KINDS
-from workbench.probes import VARIANTS
+from workbench.probes.variants import VARIANTS
 
 DOCS = Path(__file__).parents[1] / "docs"
 FAMILIES = ("text", "structure", "similarity", "code", "judges", "remote", "several")

@@ -13,7 +13,7 @@ from sklearn import metrics
 
 import workbench as wb
 from tests.report.test_report import NASTY, make_grades, make_samples
-from workbench.analysis.statistics import accuracy_difference
+from workbench.analysis.statistics.confusion import accuracy_difference
 from workbench.core.errors import ReportError
 from workbench.core.grade import Grade
 from workbench.report import Report

@@ -10,21 +10,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.analysis.diagnostics.case import Case
-from workbench.analysis.diagnostics.families.label_agreement import KAPPA, LABELS, against_labels, is_lopsided
-from workbench.analysis.diagnostics.finding import percent
-from workbench.analysis.diagnostics.labels import read_labels
-from workbench.analysis.diagnostics.registry import group_codes
-from workbench.analysis.statistics import (
-    Confusion,
-    Estimate,
-    Interval,
-    Share,
-    auroc,
-    compact,
-    corrected_rate,
-    share,
-)
+from workbench.analysis.case import Case
+from workbench.analysis.diagnostics import group_codes
+from workbench.analysis.diagnostics.label_agreement import KAPPA, LABELS, against_labels, is_lopsided
+from workbench.analysis.finding import percent
+from workbench.analysis.labels import read_labels
+from workbench.analysis.statistics import Estimate, Interval, compact
+from workbench.analysis.statistics.association import auroc
+from workbench.analysis.statistics.confusion import Confusion, corrected_rate
+from workbench.analysis.statistics.means import Share, share
 from workbench.core.display import DisplayBlock, Displayed, Only, Paragraph, TableBlock
 from workbench.core.display_text import counted, one_line, two_digits
 from workbench.core.errors import ReportError

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.analysis.diagnostics import Case
+from workbench.analysis.case import Case
 from workbench.core import display_html
 from workbench.core.grade import Status
 from workbench.core.grades import SCORED, Grades

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from workbench.core.errors import ReportError
+from workbench.report import Report
 from workbench.report.comparison import Comparison
-from workbench.report.report import Report
 
 
 def compare(report: Report, a: str | Report, b: str | None = None) -> Comparison:

@@ -11,21 +11,18 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from workbench.analysis.diagnostics.case import Case
-from workbench.analysis.diagnostics.families.noise import repeats_of
-from workbench.analysis.diagnostics.finding import percent
-from workbench.analysis.statistics import (
+from workbench.analysis.case import Case
+from workbench.analysis.diagnostics.noise import repeats_of
+from workbench.analysis.finding import percent
+from workbench.analysis.statistics import Estimate, Interval, compact
+from workbench.analysis.statistics.association import spearman
+from workbench.analysis.statistics.confusion import (
     Difference,
-    Estimate,
-    Interval,
     PairedVerdicts,
-    Share,
     accuracy_difference,
-    compact,
     paired_difference,
-    share,
-    spearman,
 )
+from workbench.analysis.statistics.means import Share, share
 from workbench.analysis.statistics.noise import noise_floor
 from workbench.analysis.statistics.spread import SAME
 from workbench.core.display import DisplayBlock, Displayed

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.analysis.diagnostics.finding import percent
+from workbench.analysis.finding import percent
 from workbench.analysis.statistics import Interval
 from workbench.core.display import (
     DisplayBlock,

@@ -19,10 +19,10 @@ from workbench.core.display_text import counted, one_line
 from workbench.core.errors import ReportError
 from workbench.core.grades import MISSING, Grades
 from workbench.data.packed import Packed
+from workbench.report import Report
+from workbench.report.cases import asked_rows, mean_seconds, money
 from workbench.report.forecast import duration
 from workbench.report.grades_table import grade_columns
-from workbench.report.report import Report
-from workbench.report.spending import asked_rows, mean_seconds, money
 
 _HEADS = ("grader", "rows/s", "time", "requests", "tokens", "cost", "95 % interval", "grades")
 _READ = 1_000

@@ -15,8 +15,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from workbench.analysis.diagnostics import Finding
-from workbench.analysis.diagnostics.finding import joint_line, leading, percent, verdict_of
+from workbench.analysis.finding import Finding, joint_line, leading, percent, verdict_of
 from workbench.core.display import (
     DisplayBlock,
     Drawing,

@@ -8,8 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from workbench.analysis.diagnostics import Finding
-from workbench.analysis.diagnostics.finding import percent, shape_of, short_verdict
+from workbench.analysis.finding import Finding, percent, shape_of, short_verdict
 from workbench.core.display_text import capital, one_line, visible
 
 

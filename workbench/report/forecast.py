@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from workbench.analysis.diagnostics.finding import percent
+from workbench.analysis.finding import percent
 from workbench.analysis.statistics import Interval, compact
 from workbench.analysis.statistics.group_scores import AnswerSets
 from workbench.analysis.statistics.informative_groups import InformativeGroups, InformativeShare
@@ -21,11 +21,10 @@ from workbench.core.display_text import counted, one_line
 from workbench.core.errors import ReportError
 from workbench.core.grades import SCORED
 from workbench.core.safe_frame import SafeFrame
-from workbench.report.cases import prompt_spread
-from workbench.report.report import Report
+from workbench.report import Report
+from workbench.report.cases import money, prompt_spread, row_cost, row_seconds
 from workbench.report.select import check_graders
 from workbench.report.settings import ReportLike
-from workbench.report.spending import money, row_cost, row_seconds
 
 _HEADS = ("G", "informative", "95 % interval", "basis", "mean sd", "rollouts", "grading", "cost")
 

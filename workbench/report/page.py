@@ -10,13 +10,13 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from workbench.analysis.diagnostics.finding import joint_line
+from workbench.analysis.finding import joint_line
 from workbench.core.discovery import higher_level
 from workbench.core.display import Folded, TableBlock, html_of
 from workbench.core.display_html import STYLE
 from workbench.core.display_text import number, shown, visible
 from workbench.core.files import write_atomically
-from workbench.report.certificates.record import NO_SIGNATURE, facts, facts_of, heading, title
+from workbench.report.certificate import NO_SIGNATURE, facts, facts_of, heading, title
 from workbench.report.display import (
     finding_block,
     grader_lines,
@@ -27,9 +27,9 @@ from workbench.report.display import (
 )
 
 if TYPE_CHECKING:
-    from workbench.analysis.diagnostics import Finding
+    from workbench.analysis.finding import Finding
     from workbench.report import Report
-    from workbench.report.certificates import Certificate
+    from workbench.report.certificate import Certificate
 
 
 _MAX_ROWS, _MAX_ROWS_IN_ALL = 10, 60  # rows shown with one finding, and approximate total

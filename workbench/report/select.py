@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from workbench.analysis.diagnostics import Finding
+from workbench.analysis.finding import Finding
 from workbench.core.display_text import did_you_mean
 from workbench.core.errors import ReportError
 from workbench.core.grade import Status

@@ -31,8 +31,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.analysis.diagnostics import Case
-from workbench.analysis.diagnostics.families.noise import repeats_of
+from workbench.analysis.case import Case
+from workbench.analysis.diagnostics.noise import repeats_of
 from workbench.core.errors import ReportError
 from workbench.core.grades import SCORED, Grades
 from workbench.report.bins import Rows, edges_of, within

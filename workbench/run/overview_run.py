@@ -28,12 +28,12 @@ from workbench.data.samples.frame_columns import UnreadableRowsError
 from workbench.graders.combine import CombiningRule, Entry
 from workbench.judges.budget import Budget
 from workbench.judges.judge_run import NOT_ASKED, UNRECOVERABLE, JudgeRun
-from workbench.report import Report, check_settings
+from workbench.report import Report
+from workbench.report.digests import COMPARED
 from workbench.report.parquet import require_own_file
-from workbench.report.same import COMPARED
+from workbench.report.settings import check_settings
 from workbench.run.cluster import PartitionTask
-from workbench.run.grader_summary import GraderSummary
-from workbench.run.overview import Overview
+from workbench.run.overview import GraderSummary, Overview
 from workbench.run.part_summary import (
     PartSummary,
     PartTask,

@@ -23,9 +23,9 @@ from workbench.core.grades import FAILED, MISSING, Grades
 from workbench.data.samples import Samples
 from workbench.graders.rows import concat_grades
 from workbench.report import Report
+from workbench.report.digests import COMPARED, digest_of_ends
 from workbench.report.grades_table import grades_of_record, records
 from workbench.report.parquet import read_marks, read_settings, require_own_file, write_report
-from workbench.report.same import COMPARED, digest_of_ends
 
 _SUFFIX = ".unfinished"
 _VERSION = 1
@@ -60,7 +60,7 @@ class RunFile:
     Args:
         path: Of the report.
         samples: The rows.
-        fingerprints: Of each grader, by its name: see `workbench.report.certificates.digests.fingerprint`.
+        fingerprints: Of each grader, by its name: see `workbench.report.digests.fingerprint`.
 
     Attributes:
         notes: Notes for the user at the end of the run.

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from workbench.analysis.diagnostics import SuiteParts
+from workbench.analysis.suite_case import SuiteParts
 from workbench.core import background
 from workbench.core.display_text import did_you_mean, visible
 from workbench.core.errors import FormatError
@@ -25,8 +25,10 @@ from workbench.graders.combine.combined import check_names, combine, combine_rep
 from workbench.graders.combine.entry import as_entry, grades_of_one
 from workbench.judges.budget import Budget
 from workbench.judges.judge_run import JudgeRun
-from workbench.report import Report, check_settings
-from workbench.report.certificates import Certificate, fingerprints_of
+from workbench.report import Report
+from workbench.report.certificate import Certificate
+from workbench.report.digests import fingerprints_of
+from workbench.report.settings import check_settings
 from workbench.run.jobs import Job
 from workbench.run.suite_run import (
     Run,

@@ -12,7 +12,7 @@ import workbench as wb
 from tests.report.certificates.making import certified, function
 from tests.report.test_page import CORPUS
 from workbench.core.display_text import HIDDEN
-from workbench.report.certificates import comment_lines
+from workbench.report.certificate import comment_lines
 
 MINE = certified([function(), wb.ExactMatch()])
 HOSTILE = [

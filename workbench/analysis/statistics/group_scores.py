@@ -12,7 +12,7 @@ from functools import cached_property
 
 import numpy as np
 
-from workbench.analysis.statistics.arrays import Codes, Flags, Floats
+from workbench.analysis.statistics import Codes, Flags, Floats
 from workbench.analysis.statistics.means import Share, share
 from workbench.analysis.statistics.spread import SAME, rescaled
 

@@ -16,9 +16,8 @@ from math import comb, nan, sqrt
 
 import numpy as np
 
-from workbench.analysis.statistics.arrays import Codes, Flags, Floats
+from workbench.analysis.statistics import Codes, Flags, Floats, Interval
 from workbench.analysis.statistics.group_scores import AnswerSets
-from workbench.analysis.statistics.intervals import Interval
 from workbench.analysis.statistics.mixtures import (
     GroupTypes,
     Mixture,

@@ -14,8 +14,10 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import betainc, ndtr
 
-from workbench.analysis.statistics.arrays import Codes, Flags, Floats
-from workbench.analysis.statistics.intervals import (
+from workbench.analysis.statistics import (
+    Codes,
+    Flags,
+    Floats,
     Interval,
     clopper_pearson,
     cluster_df,

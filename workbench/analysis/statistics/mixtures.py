@@ -20,9 +20,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from workbench.analysis.statistics.arrays import Codes, Floats
+from workbench.analysis.statistics import Codes, Floats, Interval, critical_value
 from workbench.analysis.statistics.group_scores import AnswerSets
-from workbench.analysis.statistics.intervals import Interval, critical_value
 
 _BARRIERS = 10.0 ** -np.arange(8)
 """Barrier weights, from far inside the simplex to its edge; the last leaves the ends of an interval exact to 0.0001."""

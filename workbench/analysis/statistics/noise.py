@@ -14,9 +14,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.analysis.statistics.arrays import Codes, Flags, Floats
-from workbench.analysis.statistics.intervals import (
+from workbench.analysis.statistics import (
+    Codes,
     Estimate,
+    Flags,
+    Floats,
     Interval,
     clusters,
     compact,

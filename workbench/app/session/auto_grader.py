@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from traitlets import Any as AnyTrait
 from traitlets import HasTraits
 
-from workbench.analysis.diagnostics import SuiteParts
+from workbench.analysis.suite_case import SuiteParts
 from workbench.app.session.edits import Edit, fails, like, needs_checks, waits_for, without
 from workbench.app.session.grader_text import grader_from_text
 from workbench.core import background

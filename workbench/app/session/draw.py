@@ -11,7 +11,7 @@ from traitlets import Any as AnyTrait
 from traitlets import HasTraits
 
 from workbench.core.errors import WorkbenchError
-from workbench.report.context import few_valued_columns
+from workbench.report.settings import few_valued_columns
 
 if TYPE_CHECKING:
     from workbench.app.session.guard import ActionGuard

@@ -17,7 +17,7 @@ from workbench.core.errors import ReportError, WorkbenchError
 from workbench.core.progress import Progress
 from workbench.graders.combine import Entry
 from workbench.graders.repeats import is_deterministic
-from workbench.report.same import require_same_rows
+from workbench.report.digests import require_same_rows
 
 if TYPE_CHECKING:
     from workbench.app.session.draw import Draw

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from workbench.analysis.diagnostics.finding import short_verdict
+from workbench.analysis.finding import short_verdict
 from workbench.core.display_text import capital, one_line
 from workbench.core.errors import SamplesError
 from workbench.data.samples.selection import written_column

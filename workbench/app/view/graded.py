@@ -11,7 +11,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from workbench.analysis.diagnostics import Case, Finding
+from workbench.analysis.case import Case
+from workbench.analysis.finding import Finding
 from workbench.core.display_text import counted
 from workbench.core.grades import Grades
 from workbench.report import Report

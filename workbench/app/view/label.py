@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from workbench.analysis.statistics import Estimate, Share
+from workbench.analysis.statistics import Estimate
+from workbench.analysis.statistics.means import Share
 from workbench.app.session.label_queue import ORDERS, LabelQueue
 from workbench.app.session.labelled_texts import RANDOM
 from workbench.app.session.row_texts import sample_of, texts_of
@@ -25,7 +26,8 @@ from workbench.store.graders import check_name
 
 if TYPE_CHECKING:
     from workbench.app.session.session import Session
-    from workbench.report import Agreement, Report
+    from workbench.report import Report
+    from workbench.report.agreement import Agreement
 
 
 AHEAD = 24

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from workbench.analysis.diagnostics.finding import verdict_of
+from workbench.analysis.finding import verdict_of
 from workbench.app.session.edits import asks_models, waits_for
 from workbench.app.session.grader_text import text_of
 from workbench.app.view.conditions import shown_name

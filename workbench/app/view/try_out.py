@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from workbench.analysis.diagnostics.registry import threshold_on_scale
+from workbench.analysis.diagnostics import threshold_on_scale
 from workbench.app.session.code_lines import grader_code
 from workbench.app.session.edits import asks_models, waits_for
 from workbench.app.session.row_texts import sample_of, texts_of

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.analysis.diagnostics.labels import read_labels
+from workbench.analysis.labels import read_labels
 from workbench.app.session.session import DEFAULTS, Session
 from workbench.data.samples import Samples, as_samples
 from workbench.report.settings import label_column

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from workbench.probes.shapes import PADDING, gibberish, mentions
-from workbench.probes.variant import ProbeRow, variant
+from workbench.probes.variants import ProbeRow, variant
 
 _REFUSAL = "I'm sorry, but I cannot help with that."
 _ABOUT_REFUSALS = re.compile(r"sorry|cannot|can't|unable|refus|apolog|unanswerable", re.IGNORECASE)
