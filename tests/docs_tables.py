@@ -15,6 +15,7 @@ import workbench.judges  # (its kinds register themselves)
 from tests.docs_names import names_section
 from tests.formats.matrix import conversion_table
 from workbench.analysis import diagnostics
+from workbench.analysis.suite_case import suite_kinds
 from workbench.data.extractors import EXTRACTORS
 from workbench.formats import FORMATS
 from workbench.formats.targets.base import ALL, TEXT, Target
@@ -53,7 +54,7 @@ def findings_table() -> str:
 
 def suite_findings_table() -> str:
     """One line a diagnostic over several graders: its name and the rule it fires by."""
-    return _rules(diagnostics.suite_kinds())
+    return _rules(suite_kinds())
 
 
 def _rules(functions: Mapping[str, Callable[..., object]]) -> str:

@@ -8,7 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -95,18 +95,15 @@ class RunFile:
             check_regular(place, ReportError)
         is_new = not self._unfinished.exists()
         self._database = self._connected()
-        try:
+        with ExitStack() as undo:
+            undo.callback(self._remove if is_new else self._database.close)
             # The lock first: a run that ends meanwhile would leave this one neither its rows nor its report.
             found = self._mark_or_begin()
             self._read_report()
             if found is not None:
                 self._check(found, self._unfinished)
             self._read_unfinished()
-        except BaseException:
-            if is_new:
-                self._remove()
-            self._database.close()
-            raise
+            undo.pop_all()
 
     def _read_report(self) -> None:
         """Read the grades of the report of an earlier run, complete or stopped."""

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from workbench.core.progress import Progress
     from workbench.data.samples import Samples
     from workbench.report import Report
-    from workbench.run.jobs import Job
+    from workbench.run.suite import Job
 
 
 class AutoGrader(HasTraits):

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from workbench.data.samples import Samples
     from workbench.report import Report
     from workbench.report.settings import SamplesLike
-    from workbench.run.jobs import Job
+    from workbench.run.suite import Job
 
 
 _SURE_ROWS, _SURE_SECONDS = 20, 2.0
