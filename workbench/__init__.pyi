@@ -55,7 +55,7 @@ from .report import Report as Report
 from .report import read_report as read_report
 from .report.agreement import agreement as agreement
 from .report.certificate_making import certificate as certificate
-from .report.compare import compare as compare
+from .report.comparison import compare as compare
 from .report.cost_forecast import forecast_cost as forecast_cost
 from .report.forecast import forecast as forecast
 from .report.plots.scores import plot_scores as plot_scores

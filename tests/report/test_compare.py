@@ -18,7 +18,7 @@ from workbench.core.errors import ReportError
 from workbench.core.grade import Grade
 from workbench.report import Report
 from workbench.report.bins import within
-from workbench.report.compare import compare
+from workbench.report.comparison import compare
 
 
 def two(a, b, **rest):

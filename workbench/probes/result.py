@@ -1,4 +1,4 @@
-"""`Probe`: the results of grading variants of the rows, and their display."""
+"""`Probe`: the results of grading variants of the rows; and `Again`, those of grading the same texts after a fix."""
 
 from __future__ import annotations
 
@@ -194,21 +194,15 @@ def again(grader: Any, rows: Any, *, pass_threshold: float | None = None, budget
         for row, text in enumerate(texts)
     ]
     rule = _rule(frame, outcomes, pass_threshold)
-    label = [value in (True, 1, "True", "true") for value in frame["label"]]
-    was = [value in (True, 1, "True", "true") for value in frame["was"]]
+    label, was = ([value in (True, 1, "True", "true") for value in frame[name]] for name in ("label", "was"))
     right = [
         # A failure is not a verdict: only a score closes a hole.
         outcome.score == outcome.score
         and (not rule.rejects(row, outcome) if good else not rule.accepts(row, outcome))
         for row, (good, outcome) in enumerate(zip(label, outcomes, strict=True))
     ]
-    frame = frame.assign(
-        label=label,
-        was=was,
-        right=right,
-        score=[one.score for one in outcomes],
-        error=[one.error for one in outcomes],
-    )
+    scores, errors = [one.score for one in outcomes], [one.error for one in outcomes]
+    frame = frame.assign(label=label, was=was, right=right, score=scores, error=errors)
     holes = (
         frame[~frame["was"]].groupby("probe", sort=False)["right"].agg(lambda column: int((~column).sum()))
     )
@@ -228,6 +222,7 @@ def _rule(frame: pd.DataFrame, outcomes: list[ProbeOutcome], pass_threshold: flo
 
 
 _MAX_FINDINGS, _MAX_TEXTS = 12, 5
+"""Maximum findings shown, and texts of each."""
 _COLUMNS = ["sample", "prompt", "reference", "text", "score"]
 
 
