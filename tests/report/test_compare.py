@@ -17,8 +17,8 @@ from workbench.analysis.statistics.confusion import accuracy_difference
 from workbench.core.errors import ReportError
 from workbench.core.grade import Grade
 from workbench.report import Report
-from workbench.report.bins import within
 from workbench.report.comparison import compare
+from workbench.report.selection import within
 
 
 def two(a, b, **rest):

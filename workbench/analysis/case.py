@@ -15,11 +15,10 @@ from numpy.typing import NDArray
 
 from workbench.analysis.finding import Finding, RowNumbers, Severity, percent
 from workbench.analysis.labels import Raters, Scored, Votes, raters_by_columns, raters_by_repeats
-from workbench.analysis.statistics import Estimate, Interval, compact, growth_needed, holm
+from workbench.analysis.statistics import SAME, Estimate, Interval, compact, growth_needed, holm
 from workbench.analysis.statistics.association import auroc
 from workbench.analysis.statistics.means import Share
 from workbench.analysis.statistics.resampling import Bootstrap
-from workbench.analysis.statistics.spread import SAME
 from workbench.core.grades import SCORED, Grades
 
 _MIN_ROWS_FOR_HINTS = 8  # scored rows; this project's choice, well below the minimum of any verdict

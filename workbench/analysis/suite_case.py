@@ -11,9 +11,8 @@ import numpy as np
 
 from workbench.analysis.case import Claim
 from workbench.analysis.finding import Finding, RowNumbers, Severity
-from workbench.analysis.statistics import Codes, Flags, Floats, compact
+from workbench.analysis.statistics import SAME, Codes, Flags, Floats, compact
 from workbench.analysis.statistics.resampling import variance_shares
-from workbench.analysis.statistics.spread import SAME
 from workbench.core.discovery import refuse_taken
 from workbench.core.grades import Grades
 from workbench.graders.combine import AllPass, CombiningRule, Counted, Entry, Formula, Gate, Mean, Sum

@@ -14,7 +14,7 @@ from decimal import ROUND_HALF_UP, Decimal, localcontext
 
 import numpy as np
 
-from workbench.analysis.statistics.spread import mean, rescaled, sample_sd
+from workbench.analysis.statistics import mean, rescaled, sample_sd
 
 UNKNOWN_TOPIC = "__unknown__"
 # All from vLLora's `analyze-dry-run.ts`, on scores of 0 to 1.

@@ -21,15 +21,22 @@ from workbench.core.errors import ReportError
 from workbench.core.grades import Grades
 from workbench.graders.combine import GateResult
 from workbench.report.agreement import Agreement, agreement_of
-from workbench.report.bins import Histogram, histogram
 from workbench.report.cases import labelled_case, noise_frame, noise_lines, spending_line, weights_frame
 from workbench.report.comparison import Comparison, compare_cases
 from workbench.report.digests import merged_fields
 from workbench.report.display import isolation_line, report_blocks, too_far_apart
-from workbench.report.findings import Findings
 from workbench.report.frames import long_frame, row_frame, score_frame, summary_frame
 from workbench.report.parquet import read_settings, write_report
-from workbench.report.select import check_graders, check_two_graders, default_order, ordered, select
+from workbench.report.selection import (
+    Histogram,
+    check_graders,
+    check_two_graders,
+    default_order,
+    histogram,
+    ordered,
+    select,
+)
+from workbench.report.sentences import Findings
 from workbench.report.settings import Analysis, SampleColumns, SamplesLike, check_lengths, label_column
 from workbench.report.where import matching
 

@@ -27,8 +27,7 @@ from workbench.core.display_text import one_line
 from workbench.core.errors import ReportError
 from workbench.core.grades import SCORED, Grades
 from workbench.core.safe_frame import SafeFrame
-from workbench.report.bins import edges_of, within
-from workbench.report.select import check_graders
+from workbench.report.selection import check_graders, edges_of, within
 from workbench.report.settings import ReportLike, label_column
 
 _WEIGHT_TOLERANCE = 1e-9  # share of the largest weight: smaller differences are rounding errors

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from workbench.analysis.case import Case
 from workbench.analysis.diagnostics.noise import repeats_of
 from workbench.analysis.finding import percent
-from workbench.analysis.statistics import Estimate, Interval, compact
+from workbench.analysis.statistics import SAME, Estimate, Interval, compact
 from workbench.analysis.statistics.association import spearman
 from workbench.analysis.statistics.confusion import (
     Difference,
@@ -25,14 +25,13 @@ from workbench.analysis.statistics.confusion import (
 )
 from workbench.analysis.statistics.means import Share, share
 from workbench.analysis.statistics.noise import noise_floor
-from workbench.analysis.statistics.spread import SAME
 from workbench.core.display import DisplayBlock, Displayed
 from workbench.core.display_text import counted, encodable, number, one_line, signed
 from workbench.core.errors import ReportError
 from workbench.core.grades import Grades
-from workbench.report.bins import Joint, joint
-from workbench.report.comparison_text import comparison_blocks
 from workbench.report.frames import row_frame
+from workbench.report.selection import Joint, joint
+from workbench.report.sentences import comparison_blocks
 from workbench.report.settings import SamplesLike
 
 if TYPE_CHECKING:

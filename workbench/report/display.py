@@ -31,10 +31,10 @@ from workbench.core.display import (
 )
 from workbench.core.display_html import bar, legend, sign
 from workbench.core.display_text import capital, counted, interval_text, number, one_line
-from workbench.report.bins import Counts, Histogram, bin_counts, counts_of, parts_of
 from workbench.report.cases import label_codes
-from workbench.report.findings import finding_data, finding_line
 from workbench.report.frames import rows_table
+from workbench.report.selection import Counts, Histogram, bin_counts, counts_of, parts_of
+from workbench.report.sentences import finding_data, finding_line
 from workbench.report.where import case_of
 
 

@@ -23,7 +23,7 @@ from workbench.core.grades import SCORED
 from workbench.core.safe_frame import SafeFrame
 from workbench.report import Report
 from workbench.report.cases import money, prompt_spread, row_cost, row_seconds
-from workbench.report.select import check_graders
+from workbench.report.selection import check_graders
 from workbench.report.settings import ReportLike
 
 _HEADS = ("G", "informative", "95 % interval", "basis", "mean sd", "rollouts", "grading", "cost")

@@ -9,10 +9,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from workbench.analysis.statistics import compact
+from workbench.analysis.statistics import compact, mean, quantiles, sample_sd
 from workbench.analysis.statistics.group_scores import zero_variance_share
 from workbench.analysis.statistics.means import mean_interval
-from workbench.analysis.statistics.spread import mean, quantiles, sample_sd
 from workbench.core.display import DisplayBlock, Displayed, Paragraph, TableBlock
 from workbench.core.display_text import encodable, number
 from workbench.core.errors import SamplesError

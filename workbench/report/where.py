@@ -35,9 +35,18 @@ from workbench.analysis.case import Case
 from workbench.analysis.diagnostics.noise import repeats_of
 from workbench.core.errors import ReportError
 from workbench.core.grades import SCORED, Grades
-from workbench.report.bins import Rows, edges_of, within
 from workbench.report.cases import label_codes, labelled_case, prompt_spread, suite_case
-from workbench.report.select import by_probe, by_range, by_text, by_value, check_graders, select
+from workbench.report.selection import (
+    Rows,
+    by_probe,
+    by_range,
+    by_text,
+    by_value,
+    check_graders,
+    edges_of,
+    select,
+    within,
+)
 from workbench.report.settings import ReportLike
 
 Condition = Mapping[str, Any]

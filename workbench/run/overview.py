@@ -15,15 +15,14 @@ from numpy.typing import NDArray
 
 from workbench.analysis.case import Case
 from workbench.analysis.finding import Finding, percent
-from workbench.analysis.statistics import Codes, Floats, Interval
+from workbench.analysis.statistics import Codes, Floats, Interval, mean
+from workbench.analysis.statistics.group_scores import ValueCounts
 from workbench.analysis.statistics.means import MAX_CLUSTERS, BoundedMean, mean_interval_of_sums
-from workbench.analysis.statistics.spread import ValueCounts, mean
 from workbench.core.cached import cached_property
 from workbench.core.display import DisplayBlock, Displayed, Drawing, Only, Paragraph
 from workbench.core.display_text import counted, one_line
 from workbench.core.safe_frame import SafeFrame
 from workbench.report import Report
-from workbench.report.bins import BINS, PARTS, Histogram, bin_counts, edges_of, parts_of
 from workbench.report.display import (
     GraderLine,
     bars_html,
@@ -35,6 +34,7 @@ from workbench.report.display import (
     verdict_table,
 )
 from workbench.report.frames import isolation, known_sum
+from workbench.report.selection import BINS, PARTS, Histogram, bin_counts, edges_of, parts_of
 
 BUNDLES = MAX_CLUSTERS
 """Bundles of prompts over which scores are summed: intervals of more than 4,096 prompts use this many bundles anyway."""

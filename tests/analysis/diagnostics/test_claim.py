@@ -15,10 +15,9 @@ from workbench.analysis.case import (
     share_claim,
 )
 from workbench.analysis.finding import Finding, Severity
-from workbench.analysis.statistics import Estimate, Interval, clopper_pearson
+from workbench.analysis.statistics import Estimate, Interval, clopper_pearson, level_counts, levels_of
 from workbench.analysis.statistics.means import share as share_of
 from workbench.analysis.statistics.resampling import bootstrap
-from workbench.analysis.statistics.spread import level_counts, levels_of
 
 FINDING = Finding("g", "too-lenient", Severity.ERROR, "share", nan, None, 40, 0, "too lenient", "look")
 

@@ -19,12 +19,14 @@ from workbench.analysis.statistics import (
     effective_n,
     growth_needed,
     holm,
+    mean,
     normal_score,
+    quantiles,
+    sample_sd,
     spread,
     wilson,
 )
 from workbench.analysis.statistics.means import Share, mean_interval, share
-from workbench.analysis.statistics.spread import mean, quantiles, sample_sd
 
 
 def levels(values):

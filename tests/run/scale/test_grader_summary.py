@@ -6,12 +6,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from workbench.analysis.case import Case
-from workbench.analysis.statistics import compact
+from workbench.analysis.statistics import compact, sample_sd
 from workbench.analysis.statistics.means import mean_interval, share
-from workbench.analysis.statistics.spread import sample_sd
 from workbench.core.grade import ErrorKind, Grade, GradeError
 from workbench.core.grades import Grades
-from workbench.report.bins import histogram
+from workbench.report.selection import histogram
 from workbench.run.overview import BUNDLES, GraderSummary, Moments
 
 SCORES = st.one_of(st.sampled_from([0.0, 0.5, 1.0]), st.floats(-2, 7), st.sampled_from(["failed", "skipped"]))

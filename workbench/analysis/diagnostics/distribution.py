@@ -17,13 +17,10 @@ from numpy.typing import NDArray
 from workbench.analysis.case import Case, Claim, bootstrap_claim, claim_of, share_claim
 from workbench.analysis.diagnostics import diagnostic
 from workbench.analysis.finding import Finding, RowNumbers, Severity, percent
-from workbench.analysis.statistics import Interval
-from workbench.analysis.statistics.group_scores import group_spans
-from workbench.analysis.statistics.means import likely_scale, sd_interval, share, squared_spread
-from workbench.analysis.statistics.resampling import bootstrap
-from workbench.analysis.statistics.spread import (
+from workbench.analysis.statistics import (
     LEVELS,
     SAME,
+    Interval,
     group_sums,
     icc_of,
     level_counts,
@@ -31,6 +28,9 @@ from workbench.analysis.statistics.spread import (
     levels_of,
     sample_sd,
 )
+from workbench.analysis.statistics.group_scores import group_spans
+from workbench.analysis.statistics.means import likely_scale, sd_interval, share, squared_spread
+from workbench.analysis.statistics.resampling import bootstrap
 
 # Scores and sds on a scale of 0 to 1, shares of scored rows. Numbers without a source are this project's choice.
 _CEILING, _FLOOR = 0.95, 0.05  # the outermost twentieth, one bin of the histogram

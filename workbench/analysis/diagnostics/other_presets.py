@@ -16,7 +16,7 @@ import numpy as np
 from workbench.analysis.case import Case
 from workbench.analysis.diagnostics import diagnostic
 from workbench.analysis.finding import Finding, RowNumbers, Severity, percent
-from workbench.analysis.statistics.spread import sample_sd
+from workbench.analysis.statistics import sample_sd
 from workbench.analysis.vllora_gates import (
     UNKNOWN_TOPIC,
     DryRun,

@@ -9,10 +9,9 @@ from functools import cached_property
 
 import numpy as np
 
-from workbench.analysis.statistics import Codes, Estimate, Flags, Floats, Interval, compact
+from workbench.analysis.statistics import Codes, Estimate, Flags, Floats, Interval, compact, mean
 from workbench.analysis.statistics.agreement import Weighted, ac1, kappa
 from workbench.analysis.statistics.means import Share, bundled, cluster_sums, mean_interval, share
-from workbench.analysis.statistics.spread import mean
 
 _MIN_RATES = (
     1.2  # TPR + TNR, 1 by guessing: closer to it, the corrected rate is mostly noise (this project's limit)

@@ -1,4 +1,4 @@
-"""The scores of several completions of each of many prompts: which are equal, and how much they vary.
+"""The scores of several completions of each of many prompts: which are equal, how much they vary, pass@k, counts of values.
 
 A group of G completions is informative for reinforcement learning with group-relative advantages only if not all of them
 have one score; otherwise its variance is zero (DAPO, arXiv 2503.14476). Its update is as large as its standard deviation
@@ -7,14 +7,16 @@ have one score; otherwise its variance is zero (DAPO, arXiv 2503.14476). Its upd
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
+from math import comb, nan
 
 import numpy as np
+from numpy.typing import NDArray
 
-from workbench.analysis.statistics import Codes, Flags, Floats
+from workbench.analysis.statistics import SAME, Codes, Flags, Floats, rescaled
 from workbench.analysis.statistics.means import Share, share
-from workbench.analysis.statistics.spread import SAME, rescaled
 
 _COUNTED = 0.9  # share of the prompts that must have G completions for G to be counted rather than modelled
 _SUBSETS, _DRAWN = 16, 2_000_000
@@ -168,3 +170,131 @@ def zero_variance_share(scores: Floats, groups: Codes, *, least: int = 2) -> Sha
     """
     sizes, spans = group_spans(scores, groups)
     return share(spans[sizes >= least] <= SAME)
+
+
+def pass_at_k(n: int, correct: int, k: int) -> float:
+    """The unbiased estimate of the probability that at least one of k attempts passes, 0 to 1.
+
+    1 - C(n - correct, k) / C(n, k): of all ways to draw k of the n attempts made, the share with a pass among
+    them. With n < k, where k attempts cannot be drawn, it is 1.0 if any passed, else 0.0.
+
+    Args:
+        n: Attempts made, at least 1.
+        correct: Those that passed, 0 to n.
+        k: Attempts to draw, at least 1.
+
+    Raises:
+        ValueError: A count out of its range.
+
+    Source: Chen et al. 2021, "Evaluating Large Language Models Trained on Code", equation 1; Osmosis'
+    evaluation report.
+
+    Example:
+        >>> pass_at_k(5, 2, 1), round(pass_at_k(10, 3, 5), 4)
+        (0.4, 0.9167)
+    """
+    for name, value, low in (("n", n, 1), ("correct", correct, 0), ("k", k, 1)):
+        if isinstance(value, bool) or not isinstance(value, int) or value < low:
+            raise ValueError(f"{name} must be a whole number of at least {low}, not {value!r}")
+    if correct > n:
+        raise ValueError(f"correct must be at most n, not {correct} of {n}")
+    if k > n:
+        return float(correct > 0)
+    return 1 - comb(n - correct, k) / comb(n, k)
+
+
+def pass_rate(passed: Sequence[bool]) -> float:
+    """Share of runs that passed, 0 to 1; 0.0 for none. Umbraco calls it pass@k (see `pass_at_k` for the unbiased one)."""
+    return sum(map(bool, passed)) / len(passed) if passed else 0.0
+
+
+def pass_to_the_k(passed: Sequence[bool]) -> float:
+    """1.0 if there were runs and every one passed, else 0.0. Umbraco calls it pass^k."""
+    return float(bool(passed) and all(passed))
+
+
+MAX_VALUES = 16_384
+"""Maximum number of different values: more than any rating scale has, and 256 kB of memory."""
+_MANTISSA = 52
+"""Bits of a float64 after its first digit."""
+
+
+def _no_values() -> NDArray[np.float64]:
+    return np.zeros(0)
+
+
+def _no_counts() -> NDArray[np.int64]:
+    return np.zeros(0, np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class ValueCounts:
+    """How often each value of a column occurs. Exact up to 16,384 different values.
+
+    If there are more, values lose their last binary digits, the fewest that reduce their number to the maximum. That number
+    of digits depends only on the values: the counts are the same for any parts, merged in any order.
+
+    Attributes:
+        values: Different values, ascending, (v,).
+        counts: Rows with each value, (v,).
+        dropped: Binary digits of 52 that the values have lost; 0 if they are exact.
+    """
+
+    values: NDArray[np.float64] = field(default_factory=_no_values)
+    counts: NDArray[np.int64] = field(default_factory=_no_counts)
+    dropped: int = 0
+
+    @classmethod
+    def of(cls, values: NDArray[np.float64]) -> ValueCounts:
+        """The counts of a column.
+
+        Args:
+            values: Finite numbers, (n,).
+        """
+        return _shortened(values, np.ones(len(values), np.int64), 0)
+
+    def merged(self, other: ValueCounts) -> ValueCounts:
+        """The counts of both columns together."""
+        values = np.concatenate([self.values, other.values])
+        counts = np.concatenate([self.counts, other.counts])
+        return _shortened(values, counts, max(self.dropped, other.dropped))
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether no value has lost a digit."""
+        return self.dropped == 0
+
+    @property
+    def precision(self) -> float:
+        """Maximum relative error of a value towards 0; 0 if values are exact."""
+        return 2.0 ** (self.dropped - _MANTISSA) if self.dropped else 0.0
+
+    def quantiles(self, at: Sequence[float] = (0.25, 0.5, 0.75)) -> list[float]:
+        """Quantiles by linear interpolation (numpy's default, type 7), NaN over no values; see `precision`."""
+        if not len(self.values):
+            return [nan] * len(at)
+        ends = np.cumsum(self.counts)
+        places = (int(ends[-1]) - 1) * np.asarray(at, float)
+        below = np.floor(places)
+        low, high = (
+            self.values[np.searchsorted(ends, place, side="right")] for place in (below, np.ceil(places))
+        )
+        share = places - below
+        found = low * (1 - share) + high * share  # the difference of two finite values may be infinite
+        return [float(value) for value in found]
+
+
+def _shortened(values: NDArray[np.float64], counts: NDArray[np.int64], dropped: int) -> ValueCounts:
+    """Counted values, with the fewest lost digits that leave at most 16,384 of them, and at least `dropped`."""
+    order = np.argsort(values, kind="stable")
+    # 0.0 is added, which converts -0.0 to 0.0; as integers, equal values are adjacent before and after losing digits.
+    bits = (values[order] + 0.0).view(np.int64)
+    ordered = counts[order]
+    while True:
+        mask = np.int64(-1) << np.int64(dropped)
+        starts = np.flatnonzero(np.diff(bits & mask, prepend=~bits[:1] & mask))
+        if len(starts) <= MAX_VALUES or dropped == _MANTISSA:
+            break
+        dropped += 1
+    found = (bits[starts] & mask).view(np.float64)
+    return ValueCounts(found, np.add.reduceat(ordered, starts) if len(starts) else _no_counts(), dropped)

@@ -24,9 +24,9 @@ from workbench.analysis.statistics import (
     compact,
     critical_value,
     normal_score,
+    rescaled,
 )
 from workbench.analysis.statistics.means import Share, share
-from workbench.analysis.statistics.spread import rescaled
 
 _TINY = 1e-18  # variance of scores on 0 to 1 that differ by rounding only
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from workbench.app.session.labelled_texts import BALANCED, CHOSEN, DISAGREEING, RANDOM, of_stratum
 from workbench.core.errors import WorkbenchError
-from workbench.report.bins import Rows
+from workbench.report.selection import Rows
 from workbench.report.where import case_of, scaled_scores
 
 if TYPE_CHECKING:

@@ -21,8 +21,8 @@ from workbench.app.view.graded import Change, GradedRows, changed_data
 from workbench.app.view.rail import check_name, failed_check, is_refused, kind_words, notice_data
 from workbench.core.display_text import counted, one_line, visible
 from workbench.graders import Grader, SandboxedGrader
-from workbench.report.bins import PARTS, Rows, counts_of, edges_of
-from workbench.report.findings import finding_data
+from workbench.report.selection import PARTS, Rows, counts_of, edges_of
+from workbench.report.sentences import finding_data
 from workbench.report.settings import WRITER_COLUMNS
 from workbench.report.where import Condition
 

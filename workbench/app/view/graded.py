@@ -16,8 +16,8 @@ from workbench.analysis.finding import Finding
 from workbench.core.display_text import counted
 from workbench.core.grades import Grades
 from workbench.report import Report
-from workbench.report.bins import NO_PART, PARTS, Counts, counts_of, parts_of
 from workbench.report.cases import label_codes, labelled_case
+from workbench.report.selection import NO_PART, PARTS, Counts, counts_of, parts_of
 from workbench.report.where import case_of
 
 if TYPE_CHECKING:

@@ -22,8 +22,8 @@ from workbench.core.errors import WorkbenchError
 from workbench.graders import Grader, SandboxedGrader
 from workbench.graders.capture.source import Source
 from workbench.report import Report
-from workbench.report.bins import NO_PART, PARTS, parts_of
 from workbench.report.cases import label_codes
+from workbench.report.selection import NO_PART, PARTS, parts_of
 from workbench.report.where import case_of
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from workbench.app.view.reader import piece_of_text, thread_data
 from workbench.core.display_text import counted, one_line
 from workbench.core.thread import StringThread
 from workbench.data.samples import Sample, Samples
-from workbench.report.findings import strip_of_share
+from workbench.report.sentences import strip_of_share
 from workbench.store.graders import check_name
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from workbench.app.session.grader_text import text_of
 from workbench.app.view.conditions import shown_name
 from workbench.app.view.graded import GradedRows
 from workbench.graders import Grader, SandboxedGrader
-from workbench.report.bins import Counts, counts_of, parts_of
-from workbench.report.findings import estimate
+from workbench.report.selection import Counts, counts_of, parts_of
+from workbench.report.sentences import estimate
 
 if TYPE_CHECKING:
     from workbench.app.session.session import Session

@@ -16,7 +16,7 @@ from workbench.core.display_text import one_line
 from workbench.core.grade import Grade
 from workbench.data.samples import Sample
 from workbench.report import Report
-from workbench.report.bins import Rows, part_name
+from workbench.report.selection import Rows, part_name
 
 PIECE = 8_000
 """Characters of a text that are sent and drawn at a time: a page with one node of a million characters freezes."""

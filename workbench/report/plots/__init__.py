@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from workbench.core.discovery import load_modules, refuse_taken
 from workbench.core.display_text import one_line
 from workbench.core.errors import ReportError
-from workbench.report.select import check_graders
+from workbench.report.selection import check_graders
 
 if TYPE_CHECKING:
     from workbench.report import Report

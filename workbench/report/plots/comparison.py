@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from workbench.core.errors import ReportError
 from workbench.core.grades import SCORED
-from workbench.report.bins import edges_of, joint
 from workbench.report.plots import (
     SHADES,
     bare_layout,
@@ -21,6 +20,7 @@ from workbench.report.plots import (
     shade_range,
     text,
 )
+from workbench.report.selection import edges_of, joint
 from workbench.report.where import matching
 
 if TYPE_CHECKING:

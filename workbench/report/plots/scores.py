@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from workbench.core.display_text import number, shown
-from workbench.report.bins import Histogram
 from workbench.report.plots import (
     COLOURS,
     LINE,
@@ -20,6 +19,7 @@ from workbench.report.plots import (
     shade_range,
     text,
 )
+from workbench.report.selection import Histogram
 
 if TYPE_CHECKING:
     from workbench.report import Report
