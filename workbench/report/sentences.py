@@ -274,9 +274,7 @@ def _agreement(compared: Any) -> list[dict[str, Any]]:
         return []
     lo, hi = kappa.interval()
     interval = "" if math.isnan(lo) else f"{_two_decimals(lo)} to {_two_decimals(hi)}"
-    return [
-        _line("A and B agree, kappa", _two_decimals(kappa.value), strong=False, interval=interval)
-    ]
+    return [_line("A and B agree, kappa", _two_decimals(kappa.value), strong=False, interval=interval)]
 
 
 def _of_noise(compared: Any) -> str:

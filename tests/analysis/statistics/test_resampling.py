@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from workbench.analysis.statistics import spread
+from workbench.analysis.statistics import LEVELS, level_counts, levels_of
 from workbench.analysis.statistics.resampling import bootstrap
 
 
@@ -34,10 +34,10 @@ class TestBootstrap:
 
     def test_an_unseen_row_gives_equal_rows_a_width(self):
         """Twenty rows on one level may hide a second one; without an unseen row they seem certain."""
-        counts = spread.level_counts(np.full(20, 0.5))
-        unseen = np.eye(spread.LEVELS)[0]
-        assert bootstrap(counts, spread.levels_of, unseen=unseen).interval().hi > 1.4
-        assert bootstrap(counts, spread.levels_of).interval().hi < 1.1
+        counts = level_counts(np.full(20, 0.5))
+        unseen = np.eye(LEVELS)[0]
+        assert bootstrap(counts, levels_of, unseen=unseen).interval().hi > 1.4
+        assert bootstrap(counts, levels_of).interval().hi < 1.1
 
     def test_one_cluster_cannot_be_weighted(self):
         """Without an unseen row there is nothing to weigh it against."""

@@ -17,24 +17,27 @@ from workbench.analysis.statistics import (
     clopper_pearson,
     critical_value,
     effective_n,
+    group_sums,
     growth_needed,
     holm,
+    icc_of,
+    level_counts,
+    levels_of,
     mean,
     normal_score,
     quantiles,
     sample_sd,
-    spread,
     wilson,
 )
 from workbench.analysis.statistics.means import Share, mean_interval, share
 
 
 def levels(values):
-    return spread.levels_of(spread.level_counts(values).sum(0))
+    return levels_of(level_counts(values).sum(0))
 
 
 def icc(values, groups):
-    return spread.icc_of(spread.group_sums(values, groups).sum(0))
+    return icc_of(group_sums(values, groups).sum(0))
 
 
 finite = st.floats(0, 1, allow_nan=False)
@@ -281,7 +284,7 @@ class TestSpread:
     def test_levels_match_scipy_entropy(self):
         """The exponential of scipy's entropy, plus Miller's term."""
         values = np.random.default_rng(8).choice([0.1, 0.5, 0.9], 400, p=[0.7, 0.2, 0.1])
-        counts = spread.level_counts(values).sum(0)
+        counts = level_counts(values).sum(0)
         assert levels(values) == pytest.approx(math.exp(stats.entropy(counts) + 2 / 800))
 
     def test_icc_matches_the_analysis_of_variance(self):

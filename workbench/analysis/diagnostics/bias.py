@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from collections import Counter
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from workbench.analysis.case import Case, Claim, claim_of, share_claim
-from workbench.analysis.confounders import favoured
+from workbench.analysis.confounders import (
+    beyond,
+    explained_share,
+    explaining_column,
+    in_user_units,
+    length_levels,
+    within,
+)
 from workbench.analysis.diagnostics import diagnostic
-from workbench.analysis.finding import Severity, percent
-from workbench.analysis.statistics import compact
+from workbench.analysis.finding import Finding, Severity, percent
+from workbench.analysis.statistics import Codes, Estimate, Flags, compact
+from workbench.analysis.statistics.association import within_levels
 from workbench.analysis.statistics.means import share
 from workbench.core.display_text import one_line
 
@@ -23,6 +32,11 @@ _MISTAKES = ("too-lenient", "too-strict", "accepts-known-bad", "disagrees-with-l
 """Consequences: findings whose mistakes would disappear without the bias."""
 _FLAT = ("order-decides", "same-score", "narrow-range", "no-variance", "collapsed")
 """Consequences: two orders that contradict each other are a tie, so that all scores are alike."""
+_FAVOUR = (
+    0.05  # of the scale; limit of this project, as for self-preference (Panickssery 2024, arXiv 2404.13076)
+)
+_MIN_ROWS = 8  # minimum labelled rows of a writer, a position or a subset; this project's choice
+_MAX_SUBSETS = 50  # a column with more values defines neither
 _FIRST = 0.05  # maximum distance from a half of the share of choices for the first completion
 _CHANGED = 0.1  # maximum share of pairs whose winner depends on the order
 """Both limits are this project's choice, for the effects in Zheng 2023 (arXiv 2306.05685) and Wang 2024 (arXiv 2305.17926)."""
@@ -37,7 +51,7 @@ def writer_bias(case: Case) -> Iterable[Claim]:
     """
     names = None if case.context is None else case.context.writers
     advice = "compare these rows with equally good ones of other writers: something in this writer's style changes the score"
-    yield from favoured(case, names, "writer-bias", "writer {name}", advice)
+    yield from _favoured(case, names, "writer-bias", "writer {name}", advice)
 
 
 @diagnostic("score-position-bias", explains=_MISTAKES)
@@ -50,7 +64,107 @@ def score_position_bias(case: Case) -> Iterable[Claim]:
     advice = (
         "show the same completions in another order: the position of a completion should not change its score"
     )
-    yield from favoured(case, places, "score-position-bias", "position {name}", advice)
+    yield from _favoured(case, places, "score-position-bias", "position {name}", advice)
+
+
+@dataclass(frozen=True)
+class _Kind:
+    """Labelled rows of one kind: those of a writer, or those shown at one position.
+
+    Attributes:
+        name: The column's value for them.
+        own: Which of the labelled rows they are, (m,).
+        found: How much higher they score than the others with the same label.
+    """
+
+    name: str
+    own: Flags
+    found: Estimate
+
+
+def _favoured(
+    case: Case, names: Sequence[Hashable | None] | None, kind: str, what: str, advice: str
+) -> Iterator[Claim]:
+    """The claim that rows of one kind score higher, or lower, than others with the same label, by over a twentieth.
+
+    Args:
+        case: The grader's grades, with labels.
+        names: Kind of each row, (n,), None if it has none; None for no column.
+        kind: The name of the finding.
+        what: The kind as text, with "{name}", such as "writer {name}".
+        advice: What to do next.
+    """
+    labelled = case.labels[case.rows] >= 0
+    if names is None or not labelled.any() or not case.on_scale:
+        return
+    rows = case.rows[labelled]
+    kinds = list(_kinds(case, np.array([names[row] for row in rows], dtype=object), labelled))
+    if not kinds:
+        return
+    most = max(kinds, key=lambda each: (round(abs(each.found.value), 9), each.found.value))
+    if _is_explained(case, np.flatnonzero(labelled), most):
+        return
+    finding = _favour_finding(
+        case, kind, what.format(name=repr(one_line(most.name, 40))), advice, rows[most.own], most.found
+    )
+    finding = replace(finding, leads=_makes_the_mistakes(case, labelled, most))
+    yield in_user_units(beyond(finding, most.found, _FAVOUR, tried=2 * len(kinds)), case.span)
+
+
+def _makes_the_mistakes(case: Case, labelled: Flags, kind: _Kind) -> bool:
+    """Whether at least half of the wrong verdicts would be right without the bias."""
+    rows = case.rows[labelled]
+    if (case.grades.passed[rows] >= 0).any():
+        return False  # the grader returns a verdict, which need not depend on the score
+    good = case.labels[rows] == 1
+    mark = (case.pass_threshold - case.scale[0]) / case.span
+    fair = case.scores[labelled] - np.where(kind.own, kind.found.value, 0.0) >= mark
+    wrong = case.accepted[labelled] != good
+    return bool(wrong.any()) and 2 * int((fair != good).sum()) <= int(wrong.sum())
+
+
+def _is_explained(case: Case, places: Codes, kind: _Kind) -> bool:
+    """Whether another column, or the length, explains more of the scores, and no bias remains given that column."""
+    scores, groups, labels = case.scores[places], case.scored_groups[places], case.labels[case.rows[places]]
+
+    def left(levels: NDArray[Any]) -> float:
+        return within_levels(scores, groups, levels, kind.own).value
+
+    share = explained_share(scores, labels, kind.own.astype(np.intp))
+    if explaining_column(case, places, labels, left, limit=_FAVOUR, share=share) is not None:
+        return True
+    if case.context is None:
+        return False
+    lengths = case.context.lengths_of(case.rows[places])
+    levels = length_levels(lengths)
+    gone = abs(left(within(labels, levels))) <= _FAVOUR  # not if it is NaN
+    return bool(gone and explained_share(scores, labels, levels) > share)
+
+
+def _kinds(case: Case, names: NDArray[np.object_], labelled: Flags) -> Iterator[_Kind]:
+    """The kinds with enough labelled rows; their level is shared."""
+    frequent = Counter(name for name in names if name is not None).most_common(_MAX_SUBSETS)
+    for name in (name for name, count in frequent if count >= _MIN_ROWS):
+        own = names == name
+        found = _difference(case, own, labelled)
+        if not np.isnan(found.value):
+            yield _Kind(str(name), own, found)
+
+
+def _difference(case: Case, own: Flags, labelled: Flags) -> Estimate:
+    """How much higher these rows score than others with the same label: a better writer does not count as bias."""
+    scores, codes = case.scores[labelled], case.scored_groups[labelled]
+    return within_levels(scores, codes, case.labels[case.rows][labelled], own)
+
+
+def _favour_finding(case: Case, kind: str, what: str, advice: str, rows: Codes, found: Estimate) -> Finding:
+    verb, direction = ("biased towards", "above") if found.value > 0 else ("biased against", "below")
+    size = abs(found.value) * case.span
+    message = f"{verb} {what}: scores {size:.2g} {direction} other completions with the same label"
+    finding = case.finding(
+        kind, Severity.WARNING, "score difference to others with the label", message, advice, rows
+    )
+    return replace(finding, value=found.value, n=found.n)
 
 
 @diagnostic("position-bias", explains=_FLAT)
@@ -129,8 +243,6 @@ def _depends_on_order(letters: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 
 
 _LIMIT = 0.2  # share of a subset's rows of one label with a wrong verdict; this project's limit
-_MIN_ROWS = 8  # minimum labelled rows of a subset; this project's choice
-_MAX_SUBSETS = 50  # a column with more values does not define subsets
 _STUCK = 0.9  # share of scores on two levels
 _WHOLE_LEVELS = 4  # minimum integers of a scale that is graded in levels: 1 to 4
 _MAX_LEVELS = 1_000  # maximum levels of such a scale: includes 0 to 100

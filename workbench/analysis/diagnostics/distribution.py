@@ -21,6 +21,7 @@ from workbench.analysis.statistics import (
     LEVELS,
     SAME,
     Interval,
+    group_spans,
     group_sums,
     icc_of,
     level_counts,
@@ -28,7 +29,6 @@ from workbench.analysis.statistics import (
     levels_of,
     sample_sd,
 )
-from workbench.analysis.statistics.group_scores import group_spans
 from workbench.analysis.statistics.means import likely_scale, sd_interval, share, squared_spread
 from workbench.analysis.statistics.resampling import bootstrap
 

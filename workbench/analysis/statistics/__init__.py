@@ -400,3 +400,20 @@ def icc_of(sums: NDArray[np.float64]) -> NDArray[np.float64]:
             msb + msw > SAME**2, (msb - msw) / (msb + (k - 1) * msw), np.nan
         )
     return np.where((g > 1) & (n > g), result, np.nan)
+
+
+def group_spans(scores: Floats, groups: Codes) -> tuple[Codes, Floats]:
+    """For each prompt: its number of scores, and its highest less its lowest score, both (g,).
+
+    Args:
+        scores: float64 (n,).
+        groups: Prompt codes (n,) from 0 on, without gaps.
+    """
+    sizes = np.bincount(groups)
+    if len(sizes) == len(scores):  # one completion per prompt
+        return sizes, np.zeros(len(sizes))
+    order = np.argsort(groups, kind="stable")
+    starts = np.cumsum(sizes) - sizes
+    ordered = scores[order]
+    with np.errstate(over="ignore"):
+        return sizes, np.maximum.reduceat(ordered, starts) - np.minimum.reduceat(ordered, starts)

@@ -15,7 +15,7 @@ from math import comb, nan
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.analysis.statistics import SAME, Codes, Flags, Floats, rescaled
+from workbench.analysis.statistics import SAME, Codes, Flags, Floats, group_spans, rescaled
 from workbench.analysis.statistics.means import Share, share
 
 _COUNTED = 0.9  # share of the prompts that must have G completions for G to be counted rather than modelled
@@ -139,23 +139,6 @@ class AnswerSets:
         picks = np.arange(size) if chosen is None else chosen
         drawn = small[starts[:, None] + picks]
         return float(np.std(drawn, axis=-1).mean()) * factor
-
-
-def group_spans(scores: Floats, groups: Codes) -> tuple[Codes, Floats]:
-    """For each prompt: its number of scores, and its highest less its lowest score, both (g,).
-
-    Args:
-        scores: float64 (n,).
-        groups: Prompt codes (n,) from 0 on, without gaps.
-    """
-    sizes = np.bincount(groups)
-    if len(sizes) == len(scores):  # one completion per prompt
-        return sizes, np.zeros(len(sizes))
-    order = np.argsort(groups, kind="stable")
-    starts = np.cumsum(sizes) - sizes
-    ordered = scores[order]
-    with np.errstate(over="ignore"):
-        return sizes, np.maximum.reduceat(ordered, starts) - np.minimum.reduceat(ordered, starts)
 
 
 def zero_variance_share(scores: Floats, groups: Codes, *, least: int = 2) -> Share:
