@@ -232,6 +232,11 @@ def percent(value: float) -> str:
     return f"{100 * value:.1f} %".replace(".0 %", " %")
 
 
+def percent_with_interval(value: float, lo: float, hi: float) -> str:
+    """Such as "57.5 % (50.5 % to 64.3 %)"; a dash if the share is unknown."""
+    return "-" if math.isnan(value) else f"{percent(value)} ({percent(lo)} to {percent(hi)})"
+
+
 NO_SCORE = frozenset({"broken", "nothing-scored", "fails-when-repeated"})
 """Findings about rows without a score: they have priority, because nothing else is known of such rows."""
 

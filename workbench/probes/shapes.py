@@ -1,4 +1,4 @@
-"""Forms in which a grader may require the reference (plain, in a box, in JSON, or as in its rows), and when texts are equal."""
+"""What a grader's source reveals, the forms in which it may require the reference, and when two texts are equal."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from workbench.analysis.finding import Finding, joint_line, leading, percent, verdict_of
+from workbench.analysis.finding import Finding, joint_line, leading, percent_with_interval, verdict_of
 from workbench.core.display import (
     DisplayBlock,
     Drawing,
@@ -307,13 +307,8 @@ def zero_variance_cells(summary: pd.DataFrame) -> list[str]:
     """Share of zero-variance prompts of each grader, with its 95 % interval; no cells if no prompt has several completions."""
     if summary["zero_variance"].isna().all():
         return []
-    return [_zero_variance_cell(row) for _, row in summary.iterrows()]
-
-
-def _zero_variance_cell(row: pd.Series[Any]) -> str:
-    if math.isnan(row["zero_variance"]):
-        return "-"
-    return f"{percent(row['zero_variance'])} ({percent(row['zero_variance_lo'])} to {percent(row['zero_variance_hi'])})"
+    columns = ("zero_variance", "zero_variance_lo", "zero_variance_hi")
+    return [percent_with_interval(*(row[column] for column in columns)) for _, row in summary.iterrows()]
 
 
 def too_far_apart(summary: pd.DataFrame) -> list[str]:

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from workbench.analysis.finding import percent
+from workbench.analysis.finding import percent, percent_with_interval
 from workbench.analysis.statistics import Interval, compact
 from workbench.analysis.statistics.group_scores import AnswerSets
 from workbench.analysis.statistics.informative_groups import InformativeGroups, InformativeShare
@@ -199,9 +199,7 @@ def duration(seconds: float) -> str:
 
 
 def _with_interval(share: InformativeShare) -> str:
-    if math.isnan(share.value):
-        return "-"
-    return f"{percent(share.value)} ({percent(share.interval.lo)} to {percent(share.interval.hi)})"
+    return percent_with_interval(share.value, *share.interval)
 
 
 GROUP_SIZES = (4, 8, 12, 16, 24, 32, 48, 64)

@@ -1,4 +1,4 @@
-"""`Overview`: results of graders on any number of rows, as sums, counts and a sample."""
+"""Results of graders on any number of rows, as sums, counts and a sample: of each grader, and as an `Overview`."""
 
 from __future__ import annotations
 

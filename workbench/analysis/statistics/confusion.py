@@ -1,4 +1,4 @@
-"""Verdicts against labels, and of two graders: the two-by-two table, its shares and corrections, and paired differences."""
+"""Verdicts against labels, and of two graders: the two-by-two table, its shares, paired differences, and pass thresholds."""
 
 from __future__ import annotations
 

@@ -28,6 +28,15 @@ SHADES = {
     "data": {"heatmap": [{"colorscale": [[0.0, "rgba(76,139,214,0.06)"], [1.0, "rgba(76,139,214,1)"]]}]}
 }
 """A template for counts: from nearly transparent to the first colour. A live chart uses the page's background instead."""
+LEGEND = {
+    "orientation": "h",
+    "x": 0,
+    "y": 1,
+    "yanchor": "bottom",
+    "itemclick": False,
+    "itemdoubleclick": False,
+}
+"""A legend above the bars. A click on it would hide bars that keyboard navigation still reaches."""
 _FAINTEST = 0.25
 """Position of the smallest count between background (0) and first colour (1): fainter cells look empty."""
 

@@ -12,7 +12,7 @@ import numpy as np
 from workbench.analysis.finding import percent
 from workbench.report.cases import SPREADS, PromptSpread, prompt_spread
 from workbench.report.forecast import can_forecast, forecast
-from workbench.report.plots import COLOURS, LINE, bare_layout, figure, graders_to_draw, text
+from workbench.report.plots import COLOURS, LEGEND, LINE, bare_layout, figure, graders_to_draw, text
 
 if TYPE_CHECKING:
     from workbench.report import Report
@@ -64,18 +64,9 @@ def plot_group_spread(report: Report, graders: Sequence[str] | None = None) -> A
 
 
 def _layout(rows: int) -> dict[str, Any]:
-    # A click on the legend would hide bars that keyboard navigation still reaches.
-    legend = {
-        "orientation": "h",
-        "x": 0,
-        "y": 1,
-        "yanchor": "bottom",
-        "itemclick": False,
-        "itemdoubleclick": False,
-    }
     margin = {"l": 56, "r": 24, "t": 60, "b": 44}
     return bare_layout(
-        _FRAME + (_ROW_HEIGHT + _GAP) * max(rows, 1), barmode="stack", bargap=0.08, showlegend=True, legend=legend, margin=margin
+        _FRAME + (_ROW_HEIGHT + _GAP) * max(rows, 1), barmode="stack", bargap=0.08, showlegend=True, legend=LEGEND, margin=margin
     )  # fmt: skip
 
 

@@ -15,6 +15,7 @@ from workbench.analysis.diagnostics.noise import repeats_of
 from workbench.analysis.statistics import Interval
 from workbench.report.plots import (
     COLOURS,
+    LEGEND,
     LINE,
     QUIET,
     bare_layout,
@@ -154,15 +155,7 @@ def _limit(report: Report, kind: str, y: float) -> dict[str, Any]:
 
 
 def _layout(lines: int) -> dict[str, Any]:
-    legend = {
-        "orientation": "h",
-        "x": 0,
-        "y": 1,
-        "yanchor": "bottom",
-        "itemclick": False,
-        "itemdoubleclick": False,
-    }
-    return bare_layout(_FRAME + _ROW_HEIGHT * lines, showlegend=True, legend=legend)
+    return bare_layout(_FRAME + _ROW_HEIGHT * lines, showlegend=True, legend=LEGEND)
 
 
 _BINS = 20
@@ -197,22 +190,13 @@ def plot_noise(report: Report, graders: Sequence[str] | None = None) -> Any:
 
 
 def _noise_layout(count: int, rows: int) -> dict[str, Any]:
-    # A click on the legend would hide bars that keyboard navigation still reaches.
-    legend = {
-        "orientation": "h",
-        "x": 0,
-        "y": 1,
-        "yanchor": "bottom",
-        "itemclick": False,
-        "itemdoubleclick": False,
-    }
     axis = {"zeroline": False, "linecolor": LINE}
     return bare_layout(
         _HEIGHT + _LEGEND * (count > 1),
         barmode="group",
         bargap=0.15,
         showlegend=count > 1,
-        legend=legend,
+        legend=LEGEND,
         xaxis={
             **axis,
             "showgrid": False,

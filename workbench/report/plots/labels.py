@@ -14,6 +14,7 @@ from workbench.report.cases import suite_case
 from workbench.report.plots import (
     COLOURS,
     INK,
+    LEGEND,
     LINE,
     bare_layout,
     figure,
@@ -66,22 +67,13 @@ def plot_labels(report: Report, graders: Sequence[str] | None = None) -> Any:
 
 
 def _layout(lines: int) -> dict[str, Any]:
-    # A click on the legend would hide bars that keyboard navigation still reaches.
-    legend = {
-        "orientation": "h",
-        "x": 0,
-        "y": 1,
-        "yanchor": "bottom",
-        "itemclick": False,
-        "itemdoubleclick": False,
-    }
     margin = {"l": 56, "r": 24, "t": 40, "b": 48}
     return bare_layout(
         _FRAME + _ROW_HEIGHT * lines,
         barmode="relative",
         bargap=0.35,
         showlegend=True,
-        legend=legend,
+        legend=LEGEND,
         margin=margin,
     )
 
@@ -168,17 +160,8 @@ def plot_weights(report: Report, graders: Sequence[str] | None = None) -> Any:
     layout = bare_layout(
         _WEIGHTS_FRAME + _WEIGHTS_ROW_HEIGHT * len(names), barmode="group", bargap=0.3, showlegend=True
     )
-    # A click on the legend would hide bars that keyboard navigation still reaches.
-    legend = {
-        "orientation": "h",
-        "x": 0,
-        "y": 1,
-        "yanchor": "bottom",
-        "itemclick": False,
-        "itemdoubleclick": False,
-    }
     across = {"tickformat": ".0%", "gridcolor": LINE, "zeroline": True, "zerolinecolor": INK}
-    layout |= {"legend": legend, "xaxis": across, "margin": {"l": 56, "r": 24, "t": 40, "b": 40}}
+    layout |= {"legend": LEGEND, "xaxis": across, "margin": {"l": 56, "r": 24, "t": 40, "b": 40}}
     return go.Figure(
         bars,
         layout

@@ -9,7 +9,7 @@ import numpy as np
 
 from workbench.analysis.statistics import Interval, compact
 from workbench.analysis.statistics.means import Share, share
-from workbench.report.plots import COLOURS, bare_layout, figure, graders_to_draw, text
+from workbench.report.plots import COLOURS, LEGEND, bare_layout, figure, graders_to_draw, text
 from workbench.report.where import case_of
 
 if TYPE_CHECKING:
@@ -126,15 +126,7 @@ def _conditions(line: _Line) -> list[dict[str, Any]]:
 
 
 def _layout(lines: int) -> dict[str, Any]:
-    legend = {
-        "orientation": "h",
-        "x": 0,
-        "y": 1,
-        "yanchor": "bottom",
-        "itemclick": False,
-        "itemdoubleclick": False,
-    }
     margin = {"l": 56, "r": 24, "t": 40, "b": 48}
     return bare_layout(
-        _FRAME + _ROW_HEIGHT * lines, showlegend=True, legend=legend, margin=margin, bargap=0.3
+        _FRAME + _ROW_HEIGHT * lines, showlegend=True, legend=LEGEND, margin=margin, bargap=0.3
     )
