@@ -130,10 +130,7 @@ def families(board: Board, base: Base, made: Iterable[tuple[Variant, int, str | 
         texts.setdefault(variant.name, []).append(TriedText(row, text, outcome, wrong))
     return [
         Family(
-            VARIANTS[name],
-            tuple(_distinct(VARIANTS[name], found, base)),
-            groups,
-            _difference(found, rule),
+            VARIANTS[name], tuple(_distinct(VARIANTS[name], found, base)), groups, _difference(found, rule)
         )
         for name, found in texts.items()
     ]

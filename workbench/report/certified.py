@@ -18,13 +18,7 @@ from workbench.report.cases import labelled_case
 from workbench.report.digests import digest, short_digest
 from workbench.report.settings import ReportLike
 
-RATES = (
-    "true_positive_rate",
-    "true_negative_rate",
-    "false_positive_rate",
-    "false_negative_rate",
-    "youden_j",
-)
+RATES = ("true_positive_rate", "true_negative_rate", "false_positive_rate", "false_negative_rate", "youden_j")
 """Fields of a grader that are error rates, or None without labels."""
 
 

@@ -100,10 +100,7 @@ class CostForecast(Displayed):
                 f"Reading rows takes {duration(reading)} of it, in {self.readers} process{'es' * (self.readers > 1)}: "
                 "readers= sets how many read in parallel."
             )
-        return [
-            *said,
-            f"The rows are about {_size(self.data_bytes)}, their grades {_size(self.bytes)}.",
-        ]
+        return [*said, f"The rows are about {_size(self.data_bytes)}, their grades {_size(self.bytes)}."]
 
     def __repr__(self) -> str:
         return f"CostForecast({self.rows:,} rows, {duration(self.seconds)}, {money(self.cost)})"

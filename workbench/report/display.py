@@ -383,10 +383,7 @@ def _by_label(report: Any, name: str, histogram: Histogram) -> dict[int, NDArray
 
 
 def _bar(
-    at: int,
-    histogram: Histogram,
-    kinds: Mapping[int, NDArray[np.int64]],
-    size: tuple[float, float, int],
+    at: int, histogram: Histogram, kinds: Mapping[int, NDArray[np.int64]], size: tuple[float, float, int]
 ) -> str:
     step, scale, height = size
     words = ", ".join(

@@ -294,10 +294,7 @@ def _by_status(status: str, grades: Grades) -> Rows:
     names = [*map(str, Status), "missing"]
     if status not in names:
         raise ReportError(
-            "unknown status",
-            found=repr(status),
-            expected=", ".join(names),
-            hint=did_you_mean(status, names),
+            "unknown status", found=repr(status), expected=", ".join(names), hint=did_you_mean(status, names)
         )
     return np.flatnonzero(grades.statuses == status)
 

@@ -215,10 +215,7 @@ def label_column(samples: SamplesLike, labels: Any) -> Any:
         # With the frame's index they are in its order; `read_labels` refuses any other.
         return labels.tolist() if labels.index.equals(frame.index) else labels
     if labels not in frame:
-        raise ReportError(
-            f"unknown label column {labels!r}",
-            found=", ".join(map(str, frame.columns[:30])),
-        )
+        raise ReportError(f"unknown label column {labels!r}", found=", ".join(map(str, frame.columns[:30])))
     return frame[labels].tolist()
 
 

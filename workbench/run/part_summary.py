@@ -340,11 +340,7 @@ def summarise_in_worker(frame: pd.DataFrame, task: PartTask) -> PartSummary | Wo
 
 
 def summarise_part(
-    samples: Samples,
-    task: PartTask,
-    entries: tuple[Entry, ...],
-    judge_run: JudgeRun,
-    listen: OnProgress,
+    samples: Samples, task: PartTask, entries: tuple[Entry, ...], judge_run: JudgeRun, listen: OnProgress
 ) -> PartSummary:
     """Grade a part in this process and summarise its grades.
 

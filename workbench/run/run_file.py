@@ -382,11 +382,7 @@ class SavedGrades:
         return replace(self, apply=apply)
 
     def add(
-        self,
-        grades: Grades,
-        *,
-        without: Callable[[], Mapping[int, object]] = dict,
-        final: bool = False,
+        self, grades: Grades, *, without: Callable[[], Mapping[int, object]] = dict, final: bool = False
     ) -> None:
         """Store the rows graded since the last call, unless that was too recent."""
         self.file.add(self.part, self.rows, grades, self.apply, without, final=final)

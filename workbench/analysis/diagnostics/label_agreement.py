@@ -128,13 +128,7 @@ _EVEN = (
 )  # shares of good labels between which kappa by itself is a fair measure (this project's; see Gwet 2008)
 
 
-_CONSEQUENCES = (
-    "writer-bias",
-    "too-lenient",
-    "too-strict",
-    "disagrees-with-labels",
-    "accepts-known-bad",
-)
+_CONSEQUENCES = ("writer-bias", "too-lenient", "too-strict", "disagrees-with-labels", "accepts-known-bad")
 _CHANCE = 0.2  # TPR - FPR below which verdicts are hardly better than random; TPR + TNR of 1.2 in `confusion`
 
 

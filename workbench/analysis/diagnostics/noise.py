@@ -134,11 +134,7 @@ _ADVICE = (
 )
 
 
-@diagnostic(
-    "inconsistent",
-    unless=("keeps-state", "uses-chance"),
-    explains=_MISTAKES,
-)
+@diagnostic("inconsistent", unless=("keeps-state", "uses-chance"), explains=_MISTAKES)
 def inconsistent(case: Case) -> Iterable[Claim]:
     """Over 5 % of rows get another verdict when graded again (lower bound), or ICC(1,1) below 0.75 (upper bound).
 

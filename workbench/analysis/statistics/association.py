@@ -45,11 +45,7 @@ def spearman(a: Floats, b: Floats) -> float:
 
 
 def auroc(
-    scores: Floats,
-    truth: Flags,
-    groups: Codes | None = None,
-    *,
-    confidence: float = 0.95,
+    scores: Floats, truth: Flags, groups: Codes | None = None, *, confidence: float = 0.95
 ) -> tuple[float, Interval]:
     """The probability that a good row scores above a bad one, ties counting half, and its interval.
 

@@ -156,15 +156,7 @@ def no_number(row: ProbeRow) -> Iterable[str | None]:
     return ["nan", "inf", "-inf"] if row.value is not None else []
 
 
-@variant(
-    "refusal",
-    "reject",
-    "a refusal",
-    alarm="reference",
-    rank=8,
-    crash=True,
-    advice="reject a refusal",
-)
+@variant("refusal", "reject", "a refusal", alarm="reference", rank=8, crash=True, advice="reject a refusal")
 def refusal(row: ProbeRow) -> Iterable[str | None]:
     """An apology or a lack of knowledge; omitted if the grader, or the reference, is about refusals."""
     if _ABOUT_REFUSALS.search(f"{row.mined.text} {row.reference} {row.good or ''}"):

@@ -204,10 +204,7 @@ def plot_differences(report: Report, graders: Sequence[str] | None = None) -> An
     )
     ticks = {**grader_ticks(names, 20), "zeroline": False}
     layout = bare_layout(_FRAME + _ROW_HEIGHT * len(names), template=SHADES)
-    layout |= {
-        "xaxis": ticks,
-        "yaxis": {**ticks, "autorange": "reversed"},
-    }
+    layout |= {"xaxis": ticks, "yaxis": {**ticks, "autorange": "reversed"}}
     return go.Figure(heat, layout=layout)
 
 
