@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 
 from workbench.analysis.finding import percent, percent_with_interval
 from workbench.analysis.statistics import Interval, compact
-from workbench.analysis.statistics.group_scores import AnswerSets
-from workbench.analysis.statistics.informative_groups import InformativeGroups, InformativeShare
+from workbench.analysis.statistics.group_scores import AnswerSets, InformativeGroups, InformativeShare
 from workbench.core.discovery import higher_level
 from workbench.core.display import DisplayBlock, Displayed, Paragraph, TableBlock
 from workbench.core.display_text import counted, one_line

@@ -16,12 +16,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache, cached_property
 from math import lgamma
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from workbench.analysis.statistics import Codes, Floats, Interval, critical_value
-from workbench.analysis.statistics.group_scores import AnswerSets
+
+if TYPE_CHECKING:
+    from workbench.analysis.statistics.group_scores import AnswerSets
 
 _BARRIERS = 10.0 ** -np.arange(8)
 """Barrier weights, from far inside the simplex to its edge; the last leaves the ends of an interval exact to 0.0001."""
