@@ -80,10 +80,10 @@ def _lines(blocks: Iterable[DisplayBlock]) -> list[str]:
 
 @dataclass(frozen=True)
 class Span:
-    """A text within a line.
+    """A part of a line.
 
     Attributes:
-        text: Any value, as text.
+        text: Any value, as text, or `Parts`.
         kind: "strong", or a class of the style, such as "mono" and "quiet".
         tip: Shown in HTML while the pointer is above it.
     """
@@ -95,10 +95,11 @@ class Span:
     def _html(self, limit: int) -> str:
         tip = f" title='{escaped(self.tip, 400)}'" if self.tip else ""
         tag, kind = ("strong", "") if self.kind == "strong" else ("span", _class(self.kind))
-        return f"<{tag}{kind}{tip}>{escaped(self.text, limit)}</{tag}>"
+        inner = _line_html(self.text, limit)
+        return f"<{tag}{kind}{tip}>{inner}</{tag}>" if inner else ""
 
     def _markdown(self, limit: int) -> str:
-        text = markdown_text(self.text, limit)
+        text = _line_markdown(self.text, limit)
         return f"**{text}**" if text and self.kind == "strong" else text
 
 
@@ -136,8 +137,10 @@ def _line_markdown(line: Any, limit: int) -> str:
 
 
 def _line_text(line: Any, limit: int) -> str:
-    texts = (part.text if isinstance(part, Span | Drawing) else part for part in _parts(line))
-    return "".join(one_line(text, limit) for text in texts)
+    return "".join(
+        _line_text(part.text, limit) if isinstance(part, Span | Drawing) else one_line(part, limit)
+        for part in _parts(line)
+    )
 
 
 class DisplayBlock(ABC):

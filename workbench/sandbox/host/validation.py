@@ -180,16 +180,13 @@ def _lines(validation: Validation) -> Iterator[str]:
 
 def _rich(validation: Validation) -> Iterator[DisplayBlock]:
     marks = _marks(validation)
-    cells = [
-        Parts(
-            Drawing("<span class='check'>"),
-            Span(mark, _COLOURS[mark]),
-            f" {_words(name)}{times}",
-            Drawing("</span> "),
-        )
+    # Each check is one element, which is not broken over two lines.
+    checks = [
+        Span(Parts(Span(mark, _COLOURS[mark]), f" {_words(name)}{times}"), "check")
         for mark, name, times in marks
     ]
-    yield Only("html", [Paragraph(Parts(*(part for cell in cells for part in cell)), "checks")])
+    spaced = [part for check in checks for part in (check, " ")]
+    yield Only("html", [Paragraph(Parts(*spaced), "checks")])
     yield Only(
         "markdown", [Paragraph(" · ".join(f"{mark} {_words(name)}{times}" for mark, name, times in marks))]
     )
