@@ -52,10 +52,10 @@ from .judges import RubricJudge as RubricJudge
 from .judges import ScriptedClient as ScriptedClient
 from .probes import probe as probe
 from .report import Report as Report
+from .report import compare as compare
 from .report import read_report as read_report
 from .report.agreement import agreement as agreement
 from .report.certificate_making import certificate as certificate
-from .report.comparison import compare as compare
 from .report.cost_forecast import forecast_cost as forecast_cost
 from .report.forecast import forecast as forecast
 from .report.plots.scores import plot_scores as plot_scores

@@ -16,8 +16,7 @@ from tests.report.test_report import NASTY, make_grades, make_samples
 from workbench.analysis.statistics.confusion import accuracy_difference
 from workbench.core.errors import ReportError
 from workbench.core.grade import Grade
-from workbench.report import Report
-from workbench.report.comparison import compare
+from workbench.report import Report, compare
 from workbench.report.selection import within
 
 

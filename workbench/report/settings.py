@@ -165,6 +165,23 @@ class ReportLike(Protocol):
         """What was computed of the report so far."""
 
 
+AnyReport = TypeVar("AnyReport", bound=ReportLike)
+
+
+def reuse(report: AnyReport, other: ReportLike) -> AnyReport:
+    """Copy cached values of shared graders from another report over exactly the same rows.
+
+    Args:
+        report: The report; it is returned.
+        other: The source; if its rows differ, nothing is copied.
+    """
+    if other.samples is report.samples:
+        report.analysis.claims = other.analysis.claims
+        for name in ("columns", "prompt_codes"):
+            report.__dict__.setdefault(name, getattr(other, name))
+    return report
+
+
 _MAX_NAMES = 100  # annotators whose labels are columns: a longer list can only be labels
 
 

@@ -5,19 +5,20 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from workbench.core import background
+from workbench.core.display_text import did_you_mean
 from workbench.core.errors import WorkbenchError
 from workbench.core.grade import ErrorKind
 from workbench.core.grades import MISSING, Grades
-from workbench.core.progress import Bar, OnProgress, Progress
+from workbench.core.progress import OnProgress, Progress
 from workbench.data.packed import BATCH_ROWS
-from workbench.data.samples import Samples, as_samples
+from workbench.data.samples import Samples
 from workbench.data.samples.frame_columns import UnreadableRowsError
 from workbench.graders import Control
 from workbench.graders.combine import Entry
@@ -34,12 +35,8 @@ from workbench.judges.budget import Budget, as_budget, check_priced
 from workbench.judges.judge_run import NOT_ASKED, UNRECOVERABLE, JudgeRun, use_judge_run
 from workbench.judges.spending import Spending
 from workbench.report import Report
-from workbench.report.digests import fingerprints_of
-from workbench.report.settings import check_settings
-from workbench.run.suite_definition import SuiteDefinition, report_on
 
 if TYPE_CHECKING:
-    from workbench.run.cluster import ClusterRun
     from workbench.run.run_file import RunFile
     from workbench.store import Store
 
@@ -65,6 +62,15 @@ class RunSettings:
     def __post_init__(self) -> None:
         check_workers(self.workers)
         check_repeats(self.repeats, self.reduce)
+
+
+def require_settings(settings: Iterable[str], known: frozenset[str], method: str, twin: str) -> None:
+    """Raise a TypeError for a setting that the method of this name does not have."""
+    if unknown := set(settings) - known:
+        near = did_you_mean(min(unknown), known)
+        raise TypeError(
+            f"{method} has no parameter {min(unknown)!r}; {near or f'its parameters are those of {twin}'}"
+        )
 
 
 class _RowsSoFar:
@@ -377,45 +383,3 @@ def check_ready(entry: Entry, budget: Budget | None) -> None:
         raise type(error)(
             error.what, where=where, found=error.found, expected=error.expected, hint=hint
         ) from error
-
-
-def run_suite(
-    suite: SuiteDefinition, samples: Any, progress: bool | OnProgress, settings: RunSettings
-) -> Report:
-    """Grade every sample with every entry of a suite; see `Suite.run`."""
-    data = as_samples(samples)
-    data.require_answers()
-    shown = {"preset": settings.preset, "labels": settings.labels}
-    check_settings(data, **shown)  # now rather than after hours of grading
-    spending = open_budget(suite.entries, settings.budget)
-    fingerprints = fingerprints_of(suite)  # of the current graders: a dict in a grader may be changed later
-    own = {entry.name: fingerprints.get(entry.name, {}) for entry in suite.entries}
-    with open_run_store(settings.store) as run_store, open_run_file(settings.resume, data, own) as file:
-        if file is not None:
-            file.require_repeats(settings.repeats)
-        judge_run = JudgeRun(spending, None if run_store is None else run_store.replies)
-        run = _new_run(suite.entries, data, settings, judge_run, file)
-        with Bar(run.total, show=progress is True) as bar:
-            grades, stopped = run.go(progress if callable(progress) else bar)
-        report = report_on(suite, data, grades, fingerprints=fingerprints, **shown)
-        notes = store_summary(run_store, report, suite.name, settings.dataset)
-        notes += ending_notes_of(run, judge_run, interrupted=stopped)
-        report = replace(report, notes=(*notes, *run.notes))
-        return report if file is None else file.finish(report)
-
-
-def _new_run(
-    entries: tuple[Entry, ...],
-    data: Samples,
-    settings: RunSettings,
-    judge_run: JudgeRun,
-    file: RunFile | None,
-) -> Run | ClusterRun:
-    """The run, on Dask's cluster if the rows are a Dask frame and there is one."""
-    if data.dask_columns is not None:
-        from workbench.run.cluster import ClusterRun
-        from workbench.run.queue import cluster_of
-
-        if (client := cluster_of(data)) is not None:
-            return ClusterRun(client, entries, data, settings, judge_run, file)
-    return Run(entries, data, settings, judge_run, file)

@@ -28,7 +28,6 @@ from workbench.analysis.statistics.mixtures import (
     GroupTypes,
     Mixture,
     guess,
-    outcomes,
     tied_types,
     two_score_types,
 )
@@ -154,6 +153,14 @@ class AnswerSets:
         picks = np.arange(size) if chosen is None else chosen
         drawn = small[starts[:, None] + picks]
         return float(np.std(drawn, axis=-1).mean()) * factor
+
+    @property
+    def outcomes(self) -> Codes:
+        """The outcome of each prompt, (p, 2): its completions, and those that pass, or share a score if most do, else 0."""
+        if self.ends is not None:
+            return np.stack([self.sizes, self.successes], axis=1)
+        is_majority = (2 * self.largest > self.sizes) & self.several
+        return np.stack([self.sizes, np.where(is_majority, self.largest, 0)], axis=1)
 
 
 def zero_variance_share(scores: Floats, groups: Codes, *, least: int = 2) -> Share:
@@ -329,7 +336,7 @@ class InformativeGroups:
     @cached_property
     def _outcomes(self) -> tuple[Codes, Codes]:
         """The different outcomes, (c, 2), and the outcome of each prompt, (p,)."""
-        seen, which = np.unique(outcomes(self.answers), axis=0, return_inverse=True)
+        seen, which = np.unique(self.answers.outcomes, axis=0, return_inverse=True)
         return seen, which.ravel()  # only numpy 2.0 returns two axes
 
     @cached_property

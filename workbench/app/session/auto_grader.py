@@ -21,7 +21,7 @@ from workbench.app.session.grader_text import grader_from_text
 from workbench.core import background
 from workbench.core.errors import WorkbenchError
 from workbench.graders import Entry, Grader, SandboxedGrader
-from workbench.report.comparison import reuse
+from workbench.report.settings import reuse
 
 if TYPE_CHECKING:
     from workbench.app.session.draw import DrawnRows

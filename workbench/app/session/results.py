@@ -11,7 +11,7 @@ from traitlets import HasTraits
 
 from workbench.app.session.code_lines import LastCode, relabel_code, rows_code
 from workbench.core.errors import ReportError
-from workbench.report.comparison import reuse
+from workbench.report.settings import reuse
 from workbench.report.where import Condition
 
 if TYPE_CHECKING:
