@@ -10,12 +10,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from workbench.analysis.statistics import Interval, Share, share
+from workbench.analysis.statistics import Interval
+from workbench.analysis.statistics.means import Share, share
 from workbench.core.safe_frame import SafeFrame
 from workbench.probes.base import AcceptanceRule, Base
 from workbench.probes.board import Board, ProbeOutcome
 from workbench.probes.shapes import plainly
-from workbench.probes.variant import VARIANTS, Variant
+from workbench.probes.variants import VARIANTS, Variant
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,10 +130,7 @@ def families(board: Board, base: Base, made: Iterable[tuple[Variant, int, str | 
         texts.setdefault(variant.name, []).append(TriedText(row, text, outcome, wrong))
     return [
         Family(
-            VARIANTS[name],
-            tuple(_distinct(VARIANTS[name], found, base)),
-            groups,
-            _difference(found, rule),
+            VARIANTS[name], tuple(_distinct(VARIANTS[name], found, base)), groups, _difference(found, rule)
         )
         for name, found in texts.items()
     ]

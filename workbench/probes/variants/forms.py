@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from workbench.probes.shapes import FREE, PADDING
-from workbench.probes.variant import ProbeRow, variant
+from workbench.probes.variants import ProbeRow, variant
 
 _STRIP = "strip the completion before comparing"
 _YEARS = range(1_000, 2_200)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from random import Random
 
 from workbench.probes.shapes import apart, mentions
-from workbench.probes.variant import ProbeRow, variant
+from workbench.probes.variants import ProbeRow, variant
 
 _ADVICE = "check the final result of the completion, not whether the reference occurs anywhere in it"
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 
 from workbench.probes.shapes import as_text, number_in
-from workbench.probes.variant import ProbeRow, variant
+from workbench.probes.variants import ProbeRow, variant
 
 _UNITS = {
     "km": "cm", "m": "km", "cm": "km", "mm": "m", "kg": "mg", "g": "kg", "mg": "kg", "s": "h", "h": "s", "min": "days",
