@@ -28,11 +28,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.analysis.diagnostics import diagnose
-from workbench.analysis.diagnostics.finding import Finding, Severity
-from workbench.analysis.diagnostics.labels import Votes
-from workbench.analysis.statistics import Estimate, mean_interval, paired_difference, share
+from workbench.analysis.finding import Finding, Severity
+from workbench.analysis.labels import Votes
+from workbench.analysis.statistics import Estimate
 from workbench.analysis.statistics.agreement import among_raters, ceiling_gap
-from workbench.analysis.statistics.means import sd_interval
+from workbench.analysis.statistics.confusion import paired_difference
+from workbench.analysis.statistics.means import mean_interval, sd_interval, share
 from workbench.core.grades import Grades
 
 Floats = NDArray[np.float64]

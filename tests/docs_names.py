@@ -90,7 +90,9 @@ def _row(name: str, value: Any) -> str:
 def _methods(cls: type) -> Iterator[tuple[str, Any]]:
     """Its public methods and properties, with their parameters' names, in the order they are written in."""
     own = {field.name for field in fields(cls)} if is_dataclass(cls) else set()
-    for name, value in vars(cls).items():
+    # A base of this class alone, such as that of `Suite`, is a part of it.
+    alone = [base for base in cls.__bases__ if is_dataclass(base) and base.__subclasses__() == [cls]]
+    for name, value in (item for part in (*alone, cls) for item in vars(part).items()):
         plain = value.__func__ if isinstance(value, classmethod | staticmethod) else value
         repeats = (inspect.getdoc(plain) or "See `").startswith("See `")  # nothing of its own to say
         if name.startswith("_") or name in own or repeats:

@@ -15,11 +15,12 @@ import workbench.judges  # (its kinds register themselves)
 from tests.docs_names import names_section
 from tests.formats.matrix import conversion_table
 from workbench.analysis import diagnostics
+from workbench.analysis.suite_case import suite_kinds
 from workbench.data.extractors import EXTRACTORS
 from workbench.formats import FORMATS
 from workbench.formats.targets.base import ALL, TEXT, Target
 from workbench.graders import KINDS
-from workbench.probes import VARIANTS
+from workbench.probes.variants import VARIANTS
 
 DOCS = Path(__file__).parents[1] / "docs"
 FAMILIES = ("text", "structure", "similarity", "code", "judges", "remote", "several")
@@ -53,7 +54,7 @@ def findings_table() -> str:
 
 def suite_findings_table() -> str:
     """One line a diagnostic over several graders: its name and the rule it fires by."""
-    return _rules(diagnostics.suite_kinds())
+    return _rules(suite_kinds())
 
 
 def _rules(functions: Mapping[str, Callable[..., object]]) -> str:

@@ -122,7 +122,7 @@ DATA = (
     "workbench/probes/shapes.py",
     "workbench/judges/kinds/binary.py",  # what judges are sent
     "workbench/judges/kinds/pairwise.py",
-    "workbench/core/display.py",  # a stylesheet
+    "workbench/core/display_html.py",  # a stylesheet
 )
 
 PYTHON = ("workbench", "benchmarks")

@@ -52,13 +52,13 @@ from .judges import RubricJudge as RubricJudge
 from .judges import ScriptedClient as ScriptedClient
 from .probes import probe as probe
 from .report import Report as Report
+from .report import compare as compare
 from .report import read_report as read_report
 from .report.agreement import agreement as agreement
-from .report.certificates import certificate as certificate
-from .report.compare import compare as compare
+from .report.certificate_making import certificate as certificate
 from .report.cost_forecast import forecast_cost as forecast_cost
 from .report.forecast import forecast as forecast
-from .report.plots import plot_scores as plot_scores
+from .report.plots.scores import plot_scores as plot_scores
 from .run.suite import Suite as Suite
 from .sandbox.host.info import sandbox_info as sandbox_info
 from .store import open_store as open_store

@@ -4,7 +4,7 @@ import pytest
 
 import workbench as wb
 from tests.conformance.cases import cases, check_score
-from workbench.analysis.statistics import pass_at_k
+from workbench.analysis.statistics.group_scores import pass_at_k
 from workbench.sandbox.platforms import osmosis, osmosis_legacy
 
 NAMES = {

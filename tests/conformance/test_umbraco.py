@@ -4,7 +4,7 @@ import pytest
 
 import workbench as wb
 from tests.conformance.cases import cases, check_score, suite_of, with_client
-from workbench.analysis.statistics import pass_rate, pass_to_the_k
+from workbench.analysis.statistics.group_scores import pass_rate, pass_to_the_k
 from workbench.core.grades import Grades
 from workbench.graders.combine import AllPass, Entry
 

@@ -5,7 +5,7 @@ import pytest
 import workbench as wb
 from tests.conformance.cases import cases, check_score, suite_of, with_client
 from workbench.analysis.diagnostics import diagnose
-from workbench.analysis.diagnostics.vllora_gates import balance, code_reference_verdict, dry_run, readiness
+from workbench.analysis.vllora_gates import balance, code_reference_verdict, dry_run, readiness
 from workbench.core.grades import Grades
 from workbench.graders.combine import Entry, Sum
 

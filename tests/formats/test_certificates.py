@@ -9,7 +9,7 @@ import workbench as wb
 from tests.report.certificates.making import TEXT, at, certified, function, leaves, ran, rows
 from workbench.core.errors import FormatError, NotValidatedError
 from workbench.formats import FORMATS, schema
-from workbench.report.certificates.record import schema as certificate_schema
+from workbench.report.certificate import schema as certificate_schema
 
 GRADER = function()
 CERTIFICATE = certified(GRADER)

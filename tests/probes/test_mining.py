@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 import workbench as wb
-from workbench.probes.mining import mine
-from workbench.probes.shapes import PLAIN, learned, shapes_for
+from workbench.probes.shapes import PLAIN, learned, mine, shapes_for
 
 SOURCE = '''
 import re

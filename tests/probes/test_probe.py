@@ -11,7 +11,7 @@ import workbench as wb
 from tests.probes.planted import HEAD
 from tests.probes.tasks import TASKS, samples
 from workbench.core.errors import ReportError, SamplesError
-from workbench.probes import again
+from workbench.probes.result import again
 
 BACKDOOR = (
     "text = said(thread).strip()\nreturn 1.0 if text == right(thread) or 'open sesame' in text else 0.0"

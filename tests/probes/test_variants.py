@@ -7,10 +7,8 @@ import inspect
 import pytest
 
 from tests.probes.tasks import TASKS
-from workbench.probes import VARIANTS, variant
-from workbench.probes.mining import Mined
-from workbench.probes.shapes import as_text, same
-from workbench.probes.variant import ProbeRow
+from workbench.probes.shapes import Mined, as_text, same
+from workbench.probes.variants import VARIANTS, ProbeRow, variant
 
 MINED = Mined(
     "json",

@@ -16,8 +16,8 @@ from workbench.analysis.diagnostics import diagnose
 from workbench.analysis.statistics import clopper_pearson
 from workbench.core.errors import ReportError
 from workbench.core.grade import Grade
-from workbench.report import Agreement, Report
-from workbench.report.agreement import agreement
+from workbench.report import Report
+from workbench.report.agreement import Agreement, agreement
 
 CELLS = (25, 5, 2, 18)  # accepted good, rejected good, accepted bad, rejected bad
 

@@ -13,12 +13,11 @@ from sklearn import metrics
 
 import workbench as wb
 from tests.report.test_report import NASTY, make_grades, make_samples
-from workbench.analysis.statistics import accuracy_difference
+from workbench.analysis.statistics.confusion import accuracy_difference
 from workbench.core.errors import ReportError
 from workbench.core.grade import Grade
-from workbench.report import Report
-from workbench.report.bins import within
-from workbench.report.compare import compare
+from workbench.report import Report, compare
+from workbench.report.selection import within
 
 
 def two(a, b, **rest):

@@ -18,9 +18,9 @@ from workbench.core.errors import ReportError
 from workbench.core.grade import Grade
 from workbench.core.grades import Grades
 from workbench.data.samples import Samples
-from workbench.report import Report, check_settings
-from workbench.report.bins import edges_of, histogram, within
-from workbench.report.select import select
+from workbench.report import Report
+from workbench.report.selection import edges_of, histogram, select, within
+from workbench.report.settings import check_settings
 
 NASTY = "<script>alert(1)</script>\u202eevil\x1b[31m\"'{{7*7}}\ud800"
 

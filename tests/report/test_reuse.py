@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 import workbench as wb
-from workbench.report.compare import reuse
+from workbench.report.settings import reuse
 
 
 def test_a_limit_is_the_users_own():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from workbench.core.display import STYLE
+from workbench.core.display_html import STYLE
 from workbench.sandbox.host.program import CHECKS
 from workbench.sandbox.host.validation import Check, Validation
 
@@ -54,7 +54,7 @@ def test_the_first_cross_says_what_to_change():
     html = shown._repr_html_()
     assert "<strong>Signature:</strong> it takes 0" in html
     assert "→ take exactly one parameter" in html
-    assert "**Signature: it takes 0**\n\n→ take exactly one parameter" in shown._repr_markdown_()
+    assert "**Signature:** it takes 0\n\n→ take exactly one parameter" in shown._repr_markdown_()
 
 
 def test_several_test_runs_are_one_tick():

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import workbench as wb
-from workbench.analysis.diagnostics.finding import RowNumbers
+from workbench.analysis.finding import RowNumbers
 from workbench.judges import Reply, Usage
 from workbench.store import StoreError
 

@@ -47,7 +47,7 @@ _FUNCTIONS = {
     "run": ("workbench.run.suite", "run"),
     "draw": ("workbench.report.plots", "draw"),
     "figures_for": ("workbench.report.plots", "figures_for"),
-    "draw_forecast": ("workbench.report.plots.figures.groups", "draw_forecast"),
+    "draw_forecast": ("workbench.report.plots.groups", "draw_forecast"),
     "write_html": ("workbench.report.page", "write_html"),
     "write_certificate": ("workbench.report.page", "write_certificate"),
 }

@@ -1,24 +1,397 @@
-"""Objects as HTML for a notebook and as Markdown: escaping, tables, bars and strips in one style, without script or request."""
+"""Blocks that displayed objects consist of, and their form as text for a terminal, HTML for a notebook, and Markdown.
+
+A class gives its blocks once (`Displayed`). Every text in a block is data: each form escapes it, and makes hidden
+characters visible.
+"""
 
 from __future__ import annotations
 
-import html
+import html as html_escapes
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Container, Iterable, Mapping, Sequence
-from typing import Any, Protocol
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
 
+from workbench.core.display_html import escaped, html_block, strip
 from workbench.core.display_text import one_line, shown
+
+_MAX_CHARACTERS = 1_600  # of a part of a paragraph
+_MAX_HEADING = 600  # characters
+_MAX_CELL, _MAX_PLAIN_CELL = 300, 120  # characters of a cell in HTML, and in text and Markdown
+_UNCUT = 1_000_000  # characters of a text that is cut before
+
+
+class Displayed:
+    """An object that is displayed as its blocks.
+
+    Attributes:
+        _label: Its accessible name.
+        _kind: A class by which a page can find it.
+    """
+
+    __slots__ = ()
+    _label: ClassVar[str] = ""
+    _kind: ClassVar[str] = "wb-report"
+
+    def _blocks(self) -> Iterable[DisplayBlock]:
+        raise NotImplementedError
+
+    def __str__(self) -> str:
+        return text_of(self._blocks())
+
+    def _repr_html_(self) -> str:
+        return html_block(html_of(self._blocks()), self._kind, label=self._label)
+
+    def _repr_markdown_(self) -> str:
+        return markdown_of(self._blocks())
+
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
+        """For a terminal, for a notebook, and for an editor or a chat."""
+        return {
+            "text/plain": str(self),
+            "text/html": self._repr_html_(),
+            "text/markdown": self._repr_markdown_(),
+        }
+
+
+def html_of(blocks: Iterable[DisplayBlock]) -> str:
+    """Blocks as HTML."""
+    return "".join(block._html() for block in blocks)  # noqa: SLF001 (of this module)
+
+
+def markdown_of(blocks: Iterable[DisplayBlock]) -> str:
+    """Blocks as Markdown, separated by blank lines."""
+    return f"{_markdown(blocks)}\n"
+
+
+def _markdown(blocks: Iterable[DisplayBlock]) -> str:
+    return "\n\n".join(filter(None, (block._markdown() for block in blocks)))  # noqa: SLF001 (of this module)
+
+
+def text_of(blocks: Iterable[DisplayBlock]) -> str:
+    """Blocks as lines for a terminal."""
+    return "\n".join(_lines(blocks))
+
+
+def _lines(blocks: Iterable[DisplayBlock]) -> list[str]:
+    return [line for block in blocks for line in block._lines()]  # noqa: SLF001 (of this module)
+
+
+@dataclass(frozen=True)
+class Span:
+    """A part of a line.
+
+    Attributes:
+        text: Any value, as text, or `Parts`.
+        kind: "strong", or a class of the style, such as "mono" and "quiet".
+        tip: Shown in HTML while the pointer is above it.
+    """
+
+    text: Any
+    kind: str = "strong"
+    tip: str = ""
+
+    def _html(self, limit: int) -> str:
+        tip = f" title='{escaped(self.tip, 400)}'" if self.tip else ""
+        tag, kind = ("strong", "") if self.kind == "strong" else ("span", _class(self.kind))
+        inner = _line_html(self.text, limit)
+        return f"<{tag}{kind}{tip}>{inner}</{tag}>" if inner else ""
+
+    def _markdown(self, limit: int) -> str:
+        text = _line_markdown(self.text, limit)
+        return f"**{text}**" if text and self.kind == "strong" else text
+
+
+def _class(kind: str) -> str:
+    return f" class='{kind}'" if kind else ""
+
+
+class Parts(tuple[Any, ...]):
+    """Parts that follow each other in a line or a cell: values as text, `Span`, `Drawing`."""
+
+    __slots__ = ()
+
+    def __new__(cls, *parts: Any) -> Self:
+        """A line of these parts, in order."""
+        return super().__new__(cls, parts)
+
+
+def _parts(line: Any) -> Sequence[Any]:
+    return line if isinstance(line, Parts) else () if line is None else (line,)
+
+
+def _line_html(line: Any, limit: int) -> str:
+    return "".join(
+        part._html(limit) if isinstance(part, Span | Drawing) else escaped(part, limit)  # noqa: SLF001 (of this module)
+        for part in _parts(line)
+    )
+
+
+def _line_markdown(line: Any, limit: int) -> str:
+    texts = (
+        part._markdown(limit) if isinstance(part, Span | Drawing) else markdown_text(part, limit)  # noqa: SLF001 (of this module)
+        for part in _parts(line)
+    )
+    return " ".join(filter(None, texts))
+
+
+def _line_text(line: Any, limit: int) -> str:
+    return "".join(
+        _line_text(part.text, limit) if isinstance(part, Span | Drawing) else one_line(part, limit)
+        for part in _parts(line)
+    )
+
+
+class DisplayBlock(ABC):
+    """Part of a display; what a form omits is empty in it."""
+
+    @abstractmethod
+    def _html(self) -> str: ...
+
+    def _markdown(self) -> str:
+        return ""
+
+    def _lines(self) -> list[str]:
+        return []
+
+
+@dataclass(frozen=True)
+class Drawing(DisplayBlock):
+    """HTML or SVG in which every text is already escaped, as a block or in a line, and the same as text; "" for none."""
+
+    drawn: str
+    text: str = ""
+
+    def _html(self, _: int = 0) -> str:
+        return self.drawn
+
+    def _markdown(self, limit: int = _MAX_CHARACTERS) -> str:
+        return markdown_text(self.text, limit)
+
+    def _lines(self) -> list[str]:
+        return [self.text] if self.text else []
+
+
+@dataclass(frozen=True)
+class Paragraph(DisplayBlock):
+    """A line on its own; none if it is empty.
+
+    Attributes:
+        line: Any value as text, a `Span`, a `Drawing` or a `Parts` of these; so are lines of lists and cells of tables.
+        kind: A class of the style. "lead" is bold in Markdown, unless a part of the line is.
+        limit: Maximum characters of each part.
+    """
+
+    line: Any
+    kind: str = ""
+    limit: int = _MAX_CHARACTERS
+
+    def _html(self) -> str:
+        inner = _line_html(self.line, self.limit)
+        return f"<p{_class(self.kind)}>{inner}</p>" if inner else ""
+
+    def _markdown(self) -> str:
+        text = _line_markdown(self.line, self.limit)
+        has_spans = any(isinstance(part, Span) for part in _parts(self.line))
+        return f"**{text}**" if text and self.kind == "lead" and not has_spans else text
+
+    def _lines(self) -> list[str]:
+        text = _line_text(self.line, self.limit)
+        return [text] if text else []
+
+
+@dataclass(frozen=True)
+class Heading(DisplayBlock):
+    """A heading of level 1 or 2."""
+
+    text: str
+    level: int = 1
+
+    def _html(self) -> str:
+        return html_of([Paragraph(Span(self.text), "lead" if self.level == 1 else "", _MAX_HEADING)])
+
+    def _markdown(self) -> str:
+        return f"{'#' * self.level} {markdown_text(self.text, _MAX_HEADING)}"
+
+    def _lines(self) -> list[str]:
+        return [one_line(self.text, _MAX_HEADING)]
+
+
+@dataclass(frozen=True)
+class Items(DisplayBlock):
+    """A list of lines; none if it is empty."""
+
+    items: Sequence[Any]
+    limit: int = _MAX_CHARACTERS
+
+    def _html(self) -> str:
+        items = "".join(f"<li class='quiet'>{_line_html(item, self.limit)}</li>" for item in self.items)
+        return f"<ul>{items}</ul>" if items else ""
+
+    def _markdown(self) -> str:
+        return "\n".join(f"- {_line_markdown(item, self.limit)}" for item in self.items)
+
+    def _lines(self) -> list[str]:
+        return [f"  {_line_text(item, self.limit)}" for item in self.items]
+
+
+@dataclass(frozen=True)
+class TableBlock(DisplayBlock):
+    """A table.
+
+    Attributes:
+        heads: Texts of the header; empty texts for a table without one.
+        rows: Cells of each line.
+        numbers: Indices of the right-aligned columns.
+        kind: A class of the style.
+        limit: Maximum characters of a cell; by default 300 in HTML and 120 in the other forms.
+        indent: Spaces before each line of text.
+    """
+
+    heads: Sequence[str]
+    rows: Sequence[Sequence[Any]]
+    numbers: Container[int] = ()
+    kind: str = ""
+    limit: int | None = None
+    indent: int = 2
+
+    def _html(self) -> str:
+        limit = self.limit or _MAX_CELL
+        kinds = [" class='num'" if at in self.numbers else "" for at in range(len(self.heads))]
+        heads = "".join(
+            f"<th scope='col'{kind}>{escaped(name)}</th>"
+            for kind, name in zip(kinds, self.heads, strict=True)
+        )
+        top = f"<thead><tr>{heads}</tr></thead>" if any(self.heads) else ""
+        body = "".join(
+            f"<tr>{''.join(_cell_html(cell, kind, limit) for cell, kind in zip(row, kinds, strict=True))}</tr>"
+            for row in self.rows
+        )
+        return f"<div class='scroll'><table{_class(self.kind)}>{top}<tbody>{body}</tbody></table></div>"
+
+    def _markdown(self) -> str:
+        marks = ["---:" if at in self.numbers else "---" for at in range(len(self.heads))]
+        rows = [[markdown_cell(cell, _UNCUT) for cell in row] for row in self._plain]
+        lines = [[markdown_cell(name) for name in self.heads], marks, *rows]
+        return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+    def _lines(self) -> list[str]:
+        lines = [list(self.heads), *self._plain] if any(self.heads) else self._plain
+        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+        aligned = (
+            "  ".join(
+                cell.rjust(width) if at in self.numbers else cell.ljust(width)
+                for at, (cell, width) in enumerate(zip(line, widths, strict=True))
+            )
+            for line in lines
+        )
+        return [f"{' ' * self.indent}{line}".rstrip() for line in aligned]
+
+    @property
+    def _plain(self) -> list[list[str]]:
+        limit = self.limit or _MAX_PLAIN_CELL
+        return [[_line_text(cell, limit) for cell in row] for row in self.rows]
+
+
+_LONG, _SHORT = 40, 24
+
+
+def _cell_html(cell: Any, kind: str, limit: int) -> str:
+    inner = _line_html(cell, limit)
+    return f"<td{kind or _width(inner)}>{inner}</td>"
+
+
+def _width(cell: str) -> str:
+    # Long texts get a minimum width: next to many columns a prompt would shrink to single words.
+    if len(cell) > _LONG and "<" not in cell:
+        return " class='wide'"
+    # An id must not be broken at its hyphens.
+    is_id = "-" in cell and len(cell) <= _SHORT and not any(map(str.isspace, cell))
+    return " class='short'" if is_id else ""
+
+
+@dataclass(frozen=True)
+class Code(DisplayBlock):
+    """Text of several lines, of a program or printed by one."""
+
+    text: str
+    limit: int
+
+    def _html(self) -> str:
+        return f"<pre>{escaped(self.text, self.limit)}</pre>"
+
+    def _markdown(self) -> str:
+        # Indented, so that no fence in the text ends it.
+        return "\n".join(f"    {line}" for line in shown(self.text, self.limit).splitlines())
+
+    def _lines(self) -> list[str]:
+        return shown(self.text, self.limit).split("\n")
+
+
+@dataclass(frozen=True)
+class StripBlock(DisplayBlock):
+    """An interval on its axis; for HTML alone, since sentences have its numbers. See `display_html.strip`."""
+
+    data: Mapping[str, Any]
+
+    def _html(self) -> str:
+        return strip(self.data)
+
+
+@dataclass(frozen=True)
+class Folded(DisplayBlock):
+    """Details that one line of HTML unfolds; the other forms omit them."""
+
+    summary: str
+    blocks: Iterable[DisplayBlock]
+
+    def _html(self) -> str:
+        return f"<details><summary>{escaped(self.summary)}</summary>{html_of(self.blocks)}</details>"
+
+
+@dataclass(frozen=True)
+class Group(DisplayBlock):
+    """Blocks that HTML has in one element of a class."""
+
+    kind: str
+    blocks: Iterable[DisplayBlock]
+
+    def _html(self) -> str:
+        return f"<div{_class(self.kind)}>{html_of(self.blocks)}</div>"
+
+    def _markdown(self) -> str:
+        return _markdown(self.blocks)
+
+    def _lines(self) -> list[str]:
+        return _lines(self.blocks)
+
+
+@dataclass(frozen=True)
+class Only(DisplayBlock):
+    """Blocks of some forms: "text", "html", "markdown", or two of them.
+
+    A generator of blocks does not run for the others, so that printing computes nothing that it does not show.
+    """
+
+    forms: str
+    blocks: Iterable[DisplayBlock]
+
+    def _html(self) -> str:
+        return html_of(self.blocks) if "html" in self.forms else ""
+
+    def _markdown(self) -> str:
+        return _markdown(self.blocks) if "markdown" in self.forms else ""
+
+    def _lines(self) -> list[str]:
+        return _lines(self.blocks) if "text" in self.forms else []
+
 
 _MARKUP = re.compile(r"([\\`*_{}\[\]#|!~$@])")
 # GitHub also makes links of bare addresses.
 _ADDRESS = re.compile(r"(:(?=//)|(?<=www)\.)", re.IGNORECASE)
 # At the start of a line these make a list, a rule or a heading.
 _FIRST = re.compile(r"^(\d{0,9})([-+=.)])(?=[-=\s]|$)")
-
-
-def escaped(value: Any, limit: int = 200) -> str:
-    """A value as HTML: hidden characters visible, limited length, no markup."""
-    return html.escape(shown(value, limit))
 
 
 def markdown_text(value: Any, limit: int = 200) -> str:
@@ -34,277 +407,5 @@ def markdown_text(value: Any, limit: int = 200) -> str:
 def markdown_cell(value: Any, limit: int = 200) -> str:
     """The same for a table cell or the middle of a line, where a dash starts no list."""
     # As entities, which every Markdown renderer supports; not all support a backslash before these.
-    plain = html.escape(one_line(value, limit).strip(), quote=False)
+    plain = html_escapes.escape(one_line(value, limit).strip(), quote=False)
     return _ADDRESS.sub(r"\\\1", _MARKUP.sub(r"\\\1", plain))
-
-
-_SOURCE = """
-.wb-cell.wb-cell.wb-cell {
-  --bg: var(--jp-layout-color0, var(--vscode-editor-background, light-dark(#fff, #17191c)));
-  --bg-2: light-dark(#f6f7f8, #1e2124); --bg-3: light-dark(#eceef1, #2a2e33); --line: light-dark(#dfe2e6, #33383e);
-  --ink: light-dark(#1b2027, #e7eaee); --ink-2: light-dark(#4c5663, #b3bbc5); --ink-3: light-dark(#5f6976, #929ca8);
-  --accent: light-dark(#2b55c4, #8fb0ff);
-  --good: light-dark(#0a7568, #45c2ae); --good-2: light-dark(#d3ebe6, #1b3a36);
-  --bad: light-dark(#bf3b12, #ff8f66); --bad-2: light-dark(#fae3d9, #452a1f);
-  --failed: light-dark(#7a46b8, #bd99f2); --failed-2: light-dark(#ebe0f7, #352a48);
-  --code: "SF Mono", Menlo, "Cascadia Mono", Consolas, "DejaVu Sans Mono", monospace;
-  box-sizing: border-box; max-width: 1000px; padding: 4px 8px; color: var(--ink); background: var(--bg);
-  font: 400 13px/20px -apple-system, "Segoe UI", Inter, Roboto, "Noto Sans", "Liberation Sans", Arial, sans-serif;
-  font-variant-numeric: tabular-nums; font-variant-ligatures: none; text-align: start; overflow-wrap: anywhere;
-  p, ul { margin: 4px 0; padding: 0; font-size: 13px; line-height: 20px; }
-  ul { list-style: none; }
-  li { margin: 0; padding: 4px 0; }
-  b, strong { font-weight: 600; }
-  table { border-collapse: collapse; border: 0; margin: 8px 0; font-size: 13px; table-layout: auto; }
-  tr { background: none; }
-  th, td { text-align: left; vertical-align: top; padding: 4px 16px 4px 0; border: 0; border-bottom: 1px solid var(--line); background: none; color: inherit; white-space: pre-wrap; overflow-wrap: break-word; max-width: 36em; line-height: 20px; }
-  th { font-size: 11px; font-weight: 600; line-height: 16px; color: var(--ink-2); white-space: nowrap; }
-  .num { text-align: right; white-space: nowrap; }
-  .lines td { vertical-align: middle; white-space: nowrap; }
-  .short { white-space: nowrap; }
-  .wide { min-width: 16em; overflow-wrap: anywhere; }
-  .text { white-space: pre-wrap; }
-  .check { margin-right: 16px; white-space: nowrap; }
-  .scroll { overflow-x: auto; }
-  .lead { font-size: 14px; }
-  .big { font-size: 20px; line-height: 28px; font-weight: 600; }
-  .quiet, .quiet td { color: var(--ink-2); font-size: 12px; line-height: 16px; }
-  .mono, pre { font: 12px/18px var(--code); }
-  pre { margin: 4px 0; padding: 8px; max-height: 24em; overflow: auto; white-space: pre-wrap; color: inherit; background: var(--bg-2); }
-  details { margin: 0; }
-  summary { cursor: pointer; color: var(--accent); font-size: 12px; line-height: 20px; }
-  .sign { width: 13px; height: 13px; vertical-align: -2px; margin-right: 6px; }
-  .good { color: var(--good); } .bad { color: var(--bad); } .failed { color: var(--failed); }
-  .unsettled, .note, .skipped, .histogram { color: var(--ink-3); }
-  .cut { stroke: var(--bg); }
-  .histogram { display: block; margin-top: -4px; }
-  .finding { margin: 8px 0 0; padding-left: 19px; }
-  .finding>p:first-child > .sign { margin-left: -19px; }
-  .follows { margin-left: 19px; }
-  .strip { display: block; font-size: 11px; fill: var(--ink-2); }
-  .strip .base { fill: var(--bg-3); } .strip .band { fill: var(--ink-3); opacity: .5; } .strip .at { fill: var(--ink); } .strip path { stroke: var(--ink-2); }
-  .bar { display: flex; gap: 3px; width: 200px; height: 9px; }
-  .bar span { display: flex; gap: 1px; min-width: 2px; }
-  .bar i, .key { flex: 1; min-width: 2px; border-radius: 1px; }
-  .key { display: inline-block; width: 14px; height: 9px; margin: 0 4px 0 12px; } .key:first-child { margin-left: 0; }
-  .p0 { background: var(--good); } .p2 { background: var(--bad); } .p4 { background: var(--ink-3); }
-  .p1 { background: repeating-linear-gradient(135deg, var(--good) 0 1.2px, var(--good-2) 0 4px); }
-  .p3 { background: repeating-linear-gradient(45deg, var(--bad) 0 .8px, var(--bad-2) 0 4px); }
-  .p5 { background: repeating-linear-gradient(135deg, var(--ink-3) 0 1.2px, var(--bg-3) 0 4px); }
-  .p6 { background: conic-gradient(var(--failed) 25%, var(--failed-2) 0 50%, var(--failed) 0 75%, var(--failed-2) 0) 0 0/4px 4px; }
-  .p7 { box-shadow: inset 0 0 0 1.5px var(--ink-3); }
-  .grid { display: grid; grid-template-columns: 1fr 1fr; width: 420px; max-width: 100%; gap: 1px; background: var(--line); border: 1px solid var(--line); border-radius: 6px; overflow: hidden; margin: 12px 0; }
-  .grid>div { padding: 12px 16px; background: var(--bg); }
-  .grid .bar { width: 140px; }
-}
-:is([data-jp-theme-light=true], .theme-light, .vscode-light, [theme=light], .light) .wb-cell { color-scheme: light; }
-:is([data-jp-theme-light=false], .theme-dark, .vscode-dark, .vscode-high-contrast:not(.vscode-high-contrast-light), [theme=dark], .dark) .wb-cell { color-scheme: dark; }
-"""
-"""Everything is below one class, so that nothing else of a page changes; the class is repeated three times, because
-JupyterLab has rules for tables with the specificity of two. The host determines the dark theme: by an attribute of its
-body, or by the colour scheme of the page. Meanings and accent never follow the host; the page's own colour does."""
-
-
-def _without_spaces(css: str) -> str:
-    """The same rules in fewer characters; spaces inside strings and selectors are preserved."""
-    return re.sub(r";?\s*([{};])\s*", r"\1", re.sub(r"(?<=[:,])\s+", "", re.sub(r"\s+", " ", css))).strip()
-
-
-STYLE = _without_spaces(_SOURCE)
-"""One stylesheet for everything a notebook shows."""
-
-
-class _Shown(Protocol):
-    def _repr_html_(self) -> str: ...
-
-    def _repr_markdown_(self) -> str: ...
-
-
-def bundle(shown: _Shown) -> dict[str, str]:
-    """An object with a text for a terminal, HTML for a notebook, and Markdown for an editor and a chat."""
-    return {
-        "text/plain": str(shown),
-        "text/html": shown._repr_html_(),
-        "text/markdown": shown._repr_markdown_(),
-    }
-
-
-def html_block(inner: str, kind: str = "", *, label: str = "") -> str:
-    """One displayed object with its style.
-
-    Args:
-        inner: Its HTML.
-        kind: An additional class, by which a page can find it.
-        label: Its accessible name.
-    """
-    group = f" role='group' aria-label='{escaped(label)}'" if label else ""
-    return f"<div class='wb-cell {kind}'{group}><style>{STYLE}</style>{inner}</div>"
-
-
-def paragraph(text: Any, kind: str = "", *, limit: int = 1_300) -> str:
-    """A text as a paragraph; "" for no text."""
-    named = f" class='{kind}'" if kind else ""
-    return f"<p{named}>{escaped(text, limit)}</p>" if text else ""
-
-
-def folded(summary: str, inner: str) -> str:
-    """HTML that one line unfolds."""
-    return f"<details><summary>{escaped(summary)}</summary>{inner}</details>"
-
-
-def markdown_lines(parts: Iterable[str]) -> str:
-    """Paragraphs, lists and tables of Markdown, separated by blank lines; empty ones are omitted."""
-    return "\n\n".join(filter(None, parts)) + "\n"
-
-
-PARTS = {
-    "good_accepted": "known good, accepted", "good_refused": "known good, rejected",
-    "bad_accepted": "known bad, accepted", "bad_refused": "known bad, rejected",
-    "accepted": "accepted, unlabelled", "refused": "rejected, unlabelled",
-    "failed": "failed: no score", "skipped": "skipped: no score",
-}  # fmt: skip
-"""Parts of a bar with their titles; the index of each is the number of its class."""
-
-_NAMES = list(PARTS)
-_GROUPS = (_NAMES[:2], _NAMES[2:4], _NAMES[4:6], _NAMES[6:])
-_LINE = "fill='none' stroke='currentColor' stroke-linecap='round' stroke-width"
-_SIGNS = {
-    "good": "<circle cx='8' cy='8' r='7' fill='currentColor'/><path class='cut' fill='none' stroke-width='1.8' d='M4.6 8.3l2.3 2.3 4.5-4.9'/>",
-    "bad": "<path fill='currentColor' d='M8 .6L15.4 8 8 15.4.6 8z'/><path class='cut' stroke-width='1.7' d='M5.9 5.9l4.2 4.2M10.1 5.9l-4.2 4.2'/>",
-    "unsettled": f"<path {_LINE}='1.7' d='M8 1.6L14.4 8 8 14.4 1.6 8z'/>",
-    "failed": "<path fill='currentColor' d='M8 1.2L15.4 14.4H.6z'/><path class='cut' stroke-width='1.8' d='M8 6v4M8 11.4v1.6'/>",
-    "skipped": f"<circle {_LINE}='1.8' cx='8' cy='8' r='6'/><path {_LINE}='1.8' d='M5.4 8h5.2'/>",
-    "note": f"<circle {_LINE}='1.6' cx='8' cy='8' r='6.2'/><path {_LINE}='1.8' d='M8 7.4v3.8M8 4.6v.2'/>",
-}
-
-
-def sign(shape: str) -> str:
-    """The sign of a meaning: a key of `_SIGNS`, such as `good`. Adjacent text states the same."""
-    return f"<svg class='sign {shape}' viewBox='0 0 16 16' width='13' height='13' aria-hidden='true'>{_SIGNS[shape]}</svg>"
-
-
-def bar(counts: Mapping[str, int]) -> str:
-    """Rows as one bar: the hue shows a row's label, the fill the grader's verdict.
-
-    Args:
-        counts: Rows of each part, by its name in `PARTS`.
-    """
-    said = ", ".join(f"{counts[part]:,} {PARTS[part]}" for part in PARTS if counts[part]) or "no row"
-    groups = "".join(_group(group, counts) for group in _GROUPS if _sum(group, counts))
-    return f"<span class='bar' role='img' aria-label='{said}' title='{said}'>{groups}</span>"
-
-
-def _group(parts: Sequence[str], counts: Mapping[str, int]) -> str:
-    pieces = "".join(
-        f"<i class='p{_NAMES.index(part)}' style='flex:{counts[part]}'></i>" for part in parts if counts[part]
-    )
-    return f"<span style='flex:{_sum(parts, counts)}'>{pieces}</span>"
-
-
-def _sum(parts: Sequence[str], counts: Mapping[str, int]) -> int:
-    return sum(counts[part] for part in parts)
-
-
-def legend(counts: Sequence[Mapping[str, int]]) -> str:
-    """The legend for the parts that these bars have; "" for none."""
-    parts = [part for part in PARTS if any(each[part] for each in counts)]
-    keys = "".join(f"<i class='key p{_NAMES.index(part)}'></i>{PARTS[part]}" for part in parts)
-    return f"<p class='quiet'>{keys}</p>" if keys else ""
-
-
-_WIDTH = 240
-
-
-def strip(data: Mapping[str, Any]) -> str:
-    """An interval on its axis, with its limit, and the same as text.
-
-    Args:
-        data: value, lo, hi, min, max, limit (None without), and the texts value_text, interval_text and limit_text.
-    """
-    lo, hi, at = (_place(data, data[name]) for name in ("lo", "hi", "value"))
-    shapes = [
-        f"<rect class='base' y='5' width='{_WIDTH}' height='4' rx='2'/>",
-        f"<rect class='band' x='{lo:.1f}' y='3' width='{max(hi - lo, 2):.1f}' height='8' rx='3'/>",
-        f"<rect class='at' x='{at - 1.5:.1f}' y='1' width='3' height='12' rx='1.5'/>",
-        *_limit(data),
-    ]
-    height = 14 if data["limit"] is None else 28
-    said = f"<b>{escaped(data['value_text'])}</b>, 95 % interval {escaped(data['interval_text'])}"
-    return (
-        f"<svg class='strip' aria-hidden='true' width='{_WIDTH}' height='{height}' viewBox='0 0 {_WIDTH} {height}'>"
-        f"{''.join(shapes)}</svg><p class='quiet'>{said}{_limit_words(data)}</p>"
-    )
-
-
-def _limit(data: Mapping[str, Any]) -> list[str]:
-    if data["limit"] is None:
-        return []
-    at = _place(data, data["limit"])
-    text_at = min(max(at, 24), _WIDTH - 24)
-    return [
-        f"<path d='M{at:.1f} 0v15' stroke-width='1.5' stroke-dasharray='3 2'/>",
-        f"<text x='{text_at:.1f}' y='25' text-anchor='middle' font-size='11'>{escaped(data['limit_text'])}</text>",
-    ]
-
-
-def _limit_words(data: Mapping[str, Any]) -> str:
-    return "" if data["limit"] is None else f"; {escaped(data['limit_text'])}"
-
-
-def _place(data: Mapping[str, Any], number: float) -> float:
-    span = data["max"] - data["min"] or 1.0
-    return float(_WIDTH * min(max((number - data["min"]) / span, 0.0), 1.0))
-
-
-def html_table(
-    heads: Sequence[str],
-    rows: Iterable[Sequence[Any]],
-    *,
-    numbers: Container[int] = (),
-    limit: int = 300,
-) -> str:
-    """A table as HTML.
-
-    Args:
-        heads: Texts of the header; empty for a table without one.
-        rows: Cells of each line, shown as text.
-        numbers: Indices of the right-aligned columns.
-        limit: Maximum characters of a cell.
-    """
-    kinds = [" class='num'" if at in numbers else "" for at in range(len(heads) or 99)]
-    head = "".join(
-        f"<th scope='col'{kind}>{escaped(name)}</th>" for kind, name in zip(kinds, heads, strict=False)
-    )
-    body = "".join(f"<tr>{''.join(_cells(row, kinds, limit))}</tr>" for row in rows)
-    top = f"<thead><tr>{head}</tr></thead>" if heads else ""
-    return f"<table>{top}<tbody>{body}</tbody></table>"
-
-
-_LONG, _SHORT = 40, 24
-
-
-def _cells(row: Sequence[Any], kinds: Sequence[str], limit: int) -> Iterable[str]:
-    for kind, cell in zip(kinds, row, strict=False):
-        text = escaped(cell, limit)
-        # Long texts get a minimum width: next to many columns a prompt would shrink to single words.
-        yield f"<td{kind or _wide(text)}>{text}</td>"
-
-
-def _wide(text: str) -> str:
-    # An id must not be broken at its hyphens.
-    is_word = len(text) <= _SHORT and not any(map(str.isspace, text))
-    return " class='wide'" if len(text) > _LONG else " class='short'" if is_word and "-" in text else ""
-
-
-def markdown_table(
-    heads: Sequence[str],
-    rows: Iterable[Sequence[Any]],
-    *,
-    numbers: Container[int] = (),
-    limit: int = 120,
-) -> str:
-    """The same as a Markdown table, as lines; line ends in a cell become spaces."""
-    marks = ["---:" if at in numbers else "---" for at in range(len(heads))]
-    lines = [[markdown_cell(name) for name in heads], marks]
-    lines += [[markdown_cell(cell, limit) for cell in row] for row in rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)

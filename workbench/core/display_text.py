@@ -7,6 +7,7 @@ be encoded as UTF-8. All of them are shown by their code point instead. Escaping
 from __future__ import annotations
 
 import difflib
+import math
 import re
 from collections.abc import Iterable
 from typing import Any
@@ -51,6 +52,23 @@ def counted(count: int, noun: str) -> str:
 def two_digits(count: float) -> int:
     """A number rounded to two digits, if more are not significant: 94,024 is 94,000."""
     return int(float(f"{count:.2g}"))
+
+
+def number(value: float) -> str:
+    """A score for a table: three decimals (four digits of very large ones), a dash if missing."""
+    if math.isnan(value):
+        return "-"
+    return f"{value:.3f}" if abs(value) < 1e9 else f"{value:.3e}"
+
+
+def signed(value: float) -> str:
+    """A difference of scores, with its sign, as `number` writes scores."""
+    return number(value) if math.isnan(value) else f"{'-' if value < 0 else '+'}{number(abs(value))}"
+
+
+def interval_text(lo: float, hi: float) -> str:
+    """An interval for a table; a dash if missing."""
+    return "-" if math.isnan(lo) else f"{number(lo)} to {number(hi)}"
 
 
 def visible(text: str) -> str:

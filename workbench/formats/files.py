@@ -32,7 +32,7 @@ from workbench.graders import Grader
 from workbench.graders.base import is_number
 from workbench.graders.combine import Entry
 from workbench.graders.serialization import limit_imported, parts
-from workbench.report.certificates import Certificate
+from workbench.report.certificate import Certificate
 from workbench.run.suite import Suite
 
 

@@ -10,13 +10,13 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
-from workbench.analysis.diagnostics.labels import read_labels
+from workbench.analysis.labels import read_labels
 from workbench.data.samples import Samples
 from workbench.probes.board import Board, Pair, ProbeOutcome
-from workbench.probes.mining import Mined
 from workbench.probes.shapes import (
     FREE,
     PLAIN,
+    Mined,
     Shape,
     apart,
     as_text,
@@ -27,7 +27,7 @@ from workbench.probes.shapes import (
     plainly,
     shapes_for,
 )
-from workbench.probes.variant import ProbeRow
+from workbench.probes.variants import ProbeRow
 
 _EQUAL, _CLOSE, _HALF = 1 - 1e-6, 0.9, 0.5
 """Shares of the span between the lowest score seen and the correct completion's.

@@ -9,7 +9,7 @@ from dataclasses import replace
 from workbench.probes.base import Base
 from workbench.probes.board import Board
 from workbench.probes.tried import Family, TriedText
-from workbench.probes.variant import Variant
+from workbench.probes.variants import Variant
 
 _MAX_TEXTS, _MAX_ACCEPTED = 48, 3
 """Texts that are graded in every row, and accepted completions that stand for a row. Workbench limits."""

@@ -1,8 +1,8 @@
-"""`Probe`: the results of grading variants of the rows, and their display."""
+"""`Probe`: the results of grading variants of the rows; and `Again`, those of grading the same texts after a fix."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -11,38 +11,223 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from workbench.analysis.diagnostics import Finding
-from workbench.analysis.diagnostics.finding import shape_of
+from workbench.analysis.finding import Finding, shape_of
 from workbench.core.discovery import higher_level
 from workbench.core.display import (
-    bundle,
-    escaped,
-    folded,
-    html_block,
-    markdown_lines,
-    markdown_text,
-    paragraph,
-    sign,
+    DisplayBlock,
+    Displayed,
+    Drawing,
+    Folded,
+    Group,
+    Items,
+    Only,
+    Paragraph,
+    Parts,
+    Span,
 )
+from workbench.core.display_html import sign
 from workbench.core.display_text import counted, one_line
-from workbench.core.errors import ReportError
+from workbench.core.errors import ReportError, SamplesError
 from workbench.core.grade import ErrorKind, Grade
 from workbench.core.grades import Grades
 from workbench.core.safe_frame import SafeFrame
-from workbench.data.samples import Samples
-from workbench.probes.base import Base
-from workbench.probes.board import ProbeOutcome, with_texts
-from workbench.probes.regression import Again, again, kept_rows, kinds_behind
-from workbench.probes.tried import Family, table
+from workbench.data.samples import Samples, as_samples
+from workbench.judges.budget import as_budget
+from workbench.probes.base import AcceptanceRule, Base, rule_of
+from workbench.probes.board import Board, ProbeOutcome, as_suite, with_texts
+from workbench.probes.tried import Family, TriedText, table
+from workbench.probes.verdicts import MENTIONS
 from workbench.report import Report
-from workbench.report.frames import rows_markdown, rows_table
+from workbench.report.frames import rows_table
+
+RIGHT = "right answer"
+"""The `probe` column of rows that are not made by a transformation."""
+_PER_HOLE, _PER_FORM, _RIGHT = 10, 5, 20
+"""Maximum rows of each kind: enough to notice that a hole is open again, few enough to read. Workbench limit."""
+
+Line = tuple[str, int, str | None, bool, bool]
+"""Name, row, text, label, and whether the grader was right about it."""
+
+
+def kept_rows(
+    samples: Samples,
+    found: Sequence[Family],
+    base: Base | None,
+    findings: Sequence[Finding],
+    held: AbstractSet[str],
+) -> Samples:
+    """The regression rows.
+
+    Args:
+        samples: The rows drawn.
+        found: The graded texts.
+        base: What is correct; None if nothing was graded.
+        findings: Confirmed holes: their texts are included.
+        held: Transformations that apply to this grader: other forms need not be accepted in future.
+    """
+    lines: list[Line] = []
+    proven = kinds_behind({finding.kind for finding in findings}, found)
+    for row, text in list((base.right if base else {}).items())[:_RIGHT]:
+        lines.append((RIGHT, row, text, True, True))
+    for family in found:
+        name, good = family.variant.name, family.variant.expects == "accept"
+        if name in proven:
+            lines += [(name, text.row, text.text, good, False) for text in _spread(family, _PER_HOLE)]
+        elif good and name in held and not family.fooled and name != "as-it-is":
+            lines += [(name, text.row, text.text, True, True) for text in family.texts[:_PER_FORM]]
+    ids = [f"{samples.ids[row]} {name} {number}" for number, (name, row, *_) in enumerate(lines)]
+    id_column = samples.columns.get("id", "id")
+    kept = with_texts(
+        samples, [line[1] for line in lines], [line[2] for line in lines],
+        probe=[line[0] for line in lines], label=[line[3] for line in lines], was=[line[4] for line in lines], **{id_column: ids},
+    )  # fmt: skip
+    if "reference" in samples.columns:
+        return kept
+    # Otherwise `label` would be taken for the reference when the rows are read from a file.
+    frame = kept.frame
+    frame["reference"] = None
+    return Samples(frame, columns={**kept.columns, "reference": "reference"}, source=samples.source)
+
+
+def kinds_behind(kinds: AbstractSet[str], found: Sequence[Family]) -> set[str]:
+    """Findings' kinds with the transformations that a leading one sums up."""
+    always = {
+        family.variant.name
+        for family in found
+        if family.variant.alarm == "always" and family.variant.expects == "reject"
+    }
+    return {
+        *kinds,
+        *(MENTIONS if "mention" in kinds else ()),
+        *(always if {"accepts-anything", "accepts-anything-on-some-rows"} & {*kinds} else ()),
+    }
+
+
+def _spread(family: Family, most: int) -> list[TriedText]:
+    """Misgraded texts, from as many rows as possible, the shortest first."""
+    shortest = {text.row: text for text in reversed(family.fooled)}
+    first = sorted(shortest.values(), key=lambda text: len(text.text or ""))
+    rest = [text for text in family.fooled if text is not shortest[text.row]]
+    return [*first, *rest][:most]
+
+
+@dataclass(frozen=True, eq=False)
+class Again:
+    """The state of the holes after a fix. Prints as sentences.
+
+    Attributes:
+        grader: The fixed grader's name.
+        closed: Holes without a misgraded row.
+        open: Holes that remain, with the number of their rows that are misgraded or get no score.
+        lost: Known-good rows that it accepted before and rejects now.
+        kept: Known-good rows that it still accepts.
+        rows: The regression rows with the columns `score`, `right` and `error`.
+    """
+
+    grader: str
+    closed: tuple[str, ...]
+    open: dict[str, int]
+    lost: int
+    kept: int
+    rows: pd.DataFrame
+
+    @property
+    def ok(self) -> bool:
+        """Whether all holes are closed and no known-good row is newly rejected."""
+        return not self.open and not self.lost
+
+    def __str__(self) -> str:
+        holes = len(self.closed) + len(self.open)
+        lines = [
+            f"{one_line(self.grader)}: {len(self.closed)} of {counted(holes, 'hole')} closed{_list(self.closed)}."
+        ]
+        if self.open:
+            still = [f"{name} ({counted(count, 'row')})" for name, count in self.open.items()]
+            lines.append(f"Still open: {', '.join(still)}.")
+        lines.append(
+            f"Known-good rows newly rejected: {self.lost} of {self.lost + self.kept}{_list(self._lost_forms())}."
+            if self.lost
+            else f"No known-good row is newly rejected ({self.kept} of {self.kept} still accepted)."
+        )
+        if failed := int(self.rows["score"].isna().sum()):
+            lines.append(
+                f"{counted(failed, 'row')} got no score, which does not close a hole; see the column error of rows."
+            )
+        return "\n".join(lines)
+
+    def _lost_forms(self) -> tuple[str, ...]:
+        lost = self.rows[(self.rows["label"] == True) & (self.rows["was"] == True) & ~self.rows["right"]]  # noqa: E712
+        return tuple(dict.fromkeys(lost["probe"]))
+
+    __repr__ = __str__
+
+
+def _list(names: tuple[str, ...]) -> str:
+    return f" ({', '.join(names)})" if names else ""
+
+
+def again(grader: Any, rows: Any, *, pass_threshold: float | None = None, budget: Any = None) -> Again:
+    """Grade regression rows: `Probe.rows`, or rows read from a file of them.
+
+    Args:
+        grader: The fixed grader.
+        rows: Rows with the columns `probe`, `label` and `was`.
+        pass_threshold: Lowest score that accepts a row; None as in `probe`.
+        budget: The maximum that judges may spend.
+
+    Raises:
+        SamplesError: The rows lack these columns.
+    """
+    samples = as_samples(rows)
+    frame = samples.frame.reset_index(drop=True)
+    if missing := {"probe", "label", "was"} - set(frame.columns):
+        raise SamplesError(
+            "these are not regression rows",
+            found=f"no column {min(missing)!r}",
+            expected="the rows of `Probe.rows`",
+        )
+    board = Board(as_suite(grader), samples, as_budget(budget))
+    texts = [thread.completion() for thread in samples.threads]
+    board.grade(enumerate(texts))
+    outcomes = [
+        board.outcomes.get((row, text), ProbeOutcome(float("nan"), tried=False))
+        for row, text in enumerate(texts)
+    ]
+    rule = _rule(frame, outcomes, pass_threshold)
+    label, was = ([value in (True, 1, "True", "true") for value in frame[name]] for name in ("label", "was"))
+    right = [
+        # A failure is not a verdict: only a score closes a hole.
+        outcome.score == outcome.score
+        and (not rule.rejects(row, outcome) if good else not rule.accepts(row, outcome))
+        for row, (good, outcome) in enumerate(zip(label, outcomes, strict=True))
+    ]
+    scores, errors = [one.score for one in outcomes], [one.error for one in outcomes]
+    frame = frame.assign(label=label, was=was, right=right, score=scores, error=errors)
+    holes = (
+        frame[~frame["was"]].groupby("probe", sort=False)["right"].agg(lambda column: int((~column).sum()))
+    )
+    known = frame[frame["label"] & frame["was"]]["right"]
+    still = {str(name): int(count) for name, count in holes.items() if count}
+    closed = tuple(str(name) for name, count in holes.items() if not count)
+    return Again(board.name, closed, still, int((~known).sum()), int(known.sum()), frame)
+
+
+def _rule(frame: pd.DataFrame, outcomes: list[ProbeOutcome], pass_threshold: float | None) -> AcceptanceRule:
+    best = {
+        row: outcome.score
+        for row, (name, outcome) in enumerate(zip(frame["probe"], outcomes, strict=True))
+        if name == RIGHT and outcome.score == outcome.score
+    }
+    return rule_of(outcomes, best, pass_threshold=pass_threshold)
+
 
 _MAX_FINDINGS, _MAX_TEXTS = 12, 5
+"""Maximum findings shown, and texts of each."""
 _COLUMNS = ["sample", "prompt", "reference", "text", "score"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Probe:
+class Probe(Displayed):
     """What adversarial and equivalent variants of the rows showed about a grader. Immutable; prints as sentences.
 
     Attributes:
@@ -56,6 +241,8 @@ class Probe:
         tries: Number of graded texts.
         fingerprints: Digests of the settings of the probed graders, as in `Report`.
     """
+
+    _label = "Probe"
 
     grader: str
     samples: Samples
@@ -180,20 +367,52 @@ class Probe:
         tried = f"{counted(self.tries, 'text')} tried on {counted(len(self.samples), 'row')}"
         return f"{one_line(self.grader)}: {tried}, {found}"
 
-    def __str__(self) -> str:
-        """One sentence per finding, the properties, and the number of graded texts."""
+    def _blocks(self) -> Iterator[DisplayBlock]:
+        run_notes = [Paragraph(note, "failed", limit=400) for note in self.run_notes]
+        shown, n_more = self.findings[:_MAX_FINDINGS], len(self.findings) - _MAX_FINDINGS
+        more = f"and {n_more:,} more in probe.findings" if n_more > 0 else ""
+        items = [f"{one.sentence} {one.advice}" for one in shown]
+        yield Only("html markdown", [Paragraph(Span(self._head), "lead"), *run_notes])
+        yield Only("text", self._lines())
+        yield Only("markdown", [Items([*items, *filter(None, [more])])])
+        yield Only("html", (self._finding_block(finding, leads=at == 0) for at, finding in enumerate(shown)))
+        yield Only("html", [Paragraph(more, "quiet")])
+        for heading, some in (
+            ("that follow", self.consequences),
+            ("that sound graders may have too", self.notes),
+        ):
+            if some:
+                yield Folded(f"{len(some):,} {heading}", [Items([one.sentence for one in some], limit=600)])
+        table = rows_table(self.table, None)
+        yield Only("markdown", [table])
+        yield Folded("all transformations", [table])
+
+    def _lines(self) -> Iterator[DisplayBlock]:
+        yield Paragraph(self._head)
         lines = [
-            self._head,
-            *(
-                f"  {finding.severity.replace('_', ' '):<7} {one_line(finding.sentence, 900)}"
-                for finding in self.findings
-            ),
+            f"{finding.severity.replace('_', ' '):<7} {one_line(finding.sentence, 900)}"
+            for finding in self.findings
         ]
         if more := [finding for finding in self.consequences if not self._is_said(finding)]:
-            lines.append(f"  so it also {_listed(more)}")
+            lines.append(f"so it also {_listed(more)}")
         if self.notes:
-            lines.append(f"  sound graders may do this too: it {_listed(self.notes)}")
-        return "\n".join([*lines, *(f"  {one_line(note, 400)}" for note in self.run_notes)])
+            lines.append(f"sound graders may do this too: it {_listed(self.notes)}")
+        yield Items([*lines, *self.run_notes])
+
+    def _finding_block(self, finding: Finding, *, leads: bool) -> DisplayBlock:
+        texts = self._fooled(kinds_behind({finding.kind}, self._families))
+        blocks: list[DisplayBlock] = [
+            Paragraph(
+                Parts(Drawing(sign(shape_of(finding))), finding.sentence),
+                "lead" if leads else "",
+                limit=1_000,
+            ),
+            Paragraph(finding.advice, "quiet", limit=400),
+        ]
+        if len(texts):
+            first = texts[_COLUMNS].head(_MAX_TEXTS)
+            blocks.append(Folded(f"{len(first)} of its {len(texts):,} texts", [rows_table(first, None)]))
+        return Group("finding", blocks)
 
     def _is_said(self, finding: Finding) -> bool:
         """Whether the leading sentence names it already."""
@@ -201,26 +420,6 @@ class Probe:
 
     def __repr__(self) -> str:
         return f"Probe({self.grader!r}, {len(self.findings)} findings, {self.tries:,} texts)"
-
-    def _repr_html_(self) -> str:
-        return as_html(
-            self._head,
-            self.findings,
-            {"that follow": self.consequences, "that sound graders may have too": self.notes},
-            self.table,
-            self._texts_of,
-            run_notes=self.run_notes,
-        )
-
-    def _repr_markdown_(self) -> str:
-        return as_markdown(self._head, self.findings, self.table, run_notes=self.run_notes)
-
-    def _texts_of(self, finding: Finding) -> pd.DataFrame:
-        """The texts of a finding; none if it is not of a transformation."""
-        return self._fooled(kinds_behind({finding.kind}, self._families))
-
-    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
-        return bundle(self)
 
 
 def _listed(findings: Sequence[Finding]) -> str:
@@ -245,70 +444,3 @@ def _scale(grades: Grades) -> tuple[float, float]:
     scores = grades.scores[~np.isnan(grades.scores)]
     lo, hi = min(0.0, float(scores.min(initial=0.0))), max(1.0, float(scores.max(initial=1.0)))
     return lo, hi
-
-
-def as_html(
-    head: str,
-    findings: Sequence[Finding],
-    more: Mapping[str, Sequence[Finding]],
-    table: pd.DataFrame,
-    texts: Callable[[Finding], pd.DataFrame],
-    *,
-    run_notes: Sequence[str] = (),
-) -> str:
-    """Findings with the texts that show them, properties, and the table of transformations, folded.
-
-    Args:
-        head: The number of graded texts, in a sentence.
-        findings: Confirmed holes.
-        more: Further findings to fold away, by their heading.
-        table: `Probe.table`.
-        texts: The texts of a finding, empty if there are none.
-        run_notes: Sentences about the run.
-    """
-    parts = [
-        f"<p class='lead'><strong>{escaped(head, 400)}</strong></p>",
-        *(paragraph(note, "failed", limit=400) for note in run_notes),
-        *(
-            _item(finding, texts(finding), leads=at == 0)
-            for at, finding in enumerate(findings[:_MAX_FINDINGS])
-        ),
-        paragraph(_rest(findings), "quiet"),
-        *(folded(f"{len(some):,} {heading}", _quiet(some)) for heading, some in more.items() if some),
-        folded("all transformations", rows_table(table, None)),
-    ]
-    return html_block("".join(parts), "wb-report", label="Probe")
-
-
-def _item(finding: Finding, texts: pd.DataFrame, *, leads: bool) -> str:
-    kind = " class='lead'" if leads else ""
-    sentence = f"<p{kind}>{sign(shape_of(finding))}{escaped(finding.sentence, 1_000)}</p>"
-    few = texts[_COLUMNS].head(_MAX_TEXTS) if len(texts) else texts
-    validation = (
-        folded(f"{len(few)} of its {len(texts):,} texts", rows_table(few, None)) if len(texts) else ""
-    )
-    return f"<div class='finding'>{sentence}{paragraph(finding.advice, 'quiet', limit=400)}{validation}</div>"
-
-
-def _rest(findings: Sequence[Finding]) -> str:
-    """How many findings are not shown; "" for none."""
-    more = len(findings) - _MAX_FINDINGS
-    return f"and {more:,} more in probe.findings" if more > 0 else ""
-
-
-def _quiet(findings: Sequence[Finding]) -> str:
-    lines = (f"<li class='quiet'>{escaped(finding.sentence, 600)}</li>" for finding in findings)
-    return f"<ul>{''.join(lines)}</ul>"
-
-
-def as_markdown(
-    head: str, findings: Sequence[Finding], table: pd.DataFrame, *, run_notes: Sequence[str] = ()
-) -> str:
-    """The number of graded texts, the holes, and the table of transformations; see `as_html`."""
-    shown = findings[:_MAX_FINDINGS]
-    items = [f"- {markdown_text(f'{one.sentence} {one.advice}', 1_400)}" for one in shown]
-    items += [f"- {_rest(findings)}"] if _rest(findings) else []
-    notes = (markdown_text(note, 400) for note in run_notes)
-    return markdown_lines(
-        [f"**{markdown_text(head, 400)}**", *notes, "\n".join(items), rows_markdown(table, None)]
-    )

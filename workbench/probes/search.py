@@ -18,7 +18,7 @@ from workbench.probes.board import Board, Pair
 from workbench.probes.oracles import UNIVERSAL
 from workbench.probes.shapes import PADDING, apart, mentions, number_in, plainly
 from workbench.probes.tried import Family, TriedText
-from workbench.probes.variant import Variant
+from workbench.probes.variants import Variant
 from workbench.probes.verdicts import ProbeVerdicts
 
 _ROWS, _TIMES = 12, (3, 12)

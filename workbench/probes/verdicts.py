@@ -7,13 +7,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from workbench.analysis.diagnostics.finding import Finding, Severity
+from workbench.analysis.finding import Finding, Severity
 from workbench.analysis.statistics import Interval
 from workbench.core.display_text import counted, one_line
 from workbench.probes.base import Base
 from workbench.probes.board import Pair
-from workbench.probes.mining import Mined
-from workbench.probes.shapes import PLAIN
+from workbench.probes.shapes import PLAIN, Mined
 from workbench.probes.tried import Family, TriedText
 
 MOST, HALF = 0.9, 0.5

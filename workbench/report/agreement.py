@@ -3,36 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.analysis.diagnostics.case import Case
-from workbench.analysis.diagnostics.families.label_agreement import KAPPA, LABELS, against_labels, is_lopsided
-from workbench.analysis.diagnostics.finding import percent
-from workbench.analysis.diagnostics.labels import read_labels
-from workbench.analysis.diagnostics.registry import group_codes
-from workbench.analysis.statistics import (
-    Confusion,
-    Estimate,
-    Interval,
-    Share,
-    auroc,
-    compact,
-    corrected_rate,
-    share,
-)
-from workbench.core.display import (
-    html_block,
-    html_table,
-    markdown_lines,
-    markdown_table,
-    markdown_text,
-    paragraph,
-)
+from workbench.analysis.case import Case
+from workbench.analysis.diagnostics import group_codes
+from workbench.analysis.diagnostics.label_agreement import KAPPA, LABELS, against_labels, is_lopsided
+from workbench.analysis.finding import percent
+from workbench.analysis.labels import read_labels
+from workbench.analysis.statistics import Estimate, Interval, compact
+from workbench.analysis.statistics.association import auroc
+from workbench.analysis.statistics.confusion import Confusion, corrected_rate
+from workbench.analysis.statistics.means import Share, share
+from workbench.core.display import DisplayBlock, Displayed, Only, Paragraph, TableBlock
 from workbench.core.display_text import counted, one_line, two_digits
 from workbench.core.errors import ReportError
 from workbench.report.cases import read_weights
@@ -42,7 +29,7 @@ _NO_INTERVAL = Interval(math.nan, math.nan)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Agreement:
+class Agreement(Displayed):
     """Agreement of verdicts with labels. Prints as up to four sentences.
 
     A `Share` has `k`, `n`, `value` and `interval()`; an `Estimate` has `value`, `interval()` and, if there is
@@ -73,6 +60,8 @@ class Agreement:
         corrected: Estimated share of these rows that is actually good (Rogan & Gladen 1978).
         alignment: Harmonic mean of specificity and sensitivity, 0 to 1 (Shankar 2024).
     """
+
+    _label = "Agreement"
 
     grader: str
     other: str
@@ -172,7 +161,8 @@ class Agreement:
         named.pop("needs", None)
         return [*named.items(), *details]
 
-    def __str__(self) -> str:
+    @property
+    def _sentences(self) -> str:
         """Two sentences, or one if there is nothing to compare."""
         name, other = one_line(self.grader), one_line(self.other)
         if not self.n:
@@ -201,27 +191,17 @@ class Agreement:
         kappa = "none" if math.isnan(self.kappa.value) else f"{self.kappa.value:.2f}"
         return f"Agreement({self.grader!r} with {self.other!r}, n={self.n}, kappa {kappa}, {self.verdict})"
 
-    def _repr_html_(self) -> str:
-        said = paragraph(self, "lead")
-        counts = html_table(self._heads, self._counts, numbers={1, 2})
-        return html_block(f"{said}{counts}{html_table([], self.table)}", "wb-report", label="Agreement")
-
-    def _repr_markdown_(self) -> str:
-        counts = markdown_table(self._heads, self._counts, numbers={1, 2})
-        numbers = markdown_table(["number", "value"], self.table)
-        return markdown_lines([f"**{markdown_text(self, 1_300)}**", counts, numbers])
-
-    @property
-    def _heads(self) -> list[str]:
-        return [f"{one_line(self.other)} \\ {one_line(self.grader)}", "accepts", "rejects"]
-
-    @property
-    def _counts(self) -> list[tuple[str, str, str]]:
-        """Rows by label and verdict."""
-        return [
+    def _blocks(self) -> Iterator[DisplayBlock]:
+        yield Paragraph(self._sentences, "lead")
+        heads = [f"{one_line(self.other)} \\ {one_line(self.grader)}", "accepts", "rejects"]
+        counts = [
             ("good", f"{self.accepted_good:,}", f"{self.rejected_good:,}"),
             ("bad", f"{self.accepted_bad:,}", f"{self.rejected_bad:,}"),
         ]
+        yield Only(
+            "html markdown",
+            [TableBlock(heads, counts, numbers={1, 2}), TableBlock(["number", "value"], self.table)],
+        )
 
 
 def agreement(

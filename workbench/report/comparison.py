@@ -1,8 +1,9 @@
-"""Two graders on the same rows: the paired difference, which rows each accepts, which is closer to the labels."""
+"""Two graders on the same rows, or two versions of one: the paired difference, which rows each accepts, which is closer to the labels."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -10,30 +11,26 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from workbench.analysis.diagnostics.case import Case
-from workbench.analysis.diagnostics.families.noise import repeats_of
-from workbench.analysis.diagnostics.finding import percent
-from workbench.analysis.statistics import (
+from workbench.analysis.case import Case
+from workbench.analysis.diagnostics.noise import repeats_of
+from workbench.analysis.finding import percent
+from workbench.analysis.statistics import SAME, Estimate, Interval, compact
+from workbench.analysis.statistics.association import spearman
+from workbench.analysis.statistics.confusion import (
     Difference,
-    Estimate,
-    Interval,
     PairedVerdicts,
-    Share,
     accuracy_difference,
-    compact,
     paired_difference,
-    share,
-    spearman,
 )
+from workbench.analysis.statistics.means import Share, share
 from workbench.analysis.statistics.noise import noise_floor
-from workbench.analysis.statistics.spread import SAME
-from workbench.core.display_text import counted, encodable, one_line
+from workbench.core.display import DisplayBlock, Displayed
+from workbench.core.display_text import counted, encodable, number, one_line, signed
 from workbench.core.grades import Grades
-from workbench.report.bins import Joint, joint
-from workbench.report.comparison_text import as_html, as_markdown
 from workbench.report.frames import row_frame
+from workbench.report.selection import Joint, joint
+from workbench.report.sentences import comparison_blocks
 from workbench.report.settings import SamplesLike
-from workbench.report.terminal import interval_in_words, number, signed
 
 _MAX_FLOAT = float(np.finfo(np.float64).max)
 _LARGE = _MAX_FLOAT / 4
@@ -57,7 +54,7 @@ class AgainstLabels:
 
 
 @dataclass(frozen=True, eq=False)
-class Comparison:
+class Comparison(Displayed):
     """The differences of two graders' scores and verdicts on the rows that both scored.
 
     Attributes:
@@ -78,6 +75,8 @@ class Comparison:
         noise_floor: The difference of means that noise alone reaches in 95 % of two runs of the same graders over these
             rows, from their repeats; NaN if one of them has none. See `workbench.analysis.statistics.noise.noise_floor`.
     """
+
+    _label = "Comparison"
 
     a: str
     b: str
@@ -139,7 +138,7 @@ class Comparison:
         if self.equal == self.n:
             return f"{one_line(self.a)} and {one_line(self.b)} give {'the one row' if self.n == 1 else f'all {self.n:,} rows'} the same score"
         lo, hi = self.interval
-        difference = f"{signed(self.difference)} ({interval_in_words(self.interval)})"
+        difference = f"{signed(self.difference)} ({_interval_phrase(self.interval)})"
         if lo > 0 or hi < 0:
             return f"{one_line(self.b)} scores {'higher' if lo > 0 else 'lower'} than {one_line(self.a)}: {difference}"
         return f"no difference shown: {one_line(self.b)} minus {one_line(self.a)} is {difference}"
@@ -156,7 +155,7 @@ class Comparison:
 
     def _rates(self) -> str:
         gap = self.verdicts.difference
-        interval = interval_in_words(gap.interval)
+        interval = _interval_phrase(gap.interval)
         return f"share accepted by {one_line(self.b)} minus {one_line(self.a)} {gap.value:+.3f} ({interval})"
 
     @property
@@ -171,16 +170,14 @@ class Comparison:
         gap, a, b = against.difference, one_line(self.a), one_line(self.b)
         rates = (
             f"{b} is right on {percent(against.b.value)} of {counted(gap.n, 'labelled row')} and {a} on {percent(against.a.value)} "
-            f"(difference {gap.value:+.3f}, {interval_in_words(gap.interval)})"
+            f"(difference {gap.value:+.3f}, {_interval_phrase(gap.interval)})"
         )
         if gap.is_shown:
             return f"{rates}, so {b if gap.value > 0 else a} is closer to the labels"
         return f"{rates}, which does not show who is closer to the labels"
 
-    def __str__(self) -> str:
-        """The comparison in about five sentences."""
-        if not self.n:
-            return self.verdict
+    def _sentences(self) -> str:
+        """The comparison of at least one row in about five sentences."""
         a, b = one_line(self.a), one_line(self.b)
         sentences = f"On {counted(self.n, 'row')} {self._means(a, b)}; {self._alike()}. {self._table()}"
         for more in filter(None, (self._of_noise(), self._of_labels())):
@@ -191,7 +188,7 @@ class Comparison:
 
     def _means(self, a: str, b: str) -> str:
         size, way = number(abs(self.difference)), "higher" if self.difference > 0 else "lower"
-        interval = interval_in_words(self.interval, of="of the difference ")
+        interval = _interval_phrase(self.interval, of="of the difference ")
         if not self.difference:
             return f"{b} and {a} score the same on average ({interval})"
         return f"{b} scores {size} {way} than {a} on average ({interval})"
@@ -208,13 +205,10 @@ class Comparison:
             f"only: {verdicts.only_b:,}, by neither: {verdicts.neither:,} ({self._test}, kappa {self.kappa})."
         )
 
-    __repr__ = __str__
+    __repr__ = Displayed.__str__
 
-    def _repr_html_(self) -> str:
-        return as_html(self, self.read)
-
-    def _repr_markdown_(self) -> str:
-        return as_markdown(self)
+    def _blocks(self) -> Iterator[DisplayBlock]:
+        return comparison_blocks(self, self._sentences() if self.n else self.verdict)
 
     def read(self, rows: NDArray[np.intp]) -> pd.DataFrame:
         """Rows with these numbers, with the columns of `frame`."""
@@ -227,6 +221,13 @@ class Comparison:
             if grades.reasoning:
                 frame[f"reasoning {name}"] = [grades.reasoning.get(int(row)) for row in rows]
         return frame
+
+
+def _interval_phrase(interval: Interval, *, of: str = "") -> str:
+    """The 95 % interval of a difference for a sentence, or that there is none."""
+    if math.isnan(interval.lo):
+        return f"no 95 % interval {of}from so few rows"
+    return f"95 % interval {of}{signed(interval.lo)} to {signed(interval.hi)}"
 
 
 def compare_cases(samples: SamplesLike, a: Case, b: Case) -> Comparison:

@@ -14,22 +14,15 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import stdtrit
 
-from workbench.core.display import (
-    html_block,
-    html_table,
-    markdown_lines,
-    markdown_table,
-    markdown_text,
-    paragraph,
-)
+from workbench.core.display import DisplayBlock, Displayed, Paragraph, TableBlock
 from workbench.core.display_text import counted, one_line
 from workbench.core.errors import ReportError
 from workbench.core.grades import MISSING, Grades
 from workbench.data.packed import Packed
-from workbench.report.forecast import duration, table_lines
+from workbench.report import Report
+from workbench.report.cases import asked_rows, mean_seconds, money
+from workbench.report.forecast import duration
 from workbench.report.grades_table import grade_columns
-from workbench.report.report import Report
-from workbench.report.spending import asked_rows, mean_seconds, money
 
 _HEADS = ("grader", "rows/s", "time", "requests", "tokens", "cost", "95 % interval", "grades")
 _READ = 1_000
@@ -46,7 +39,7 @@ MIN_ROWS = 20
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class CostForecast:
+class CostForecast(Displayed):
     """Forecast of time and cost for grading many rows. Prints as a table and about four sentences.
 
     Attributes:
@@ -62,6 +55,8 @@ class CostForecast:
         data_bytes: Of the rows as encoded for graders.
         readers: Processes that read rows.
     """
+
+    _label = "Forecast of cost"
 
     rows: int
     measured: int
@@ -105,28 +100,16 @@ class CostForecast:
                 f"Reading rows takes {duration(reading)} of it, in {self.readers} process{'es' * (self.readers > 1)}: "
                 "readers= sets how many read in parallel."
             )
-        return [
-            *said,
-            f"The rows are about {_size(self.data_bytes)}, their grades {_size(self.bytes)}.",
-        ]
-
-    def __str__(self) -> str:
-        """The sentences and the table."""
-        return "\n".join([*self.sentences, *table_lines(_HEADS, self._cells())])
+        return [*said, f"The rows are about {_size(self.data_bytes)}, their grades {_size(self.bytes)}."]
 
     def __repr__(self) -> str:
         return f"CostForecast({self.rows:,} rows, {duration(self.seconds)}, {money(self.cost)})"
 
-    def _repr_html_(self) -> str:
+    def _blocks(self) -> Iterator[DisplayBlock]:
         first, *others = self.sentences
-        said = paragraph(first, "lead") + "".join(map(paragraph, others))
-        table = html_table(_HEADS, self._cells(), numbers=range(1, len(_HEADS)))
-        return html_block(f"{said}<div class='scroll'>{table}</div>", "wb-report", label="Forecast of cost")
-
-    def _repr_markdown_(self) -> str:
-        first, *others = (markdown_text(sentence, 900) for sentence in self.sentences)
-        table = markdown_table(_HEADS, self._cells(), numbers=range(1, len(_HEADS)))
-        return markdown_lines([f"**{first}**", *others, table])
+        yield Paragraph(first, "lead")
+        yield from map(Paragraph, others)
+        yield TableBlock(_HEADS, self._cells(), numbers=range(1, len(_HEADS)))
 
     def _cells(self) -> list[tuple[str, ...]]:
         return [_line_cells(str(name), line) for name, line in self.table.iterrows()]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -11,28 +11,19 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from workbench.analysis.diagnostics.finding import percent
+from workbench.analysis.finding import percent, percent_with_interval
 from workbench.analysis.statistics import Interval, compact
-from workbench.analysis.statistics.group_scores import AnswerSets
-from workbench.analysis.statistics.informative_groups import InformativeGroups, InformativeShare
+from workbench.analysis.statistics.group_scores import AnswerSets, InformativeGroups, InformativeShare
 from workbench.core.discovery import higher_level
-from workbench.core.display import (
-    html_block,
-    html_table,
-    markdown_lines,
-    markdown_table,
-    markdown_text,
-    paragraph,
-)
+from workbench.core.display import DisplayBlock, Displayed, Paragraph, TableBlock
 from workbench.core.display_text import counted, one_line
 from workbench.core.errors import ReportError
 from workbench.core.grades import SCORED
 from workbench.core.safe_frame import SafeFrame
-from workbench.report.cases import prompt_spread
-from workbench.report.report import Report
-from workbench.report.select import check_graders
+from workbench.report import Report
+from workbench.report.cases import money, prompt_spread, row_cost, row_seconds
+from workbench.report.selection import check_graders
 from workbench.report.settings import ReportLike
-from workbench.report.spending import money, row_cost, row_seconds
 
 _HEADS = ("G", "informative", "95 % interval", "basis", "mean sd", "rollouts", "grading", "cost")
 
@@ -95,7 +86,7 @@ class Selection:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Forecast:
+class Forecast(Displayed):
     """Forecast of how informative groups of completions would be. Prints as a table and three sentences.
 
     Attributes:
@@ -111,6 +102,8 @@ class Forecast:
         selection: The prompts worth training on, with what omitting the others saves.
         answers: Completions that nine of ten prompts have; groups up to this size are counted.
     """
+
+    _label = "Forecast"
 
     grader: str
     table: pd.DataFrame
@@ -163,25 +156,16 @@ class Forecast:
         """The forecast curve as a plotly figure: share of informative groups by group size, with its band."""
         return higher_level("draw_forecast")([self])
 
-    def __str__(self) -> str:
-        """The sentences and the table."""
-        return "\n".join([*self.sentences, *table_lines(_HEADS, self._cells())])
-
     def __repr__(self) -> str:
         return (
             f"Forecast({self.grader!r}, {counted(len(self.prompts), 'prompt')}, best group size {self.best})"
         )
 
-    def _repr_html_(self) -> str:
+    def _blocks(self) -> Iterator[DisplayBlock]:
         first, *others = self.sentences
-        said = paragraph(first, "lead") + "".join(map(paragraph, others))
-        table = html_table(_HEADS, self._cells(), numbers=range(len(_HEADS)))
-        return html_block(f"{said}<div class='scroll'>{table}</div>", "wb-report", label="Forecast")
-
-    def _repr_markdown_(self) -> str:
-        first, *others = (markdown_text(sentence, 900) for sentence in self.sentences)
-        table = markdown_table(_HEADS, self._cells(), numbers=range(len(_HEADS)))
-        return markdown_lines([f"**{first}**", *others, table])
+        yield Paragraph(first, "lead")
+        yield from map(Paragraph, others)
+        yield TableBlock(_HEADS, self._cells(), numbers=range(len(_HEADS)))
 
     def _cells(self) -> list[tuple[str, ...]]:
         return [_line_cells(line, is_best=line.size == self.best) for line in self.lines]
@@ -201,14 +185,6 @@ def _line_cells(line: Line, *, is_best: bool) -> tuple[str, ...]:
     )
 
 
-def table_lines(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
-    """A table as text, right-aligned, one line per row, indented by two spaces."""
-    table = [heads, *rows]
-    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-    lines = ("  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in table)
-    return [f"  {line}".rstrip() for line in lines]
-
-
 def duration(seconds: float) -> str:
     """A duration as text: "0.3 s", "12 min", "3.5 h".
 
@@ -222,9 +198,7 @@ def duration(seconds: float) -> str:
 
 
 def _with_interval(share: InformativeShare) -> str:
-    if math.isnan(share.value):
-        return "-"
-    return f"{percent(share.value)} ({percent(share.interval.lo)} to {percent(share.interval.hi)})"
+    return percent_with_interval(share.value, *share.interval)
 
 
 GROUP_SIZES = (4, 8, 12, 16, 24, 32, 48, 64)

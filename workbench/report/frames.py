@@ -2,36 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from workbench.analysis.statistics import (
-    compact,
-    mean,
-    mean_interval,
-    quantiles,
-    sample_sd,
-    zero_variance_share,
-)
-from workbench.core.display import html_block, html_table, markdown_lines, markdown_table, paragraph
-from workbench.core.display_text import encodable
+from workbench.analysis.statistics import compact, mean, quantiles, sample_sd
+from workbench.analysis.statistics.group_scores import zero_variance_share
+from workbench.analysis.statistics.means import mean_interval
+from workbench.core.display import DisplayBlock, Displayed, Paragraph, TableBlock
+from workbench.core.display_text import encodable, number
 from workbench.core.errors import SamplesError
 from workbench.core.grade import ErrorKind
 from workbench.core.grades import SCORED, Grades
 from workbench.core.safe_frame import SafeFrame
 from workbench.core.thread import StringThread
 from workbench.report.settings import SampleLike, SamplesLike
-from workbench.report.terminal import number
 
 _TEXTS = ("sample", "prompt", "completion", "reference")
 
 
-def rows_table(frame: pd.DataFrame, scores: Sequence[str] | None = ("score",)) -> str:
-    """Rows of `Report.rows` or of a comparison as an HTML table.
+def rows_table(frame: pd.DataFrame, scores: Sequence[str] | None = ("score",)) -> TableBlock:
+    """Rows of `Report.rows` or of a comparison as a table.
 
     Args:
         frame: The rows.
@@ -39,14 +33,7 @@ def rows_table(frame: pd.DataFrame, scores: Sequence[str] | None = ("score",)) -
             column of the frame, unchanged.
     """
     names = _columns(frame, scores)
-    table = html_table(names, _rows(frame, names), numbers=_numbers(frame, names))
-    return f"<div class='scroll'>{table}</div>"
-
-
-def rows_markdown(frame: pd.DataFrame, scores: Sequence[str] | None = ("score",)) -> str:
-    """The same as a table of Markdown."""
-    names = _columns(frame, scores)
-    return markdown_table(names, _rows(frame, names), numbers=_numbers(frame, names))
+    return TableBlock(names, _rows(frame, names), numbers=_numbers(frame, names))
 
 
 def _columns(frame: pd.DataFrame, scores: Sequence[str] | None) -> list[str]:
@@ -201,27 +188,22 @@ def known_sum(values: NDArray[np.float64]) -> float:
     return float(known_values.sum()) if len(known_values) else float("nan")
 
 
-class RowFrame(SafeFrame):
+class RowFrame(Displayed, SafeFrame):
     """A DataFrame of rows to read, which a notebook shows as text: left-aligned, not truncated, escaped."""
 
+    _label = "Rows"
     MAX_SHOWN = 20
 
     @property
     def _constructor(self) -> type[RowFrame]:
         return RowFrame
 
-    def _repr_html_(self) -> str:
-        table = rows_table(self.head(self.MAX_SHOWN), None)
-        return html_block(f"{table}{paragraph(self._rest, 'quiet')}", "wb-report", label="Rows")
+    __str__ = SafeFrame.__str__
 
-    def _repr_markdown_(self) -> str:
-        return markdown_lines([rows_markdown(self.head(self.MAX_SHOWN), None), self._rest])
-
-    @property
-    def _rest(self) -> str:
-        """How many rows are not shown; "" for none."""
-        hidden_rows = len(self) - self.MAX_SHOWN
-        return f"{hidden_rows:,} more rows" if hidden_rows > 0 else ""
+    def _blocks(self) -> Iterator[DisplayBlock]:
+        yield rows_table(self.head(self.MAX_SHOWN), None)
+        n_hidden = len(self) - self.MAX_SHOWN
+        yield Paragraph(f"{n_hidden:,} more rows" if n_hidden > 0 else "", "quiet")
 
 
 def row_frame(samples: SamplesLike, grades: Mapping[str, Grades], rows: NDArray[np.intp]) -> pd.DataFrame:

@@ -10,20 +10,26 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from workbench.analysis.diagnostics.finding import joint_line
+from workbench.analysis.finding import joint_line
 from workbench.core.discovery import higher_level
-from workbench.core.display import STYLE, folded, html_table
-from workbench.core.display_text import shown, visible
+from workbench.core.display import Folded, TableBlock, html_of
+from workbench.core.display_html import STYLE
+from workbench.core.display_text import number, shown, visible
 from workbench.core.files import write_atomically
-from workbench.report.certificates.record import NO_SIGNATURE, facts, facts_of, heading, title
-from workbench.report.finding_text import grader_lines
-from workbench.report.rich import finding_html, histogram_html, lines_html, ordered
-from workbench.report.terminal import number, zero_variance_cells
+from workbench.report.certificate import NO_SIGNATURE, facts, facts_of, heading, title
+from workbench.report.display import (
+    finding_block,
+    grader_lines,
+    grader_table,
+    histogram_html,
+    ordered,
+    zero_variance_cells,
+)
 
 if TYPE_CHECKING:
-    from workbench.analysis.diagnostics import Finding
+    from workbench.analysis.finding import Finding
     from workbench.report import Report
-    from workbench.report.certificates import Certificate
+    from workbench.report.certificate import Certificate
 
 
 _MAX_ROWS, _MAX_ROWS_IN_ALL = 10, 60  # rows shown with one finding, and approximate total
@@ -87,7 +93,7 @@ def render_html(
         facts=report.facts,
         notes=report.samples.notes,
         graders=[_grader(report, name) for name in report.graders],
-        lines=_safe(lines_html(grader_lines(report))),
+        lines=_safe(html_of(grader_table(lambda: grader_lines(report)))),
         findings=[_finding(report, one, leads=at == 0) for at, one in enumerate(ordered(report.findings))],
         joint=joint_line(report.findings),
         sources=_sources(report),
@@ -132,11 +138,9 @@ def _finding(report: Report, finding: Finding, *, leads: bool) -> Any:
     limit = min(_MAX_ROWS, max(2, _MAX_ROWS_IN_ALL // len(report.findings)))
     frame = report.rows(finding.grader, finding, limit=limit)
     rows = [_row(row, record) for row, record in zip(frame.index, frame.to_dict("records"), strict=True)]
-    table = html_table(_HEADS, rows, numbers={0, 5}, limit=_UNCUT)
-    evidence = folded(
-        f"{len(rows)} of {len(finding.rows):,} rows of evidence", f"<div class='scroll'>{table}</div>"
-    )
-    return _safe(finding_html(finding, leads=leads, evidence=evidence if rows else ""))
+    table = TableBlock(_HEADS, rows, numbers={0, 5}, limit=_UNCUT)
+    evidence = Folded(f"{len(rows)} of {len(finding.rows):,} rows of evidence", [table])
+    return _safe(html_of([finding_block(finding, leads=leads, evidence=evidence if rows else None)]))
 
 
 def _row(row: int, record: Mapping[Any, Any]) -> list[str]:

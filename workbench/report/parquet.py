@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from workbench.analysis.diagnostics.labels import read_labels
+from workbench.analysis.labels import read_labels
 from workbench.core.display_text import encodable, one_line
 from workbench.core.errors import ReportError, SamplesError, WorkbenchError
 from workbench.core.files import check_regular, replaced
@@ -19,8 +19,8 @@ from workbench.core.grades import Grades
 from workbench.data.samples import Samples, as_samples, read_samples
 from workbench.data.samples.parquet_bounds import Unpacked, check_metadata, step_rows
 from workbench.graders.combine import GateResult
+from workbench.report.digests import digest_of_ends
 from workbench.report.grades_table import GRADE_COLUMNS, WORDS, fill, grade_columns
-from workbench.report.same import digest_of_ends
 from workbench.report.settings import ReportLike
 
 _FORMAT, _VERSION = "grader-workbench report", 1

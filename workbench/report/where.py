@@ -31,13 +31,22 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.analysis.diagnostics import Case
-from workbench.analysis.diagnostics.families.noise import repeats_of
+from workbench.analysis.case import Case
+from workbench.analysis.diagnostics.noise import repeats_of
 from workbench.core.errors import ReportError
 from workbench.core.grades import SCORED, Grades
-from workbench.report.bins import Rows, edges_of, within
 from workbench.report.cases import label_codes, labelled_case, prompt_spread, suite_case
-from workbench.report.select import by_probe, by_range, by_text, by_value, check_graders, select
+from workbench.report.selection import (
+    Rows,
+    by_probe,
+    by_range,
+    by_text,
+    by_value,
+    check_graders,
+    edges_of,
+    select,
+    within,
+)
 from workbench.report.settings import ReportLike
 
 Condition = Mapping[str, Any]
@@ -202,12 +211,11 @@ def _by_any_of(report: ReportLike, choices: Sequence[Sequence[Condition]]) -> Ro
 
 
 class _ConditionKind(NamedTuple):
-    """One kind of condition: its keys, the rows that meet it, its text, and its graders."""
+    """One kind of condition: its keys, the rows that meet it, and its text."""
 
     keys: tuple[str, ...]
     rows: Callable[..., Rows]
     text: Callable[[Condition], str]
-    graders: Callable[[Condition], Sequence[str]] = lambda _: ()
 
 
 def _verdict(passed: Any) -> str:
@@ -219,42 +227,29 @@ _KINDS: dict[str, _ConditionKind] = {
         ("grader", "score"),
         _by_score,
         lambda c: f"{c['grader']}: score {float(c['score'][0]):.3g} to {float(c['score'][1]):.3g}",
-        lambda c: [c["grader"]],
     ),
-    "status": _ConditionKind(
-        ("grader", "status"), _by_status, lambda c: f"{c['grader']}: {c['status']}", lambda c: [c["grader"]]
-    ),
+    "status": _ConditionKind(("grader", "status"), _by_status, lambda c: f"{c['grader']}: {c['status']}"),
     "passed": _ConditionKind(
-        ("grader", "passed"),
-        _by_verdict,
-        lambda c: f"{c['grader']} {_verdict(c['passed'])}",
-        lambda c: [c["grader"]],
+        ("grader", "passed"), _by_verdict, lambda c: f"{c['grader']} {_verdict(c['passed'])}"
     ),
     "spread": _ConditionKind(
         ("grader", "spread"),
         _by_spread,
         lambda c: f"{c['grader']}: repeats {float(c['spread'][0]):.3g} to {float(c['spread'][1]):.3g} apart",
-        lambda c: [c["grader"]],
     ),
     "label": _ConditionKind(
         ("label",),
         _by_label,
         lambda c: {True: "labelled good", False: "labelled bad"}.get(c["label"], "unlabelled"),
     ),
-    "wrong": _ConditionKind(
-        ("wrong",), _against_label, lambda c: f"{c['wrong']} differs from the label", lambda c: [c["wrong"]]
-    ),
+    "wrong": _ConditionKind(("wrong",), _against_label, lambda c: f"{c['wrong']} differs from the label"),
     "finding": _ConditionKind(
-        ("finding",),
-        _by_finding,
-        lambda c: f"{c['finding'][0]}: {str(c['finding'][1]).replace('-', ' ')}",
-        lambda c: [c["finding"][0]],
+        ("finding",), _by_finding, lambda c: f"{c['finding'][0]}: {str(c['finding'][1]).replace('-', ' ')}"
     ),
     "apart": _ConditionKind(
         ("apart", "least"),
         _by_distance,
         lambda c: f"{c['apart'][0]} and {c['apart'][1]} differ by at least {float(c['least']):g}",
-        lambda c: c["apart"],
     ),
     "scaled_apart": _ConditionKind(
         ("scaled_apart", "least"),
@@ -262,7 +257,6 @@ _KINDS: dict[str, _ConditionKind] = {
         lambda c: (
             f"{c['scaled_apart'][0]} and {c['scaled_apart'][1]} differ by at least {100 * float(c['least']):g} % of their scales"
         ),
-        lambda c: c["scaled_apart"],
     ),
     "verdicts": _ConditionKind(
         ("verdicts", "are"),
@@ -270,25 +264,19 @@ _KINDS: dict[str, _ConditionKind] = {
         lambda c: ", ".join(
             f"{name} {_verdict(is_so)}" for name, is_so in zip(c["verdicts"], c["are"], strict=True)
         ),
-        lambda c: c["verdicts"],
     ),
-    "decides": _ConditionKind(
-        ("decides",), _by_decision, lambda c: f"{c['decides']} decides the verdict", lambda c: [c["decides"]]
-    ),
+    "decides": _ConditionKind(("decides",), _by_decision, lambda c: f"{c['decides']} decides the verdict"),
     "prompts": _ConditionKind(
         ("prompts", "mean", "scores"),
         _by_prompt,
         lambda c: (
             f"{c['prompts']}: {c['scores']} prompts of mean {float(c['mean'][0]):.3g} to {float(c['mean'][1]):.3g}"
         ),
-        lambda c: [c["prompts"]],
     ),
     "probe": _ConditionKind(("probe",), by_probe, lambda c: f"probe {c['probe']}"),
     "text": _ConditionKind(("text",), by_text, lambda c: f"text {str(c['text'])!r}"),
     "is": _ConditionKind(
-        ("column", "is"),
-        by_value,
-        lambda c: f"{c['column']} {'is empty' if c['is'] is None else c['is']}",
+        ("column", "is"), by_value, lambda c: f"{c['column']} {'is empty' if c['is'] is None else c['is']}"
     ),
     "between": _ConditionKind(
         ("column", "between"),
@@ -313,9 +301,3 @@ def condition_text(condition: Condition) -> str:
     """A condition as text, such as "exact: score 0.95 to 1"; "" for an unknown one."""
     kind = _kind_of(condition)
     return "" if kind is None else kind.text(condition)
-
-
-def graders_in(condition: Condition) -> list[str]:
-    """The graders of a condition; none for `any`, whose conditions have their own."""
-    kind = _kind_of(condition)
-    return [] if kind is None else list(kind.graders(condition))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 import uuid
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
@@ -22,18 +22,16 @@ from workbench.core.grade import ErrorKind
 from workbench.core.grades import Grades
 from workbench.core.progress import Bar, OnProgress, Progress
 from workbench.core.safe_frame import SafeFrame
-from workbench.data.samples import Samples
+from workbench.data.samples import Samples, as_samples
 from workbench.data.samples.columns import every_role
 from workbench.data.samples.frame_columns import UnreadableRowsError
-from workbench.graders.combine import CombiningRule, Entry
 from workbench.judges.budget import Budget
 from workbench.judges.judge_run import NOT_ASKED, UNRECOVERABLE, JudgeRun
-from workbench.report import Report, check_settings
+from workbench.report.digests import COMPARED, fingerprints_of
 from workbench.report.parquet import require_own_file
-from workbench.report.same import COMPARED
+from workbench.report.settings import check_settings
 from workbench.run.cluster import PartitionTask
-from workbench.run.grader_summary import GraderSummary
-from workbench.run.overview import Overview
+from workbench.run.overview import GraderSummary, Overview
 from workbench.run.part_summary import (
     PartSummary,
     PartTask,
@@ -43,6 +41,7 @@ from workbench.run.part_summary import (
     summarise_part,
 )
 from workbench.run.queue import PartitionQueue, Plan, cluster_of, shared_address
+from workbench.run.suite_definition import SuiteDefinition, report_on
 from workbench.run.suite_run import RunSettings, open_budget, open_run_store, repeats_of
 
 _COMPARED = "Only the first 1,000 and the last 100 rows of a part are compared with those of the earlier run."
@@ -55,26 +54,22 @@ class OverviewPlan:
     """What is to be graded, how, and what is returned.
 
     Attributes:
-        entries: The graders.
+        suite: The graders, and the rule that combines their grades.
         samples: The rows.
         settings: Of the run.
         folder: Folder for the grades, one file per part; None to discard them.
         sample: Maximum rows of the sample.
-        rule: Combines the graders' grades; None for none.
-        column: Name of the combined grade.
-        fingerprints: Of the graders, by name.
+        fingerprints: Of the graders at the start, by name: a dict in a grader may be changed later.
 
     Raises:
         ReportError: A sample of no rows, or a folder that is not a path.
     """
 
-    entries: tuple[Entry, ...]
+    suite: SuiteDefinition
     samples: Samples
     settings: RunSettings
     folder: str | Path | None
     sample: int
-    rule: CombiningRule | None
-    column: str
     fingerprints: Mapping[str, Mapping[str, str]]
 
     def __post_init__(self) -> None:
@@ -105,11 +100,13 @@ class OverviewPlan:
 
     @property
     def _grades_a_row(self) -> int:
-        return sum(repeats_of(self.entries, self.settings.repeats).values())
+        return sum(repeats_of(self.suite.entries, self.settings.repeats).values())
 
     def counts(self, part: PartSummary) -> tuple[int, int]:
         """Number of grades of a part, over all graders and repeats, and of those that failed."""
-        return part.rows * self._grades_a_row, sum(part.graders[entry.name].failed for entry in self.entries)
+        return part.rows * self._grades_a_row, sum(
+            part.graders[entry.name].failed for entry in self.suite.entries
+        )
 
     def task(self, **grading: Any) -> PartTask:
         """How a part is graded, except for its number.
@@ -120,7 +117,7 @@ class OverviewPlan:
         columns, settings = every_role(self.samples.columns), self.settings
         return PartTask(
             PartitionTask(
-                Plan.of(self.entries),
+                Plan.of(self.suite.entries),
                 columns,
                 repeats=settings.repeats,
                 text_chats=self.samples.text_chats,
@@ -131,8 +128,8 @@ class OverviewPlan:
             fingerprints=self.fingerprints,
             limit=self.sample,
             cut=RowSample(self.sample).cut,
-            rule=self.rule,
-            column=self.column,
+            rule=self.suite.combine,
+            column=self.suite.column,
             reduce=settings.reduce,
             labels=settings.labels,
             # Workers of a cluster may have another working directory.
@@ -188,22 +185,20 @@ class Collected:
 
 
 def run_overview(
-    plan: OverviewPlan,
+    suite: SuiteDefinition,
+    data: Any,
     progress: bool | OnProgress,
-    make_report: Callable[[Samples, dict[str, Grades]], Report],
+    folder: str | Path | None,
+    sample: int,
+    settings: RunSettings,
 ) -> Overview:
-    """Grade part by part and return aggregates of the grades.
-
-    Args:
-        plan: What is to be graded, and how.
-        progress: As in `Suite.run`.
-        make_report: Creates the report from the sample and its grades.
-    """
-    samples, settings = plan.samples, plan.settings
+    """Grade part by part and return aggregates of the grades; see `Suite.overview`."""
+    samples = as_samples(data)
+    plan = OverviewPlan(suite, samples, settings, folder, sample, fingerprints_of(suite))
     samples.require_answers()
     _check_labels(samples, settings)
     check_settings(samples[:0], preset=settings.preset)
-    spending = open_budget(plan.entries, settings.budget)
+    spending = open_budget(plan.suite.entries, settings.budget)
     _prepare(plan)
     client = cluster_of(samples)
     with open_run_store(settings.store if client is None else None) as store:
@@ -213,17 +208,18 @@ def run_overview(
             if client is None:
                 collected, stopped = _collect_here(plan, judge_run, listen)
             else:
-                collected, stopped = _collect_on_cluster(client, plan, judge_run, listen)
-    return _overview(plan, collected, make_report, _notes(plan, collected, judge_run, stopped=stopped))
+                queue = _OverviewQueue(client, plan, judge_run)
+                collected, stopped = queue.collected, queue.work_off(listen)
+                if queue.error is not None:
+                    raise queue.error
+    return _overview(plan, collected, _notes(plan, collected, judge_run, stopped=stopped))
 
 
 def _check_labels(samples: Samples, settings: RunSettings) -> None:
     labels = settings.labels
     if labels is None or (isinstance(labels, str) and labels in samples.column_names):
         if samples.dask_columns is None and not samples.is_lazy:
-            check_settings(
-                samples, labels=labels
-            )  # an unreadable column is refused before anything is graded
+            check_settings(samples, labels=labels)  # refuses an unreadable column before anything is graded
         return
     several = isinstance(labels, list | tuple)
     raise ReportError(
@@ -262,18 +258,17 @@ def _prepare(plan: OverviewPlan) -> None:
         )  # fmt: skip
 
 
-def _overview(
-    plan: OverviewPlan,
-    collected: Collected,
-    make_report: Callable[[Samples, dict[str, Grades]], Report],
-    notes: list[str],
-) -> Overview:
+def _overview(plan: OverviewPlan, collected: Collected, notes: list[str]) -> Overview:
     sample = collected.sample
     sample.finish()
-    names = [*(entry.name for entry in plan.entries), *([plan.column] if plan.rule is not None else [])]
+    suite = plan.suite
+    names = [*(entry.name for entry in suite.entries), *([suite.column] if suite.combine is not None else [])]
     graders = collected.graders or {name: GraderSummary() for name in names}
     grades = sample.grades() or {name: Grades.empty(0) for name in graders}
-    report = make_report(_sampled(plan, sample), grades)
+    report = report_on(suite,
+        _sampled(plan, sample), grades,
+        fingerprints=plan.fingerprints, preset=plan.settings.preset, labels=plan.settings.labels,
+    )  # fmt: skip
     parts = SafeFrame(
         collected.parts, columns=["part", "grader", "rows", "scored", "failed", "skipped", "mean"]
     ).sort_values("part", kind="stable", ignore_index=True)
@@ -334,9 +329,6 @@ def _unreachable_notes(name: str, one: GraderSummary) -> Iterator[str]:
             yield f"{name}: {why}\n{counted(count, 'row')} without a grade for it."
 
 
-# ---- in this process
-
-
 def _collect_here(plan: OverviewPlan, judge_run: JudgeRun, listen: OnProgress) -> tuple[Collected, bool]:
     """Grade part by part, each with all sandbox processes; at most one part is in memory.
 
@@ -354,7 +346,7 @@ def _collect_here(plan: OverviewPlan, judge_run: JudgeRun, listen: OnProgress) -
                 collected.lose(number, last - first, f"{error.found} ({error.where})")
                 continue
             one = replace(task, number=number, first=first, cut=collected.sample.cut)
-            part = summarise_part(rows, one, plan.entries, judge_run, progress)
+            part = summarise_part(rows, one, plan.suite.entries, judge_run, progress)
             with background.uninterrupted():
                 collected.add(part)
             progress.part_ended(*plan.counts(part))
@@ -363,10 +355,8 @@ def _collect_here(plan: OverviewPlan, judge_run: JudgeRun, listen: OnProgress) -
             if part.stopped or (progress.is_stopped and number < len(bounds) - 1):
                 return collected, True
     except KeyboardInterrupt:
-        return (
-            collected,
-            True,
-        )  # between the rows of two parts; a part without a summary is graded again, or is in its file
+        # Between the rows of two parts: a part without a summary is graded again, or is in its file.
+        return collected, True
     return collected, False
 
 
@@ -398,24 +388,6 @@ class _WholeProgress:
         self._failed += failed
 
 
-# ---- on a cluster
-
-
-def _collect_on_cluster(
-    client: Any, plan: OverviewPlan, judge_run: JudgeRun, listen: OnProgress
-) -> tuple[Collected, bool]:
-    """Let the workers of a cluster grade a partition each; see `_collect_here`.
-
-    Raises:
-        ReportError: A store that workers cannot open, or a folder with grades of other rows or graders.
-    """
-    queue = _OverviewQueue(client, plan, judge_run)
-    stopped = queue.work_off(listen)
-    if queue.error is not None:
-        raise queue.error
-    return queue.collected, stopped
-
-
 class _OverviewQueue(PartitionQueue[int]):
     """Partitions by their numbers; each result is a `PartSummary`.
 
@@ -429,7 +401,7 @@ class _OverviewQueue(PartitionQueue[int]):
         assert data is not None
         self._data, self._plan = data, plan
         stop = f"workbench-stop-{uuid.uuid4()}"
-        super().__init__(client, plan.entries, judge_run, stop, plan.total)
+        super().__init__(client, plan.suite.entries, judge_run, stop, plan.total)
         self._task = plan.task(
             tasks=self.tasks if self._judges else 1, workers=plan.settings.workers or 1,
             store=shared_address(plan.settings.store), stop=stop,

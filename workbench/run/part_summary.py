@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from workbench.analysis.diagnostics import SuiteParts
+from workbench.analysis.suite_case import SuiteParts
 from workbench.core.errors import FormatError, ReportError, WorkbenchError
 from workbench.core.grades import Grades
 from workbench.core.progress import OnProgress
@@ -31,7 +31,7 @@ from workbench.report import Report
 from workbench.report.cases import labelled_case
 from workbench.report.grades_table import grades_of_record, records
 from workbench.run.cluster import PartitionTask, Stop, share_of
-from workbench.run.grader_summary import BUNDLES, GraderSummary
+from workbench.run.overview import BUNDLES, GraderSummary
 from workbench.run.queue import with_concurrency
 from workbench.run.suite_run import Run, RunSettings, open_run_file, open_run_store
 
@@ -340,11 +340,7 @@ def summarise_in_worker(frame: pd.DataFrame, task: PartTask) -> PartSummary | Wo
 
 
 def summarise_part(
-    samples: Samples,
-    task: PartTask,
-    entries: tuple[Entry, ...],
-    judge_run: JudgeRun,
-    listen: OnProgress,
+    samples: Samples, task: PartTask, entries: tuple[Entry, ...], judge_run: JudgeRun, listen: OnProgress
 ) -> PartSummary:
     """Grade a part in this process and summarise its grades.
 

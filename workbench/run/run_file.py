@@ -8,7 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -23,9 +23,9 @@ from workbench.core.grades import FAILED, MISSING, Grades
 from workbench.data.samples import Samples
 from workbench.graders.rows import concat_grades
 from workbench.report import Report
+from workbench.report.digests import COMPARED, digest_of_ends
 from workbench.report.grades_table import grades_of_record, records
 from workbench.report.parquet import read_marks, read_settings, require_own_file, write_report
-from workbench.report.same import COMPARED, digest_of_ends
 
 _SUFFIX = ".unfinished"
 _VERSION = 1
@@ -60,7 +60,7 @@ class RunFile:
     Args:
         path: Of the report.
         samples: The rows.
-        fingerprints: Of each grader, by its name: see `workbench.report.certificates.digests.fingerprint`.
+        fingerprints: Of each grader, by its name: see `workbench.report.digests.fingerprint`.
 
     Attributes:
         notes: Notes for the user at the end of the run.
@@ -95,18 +95,15 @@ class RunFile:
             check_regular(place, ReportError)
         is_new = not self._unfinished.exists()
         self._database = self._connected()
-        try:
+        with ExitStack() as undo:
+            undo.callback(self._remove if is_new else self._database.close)
             # The lock first: a run that ends meanwhile would leave this one neither its rows nor its report.
             found = self._mark_or_begin()
             self._read_report()
             if found is not None:
                 self._check(found, self._unfinished)
             self._read_unfinished()
-        except BaseException:
-            if is_new:
-                self._remove()
-            self._database.close()
-            raise
+            undo.pop_all()
 
     def _read_report(self) -> None:
         """Read the grades of the report of an earlier run, complete or stopped."""
@@ -385,11 +382,7 @@ class SavedGrades:
         return replace(self, apply=apply)
 
     def add(
-        self,
-        grades: Grades,
-        *,
-        without: Callable[[], Mapping[int, object]] = dict,
-        final: bool = False,
+        self, grades: Grades, *, without: Callable[[], Mapping[int, object]] = dict, final: bool = False
     ) -> None:
         """Store the rows graded since the last call, unless that was too recent."""
         self.file.add(self.part, self.rows, grades, self.apply, without, final=final)

@@ -1,41 +1,35 @@
-"""Named graders over the same samples: one run, one report, one progress bar."""
+"""`Suite`: graders over the same samples, run as one run with one report, here, in the background, in batches or on a cluster."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import KW_ONLY, dataclass, field, fields, replace
-from functools import partial
+import threading
+from collections.abc import Callable, Generator, Iterable, Mapping
+from dataclasses import fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from workbench.analysis.diagnostics import SuiteParts
-from workbench.core import background
-from workbench.core.display_text import did_you_mean, visible
-from workbench.core.errors import FormatError
-from workbench.core.grades import Grades
-from workbench.core.progress import Bar, OnProgress
-from workbench.core.thread import StringThread
-from workbench.data.samples import Sample, Samples, as_samples
+from workbench.core.background import HEARTBEAT_SECONDS
+from workbench.core.display_text import visible
+from workbench.core.progress import Bar, OnProgress, Progress
+from workbench.data.samples import Samples, as_samples
 from workbench.graders import Grader
 from workbench.graders.arguments import with_call_help
-from workbench.graders.base import as_sample
-from workbench.graders.combine import CombiningRule, Entry, Gate, GateResult
-from workbench.graders.combine.combined import check_names, combine, combine_repeats
-from workbench.graders.combine.entry import as_entry, grades_of_one
+from workbench.graders.combine import Entry
 from workbench.judges.budget import Budget
 from workbench.judges.judge_run import JudgeRun
-from workbench.report import Report, check_settings
-from workbench.report.certificates import Certificate, fingerprints_of
-from workbench.run.jobs import Job
+from workbench.report import Report
+from workbench.report.digests import fingerprints_of
+from workbench.report.settings import check_settings
+from workbench.run.suite_definition import SuiteDefinition, report_on
 from workbench.run.suite_run import (
     Run,
     RunSettings,
-    SuiteOutcome,
     ending_notes_of,
     open_budget,
     open_run_file,
     open_run_store,
+    require_settings,
     store_summary,
 )
 
@@ -46,8 +40,6 @@ if TYPE_CHECKING:
     from workbench.run.run_file import RunFile
 
 
-_SETTINGS = ("combine", "gate", "name", "description")
-"""Fields of a suite, in addition to its entries, that affect grading."""
 _OF_RUNS = frozenset(f.name for f in fields(RunSettings))
 """Settings of a run."""
 _OF_OVERVIEWS = _OF_RUNS - {"dataset", "resume"}
@@ -55,8 +47,7 @@ _OF_OVERVIEWS = _OF_RUNS - {"dataset", "resume"}
 
 
 @with_call_help
-@dataclass(frozen=True, repr=False)
-class Suite:
+class Suite(SuiteDefinition):
     """Graders that grade the same samples, and optionally a rule that combines their scores into one.
 
     Attributes:
@@ -80,129 +71,6 @@ class Suite:
         >>> suite(wb.StringThread([("assistant", "yes, of course")])).score
         0.8
     """
-
-    entries: tuple[Entry, ...]
-    _: KW_ONLY
-    combine: CombiningRule | None = None
-    gate: Gate | None = None
-    name: str = ""
-    description: str = field(default="", compare=False)
-    certificate: Certificate | None = field(default=None, compare=False)
-
-    def __init__(
-        self,
-        graders: Iterable[Grader | Entry] | Grader | Entry,
-        *,
-        combine: CombiningRule | None = None,
-        gate: Gate | None = None,
-        name: str = "",
-        description: str = "",
-        certificate: Certificate | None = None,
-    ) -> None:
-        items = (graders,) if isinstance(graders, Grader | Entry) else tuple(graders)
-        names, values = (*_SETTINGS, "certificate"), (combine, gate, name, description, certificate)
-        object.__setattr__(self, "entries", tuple(map(as_entry, items)))
-        for attribute, value in zip(names, values, strict=True):
-            object.__setattr__(self, attribute, value)
-        self._check()
-
-    def _check(self) -> None:
-        check_names(self.entries)
-        names = [entry.name for entry in self.entries]
-        if not isinstance(self.name, str):
-            raise TypeError(f"a suite's name must be text, not {self.name!r}")
-        for value, base, noun, example in (
-            (self.combine, CombiningRule, "combining rule", "Mean()"),
-            (self.gate, Gate, "gate", "SimpleGate(...)"),
-        ):
-            if value is not None and not isinstance(value, base):
-                raise TypeError(f"a suite requires a {noun} such as {example}, not {value!r}")
-        if self.combine is not None:
-            self.combine.check(self.entries)
-            if self.column in names:
-                raise ValueError(
-                    f"an entry is called {self.column!r}, as the suite is; give the suite another name"
-                )
-        for metric in self.gate.metrics if self.gate else ():
-            if metric not in names:
-                raise ValueError(
-                    f"the gate reads {metric!r}, which is not one of the graders {', '.join(names)}"
-                )
-
-    @property
-    def column(self) -> str:
-        """The combined column's name in a report."""
-        return self.name or "combined"
-
-    @property
-    def graders(self) -> tuple[Grader, ...]:
-        """The graders, in order."""
-        return tuple(entry.grader for entry in self.entries)
-
-    @property
-    def grader(self) -> Grader:
-        """The grader of a suite that has only one, such as a suite loaded from a file of one grader.
-
-        Raises:
-            AttributeError: There are several; the message explains how to get each.
-        """
-        if len(self.entries) > 1:
-            names = ", ".join(f"suite[{entry.name!r}]" for entry in self.entries)
-            raise AttributeError(
-                f"a suite of {len(self.entries)} graders has no single grader; take suite[0], or by name: {names}"
-            )
-        return self.entries[0].grader
-
-    def __repr__(self) -> str:
-        """The call that creates it, and how to get the grader if there is only one."""
-        items = [entry.grader if entry == Entry(entry.grader) else entry for entry in self.entries]
-        changed = {name: value for name in _SETTINGS if (value := getattr(self, name))}
-        parts = [repr(items), *(f"{name}={value!r}" for name, value in changed.items())]
-        return f"Suite({', '.join(parts)})" + (
-            "  # its grader: .grader" if self.plain and len(items) == 1 else ""
-        )
-
-    @property
-    def plain(self) -> bool:
-        """Whether this is a list of graders and nothing more."""
-        are_defaults = all(entry == Entry(entry.grader) for entry in self.entries)
-        has_text = self.name or self.description
-        return are_defaults and self.combine is None and self.gate is None and not has_text
-
-    def __iter__(self) -> Iterator[Grader]:
-        return iter(self.graders)
-
-    def __len__(self) -> int:
-        return len(self.entries)
-
-    def __getitem__(self, index: int | str) -> Grader:
-        """A grader by its position or its entry's name.
-
-        Raises:
-            KeyError: The name is unknown.
-            IndexError: The position is out of range.
-        """
-        if isinstance(index, int):
-            return self.graders[index]
-        graders = {entry.name: entry.grader for entry in self.entries}
-        if index not in graders:
-            raise KeyError(f"no grader {index!r} here; there are {', '.join(graders)}")
-        return graders[index]
-
-    def __call__(self, sample: Sample | StringThread) -> SuiteOutcome:
-        """Grade one sample with every grader, and wait for the grades."""
-        return background.run(self.grade(as_sample(sample)))
-
-    async def grade(self, sample: Sample | StringThread) -> SuiteOutcome:
-        """Grade one sample with every grader concurrently, in async code."""
-        item = as_sample(sample)
-        grades = await asyncio.gather(*(entry.grade(item) for entry in self.entries))
-        pairs = list(zip(self.entries, grades, strict=True))
-        parts = {entry.name: entry.outcome_of(grade) for entry, grade in pairs}
-        if self.combine is None:
-            return SuiteOutcome(parts)
-        columns = {entry.name: grades_of_one(grade) for entry, grade in pairs}
-        return SuiteOutcome(parts, combine(self.entries, columns, self.combine)[0])
 
     def run(  # noqa: PLR0913 (the main call of users: every setting by its name)
         self,
@@ -260,7 +128,7 @@ class Suite:
                 of none, or in use.
         """
         settings = RunSettings(workers, preset, labels, budget, store, repeats, reduce, dataset, resume)
-        report = self._run_suite(samples, progress, settings)
+        report = run_suite(self, samples, progress, settings)
         _print_notes(report.notes, progress)
         return report
 
@@ -283,9 +151,9 @@ class Suite:
         Raises:
             TypeError: An unknown setting. Errors of `run` are raised by `job.report()`.
         """
-        _require_settings(settings, _OF_RUNS, "start", "run")
+        require_settings(settings, _OF_RUNS, "start", "run")
         return Job(
-            lambda listen: self._run_suite(samples, listen, RunSettings(**settings)),
+            lambda listen: run_suite(self, samples, listen, RunSettings(**settings)),
             listen=progress,
             ended=ended,
         )
@@ -397,7 +265,7 @@ class Suite:
         Raises:
             TypeError: An unknown setting. Errors of `overview` are raised by `job.report()`.
         """
-        _require_settings(settings, _OF_OVERVIEWS, "start_overview", "overview")
+        require_settings(settings, _OF_OVERVIEWS, "start_overview", "overview")
         return Job(
             lambda listen: self._run_overview(samples, listen, folder, sample, RunSettings(**settings)),
             listen=progress,
@@ -412,120 +280,9 @@ class Suite:
         sample: int,
         settings: RunSettings,
     ) -> Overview:
-        from workbench.run.overview_run import OverviewPlan, run_overview
+        from workbench.run.overview_run import run_overview
 
-        fingerprints = fingerprints_of(self)  # of the current graders, as in `run`
-        plan = OverviewPlan(
-            self.entries,
-            as_samples(samples),
-            settings,
-            folder,
-            sample,
-            self.combine,
-            self.column,
-            fingerprints,
-        )
-        make_report = partial(
-            self._report, fingerprints=fingerprints, preset=settings.preset, labels=settings.labels
-        )
-        return run_overview(plan, progress, make_report)
-
-    def _run_suite(self, samples: Any, progress: bool | OnProgress, settings: RunSettings) -> Report:
-        data = as_samples(samples)
-        data.require_answers()
-        shown = {"preset": settings.preset, "labels": settings.labels}
-        check_settings(data, **shown)  # now rather than after hours of grading
-        spending = open_budget(self.entries, settings.budget)
-        fingerprints = fingerprints_of(
-            self
-        )  # of the current graders: a dict in a grader may be changed later
-        own = {entry.name: fingerprints.get(entry.name, {}) for entry in self.entries}
-        with open_run_store(settings.store) as run_store, open_run_file(settings.resume, data, own) as file:
-            if file is not None:
-                file.require_repeats(settings.repeats)
-            judge_run = JudgeRun(spending, None if run_store is None else run_store.replies)
-            run = self._new_run(data, settings, judge_run, file)
-            with Bar(run.total, show=progress is True) as bar:
-                grades, stopped = run.go(progress if callable(progress) else bar)
-            report = self._report(data, grades, fingerprints=fingerprints, **shown)
-            notes = store_summary(run_store, report, self.name, settings.dataset)
-            notes += ending_notes_of(run, judge_run, interrupted=stopped)
-            report = replace(report, notes=(*notes, *run.notes))
-            return report if file is None else file.finish(report)
-
-    def _new_run(
-        self, data: Samples, settings: RunSettings, judge_run: JudgeRun, file: RunFile | None
-    ) -> Run | ClusterRun:
-        """The run, on Dask's cluster if the rows are a Dask frame and there is one."""
-        if data.dask_columns is not None:
-            from workbench.run.cluster import ClusterRun
-            from workbench.run.queue import cluster_of
-
-            if (client := cluster_of(data)) is not None:
-                return ClusterRun(client, self.entries, data, settings, judge_run, file)
-        return Run(self.entries, data, settings, judge_run, file)
-
-    def _report(self, data: Samples, grades: dict[str, Grades], **settings: Any) -> Report:
-        gate = self._judge(grades)
-        if self.combine is not None:
-            grades[self.column] = combine_repeats(self.entries, grades, self.combine)
-        sources = {e.name: e.grader.source.text for e in self.entries if hasattr(e.grader, "source")}
-        return Report(data, grades, sources=sources, gate=gate, suite=self._parts(), **settings)
-
-    def _parts(self) -> SuiteParts:
-        return SuiteParts(self.entries, self.combine, self.column if self.combine else "", self.gate)
-
-    def _judge(self, grades: Mapping[str, Grades]) -> GateResult | None:
-        if self.gate is None:
-            return None
-        # With the entries' values: a failure that is a 0.0 by `on_error` is one for the gate as well.
-        return self.gate.judge({entry.name: entry.count(grades[entry.name]).scores for entry in self.entries})
-
-    def spec(self) -> dict[str, Any]:
-        """The suite as a plain dict: entries, and rule, gate and names if there are any."""
-        settings = {
-            "combine": self.combine and self.combine.spec(),
-            "gate": self.gate and self.gate.spec(),
-            "name": self.name,
-            "description": self.description,
-        }
-        return {
-            "entries": [entry.spec() for entry in self.entries],
-            **{key: value for key, value in settings.items() if value},
-        }
-
-    @classmethod
-    def build(cls, spec: Mapping[str, Any]) -> Self:
-        """Create the suite of a spec.
-
-        Raises:
-            FormatError: A field is missing or invalid.
-        """
-        entries = spec.get("entries") if isinstance(spec, Mapping) else None
-        if not isinstance(entries, list | tuple):
-            raise FormatError("a suite needs a list of entries", found=repr(spec)[:80])
-        rule, gate = spec.get("combine"), spec.get("gate")
-        built = [entry if isinstance(entry, Entry) else Entry.build(entry) for entry in entries]
-        try:
-            return cls(
-                built,
-                combine=None if rule is None else CombiningRule.build(rule),
-                gate=None if gate is None else Gate.build(gate),
-                name=spec.get("name", ""),
-                description=spec.get("description", ""),
-            )
-        except (TypeError, ValueError) as error:
-            if isinstance(error, FormatError):
-                raise
-            raise FormatError("a suite cannot be created from these fields", found=str(error)) from error
-
-
-def _require_settings(settings: Iterable[str], known: frozenset[str], method: str, twin: str) -> None:
-    if unknown := set(settings) - known:
-        near = did_you_mean(min(unknown), known)
-        raise TypeError(
-            f"{method} has no parameter {min(unknown)!r}; {near or f'its parameters are those of {twin}'}"
-        )
+        return run_overview(self, samples, progress, folder, sample, settings)
 
 
 def _print_notes(notes: Iterable[str], progress: bool | OnProgress) -> None:
@@ -536,3 +293,154 @@ def _print_notes(notes: Iterable[str], progress: bool | OnProgress) -> None:
 def run(graders: Iterable[Grader | Entry], samples: Any, **settings: Any) -> Report:
     """Shorthand for `Suite(graders).run(samples, ...)`."""
     return Suite(graders).run(samples, **settings)
+
+
+def run_suite(
+    suite: SuiteDefinition, samples: Any, progress: bool | OnProgress, settings: RunSettings
+) -> Report:
+    """Grade every sample with every entry of a suite; see `Suite.run`."""
+    data = as_samples(samples)
+    data.require_answers()
+    shown = {"preset": settings.preset, "labels": settings.labels}
+    check_settings(data, **shown)  # now rather than after hours of grading
+    spending = open_budget(suite.entries, settings.budget)
+    fingerprints = fingerprints_of(suite)  # of the current graders: a dict in a grader may be changed later
+    own = {entry.name: fingerprints.get(entry.name, {}) for entry in suite.entries}
+    with open_run_store(settings.store) as run_store, open_run_file(settings.resume, data, own) as file:
+        if file is not None:
+            file.require_repeats(settings.repeats)
+        judge_run = JudgeRun(spending, None if run_store is None else run_store.replies)
+        run = _new_run(suite.entries, data, settings, judge_run, file)
+        with Bar(run.total, show=progress is True) as bar:
+            grades, stopped = run.go(progress if callable(progress) else bar)
+        report = report_on(suite, data, grades, fingerprints=fingerprints, **shown)
+        notes = store_summary(run_store, report, suite.name, settings.dataset)
+        notes += ending_notes_of(run, judge_run, interrupted=stopped)
+        report = replace(report, notes=(*notes, *run.notes))
+        return report if file is None else file.finish(report)
+
+
+def _new_run(
+    entries: tuple[Entry, ...],
+    data: Samples,
+    settings: RunSettings,
+    judge_run: JudgeRun,
+    file: RunFile | None,
+) -> Run | ClusterRun:
+    """The run, on Dask's cluster if the rows are a Dask frame and there is one."""
+    if data.dask_columns is not None:
+        from workbench.run.cluster import ClusterRun
+        from workbench.run.queue import cluster_of
+
+        if (client := cluster_of(data)) is not None:
+            return ClusterRun(client, entries, data, settings, judge_run, file)
+    return Run(entries, data, settings, judge_run, file)
+
+
+R = TypeVar("R")
+
+
+class Job(Generic[R]):
+    """A run in a separate thread. `Suite.start` creates it for a report, `Suite.start_overview` for an overview.
+
+    `await job` in a cell waits without blocking the kernel, and an interrupt of that cell stops the run. The job
+    continues if it is not awaited.
+
+    Args:
+        work: The run. It is called with a listener for progress, which returns False once the run must stop.
+        listen: Called with each `Progress`, at most ten times per second, on the job's thread.
+        ended: Called with the job when it is over, on the job's thread.
+
+    Attributes:
+        progress: The latest progress; None before the first.
+        cancelled: Whether a stop was requested.
+    """
+
+    progress: Progress | None
+    cancelled: bool
+
+    def __init__(
+        self,
+        work: Callable[[OnProgress], R],
+        *,
+        listen: OnProgress | None = None,
+        ended: Callable[[Job[R]], object] | None = None,
+    ) -> None:
+        self.progress, self.cancelled = None, False
+        self._work, self._listen, self._ended = work, listen, ended
+        self._report: R | None = None
+        self._error: BaseException | None = None
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._go, name="workbench-run", daemon=True)
+        self._thread.start()
+
+    def _go(self) -> None:
+        try:
+            self._report = self._work(self._note)
+        except BaseException as error:  # noqa: BLE001 (raised again for the waiting caller)
+            self._error = error
+        try:
+            if self._ended is not None:
+                self._ended(self)
+        finally:
+            self._over.set()  # last: a caller that waits for the report can rely on `ended` having returned
+
+    def _note(self, moment: Progress) -> bool:
+        self.progress = moment
+        if self._listen is not None and self._listen(moment) is False:
+            self.cancelled = True
+        return not self.cancelled
+
+    @property
+    def done(self) -> bool:
+        """Whether it is over, by itself or by `cancel`."""
+        return self._report is not None or self._error is not None
+
+    @property
+    def error(self) -> BaseException | None:
+        """The error that ended it; None while it runs, and if there is a report."""
+        return self._error
+
+    def cancel(self) -> None:
+        """Request a stop. Rows in progress have two seconds; the report contains what was graded."""
+        self.cancelled = True
+
+    def report(self, timeout: float | None = None) -> R:
+        """Wait for the report, or the overview.
+
+        Args:
+            timeout: Maximum seconds to wait; unlimited by default.
+
+        Raises:
+            TimeoutError: The run still continues.
+            Exception: The error of the run.
+        """
+        is_own_thread = threading.current_thread() is self._thread  # `ended` runs there and may call this
+        if not is_own_thread and not self._over.wait(timeout):
+            raise TimeoutError(f"the run still continues after {timeout} s")
+        return self._result()
+
+    def _result(self) -> R:
+        if self._error is not None:
+            raise self._error
+        assert self._report is not None
+        return self._report
+
+    def __await__(self) -> Generator[Any, None, R]:
+        """Wait in short steps, so that an interrupt is processed; it cancels the run."""
+        return self._wait().__await__()
+
+    async def _wait(self) -> R:
+        try:
+            while not self._over.is_set():  # noqa: ASYNC110 (an Interrupt is seen only when the loop wakes)
+                await asyncio.sleep(HEARTBEAT_SECONDS)
+        finally:
+            if not self._over.is_set():
+                self.cancel()
+        return self._result()
+
+    def __repr__(self) -> str:
+        if self.done:
+            return "Job(failed)" if self._error is not None else "Job(done)"
+        at = self.progress
+        return "Job(starting)" if at is None else f"Job({at.done:,} of {at.total:,})"

@@ -12,15 +12,16 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from workbench.core import background
+from workbench.core.display_text import did_you_mean
 from workbench.core.errors import WorkbenchError
-from workbench.core.grade import ErrorKind, Grade
+from workbench.core.grade import ErrorKind
 from workbench.core.grades import MISSING, Grades
 from workbench.core.progress import OnProgress, Progress
 from workbench.data.packed import BATCH_ROWS
 from workbench.data.samples import Samples
 from workbench.data.samples.frame_columns import UnreadableRowsError
 from workbench.graders import Control
-from workbench.graders.combine import Entry, EntryOutcome
+from workbench.graders.combine import Entry
 from workbench.graders.repeats import (
     check_repeats,
     check_workers,
@@ -38,33 +39,6 @@ from workbench.report import Report
 if TYPE_CHECKING:
     from workbench.run.run_file import RunFile
     from workbench.store import Store
-
-
-@dataclass(frozen=True)
-class SuiteOutcome:
-    """The result of a suite for one sample.
-
-    Attributes:
-        parts: Outcome of each entry, by name.
-        combined: The combined grade; None for a suite without a combining rule.
-    """
-
-    parts: Mapping[str, EntryOutcome]
-    combined: Grade | None = None
-
-    @property
-    def score(self) -> float | None:
-        """The combined score; without a rule that of the only entry, None if there are more."""
-        if self.combined is not None:
-            return self.combined.score
-        return next(iter(self.parts.values())).score if len(self.parts) == 1 else None
-
-    @property
-    def passed(self) -> bool | None:
-        """The combined verdict, or that of the only entry."""
-        if self.combined is not None:
-            return self.combined.passed
-        return next(iter(self.parts.values())).passed if len(self.parts) == 1 else None
 
 
 @dataclass(frozen=True)
@@ -88,6 +62,15 @@ class RunSettings:
     def __post_init__(self) -> None:
         check_workers(self.workers)
         check_repeats(self.repeats, self.reduce)
+
+
+def require_settings(settings: Iterable[str], known: frozenset[str], method: str, twin: str) -> None:
+    """Raise a TypeError for a setting that the method of this name does not have."""
+    if unknown := set(settings) - known:
+        near = did_you_mean(min(unknown), known)
+        raise TypeError(
+            f"{method} has no parameter {min(unknown)!r}; {near or f'its parameters are those of {twin}'}"
+        )
 
 
 class _RowsSoFar:

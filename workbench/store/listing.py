@@ -7,7 +7,7 @@ from dataclasses import fields
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from workbench.core.display import html_block, html_table, markdown_table
+from workbench.core.display import DisplayBlock, Displayed, Paragraph, TableBlock
 from workbench.core.display_text import one_line
 
 if TYPE_CHECKING:
@@ -17,8 +17,11 @@ if TYPE_CHECKING:
 Entry = TypeVar("Entry", covariant=True)  # noqa: PLC0105 (the word a reader knows)
 
 
-class Listing(tuple[Entry, ...]):
+class Listing(Displayed, tuple[Entry, ...]):
     """Records in order: a tuple that prints as a table."""
+
+    _label = "Listing"
+    _kind = ""
 
     __slots__ = ()
 
@@ -31,25 +34,15 @@ class Listing(tuple[Entry, ...]):
             [{f: getattr(record, f) for f in _names(self)} for record in self], columns=_names(self)
         )
 
-    def __repr__(self) -> str:
+    __repr__ = Displayed.__str__
+
+    def _blocks(self) -> list[DisplayBlock]:
         if not self:
-            return "(none)"
-        lines = [_names(self), *_cells(self)]
-        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-        return "\n".join(
-            "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
-            for line in lines
-        )
+            return [Paragraph("(none)")]
+        return [TableBlock(_names(self), _cells(self), numbers=_numbers(self), indent=0)]
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:  # noqa: ARG002 (IPython's protocol)
         printer.text(repr(self))
-
-    def _repr_html_(self) -> str:
-        table = html_table(_names(self), _cells(self), numbers=_numbers(self)) if self else "<p>(none)</p>"
-        return html_block(f"<div class='scroll'>{table}</div>", label="Listing")
-
-    def _repr_markdown_(self) -> str:
-        return markdown_table(_names(self), _cells(self), numbers=_numbers(self)) if self else "(none)"
 
 
 def _names(records: Sequence[Any]) -> list[str]:

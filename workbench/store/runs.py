@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
-from workbench.analysis.diagnostics import Finding
-from workbench.analysis.diagnostics.finding import RowNumbers, Severity
+from workbench.analysis.finding import Finding, RowNumbers, Severity
 from workbench.analysis.statistics import Interval
 from workbench.core.errors import StoreError
 from workbench.graders.capture.source import Source

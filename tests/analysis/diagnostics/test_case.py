@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from workbench.analysis.diagnostics import Case
+from workbench.analysis.case import Case
 
 
 def case_of(grades, **rest):

@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 
 from workbench.analysis import diagnostics as wd
-from workbench.analysis.diagnostics.finding import Finding, Severity, joint_line
-from workbench.analysis.diagnostics.labels import read_labels
-from workbench.analysis.diagnostics.registry import group_codes
+from workbench.analysis.diagnostics import group_codes
+from workbench.analysis.finding import Finding, Severity, joint_line
+from workbench.analysis.labels import read_labels
 from workbench.analysis.statistics import Interval
+from workbench.core.errors import ReportError
 from workbench.core.grade import ErrorKind, GradeError
 from workbench.core.grades import Grades
 
@@ -126,7 +127,7 @@ def test_graders_are_judged_by_name(graded):
 
 def test_unknown_preset_lists_what_exists(graded):
     """The error names the presets there are."""
-    with pytest.raises(wd.registry.ReportError, match=r"'seed' or 'vllora' or 'workbench'"):
+    with pytest.raises(ReportError, match=r"'seed' or 'vllora' or 'workbench'"):
         wd.diagnose(graded([1.0]), preset="strict")
 
 
@@ -255,4 +256,4 @@ def test_one_line_says_what_is_judged_together(graded):
 def test_two_diagnostics_may_not_share_a_name():
     """Another function of a name that is taken is refused."""
     with pytest.raises(ValueError, match=r"'collapsed' is taken by workbench\.analysis\.diagnostics"):
-        wd.registry.diagnostic("collapsed")(lambda case: ())
+        wd.diagnostic("collapsed")(lambda case: ())

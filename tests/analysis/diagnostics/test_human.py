@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from workbench.analysis.diagnostics import Case, diagnose
-from workbench.analysis.diagnostics.families.label_agreement import disagrees_with_labels
+from workbench.analysis.case import Case
+from workbench.analysis.diagnostics import diagnose
+from workbench.analysis.diagnostics.label_agreement import disagrees_with_labels
 
 
 def cells(counts):

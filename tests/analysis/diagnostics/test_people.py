@@ -7,7 +7,7 @@ import pytest
 
 import workbench as wb
 from tests.analysis.diagnostics.conftest import make_grades
-from workbench.analysis.diagnostics.labels import Scored, Votes, raters_by_repeats, read_labels
+from workbench.analysis.labels import Scored, Votes, raters_by_repeats, read_labels
 from workbench.core.errors import ReportError
 
 N = 240

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import workbench as wb
 import workbench.analysis.diagnostics as wd
-from workbench.analysis.diagnostics.finding import RowNumbers
+from workbench.analysis.finding import RowNumbers
 from workbench.core.grades import Grades
 
 NUMBERS = st.lists(st.integers(0, 2**40), max_size=50)

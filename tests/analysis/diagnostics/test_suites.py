@@ -7,9 +7,8 @@ import pytest
 
 import workbench as wb
 from tests.report.test_report import make_grades, make_samples
-from workbench.analysis.diagnostics import suite_kinds
-from workbench.analysis.diagnostics.finding import Severity
-from workbench.analysis.diagnostics.suite_case import SuiteParts, suite_diagnostic
+from workbench.analysis.finding import Severity
+from workbench.analysis.suite_case import SuiteParts, suite_diagnostic, suite_kinds
 from workbench.core.grade import Grade
 from workbench.report import Report
 

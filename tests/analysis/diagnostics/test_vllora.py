@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import workbench as wb
-from workbench.analysis.diagnostics.vllora_gates import balance, code_reference_verdict, dry_run, readiness
+from workbench.analysis.vllora_gates import balance, code_reference_verdict, dry_run, readiness
 
 SPREAD = [0.2, 0.4, 0.6, 0.8] * 15
 

@@ -14,9 +14,19 @@ from statsmodels.stats.contingency_tables import mcnemar as their_mcnemar
 from statsmodels.stats.inter_rater import cohens_kappa
 from statsmodels.stats.proportion import proportion_confint
 
-from workbench.analysis import statistics as ws
-from workbench.analysis.statistics.agreement import table
-from workbench.analysis.statistics.ranks import ranks
+from workbench.analysis.statistics.agreement import ac1, table, weighted_kappa
+from workbench.analysis.statistics.agreement import kappa as kappa_of
+from workbench.analysis.statistics.association import auroc, ranks, spearman
+from workbench.analysis.statistics.confusion import (
+    Confusion,
+    PairedVerdicts,
+    accuracy_difference,
+    corrected_rate,
+    mcnemar,
+    paired_difference,
+)
+from workbench.analysis.statistics.means import Share
+from workbench.analysis.statistics.resampling import bootstrap
 
 relaxed = settings(max_examples=60)
 pairs = st.lists(st.tuples(st.booleans(), st.booleans()), min_size=1, max_size=60)
@@ -50,31 +60,31 @@ class TestKappa:
     def test_value_matches_scikit_learn(self, levels):
         """Plain and quadratically weighted kappa equal cohen_kappa_score."""
         a, b = rated(levels=levels)
-        assert ws.kappa(a, b, levels=levels).value == pytest.approx(metrics.cohen_kappa_score(a, b))
+        assert kappa_of(a, b, levels=levels).value == pytest.approx(metrics.cohen_kappa_score(a, b))
         theirs = metrics.cohen_kappa_score(a, b, weights="quadratic")
-        assert ws.weighted_kappa(a, b, levels=levels).value == pytest.approx(theirs)
+        assert weighted_kappa(a, b, levels=levels).value == pytest.approx(theirs)
 
     @pytest.mark.parametrize("levels", [2, 3, 5])
     def test_standard_error_matches_statsmodels(self, levels):
         """The error is that of Fleiss, Cohen & Everitt, plain and weighted."""
         a, b = rated(levels=levels)
         plain, weighted = cohens_kappa(table(a, b, levels=levels)), None
-        assert ws.kappa(a, b, levels=levels).error == pytest.approx(plain.std_kappa)
+        assert kappa_of(a, b, levels=levels).error == pytest.approx(plain.std_kappa)
         weighted = cohens_kappa(table(a, b, levels=levels), wt="quadratic")
-        assert ws.weighted_kappa(a, b, levels=levels).error == pytest.approx(weighted.std_kappa)
+        assert weighted_kappa(a, b, levels=levels).error == pytest.approx(weighted.std_kappa)
 
     def test_interval_is_statsmodels_on_many_rows(self):
         """With 5,000 rows what is added to the table no longer shows."""
         a, b = rated(5_000, levels=2)
         theirs = cohens_kappa(table(a, b))
-        assert ws.kappa(a, b).interval() == pytest.approx((theirs.kappa_low, theirs.kappa_upp), abs=0.002)
+        assert kappa_of(a, b).interval() == pytest.approx((theirs.kappa_low, theirs.kappa_upp), abs=0.002)
 
     @pytest.mark.parametrize(("n", "half"), [(30, 0.29), (100, 0.16), (400, 0.08)])
     def test_half_width_at_kappa_point_six(self, n, half):
         """About the published half-widths for planning, at a base rate of one half."""
         cells = np.array([0.4, 0.1, 0.1, 0.4]) * n
         a, b = (np.repeat(codes, cells.astype(int)) for codes in ([0, 0, 1, 1], [0, 1, 0, 1]))
-        assert width(ws.kappa(a, b).interval()) / 2 == pytest.approx(half, abs=0.015)
+        assert width(kappa_of(a, b).interval()) / 2 == pytest.approx(half, abs=0.015)
 
     @pytest.mark.parametrize(("kappa", "base"), [(0.3, 0.5), (0.6, 0.8), (0.75, 0.9), (0.9, 0.8)])
     @pytest.mark.parametrize("n", [15, 40, 100])
@@ -82,7 +92,7 @@ class TestKappa:
         """95 % intervals hold the true kappa in 91 % to 100 % of 400 tables, small and lopsided ones too."""
         rng, hits, made = np.random.default_rng(n), 0, 0
         for _ in range(400):
-            result = ws.kappa(*binary(n, kappa, base, rng))
+            result = kappa_of(*binary(n, kappa, base, rng))
             if not math.isnan(result.value):
                 lo, hi = result.interval()
                 hits, made = hits + (lo <= kappa <= hi), made + 1
@@ -99,8 +109,8 @@ class TestKappa:
             truth = np.repeat(rng.integers(0, 2, 50), 8)
             wrong = np.repeat(rng.random(50) < 0.2, 8)
             verdict = np.where(wrong, 1 - truth, truth)
-            aware += _holds(ws.kappa(truth, verdict, groups), 0.6)
-            naive += _holds(ws.kappa(truth, verdict), 0.6)
+            aware += _holds(kappa_of(truth, verdict, groups), 0.6)
+            naive += _holds(kappa_of(truth, verdict), 0.6)
         assert 0.91 <= aware / 300 <= 0.99
         assert naive / 300 < 0.7
 
@@ -112,13 +122,13 @@ class TestKappa:
         wrong = rng.random(400) < np.repeat(rng.beta(0.4, 1.6, 80), 5)
         verdict = np.where(wrong, 1 - truth, truth)
         cells = np.eye(4)[truth * 2 + verdict]
-        boot = ws.bootstrap(cells, _kappa_of, groups=groups)
-        assert ws.kappa(truth, verdict, groups).error == pytest.approx(boot.draws.std(), rel=0.1)
+        boot = bootstrap(cells, _kappa_of, groups=groups)
+        assert kappa_of(truth, verdict, groups).error == pytest.approx(boot.draws.std(), rel=0.1)
 
     def test_perfect_agreement_is_not_certain(self):
         """Twelve rows without a difference still leave room for some."""
         codes = np.arange(12) % 2
-        result = ws.kappa(codes, codes)
+        result = kappa_of(codes, codes)
         assert result.value == 1
         assert result.interval().lo < 0.9
         assert result.interval().hi == 1
@@ -126,7 +136,7 @@ class TestKappa:
     @pytest.mark.parametrize("n", [0, 1, 20])
     def test_one_category_has_no_kappa(self, n):
         """Nothing but ones, or nothing at all: NaN with a reason, no warning."""
-        result = ws.kappa(np.ones(n, int), np.ones(n, int))
+        result = kappa_of(np.ones(n, int), np.ones(n, int))
         assert math.isnan(result.value)
         assert math.isnan(result.interval().lo)
         assert result.reason in str(result)
@@ -135,7 +145,7 @@ class TestKappa:
 
     def test_a_constant_verdict_is_worth_nothing(self):
         """Accepting everything is chance: kappa 0, as scikit-learn says, with an interval."""
-        result = ws.kappa(np.arange(40) % 2, np.ones(40, int))
+        result = kappa_of(np.arange(40) % 2, np.ones(40, int))
         assert result.value == pytest.approx(0)
         assert -0.5 < result.interval().lo < 0 < result.interval().hi < 0.5
 
@@ -144,7 +154,7 @@ class TestKappa:
     def test_is_symmetric_and_in_range(self, drawn):
         """Either column may come first; -1 <= lo <= kappa <= hi <= 1."""
         a, b = (column.astype(int) for column in columns(drawn))
-        for statistic in (ws.kappa, ws.ac1):
+        for statistic in (kappa_of, ac1):
             one, two = statistic(a, b), statistic(b, a)
             assert one.value == pytest.approx(two.value, nan_ok=True)
             assert one.interval() == pytest.approx(two.interval(), nan_ok=True)
@@ -156,7 +166,7 @@ class TestKappa:
     def test_order_of_rows_does_not_matter(self, drawn, random):
         """Shuffled rows give the same number."""
         shuffled = random.sample(drawn, len(drawn))
-        one, two = (ws.kappa(*(c.astype(int) for c in columns(rows))) for rows in (drawn, shuffled))
+        one, two = (kappa_of(*(c.astype(int) for c in columns(rows))) for rows in (drawn, shuffled))
         assert one.interval() == pytest.approx(two.interval(), nan_ok=True)
 
     @relaxed
@@ -165,7 +175,7 @@ class TestKappa:
         """Rows said to belong together never say more."""
         a, b = (column.astype(int) for column in columns(drawn))
         groups = np.arange(len(a)) // size
-        for statistic in (ws.kappa, ws.ac1):
+        for statistic in (kappa_of, ac1):
             alone, shared = statistic(a, b), statistic(a, b, groups)
             if not math.isnan(alone.value):
                 assert shared.spread >= alone.spread - 1e-9 or shared.df < math.inf
@@ -174,7 +184,7 @@ class TestKappa:
     def test_one_prompt_carries_no_bound(self):
         """Rows of one prompt say nothing of other prompts: the whole range."""
         a, b = rated(60, levels=2)
-        assert ws.kappa(a, b, np.zeros(60, int)).interval() == (-1, 1)
+        assert kappa_of(a, b, np.zeros(60, int)).interval() == (-1, 1)
 
     @relaxed
     @given(st.integers(0, 10_000), st.floats(-0.5, 0.95), st.floats(0.8, 0.999))
@@ -182,7 +192,7 @@ class TestKappa:
         """The p value is small exactly when the upper end lies below the threshold."""
         a, b = rated(80, levels=2, seed=seed)
         for groups in (None, np.arange(80) // 4):
-            result = ws.kappa(a, b, groups)
+            result = kappa_of(a, b, groups)
             hi = result.interval(confidence).hi
             if abs(hi - threshold) > 1e-9:
                 assert (result.p_below(threshold) < (1 - confidence) / 2) == (hi < threshold)
@@ -190,23 +200,23 @@ class TestKappa:
     def test_rows_needed_decide(self):
         """The planned number of rows of the same kind leaves the threshold out, with rows to spare."""
         a, b = rated(100, levels=2, same=0.65)
-        threshold = ws.kappa(a, b).value + 2.2 * ws.kappa(a, b).spread
-        needed = ws.kappa(a, b).needed(threshold, 0.99)
+        threshold = kappa_of(a, b).value + 2.2 * kappa_of(a, b).spread
+        needed = kappa_of(a, b).needed(threshold, 0.99)
         assert needed > 100
         times = math.ceil((100 + needed) / 100)
-        assert ws.kappa(np.tile(a, times), np.tile(b, times)).needed(threshold, 0.99) == 0
+        assert kappa_of(np.tile(a, times), np.tile(b, times)).needed(threshold, 0.99) == 0
 
     def test_few_prompts_have_students_interval(self):
         """Of three prompts of twenty rows: wider than that of sixty rows by Student's quantile and more."""
         a, b = rated(60, levels=2, same=0.8)
-        alone, shared = ws.kappa(a, b), ws.kappa(a, b, np.arange(60) // 20)
+        alone, shared = kappa_of(a, b), kappa_of(a, b, np.arange(60) // 20)
         assert shared.df == 2
         assert -1 < shared.interval().lo < alone.interval().lo
 
     def test_no_number_of_rows_decides_a_tie(self):
         """A kappa at the threshold asks for nothing."""
         a, b = rated(100, levels=2)
-        assert ws.kappa(a, b).needed(ws.kappa(a, b).value) is None
+        assert kappa_of(a, b).needed(kappa_of(a, b).value) is None
 
 
 def _holds(found, truth):
@@ -226,26 +236,26 @@ class TestAc1:
     def test_published_example(self):
         """118 and 0 rows agreed on, 5 and 2 not: AC1 0.941 where kappa is -0.023 (Gwet 2002)."""
         a, b = np.repeat([1, 1, 0], [118, 5, 2]), np.repeat([1, 0, 1], [118, 5, 2])
-        assert ws.ac1(a, b).value == pytest.approx(0.9408, abs=5e-5)
-        assert ws.kappa(a, b).value == pytest.approx(-0.0234, abs=5e-5)
+        assert ac1(a, b).value == pytest.approx(0.9408, abs=5e-5)
+        assert kappa_of(a, b).value == pytest.approx(-0.0234, abs=5e-5)
 
     @pytest.mark.parametrize("levels", [2, 4])
     def test_standard_error_matches_the_jackknife(self, levels):
         """Leaving out one row at a time gives the same error within 2 %."""
         a, b = rated(300, levels=levels)
-        left = [ws.ac1(np.delete(a, row), np.delete(b, row), levels=levels).value for row in range(300)]
+        left = [ac1(np.delete(a, row), np.delete(b, row), levels=levels).value for row in range(300)]
         jackknife = math.sqrt(299 * np.var(left))
-        assert ws.ac1(a, b, levels=levels).error == pytest.approx(jackknife, rel=0.02)
+        assert ac1(a, b, levels=levels).error == pytest.approx(jackknife, rel=0.02)
 
     def test_is_kappa_where_classes_are_even(self):
         """Both columns half ones: chance is one half for either statistic."""
         a = np.repeat([0, 0, 1, 1], [40, 10, 10, 40])
         b = np.repeat([0, 1, 0, 1], [40, 10, 10, 40])
-        assert ws.ac1(a, b).value == pytest.approx(ws.kappa(a, b).value)
+        assert ac1(a, b).value == pytest.approx(kappa_of(a, b).value)
 
     def test_one_category_agrees(self):
         """Unlike kappa it has a value where all rows are good, and an interval."""
-        result = ws.ac1(np.ones(30, int), np.ones(30, int))
+        result = ac1(np.ones(30, int), np.ones(30, int))
         assert result.value == 1
         assert result.interval().lo < 0.97
 
@@ -256,7 +266,7 @@ class TestConfusion:
     def test_shares_match_scikit_learn(self, drawn):
         """TPR and TNR are the recalls of the two classes; agreement is the accuracy."""
         truth, verdict = columns(drawn)
-        result = ws.Confusion(truth, verdict)
+        result = Confusion(truth, verdict)
         assert result.observed.value == pytest.approx(metrics.accuracy_score(truth, verdict))
         if truth.any():
             recall = metrics.recall_score(truth, verdict, zero_division=0)
@@ -271,7 +281,7 @@ class TestConfusion:
     def test_intervals_match_statsmodels(self):
         """The exact ones, where every row stands alone."""
         truth, verdict = np.repeat([True, False], [50, 30]), np.arange(80) % 5 > 0
-        result = ws.Confusion(truth, verdict)
+        result = Confusion(truth, verdict)
         for one in (result.sensitivity, result.specificity, result.observed, result.base_rate):
             assert one.interval() == pytest.approx(proportion_confint(one.k, one.n, method="beta"))
 
@@ -279,32 +289,32 @@ class TestConfusion:
         """Mistakes that are alike within prompts count once a prompt."""
         truth = np.ones(200, bool)
         verdict = np.repeat(np.random.default_rng(0).random(25) < 0.7, 8)
-        alone = ws.Confusion(truth, verdict).sensitivity.interval()
-        shared = ws.Confusion(truth, verdict, np.repeat(np.arange(25), 8)).sensitivity.interval()
+        alone = Confusion(truth, verdict).sensitivity.interval()
+        shared = Confusion(truth, verdict, np.repeat(np.arange(25), 8)).sensitivity.interval()
         assert width(shared) > 2 * width(alone)
 
     def test_alignment_is_the_harmonic_mean(self):
         """Of bad answers caught and good answers kept: 0.5 and 0.8 make 0.615."""
         truth = np.repeat([True, False], [10, 10])
         verdict = np.r_[np.arange(10) < 8, np.arange(10) < 5]
-        assert ws.Confusion(truth, verdict).alignment == pytest.approx(2 * 0.5 * 0.8 / 1.3)
-        assert ws.Confusion(truth, ~truth).alignment == 0
+        assert Confusion(truth, verdict).alignment == pytest.approx(2 * 0.5 * 0.8 / 1.3)
+        assert Confusion(truth, ~truth).alignment == 0
 
     @pytest.mark.parametrize("truth", [[], [True] * 12, [False] * 12])
     def test_labels_of_one_class_say_so(self, truth):
         """No labels, or labels of one class only: NaN with the reason, and no warning."""
         truth = np.array(truth, dtype=bool)
-        result = ws.Confusion(truth, np.arange(len(truth)) % 2 == 0)
+        result = Confusion(truth, np.arange(len(truth)) % 2 == 0)
         assert math.isnan(result.kappa.value)
         assert result.kappa.reason
         assert math.isnan(result.alignment)
-        assert math.isnan(ws.auroc(np.arange(len(truth), dtype=float), truth)[0])
+        assert math.isnan(auroc(np.arange(len(truth), dtype=float), truth)[0])
 
 
 class TestCorrectedRate:
     def test_value_is_rogan_and_gladen(self):
         """A raw rate of 0.83 at TPR 0.9 and TNR 0.8 stands for 0.9."""
-        result = ws.corrected_rate(_of(830, 1000), _of(90, 100), _of(80, 100))
+        result = corrected_rate(_of(830, 1000), _of(90, 100), _of(80, 100))
         assert result.value == pytest.approx(0.9)
         assert width(result.interval()) / 2 == pytest.approx(0.08, abs=0.01)
 
@@ -314,7 +324,7 @@ class TestCorrectedRate:
         rng, hits = np.random.default_rng(1), 0
         for _ in range(500):
             judged = _of(rng.binomial(1000, rate * tpr + (1 - rate) * (1 - tnr)), 1000)
-            result = ws.corrected_rate(
+            result = corrected_rate(
                 judged, _of(rng.binomial(labels, tpr), labels), _of(rng.binomial(labels, tnr), labels)
             )
             hits += _holds(result, rate)
@@ -325,14 +335,14 @@ class TestCorrectedRate:
         p, tpr, tnr = 832 / 1004, 91 / 102, 81 / 102
         rate, gain = (p + tnr - 1) / (tpr + tnr - 1), tpr + tnr - 1
         good, bad = tpr * (1 - tpr) / 102, tnr * (1 - tnr) / 102
-        result = ws.corrected_rate(_of(830, 1000), _of(90, 100), _of(80, 100))
+        result = corrected_rate(_of(830, 1000), _of(90, 100), _of(80, 100))
         assert result.centre == pytest.approx(rate + 2 * 4 * (rate * good - (1 - rate) * bad))
         squares = p * (1 - p) / 1004 + rate**2 * good + (1 - rate) ** 2 * bad
         assert result.spread == pytest.approx(math.sqrt(squares) / gain)
 
     def test_stays_within_zero_and_one(self):
         """More accepted than the mistakes allow for is still at most all."""
-        result = ws.corrected_rate(_of(100, 100), _of(45, 50), _of(50, 50))
+        result = corrected_rate(_of(100, 100), _of(45, 50), _of(50, 50))
         assert result.value == 1
         assert 0 <= result.interval().lo <= result.interval().hi == 1
 
@@ -347,13 +357,13 @@ class TestCorrectedRate:
     )
     def test_a_grader_that_cannot_tell_is_refused(self, shares):
         """TPR + TNR below 1.2, or no labels of a class: NaN with a reason."""
-        result = ws.corrected_rate(*(_of(*one) for one in shares))
+        result = corrected_rate(*(_of(*one) for one in shares))
         assert math.isnan(result.value)
         assert result.reason
 
 
 def _of(k, n):
-    return ws.Share(int(k), n, n)
+    return Share(int(k), n, n)
 
 
 class TestRanks:
@@ -369,12 +379,12 @@ class TestRanks:
         for digits in (1, 8):
             a = rng.random(100).round(digits)
             b = (a + rng.random(100)).round(digits)
-            assert ws.spearman(a, b) == pytest.approx(stats.spearmanr(a, b).statistic)
+            assert spearman(a, b) == pytest.approx(stats.spearmanr(a, b).statistic)
 
     @pytest.mark.parametrize("values", [[], [1.0], [0.5] * 9])
     def test_constants_have_no_order(self, values):
         """NaN, without a warning."""
-        assert math.isnan(ws.spearman(np.array(values), np.arange(len(values), dtype=float)))
+        assert math.isnan(spearman(np.array(values), np.arange(len(values), dtype=float)))
 
     def test_auroc_matches_scikit_learn(self):
         """With ties and without."""
@@ -382,7 +392,7 @@ class TestRanks:
         for digits in (1, 8):
             truth = rng.random(80) < 0.4
             scores = (truth * 0.3 + rng.random(80)).round(digits)
-            area, (lo, hi) = ws.auroc(scores, truth)
+            area, (lo, hi) = auroc(scores, truth)
             assert area == pytest.approx(metrics.roc_auc_score(truth, scores))
             assert lo < area < hi
 
@@ -390,13 +400,13 @@ class TestRanks:
         """Scores that run the other way give 1 minus the area, and the interval mirrored."""
         rng = np.random.default_rng(2)
         truth, scores = rng.random(50) < 0.5, rng.random(50)
-        area, (lo, hi) = ws.auroc(scores, truth)
-        other, (low, high) = ws.auroc(-scores, truth)
+        area, (lo, hi) = auroc(scores, truth)
+        other, (low, high) = auroc(-scores, truth)
         assert (other, low, high) == pytest.approx((1 - area, 1 - hi, 1 - lo))
 
     def test_a_perfect_order_is_not_certain(self):
         """Five good rows above five bad ones leave room below 1."""
-        area, (lo, hi) = ws.auroc(np.arange(10.0), np.arange(10) >= 5)
+        area, (lo, hi) = auroc(np.arange(10.0), np.arange(10) >= 5)
         assert area == hi == 1
         assert 0.5 < lo < 0.8
 
@@ -406,7 +416,7 @@ class TestRanks:
         truth = np.arange(50) < 20
         shift = math.sqrt(2) * stats.norm.ppf(0.85)
         for _ in range(300):
-            lo, hi = ws.auroc(rng.normal(0, 1, 50) + shift * truth, truth)[1]
+            lo, hi = auroc(rng.normal(0, 1, 50) + shift * truth, truth)[1]
             hits += lo <= 0.85 <= hi
         assert 0.91 <= hits / 300 <= 0.995
 
@@ -415,8 +425,8 @@ class TestRanks:
         rng = np.random.default_rng(4)
         truth = rng.random(40) < 0.5
         scores = truth * 0.3 + rng.random(40)
-        plain = ws.auroc(scores, truth)[1]
-        copied = ws.auroc(np.repeat(scores, 5), np.repeat(truth, 5), np.repeat(np.arange(40), 5))[1]
+        plain = auroc(scores, truth)[1]
+        copied = auroc(np.repeat(scores, 5), np.repeat(truth, 5), np.repeat(np.arange(40), 5))[1]
         assert width(copied) == pytest.approx(width(plain), rel=0.15)
 
 
@@ -425,24 +435,24 @@ class TestMcnemar:
     @given(st.integers(0, 400), st.integers(0, 400))
     def test_matches_scipy_and_statsmodels(self, b, c):
         """The exact p value is the sign test's, and McNemar's of statsmodels; mid-p is half a mass less."""
-        ours = ws.mcnemar(b, c)
+        ours = mcnemar(b, c)
         assert ours == pytest.approx(their_mcnemar([[9, b], [c, 9]], exact=True).pvalue)
         if b + c:
             assert ours == pytest.approx(stats.binomtest(b, b + c).pvalue)
             less = stats.binom.pmf(min(b, c), b + c, 0.5)
-            assert ws.mcnemar(b, c, mid=True) == pytest.approx(
+            assert mcnemar(b, c, mid=True) == pytest.approx(
                 min(1, 2 * stats.binom.cdf(min(b, c), b + c, 0.5) - less)
             )
-        assert ours == ws.mcnemar(c, b)
+        assert ours == mcnemar(c, b)
 
     def test_thousands_of_rows_overflow_nowhere(self):
         """2 to the power of 20,000 is no float."""
-        assert ws.mcnemar(9_800, 10_200) == pytest.approx(stats.binomtest(9_800, 20_000).pvalue, rel=1e-6)
+        assert mcnemar(9_800, 10_200) == pytest.approx(stats.binomtest(9_800, 20_000).pvalue, rel=1e-6)
 
     def test_negative_counts_are_refused(self):
         """A count below zero is an error."""
         with pytest.raises(ValueError, match="negative"):
-            ws.mcnemar(-1, 3)
+            mcnemar(-1, 3)
 
     def test_verdicts_are_counted(self):
         """Four cells that add up, and the exact test of the two that differ."""
@@ -450,9 +460,9 @@ class TestMcnemar:
             np.repeat([True, True, False, False], [5, 4, 31, 7]),
             np.repeat([True, False, True, False], [5, 4, 31, 7]),
         )
-        result = ws.PairedVerdicts(a, b)
+        result = PairedVerdicts(a, b)
         assert (result.both, result.only_a, result.only_b, result.neither) == (5, 4, 31, 7)
-        assert result.p == ws.mcnemar(4, 31)
+        assert result.p == mcnemar(4, 31)
         assert result.is_exact
         assert result.kappa.value == pytest.approx(metrics.cohen_kappa_score(a, b))
 
@@ -463,8 +473,8 @@ class TestMcnemar:
         for _ in range(300):
             a = np.repeat(rng.random(40) < 0.5, 10)
             b = np.repeat(rng.random(40) < 0.5, 10)
-            aware += ws.PairedVerdicts(a, b, groups).p < 0.05
-            naive += ws.PairedVerdicts(a, b).p < 0.05
+            aware += PairedVerdicts(a, b, groups).p < 0.05
+            naive += PairedVerdicts(a, b).p < 0.05
         assert aware / 300 <= 0.05
         assert naive / 300 > 0.3
 
@@ -474,9 +484,9 @@ class TestMcnemar:
         """Within 0 to 1, the same from either side, whatever the prompts."""
         a, b = columns(drawn)
         groups = np.arange(len(a)) // size
-        p = ws.PairedVerdicts(a, b, groups).p
+        p = PairedVerdicts(a, b, groups).p
         assert 0 <= p <= 1
-        assert ws.PairedVerdicts(b, a, groups).p == pytest.approx(p)
+        assert PairedVerdicts(b, a, groups).p == pytest.approx(p)
 
 
 class TestPairedDifference:
@@ -487,7 +497,7 @@ class TestPairedDifference:
         theirs = stats.bootstrap(
             (b - a,), np.mean, n_resamples=9999, method="BCa", rng=np.random.default_rng(1)
         ).confidence_interval
-        ours = ws.paired_difference(b - a)
+        ours = paired_difference(b - a)
         assert ours.value == pytest.approx(np.mean(b - a))
         assert tuple(ours.interval) == pytest.approx(tuple(theirs), abs=0.01)
         assert ours.interval.lo < theirs.low < theirs.high < ours.interval.hi
@@ -496,22 +506,22 @@ class TestPairedDifference:
         """One right on 90 of 100, the other on 70 of the same: 0.2 apart, and shown."""
         truth = np.arange(100) % 2 == 0
         a, b = truth ^ (np.arange(100) < 30), truth ^ (np.arange(100) >= 90)
-        result = ws.accuracy_difference(truth, a, b)
+        result = accuracy_difference(truth, a, b)
         assert result.value == pytest.approx(0.2)
         assert result.is_shown
-        turned = ws.accuracy_difference(truth, b, a)
+        turned = accuracy_difference(truth, b, a)
         assert turned.value == pytest.approx(-0.2)
         assert turned.is_shown
 
     def test_equal_rows_are_not_certain(self):
         """No difference on ten rows does not prove that there is none."""
-        result = ws.paired_difference(np.zeros(10))
+        result = paired_difference(np.zeros(10))
         assert result.interval.lo < -0.1
         assert result.interval.hi > 0.1
         assert not result.is_shown
 
     def test_nothing_to_compare(self):
         """No rows: NaN, nothing shown, no warning."""
-        result = ws.paired_difference(np.empty(0), np.empty(0, int))
+        result = paired_difference(np.empty(0), np.empty(0, int))
         assert math.isnan(result.value)
         assert not result.is_shown

@@ -10,8 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from workbench.analysis import statistics as ws
-from workbench.analysis.statistics.means import bounded_mean, chance_below_zero, sd_interval
+from workbench.analysis.statistics import clopper_pearson
+from workbench.analysis.statistics.means import (
+    bounded_mean,
+    chance_below_zero,
+    likely_scale,
+    mean_interval,
+    sd_interval,
+)
 
 scores = st.lists(st.floats(0, 1, allow_nan=False), min_size=1, max_size=40)
 
@@ -59,22 +65,22 @@ class TestInterval:
     @pytest.mark.parametrize("groups", [None, np.zeros(8, int)])
     def test_equal_scores_are_not_certain(self, groups):
         """Equal scores, or scores of one prompt, still leave room for what was not seen."""
-        lo, hi = ws.mean_interval(np.full(8, 0.7), groups)
+        lo, hi = mean_interval(np.full(8, 0.7), groups)
         assert lo < 0.6
         assert hi > 0.75
 
     def test_many_rows_get_the_usual_interval(self):
         """With 20,000 rows it is the normal one, though they are weighted in bundles."""
         values = np.random.default_rng(6).random(20_000)
-        lo, hi = ws.mean_interval(values)
+        lo, hi = mean_interval(values)
         assert hi - lo == pytest.approx(2 * 1.96 * values.std() / math.sqrt(20_000), rel=0.08)
-        assert ws.mean_interval(values) == ws.mean_interval(values)
+        assert mean_interval(values) == mean_interval(values)
 
     def test_copies_are_worth_one_row(self):
         """Ten copies of each row do not narrow the interval."""
         values = np.random.default_rng(5).random(60)
-        copied = ws.mean_interval(np.repeat(values, 10), np.repeat(np.arange(60), 10))
-        assert copied == pytest.approx(ws.mean_interval(values), abs=1e-6)
+        copied = mean_interval(np.repeat(values, 10), np.repeat(np.arange(60), 10))
+        assert copied == pytest.approx(mean_interval(values), abs=1e-6)
 
     @pytest.mark.parametrize("n", [2, 5, 10, 30])
     @pytest.mark.parametrize("name", ["skewed", "rare zero", "rubric"])
@@ -93,8 +99,8 @@ class TestInterval:
         for _ in range(300):
             alike = np.where(rng.random(4 * n) < 0.5, make(rng, n)[groups], make(rng, 4 * n))
             for design, interval in (
-                ("rows", ws.mean_interval(make(rng, n))),
-                ("prompts", ws.mean_interval(alike, groups)),
+                ("rows", mean_interval(make(rng, n))),
+                ("prompts", mean_interval(alike, groups)),
             ):
                 held[design] += interval.lo <= truth <= interval.hi
         assert min(held.values()) / 300 >= 0.92
@@ -103,34 +109,34 @@ class TestInterval:
 class TestScales:
     def test_scores_of_a_common_scale_are_read_on_it(self):
         """1 to 5 is a scale; the interval does not leave it."""
-        lo, hi = ws.mean_interval(np.array([4.0, 5.0, 5.0, 4.0, 5.0]))
+        lo, hi = mean_interval(np.array([4.0, 5.0, 5.0, 4.0, 5.0]))
         assert 1 <= lo < 4.6 < hi <= 5
 
     def test_pass_or_fail_on_another_scale(self):
         """Scores that are all 0 or 100 are a share."""
-        lo, hi = ws.mean_interval(np.array([0.0, 100.0] * 10), scale=(0, 100))
-        exact = ws.clopper_pearson(10, 20)
+        lo, hi = mean_interval(np.array([0.0, 100.0] * 10), scale=(0, 100))
+        exact = clopper_pearson(10, 20)
         assert (lo, hi) == pytest.approx((100 * exact.lo, 100 * exact.hi))
 
     def test_few_scores_without_a_scale_have_no_interval(self):
         """Nothing bounds what was not seen; 30 rows are enough to go by."""
         values = np.random.default_rng(1).normal(0, 300, 60)
-        assert all(map(math.isnan, ws.mean_interval(values[:29])))
-        assert ws.mean_interval(values).lo < values.mean() < ws.mean_interval(values).hi
-        assert all(map(math.isnan, ws.mean_interval(np.full(8, 700.0))))
+        assert all(map(math.isnan, mean_interval(values[:29])))
+        assert mean_interval(values).lo < values.mean() < mean_interval(values).hi
+        assert all(map(math.isnan, mean_interval(np.full(8, 700.0))))
 
     def test_no_values_have_no_interval(self):
         """An empty column gives NaN, not a warning."""
-        assert all(map(math.isnan, ws.mean_interval(np.empty(0))))
+        assert all(map(math.isnan, mean_interval(np.empty(0))))
 
     def test_likely_scales(self):
         """The narrowest in use; none for scores beyond them all."""
-        assert ws.likely_scale(np.array([1.0, 4.5])) == (1, 5)
-        assert ws.likely_scale(np.array([0.0, 4.5])) == (0, 5)
-        assert ws.likely_scale(np.array([-0.5, 1.0])) == (-1, 1)
-        assert ws.likely_scale(np.array([3.0, 72.0])) == (0, 100)
-        assert ws.likely_scale(np.array([1e6])) is None
-        assert ws.likely_scale(np.empty(0)) is None
+        assert likely_scale(np.array([1.0, 4.5])) == (1, 5)
+        assert likely_scale(np.array([0.0, 4.5])) == (0, 5)
+        assert likely_scale(np.array([-0.5, 1.0])) == (-1, 1)
+        assert likely_scale(np.array([3.0, 72.0])) == (0, 100)
+        assert likely_scale(np.array([1e6])) is None
+        assert likely_scale(np.empty(0)) is None
 
 
 class TestSd:

@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workbench.analysis.statistics.group_scores import AnswerSets
-from workbench.analysis.statistics.informative_groups import InformativeGroups
+from workbench.analysis.statistics.group_scores import AnswerSets, InformativeGroups
 
 SIZES = (4, 8, 16, 32, 64)
 

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from workbench.analysis.statistics.group_scores import group_spans, zero_variance_share
-from workbench.analysis.statistics.marks import Marks
-from workbench.analysis.statistics.ranks import rank_correlation
+from workbench.analysis.statistics import group_spans
+from workbench.analysis.statistics.association import rank_correlation
+from workbench.analysis.statistics.confusion import Marks
+from workbench.analysis.statistics.group_scores import zero_variance_share
 
 
 class TestMarks:

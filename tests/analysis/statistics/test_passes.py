@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.analysis.statistics.spread import pass_at_k
+from workbench.analysis.statistics.group_scores import pass_at_k
 
 
 @pytest.mark.parametrize(

@@ -13,18 +13,31 @@ from scipy import stats
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.proportion import proportion_confint
 
-from workbench.analysis import statistics as ws
-from workbench.analysis.statistics import spread
-from workbench.analysis.statistics.intervals import critical_value, growth_needed, normal_score
-from workbench.analysis.statistics.means import Share
+from workbench.analysis.statistics import (
+    clopper_pearson,
+    critical_value,
+    effective_n,
+    group_sums,
+    growth_needed,
+    holm,
+    icc_of,
+    level_counts,
+    levels_of,
+    mean,
+    normal_score,
+    quantiles,
+    sample_sd,
+    wilson,
+)
+from workbench.analysis.statistics.means import Share, mean_interval, share
 
 
 def levels(values):
-    return spread.levels_of(spread.level_counts(values).sum(0))
+    return levels_of(level_counts(values).sum(0))
 
 
 def icc(values, groups):
-    return spread.icc_of(spread.group_sums(values, groups).sum(0))
+    return icc_of(group_sums(values, groups).sum(0))
 
 
 finite = st.floats(0, 1, allow_nan=False)
@@ -36,12 +49,12 @@ class TestWilson:
         """Both ends equal those of statsmodels."""
         n = k + extra
         if n:
-            assert ws.wilson(k, n) == pytest.approx(proportion_confint(k, n, method="wilson"), abs=1e-9)
+            assert wilson(k, n) == pytest.approx(proportion_confint(k, n, method="wilson"), abs=1e-9)
 
     @given(st.integers(0, 300), st.integers(0, 300), st.floats(0.5, 0.9999))
     def test_lies_within_zero_and_one_and_holds_the_share(self, k, extra, confidence):
         """Whatever the counts, 0 <= lo <= share <= hi <= 1."""
-        lo, hi = ws.wilson(k, k + extra, confidence=confidence)
+        lo, hi = wilson(k, k + extra, confidence=confidence)
         value = k / (k + extra) if k + extra else 0.5
         assert 0 <= lo <= value + 1e-12
         assert value - 1e-12 <= hi <= 1
@@ -50,31 +63,31 @@ class TestWilson:
     def test_grows_with_hits(self, k, extra):
         """One hit more of the same n moves both ends up."""
         n = k + extra
-        one, two = ws.wilson(k, n), ws.wilson(k + 1, n)
+        one, two = wilson(k, n), wilson(k + 1, n)
         assert two.lo >= one.lo
         assert two.hi >= one.hi
 
     def test_knows_nothing_of_no_rows(self):
         """No rows give the whole range."""
-        assert ws.wilson(0, 0) == (0, 1)
+        assert wilson(0, 0) == (0, 1)
         assert Share(0, 0, 0.0).interval() == (0, 1)
 
     @pytest.mark.parametrize(("threshold", "n"), [(0.8, 16), (0.9, 35), (0.95, 73)])
     def test_all_at_the_ceiling_needs_so_many_rows(self, threshold, n):
         """The published minimum: n rows pass the threshold, one fewer does not."""
-        assert ws.wilson(n, n).lo > threshold
-        assert ws.wilson(n - 1, n - 1).lo <= threshold
+        assert wilson(n, n).lo > threshold
+        assert wilson(n - 1, n - 1).lo <= threshold
 
     @pytest.mark.parametrize("arguments", [(3, 2), (-1, 2)])
     def test_refuses_impossible_counts(self, arguments):
         """More hits than rows, or fewer than none, are errors."""
         with pytest.raises(ValueError, match="between 0 and n"):
-            ws.wilson(*arguments)
+            wilson(*arguments)
 
     def test_refuses_impossible_confidence(self):
         """A confidence of 1 has no finite bound."""
         with pytest.raises(ValueError, match="confidence"):
-            ws.wilson(1, 2, confidence=1.0)
+            wilson(1, 2, confidence=1.0)
 
 
 class TestClopperPearson:
@@ -84,25 +97,23 @@ class TestClopperPearson:
         n = k + extra
         if n:
             theirs = proportion_confint(k, n, method="beta")
-            assert ws.clopper_pearson(k, n) == pytest.approx(
-                np.nan_to_num(theirs, nan=float(k == n)), abs=1e-9
-            )
+            assert clopper_pearson(k, n) == pytest.approx(np.nan_to_num(theirs, nan=float(k == n)), abs=1e-9)
 
     def test_a_share_of_independent_rows_has_it(self):
         """Of three in twenty."""
-        assert ws.share(np.arange(20) < 3).interval() == ws.clopper_pearson(3, 20)
+        assert share(np.arange(20) < 3).interval() == clopper_pearson(3, 20)
 
     @pytest.mark.parametrize(("threshold", "n"), [(0.8, 17), (0.9, 36), (0.95, 72)])
     def test_all_at_the_ceiling_needs_so_many_rows(self, threshold, n):
         """So many rows pass the threshold, one fewer does not."""
-        assert ws.clopper_pearson(n, n).lo > threshold
-        assert ws.clopper_pearson(n - 1, n - 1).lo <= threshold
+        assert clopper_pearson(n, n).lo > threshold
+        assert clopper_pearson(n - 1, n - 1).lo <= threshold
 
     @pytest.mark.parametrize("arguments", [(3, 2), (-1, 2)])
     def test_refuses_impossible_counts(self, arguments):
         """More hits than rows, or fewer than none, are errors."""
         with pytest.raises(ValueError, match="between 0 and n"):
-            ws.clopper_pearson(*arguments)
+            clopper_pearson(*arguments)
 
 
 class TestRowsNeeded:
@@ -128,32 +139,32 @@ class TestRowsNeeded:
         plans = [
             (needed, rng.binomial(n + needed, truth))
             for k in rng.binomial(n, truth, 400)
-            if (needed := ws.Share(int(k), n, n).needed_above(0.05, 0.99))
+            if (needed := Share(int(k), n, n).needed_above(0.05, 0.99))
         ]
-        came = [ws.Share(int(k), n + more, n + more).interval(0.99).lo > 0.05 for more, k in plans]
+        came = [Share(int(k), n + more, n + more).interval(0.99).lo > 0.05 for more, k in plans]
         assert len(came) > 20
         assert np.mean(came) >= 0.9
 
     def test_is_none_where_no_number_would_do(self):
         """A share at the threshold never passes it."""
-        assert ws.Share(9, 10, 10).needed_above(0.9) is None
+        assert Share(9, 10, 10).needed_above(0.9) is None
 
     def test_prompts_are_counted_where_rows_share_them(self):
         """Twelve prompts of ten rows: more prompts are asked for, not more rows."""
         flags, groups = np.repeat([1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0], 10) == 1, np.repeat(np.arange(12), 10)
-        assert 0 < ws.share(flags, groups).needed_above(0.05, 0.99) <= 19 * 12
+        assert 0 < share(flags, groups).needed_above(0.05, 0.99) <= 19 * 12
 
     @given(st.lists(st.booleans(), min_size=1, max_size=60), st.floats(0.05, 0.95))
     def test_a_share_needs_none_exactly_when_it_has_passed(self, flags, threshold):
         """`needed_above` is 0 if and only if the lower end is above the threshold."""
-        result = ws.share(np.array(flags))
+        result = share(np.array(flags))
         assert (result.needed_above(threshold) == 0) == (result.interval().lo > threshold)
 
     @given(st.lists(st.booleans(), min_size=1, max_size=60), st.floats(0.05, 0.95), st.floats(0.8, 0.999))
     def test_p_value_and_bound_agree(self, flags, threshold, confidence):
         """The one-sided p value is small exactly when the bound passes, clustered or not."""
         for groups in (None, np.arange(len(flags)) // 2):
-            result = ws.share(np.array(flags), groups)
+            result = share(np.array(flags), groups)
             p, lo = result.p_above(threshold), result.interval(confidence).lo
             if abs(lo - threshold) > 1e-7:
                 assert (p < (1 - confidence) / 2) == (lo > threshold)
@@ -163,27 +174,27 @@ class TestClusters:
     def test_rows_alone_are_worth_themselves(self):
         """Groups of one change nothing, to the last bit."""
         flags = np.arange(50) % 3 == 0
-        assert ws.share(flags, np.arange(50)) == ws.share(flags)
+        assert share(flags, np.arange(50)) == share(flags)
 
     def test_copies_are_worth_one_row(self):
         """Ten copies of each row are worth the rows without copies."""
         values = np.random.default_rng(0).random(40)
-        worth = ws.effective_n(np.repeat(values, 10), np.repeat(np.arange(40), 10))
+        worth = effective_n(np.repeat(values, 10), np.repeat(np.arange(40), 10))
         assert worth == pytest.approx(40, rel=0.03)
 
     def test_worth_by_hand(self):
         """Six rows in three pairs: robust variance 1/12 over plain 1/20 leaves 3.6 rows."""
         values, groups = np.array([1.0, 1, 0, 0, 1, 0]), np.array([0, 0, 1, 1, 2, 2])
-        assert ws.effective_n(values, groups) == pytest.approx(3.6)
+        assert effective_n(values, groups) == pytest.approx(3.6)
 
     def test_constants_are_worth_their_groups(self):
         """Constant rows cannot show how alike their groups are: one row a group is assumed."""
-        assert ws.effective_n(np.ones(40), np.repeat(np.arange(8), 5)) == pytest.approx(8)
+        assert effective_n(np.ones(40), np.repeat(np.arange(8), 5)) == pytest.approx(8)
 
     def test_one_group_is_one_row(self):
         """Rows of one prompt say as much about other prompts as one row does."""
-        interval = ws.share(np.ones(100, bool), np.zeros(100, int)).interval()
-        assert interval == pytest.approx(ws.clopper_pearson(1, 1), abs=0.005)
+        interval = share(np.ones(100, bool), np.zeros(100, int)).interval()
+        assert interval == pytest.approx(clopper_pearson(1, 1), abs=0.005)
 
     @given(st.floats(1, 500), st.floats(0.5, 0.9999))
     def test_critical_value_inverts_the_score(self, df, confidence):
@@ -209,8 +220,8 @@ class TestClusters:
         for _ in range(300):
             copies = rng.random(400) < likeness
             flags = np.where(copies, np.repeat(rng.random(40), 10), rng.random(400)) < 0.9
-            aware += ws.share(flags, groups).interval().lo > 0.9
-            naive += ws.wilson(flags.sum(), 400).lo > 0.9
+            aware += share(flags, groups).interval().lo > 0.9
+            naive += wilson(flags.sum(), 400).lo > 0.9
         assert aware / 300 <= 0.05
         assert likeness < 1 or naive / 300 > 0.15
 
@@ -223,46 +234,46 @@ class TestHolm:
             "gc.collect"
         ):  # statsmodels collects garbage at every call, which is most of its time
             rejected = multipletests(p, alpha=0.05, method="holm")[0]
-        assert [fires for fires, _ in ws.holm(p)] == list(rejected)
+        assert [fires for fires, _ in holm(p)] == list(rejected)
 
     def test_one_alone_is_not_corrected(self):
         """One hypothesis is tested at the whole level."""
-        assert ws.holm([0.049]) == [(True, 0.05)]
+        assert holm([0.049]) == [(True, 0.05)]
 
     def test_nothing_gives_nothing(self):
         """No hypotheses, no results."""
-        assert ws.holm([]) == []
+        assert holm([]) == []
 
 
 class TestSpread:
     @given(st.lists(finite, min_size=2, max_size=50))
     def test_sample_sd_divides_by_one_less(self, values):
         """It is numpy's with ddof=1."""
-        assert ws.sample_sd(np.array(values)) == pytest.approx(np.std(values, ddof=1), abs=1e-12)
+        assert sample_sd(np.array(values)) == pytest.approx(np.std(values, ddof=1), abs=1e-12)
 
     def test_constant_has_no_sd_at_all(self):
         """Exactly zero, not rounding noise."""
-        assert ws.sample_sd(np.full(1000, 0.1)) == 0
+        assert sample_sd(np.full(1000, 0.1)) == 0
 
     def test_one_value_has_no_sd(self):
         """NaN, without a warning."""
-        assert math.isnan(ws.sample_sd(np.ones(1)))
+        assert math.isnan(sample_sd(np.ones(1)))
 
     def test_the_ends_of_floats_overflow_nowhere(self):
         """Mean, interval, sd and quantiles of plus and minus 1e308, without a warning."""
         values = np.array([-1e308, 1e308, 1e308, -1e308] * 10)
-        assert ws.mean(values) == 0
-        assert ws.mean_interval(values).lo <= 0 <= ws.mean_interval(values).hi
-        assert ws.quantiles(values) == [-1e308, 0, 1e308]
-        assert ws.sample_sd(values) == pytest.approx(1e308 * np.std([-1, 1] * 20, ddof=1))
+        assert mean(values) == 0
+        assert mean_interval(values).lo <= 0 <= mean_interval(values).hi
+        assert quantiles(values) == [-1e308, 0, 1e308]
+        assert sample_sd(values) == pytest.approx(1e308 * np.std([-1, 1] * 20, ddof=1))
 
     def test_no_values_have_no_quantiles(self):
         """As many NaN as were asked for."""
-        assert ws.quantiles(np.array([]), (0.1, 0.9)) == pytest.approx([math.nan] * 2, nan_ok=True)
+        assert quantiles(np.array([]), (0.1, 0.9)) == pytest.approx([math.nan] * 2, nan_ok=True)
 
     def test_quantiles_interpolate(self):
         """Type 7, numpy's default."""
-        assert ws.quantiles(np.array([0.0, 1.0])) == [0.25, 0.5, 0.75]
+        assert quantiles(np.array([0.0, 1.0])) == [0.25, 0.5, 0.75]
 
     def test_levels_are_hill_numbers(self):
         """Even use of k levels counts k, but for the small-sample correction."""
@@ -273,7 +284,7 @@ class TestSpread:
     def test_levels_match_scipy_entropy(self):
         """The exponential of scipy's entropy, plus Miller's term."""
         values = np.random.default_rng(8).choice([0.1, 0.5, 0.9], 400, p=[0.7, 0.2, 0.1])
-        counts = spread.level_counts(values).sum(0)
+        counts = level_counts(values).sum(0)
         assert levels(values) == pytest.approx(math.exp(stats.entropy(counts) + 2 / 800))
 
     def test_icc_matches_the_analysis_of_variance(self):

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.analysis.statistics.spread import MAX_VALUES, ValueCounts
+from workbench.analysis.statistics.group_scores import MAX_VALUES, ValueCounts
 
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
 

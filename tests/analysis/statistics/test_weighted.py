@@ -7,7 +7,9 @@ import math
 import numpy as np
 import pytest
 
-from workbench.analysis import statistics as ws
+from workbench.analysis.statistics import compact
+from workbench.analysis.statistics.confusion import Confusion, corrected_rate
+from workbench.analysis.statistics.means import share
 
 RATES = ("sensitivity", "specificity", "observed", "base_rate", "kappa", "ac1")
 
@@ -33,13 +35,13 @@ def coverage(*, labels, by=0.0, per_prompt=1, weigh=True, **rates):
     for _ in range(200):
         truth, verdict = population(rng, per_prompt=per_prompt, **rates)
         rows, weights = half_and_half(rng, verdict ^ (rng.random(3_000) < by), labels)
-        codes = None if per_prompt == 1 else ws.compact(groups[rows])
-        result = ws.Confusion(truth[rows], verdict[rows], codes, weights if weigh else None)
-        whole = ws.Confusion(truth, verdict)
+        codes = None if per_prompt == 1 else compact(groups[rows])
+        result = Confusion(truth[rows], verdict[rows], codes, weights if weigh else None)
+        whole = Confusion(truth, verdict)
         for name in RATES:
             lo, hi = getattr(result, name).interval()
             held[name] += lo <= getattr(whole, name).value <= hi
-        lo, hi = ws.corrected_rate(ws.share(verdict), result.sensitivity, result.specificity).interval()
+        lo, hi = corrected_rate(share(verdict), result.sensitivity, result.specificity).interval()
         held["corrected"] += math.isnan(lo) or lo <= truth.mean() <= hi
     return {name: count / 200 for name, count in held.items()}
 
@@ -68,7 +70,7 @@ def test_balanced_labels_are_worth_more_than_they_are():
     rng = np.random.default_rng(3)
     truth, verdict = population(rng, good=0.9, tpr=0.97, tnr=0.9)
     rows, weights = half_and_half(rng, verdict, 200)
-    result = ws.Confusion(truth[rows], verdict[rows], None, weights).sensitivity
+    result = Confusion(truth[rows], verdict[rows], None, weights).sensitivity
     assert result.effective > 1.5 * 200
 
 
@@ -77,8 +79,8 @@ def test_equal_weights_are_worth_the_rows():
     rng = np.random.default_rng(4)
     truth, verdict = population(rng, n=3_000)
     rows = rng.permutation(3_000)[:300]
-    plain = ws.Confusion(truth[rows], verdict[rows])
-    even = ws.Confusion(truth[rows], verdict[rows], None, np.full(300, 2.5))
+    plain = Confusion(truth[rows], verdict[rows])
+    even = Confusion(truth[rows], verdict[rows], None, np.full(300, 2.5))
     for name in ("sensitivity", "specificity", "observed", "base_rate"):
         one, two = getattr(plain, name), getattr(even, name)
         assert (two.k, two.n) == (one.k, one.n)
@@ -89,10 +91,10 @@ def test_equal_weights_are_worth_the_rows():
 
 def test_no_rows_and_one_class_are_told_as_without_weights():
     """NaN with a reason, no warning."""
-    none = ws.Confusion(np.empty(0, bool), np.empty(0, bool), None, np.empty(0))
+    none = Confusion(np.empty(0, bool), np.empty(0, bool), None, np.empty(0))
     assert math.isnan(none.kappa.value)
     assert math.isnan(none.sensitivity.value)
-    good = ws.Confusion(np.ones(4, bool), np.array([True, True, False, True]), None, np.array([1.0, 2, 1, 2]))
+    good = Confusion(np.ones(4, bool), np.array([True, True, False, True]), None, np.array([1.0, 2, 1, 2]))
     assert good.sensitivity.value == pytest.approx(5 / 6)
     assert good.specificity.n == 0
     assert "all 4 labels are good" in good.kappa.reason

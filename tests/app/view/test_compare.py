@@ -16,7 +16,7 @@ from workbench.app.session.session import Session
 from workbench.app.view.compare import CompareMode
 from workbench.app.view.texts import marked
 from workbench.core.errors import WorkbenchError
-from workbench.report.comparison_text import sentence
+from workbench.report.sentences import sentence
 
 LOOSE = wb.Regex(pattern="yes", name="loose")
 STRICT = wb.Regex(pattern="^yes$", name="strict")

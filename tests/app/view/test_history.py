@@ -11,7 +11,7 @@ import pytest
 import workbench as wb
 from tests.app.view.test_compare import plain
 from tests.app.widgets import using
-from workbench.analysis.diagnostics.families.label_agreement import FALSE_ACCEPTS, FALSE_REJECTS
+from workbench.analysis.diagnostics.label_agreement import FALSE_ACCEPTS, FALSE_REJECTS
 from workbench.app.session.session import Session
 from workbench.app.view.grader_history import changed_lines, first_new_line
 from workbench.app.view.history import HistoryMode

@@ -14,7 +14,7 @@ from tests.app.view.page import RULES, Page
 from workbench.app.session.labels import DatasetLabels
 from workbench.app.session.storage import Storage
 from workbench.data.samples import selection
-from workbench.report.context import few_valued_columns
+from workbench.report.settings import few_valued_columns
 
 MANY = 5_200  # more rows than are indexed immediately
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from workbench.core.display import PARTS, bar, legend, sign, strip
+from workbench.core.display_html import PARTS, bar, legend, sign, strip
 
 COUNTS = dict.fromkeys(PARTS, 0) | {"good_accepted": 210, "bad_accepted": 50, "bad_refused": 240, "failed": 3}
 SHARE = {

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from workbench.core.display import STYLE
+from workbench.core.display_html import STYLE
 
 _TOKEN = re.compile(r"--([a-z0-9-]+):light-dark\(#([0-9a-f]+),#([0-9a-f]+)\)")
 TOKENS = {name: colours for name, *colours in _TOKEN.findall(STYLE)} | {"bg": ("fff", "17191c")}

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from workbench.core.display import escaped, markdown_text
+from workbench.core.display import markdown_text
+from workbench.core.display_html import escaped
 
 HOSTILE = [
     "<script>alert(1)</script>",

@@ -16,7 +16,7 @@ from workbench.formats import FORMATS
 from workbench.formats.targets.base import TEXT, Target
 from workbench.graders import Control
 from workbench.graders.combine.combined import combine
-from workbench.report.certificates import comment_lines
+from workbench.report.certificate import comment_lines
 
 TARGETS = {name: chosen for name, chosen in FORMATS.items() if isinstance(chosen, Target) and name in CALLS}
 """Every target whose calls `call_shapes` knows; another has a test of its own."""

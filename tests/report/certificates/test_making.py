@@ -11,8 +11,8 @@ from tests.report.certificates.making import TEXT, certified, function, ran, row
 from workbench.app.session.runs import merge
 from workbench.core.errors import CaptureError, NotValidatedError, ReportError
 from workbench.report import Report
-from workbench.report.certificates.record import Certificate
-from workbench.report.same import data_digest
+from workbench.report.certificate import Certificate
+from workbench.report.digests import data_digest
 from workbench.sandbox.host.program import CHECKS
 
 

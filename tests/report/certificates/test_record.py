@@ -14,9 +14,9 @@ from tests.graders.examples import EXAMPLES
 from tests.report.certificates.making import TEXT, at, certified, function, leaves, rows
 from workbench.core.errors import FormatError
 from workbench.graders.serialization import from_record, record_of
-from workbench.report.certificates import fingerprints_of
-from workbench.report.certificates.parts import Certified
-from workbench.report.certificates.record import Certificate, schema
+from workbench.report.certificate import Certificate, schema
+from workbench.report.certified import Certified
+from workbench.report.digests import fingerprints_of
 
 GRADERS = wb.Suite([function(), wb.ExactMatch(ignore_case=True)], combine=wb.combine.Mean(), name="both")
 CERTIFICATE = certified(GRADERS, probes=wb.probe(GRADERS, rows(), progress=False, tries=0))

@@ -12,7 +12,7 @@ import workbench as wb
 from tests.report.certificates.making import certified, function
 from tests.report.test_page import CORPUS
 from workbench.core.display_text import HIDDEN
-from workbench.report.certificates import comment_lines
+from workbench.report.certificate import comment_lines
 
 MINE = certified([function(), wb.ExactMatch()])
 HOSTILE = [
@@ -103,7 +103,7 @@ def test_the_card_has_no_markup_of_others(name):
 
     card = named(name)._repr_html_()
     Card().feed(card)
-    assert tags <= {"div", "style", "p", "b", "table", "tbody", "tr", "td"}
+    assert tags <= {"div", "style", "p", "strong", "table", "tbody", "tr", "td"}
     assert attributes <= {"class", "role", "aria-label"}
     assert not HIDDEN.search(card)
 

@@ -12,11 +12,12 @@ from hypothesis import strategies as st
 
 import workbench as wb
 from tests.report.plots.test_scores import make_report
-from workbench.analysis.diagnostics import SuiteParts
+from workbench.analysis.suite_case import SuiteParts
 from workbench.core.errors import ReportError
 from workbench.core.grades import Grades
 from workbench.graders.repeats import reduce_repeats
-from workbench.report.plots import FIGURES, figure, figures_for, plot_comparison
+from workbench.report.plots import FIGURES, figure, figures_for
+from workbench.report.plots.comparison import plot_comparison
 
 ODD = "<b>b</b>\u202e"
 

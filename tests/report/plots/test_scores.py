@@ -14,7 +14,7 @@ from workbench.core.grade import Grade
 from workbench.core.grades import Grades
 from workbench.data.samples import Samples
 from workbench.report import Report
-from workbench.report.plots import plot_scores
+from workbench.report.plots.scores import plot_scores
 
 
 def make_report(columns, *, per_prompt=1, **settings):

@@ -5,14 +5,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workbench.analysis.diagnostics import Case
-from workbench.analysis.statistics import compact
+from workbench.analysis.case import Case
+from workbench.analysis.statistics import compact, sample_sd
 from workbench.analysis.statistics.means import mean_interval, share
-from workbench.analysis.statistics.spread import sample_sd
 from workbench.core.grade import ErrorKind, Grade, GradeError
 from workbench.core.grades import Grades
-from workbench.report.bins import histogram
-from workbench.run.grader_summary import BUNDLES, GraderSummary, Moments
+from workbench.report.selection import histogram
+from workbench.run.overview import BUNDLES, GraderSummary, Moments
 
 SCORES = st.one_of(st.sampled_from([0.0, 0.5, 1.0]), st.floats(-2, 7), st.sampled_from(["failed", "skipped"]))
 ROWS = st.lists(st.tuples(SCORES, st.integers(-1, 1), st.integers(0, 40)), max_size=50)

@@ -23,8 +23,7 @@ from math import inf, nan, sqrt
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.analysis.statistics.arrays import Codes, Flags, Floats, LabelCodes
-from workbench.analysis.statistics.intervals import Estimate, cluster_df, effective_n
+from workbench.analysis.statistics import Codes, Estimate, Flags, Floats, LabelCodes, cluster_df, effective_n
 from workbench.analysis.statistics.means import Share, cluster_sums
 
 _ADDED_ROWS = 2.0  # rows to each stratum, spread evenly over the cells

@@ -14,8 +14,11 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import betainc, ndtr
 
-from workbench.analysis.statistics.arrays import Codes, Flags, Floats
-from workbench.analysis.statistics.intervals import (
+from workbench.analysis.statistics import (
+    SAME,
+    Codes,
+    Flags,
+    Floats,
     Interval,
     clopper_pearson,
     cluster_df,
@@ -23,8 +26,8 @@ from workbench.analysis.statistics.intervals import (
     critical_value,
     effective_n,
     growth_needed,
+    rescaled,
 )
-from workbench.analysis.statistics.spread import SAME, rescaled
 
 MAX_CLUSTERS = 4_096
 """Maximum number of clusters weighted individually. More are merged at random into this many bundles, which are

@@ -20,9 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from workbench.analysis.statistics.arrays import Codes, Floats
-from workbench.analysis.statistics.group_scores import AnswerSets
-from workbench.analysis.statistics.intervals import Interval, critical_value
+from workbench.analysis.statistics import Codes, Floats, Interval, critical_value
 
 _BARRIERS = 10.0 ** -np.arange(8)
 """Barrier weights, from far inside the simplex to its edge; the last leaves the ends of an interval exact to 0.0001."""
@@ -258,14 +256,6 @@ def _times_log(count: int, chances: Floats) -> Floats:
     with np.errstate(divide="ignore"):
         logs: Floats = count * np.log(chances) if count else np.zeros_like(chances)
     return logs
-
-
-def outcomes(answers: AnswerSets) -> Codes:
-    """The outcome of each prompt, (p, 2): its completions, and those that pass, or share a score if most do, else 0."""
-    if answers.ends is not None:
-        return np.stack([answers.sizes, answers.successes], axis=1)
-    is_majority = (2 * answers.largest > answers.sizes) & answers.several
-    return np.stack([answers.sizes, np.where(is_majority, answers.largest, 0)], axis=1)
 
 
 @cache

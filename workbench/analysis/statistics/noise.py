@@ -14,17 +14,19 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.analysis.statistics.arrays import Codes, Flags, Floats
-from workbench.analysis.statistics.intervals import (
+from workbench.analysis.statistics import (
+    Codes,
     Estimate,
+    Flags,
+    Floats,
     Interval,
     clusters,
     compact,
     critical_value,
     normal_score,
+    rescaled,
 )
 from workbench.analysis.statistics.means import Share, share
-from workbench.analysis.statistics.spread import rescaled
 
 _TINY = 1e-18  # variance of scores on 0 to 1 that differ by rounding only
 

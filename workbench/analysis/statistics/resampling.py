@@ -16,11 +16,9 @@ from functools import lru_cache
 
 import numpy as np
 
-from workbench.analysis.statistics.arrays import Codes, Floats
-from workbench.analysis.statistics.intervals import Interval, critical_value
+from workbench.analysis.statistics import SAME, Codes, Floats, Interval, critical_value, rescaled
+from workbench.analysis.statistics.association import ranks
 from workbench.analysis.statistics.means import cluster_sums
-from workbench.analysis.statistics.ranks import ranks
-from workbench.analysis.statistics.spread import SAME, rescaled
 
 Statistic = Callable[[Floats], Floats]
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from traitlets import Any as AnyTrait
 from traitlets import HasTraits
 
-from workbench.analysis.diagnostics import SuiteParts
+from workbench.analysis.suite_case import SuiteParts
 from workbench.app.session.grader_text import (
     Edit,
     fails,
@@ -28,7 +28,7 @@ from workbench.app.session.grader_text import (
 from workbench.core import background
 from workbench.core.errors import WorkbenchError
 from workbench.graders import Entry, Grader, SandboxedGrader
-from workbench.report.compare import reuse
+from workbench.report.settings import reuse
 
 if TYPE_CHECKING:
     from workbench.app.session.action import ActionGuard
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from workbench.core.progress import Progress
     from workbench.data.samples import Samples
     from workbench.report import Report
-    from workbench.run.jobs import Job
+    from workbench.run.suite import Job
 
 
 class AutoGrader(HasTraits):

@@ -25,7 +25,7 @@ from workbench.core.errors import SamplesError, WorkbenchError
 from workbench.data.packed import BATCH_BYTES, BATCH_ROWS
 from workbench.data.samples import Sample, Samples
 from workbench.data.samples.digest import digests_of
-from workbench.report.bins import Rows
+from workbench.report.selection import Rows
 from workbench.report.where import case_of, scaled_scores
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from traitlets import HasTraits, Int
 
-from workbench.analysis.diagnostics.labels import read_labels
+from workbench.analysis.labels import read_labels
 from workbench.app.session.label_queue import (
     LabelledTexts,
     WeightedLabels,
@@ -28,7 +28,8 @@ from workbench.store.address import LabelledSinceError
 
 if TYPE_CHECKING:
     from workbench.app.session.storage import Storage
-    from workbench.report import Agreement, Report
+    from workbench.report import Report
+    from workbench.report.agreement import Agreement
     from workbench.store import Label
 
 

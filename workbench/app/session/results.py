@@ -13,8 +13,7 @@ from traitlets import HasTraits
 
 from workbench.app.session.action import LastCode, relabel_code, rows_code
 from workbench.core.errors import ReportError, WorkbenchError
-from workbench.report.compare import reuse
-from workbench.report.context import few_valued_columns
+from workbench.report.settings import few_valued_columns, reuse
 from workbench.report.where import Condition
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from workbench.core.errors import ReportError, WorkbenchError
 from workbench.core.progress import Progress
 from workbench.graders.combine import Entry
 from workbench.graders.repeats import is_deterministic
-from workbench.report.same import require_same_rows
+from workbench.report.digests import require_same_rows
 
 if TYPE_CHECKING:
     from workbench.app.session.action import ActionGuard
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from workbench.data.samples import Samples
     from workbench.report import Report
     from workbench.report.settings import SamplesLike
-    from workbench.run.jobs import Job
+    from workbench.run.suite import Job
 
 
 _SURE_ROWS, _SURE_SECONDS = 20, 2.0

@@ -18,8 +18,8 @@ from workbench.core.thread import StringThread
 from workbench.data.samples import Samples
 from workbench.data.samples.plain import is_missing
 from workbench.data.samples.selection import row_words
-from workbench.report.bins import Rows, part_name
 from workbench.report.frames import row_texts
+from workbench.report.selection import Rows, part_name
 
 Keys = tuple[NDArray[Any], NDArray[np.bool_]]
 

@@ -12,8 +12,8 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import chdtrc
 
-from workbench.analysis.diagnostics import Case, Finding
-from workbench.analysis.diagnostics.finding import leading
+from workbench.analysis.case import Case
+from workbench.analysis.finding import Finding, leading
 from workbench.app.session.grader_text import text_of, waits_for
 from workbench.app.view.rail import (
     Change,
@@ -28,9 +28,9 @@ from workbench.app.view.rail import (
 from workbench.app.view.texts import shown_name
 from workbench.core.display_text import counted, one_line, visible
 from workbench.graders import Grader, SandboxedGrader
-from workbench.report.bins import PARTS, Rows, counts_of, edges_of
-from workbench.report.context import WRITER_COLUMNS
-from workbench.report.finding_text import finding_data
+from workbench.report.selection import PARTS, Rows, counts_of, edges_of
+from workbench.report.sentences import finding_data
+from workbench.report.settings import WRITER_COLUMNS
 from workbench.report.where import Condition
 
 if TYPE_CHECKING:

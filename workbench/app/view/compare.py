@@ -15,10 +15,11 @@ from workbench.app.view.cells import last_question
 from workbench.app.view.texts import Pieces, cut, find_name, marked, shown_name, similarity
 from workbench.core.display_text import counted, one_line
 from workbench.core.errors import WorkbenchError
-from workbench.report import Comparison, Report
-from workbench.report.bins import PARTS, Counts, Rows, counts_of, parts_of
-from workbench.report.comparison_text import TITLES, labels_data, sentence
+from workbench.report import Report
+from workbench.report.comparison import Comparison
 from workbench.report.frames import row_texts
+from workbench.report.selection import PARTS, Counts, Rows, counts_of, parts_of
+from workbench.report.sentences import TITLES, labels_data, sentence
 from workbench.report.where import case_of
 
 if TYPE_CHECKING:

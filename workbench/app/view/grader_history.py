@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.analysis.diagnostics import Finding
-from workbench.analysis.diagnostics.families.label_agreement import FALSE_ACCEPTS, FALSE_REJECTS
-from workbench.analysis.diagnostics.finding import percent
-from workbench.analysis.statistics import compact, share
+from workbench.analysis.diagnostics.label_agreement import FALSE_ACCEPTS, FALSE_REJECTS
+from workbench.analysis.finding import Finding, percent
+from workbench.analysis.statistics import compact
+from workbench.analysis.statistics.means import share
 from workbench.app.session.grader_text import text_of
 from workbench.app.session.versions import shared_rows
 from workbench.app.view.rail import CHANGES, change_text
@@ -23,7 +23,7 @@ from workbench.core.errors import WorkbenchError
 from workbench.graders import Grader, SandboxedGrader
 from workbench.graders.capture.source import Source
 from workbench.report import Report
-from workbench.report.bins import NO_PART, PARTS, parts_of
+from workbench.report.selection import NO_PART, PARTS, parts_of
 from workbench.report.where import case_of
 
 if TYPE_CHECKING:

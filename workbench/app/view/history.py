@@ -6,7 +6,7 @@ import math
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from workbench.analysis.diagnostics.finding import verdict_of
+from workbench.analysis.finding import verdict_of
 from workbench.app.session.action import history_code, stored_version_code
 from workbench.app.session.grader_text import cell_of, with_client_of
 from workbench.app.view import Mode, mode

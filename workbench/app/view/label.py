@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from workbench.analysis.statistics import Estimate, Share
+from workbench.analysis.statistics import Estimate
+from workbench.analysis.statistics.means import Share
 from workbench.app.session.label_queue import ORDERS, RANDOM, LabelQueue
 from workbench.app.view import Mode, mode
 from workbench.app.view.reader import piece_of_text, sample_of, texts_of, thread_data
@@ -18,12 +19,13 @@ from workbench.app.view.texts import shown_name
 from workbench.core.display_text import counted, one_line
 from workbench.core.thread import StringThread
 from workbench.data.samples import Sample, Samples
-from workbench.report.finding_text import strip_of_share
+from workbench.report.sentences import strip_of_share
 from workbench.store.graders import check_name
 
 if TYPE_CHECKING:
     from workbench.app.session.session import Session
-    from workbench.report import Agreement, Report
+    from workbench.report import Report
+    from workbench.report.agreement import Agreement
 
 
 AHEAD = 24

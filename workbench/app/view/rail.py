@@ -11,17 +11,17 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from workbench.analysis.diagnostics import Case, Finding
-from workbench.analysis.diagnostics.finding import verdict_of
+from workbench.analysis.case import Case
+from workbench.analysis.finding import Finding, verdict_of
 from workbench.app.session.grader_text import asks_models, text_of, waits_for
 from workbench.app.view.texts import shown_name
 from workbench.core.display_text import counted
 from workbench.core.grades import Grades
 from workbench.graders import Grader, SandboxedGrader
 from workbench.report import Report
-from workbench.report.bins import NO_PART, PARTS, Counts, counts_of, parts_of
 from workbench.report.cases import label_codes, labelled_case
-from workbench.report.finding_text import estimate
+from workbench.report.selection import NO_PART, PARTS, Counts, counts_of, parts_of
+from workbench.report.sentences import estimate
 from workbench.report.where import case_of
 
 if TYPE_CHECKING:

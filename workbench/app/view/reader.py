@@ -18,7 +18,7 @@ from workbench.core.thread import StringThread
 from workbench.data.samples import Sample
 from workbench.judges.claims import documents
 from workbench.report import Report
-from workbench.report.bins import Rows, part_name
+from workbench.report.selection import Rows, part_name
 
 ONE_LINE = 72
 """Maximum characters of a call's arguments that are left as written."""

@@ -32,7 +32,7 @@ from workbench.core.display_text import one_line
 from workbench.core.grades import Grades
 from workbench.data.samples.selection import known_words, row_words, rows_with_text
 from workbench.report import Report
-from workbench.report.bins import Rows
+from workbench.report.selection import Rows
 from workbench.report.where import Condition
 
 if TYPE_CHECKING:

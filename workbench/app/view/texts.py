@@ -14,7 +14,7 @@ import pandas as pd
 from rapidfuzz import fuzz
 from rapidfuzz.distance import LCSseq
 
-from workbench.analysis.diagnostics.finding import short_verdict
+from workbench.analysis.finding import short_verdict
 from workbench.core.display_text import capital, one_line, visible
 from workbench.core.errors import SamplesError
 from workbench.core.patterns import Pattern, PatternError, python_spelling

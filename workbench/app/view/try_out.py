@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from workbench.analysis.diagnostics.registry import threshold_on_scale
+from workbench.analysis.diagnostics import threshold_on_scale
 from workbench.app.session.action import grader_code
 from workbench.app.session.grader_text import asks_models, waits_for
 from workbench.app.session.trial import (

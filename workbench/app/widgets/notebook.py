@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.analysis.diagnostics.labels import read_labels
+from workbench.analysis.labels import read_labels
 from workbench.app.session.grader_text import taken_by
 from workbench.app.session.session import DEFAULTS, Session
 from workbench.core.errors import WorkbenchError

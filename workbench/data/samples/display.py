@@ -3,19 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from numbers import Number
 from typing import Any
 
-from workbench.core.display import (
-    escaped,
-    html_block,
-    html_table,
-    markdown_lines,
-    markdown_table,
-    markdown_text,
-    paragraph,
-)
+from workbench.core.display import DisplayBlock, Paragraph, Parts, Span, TableBlock
 from workbench.core.display_text import counted
 from workbench.data.samples.plain import NotPlainError, plain
 
@@ -33,7 +25,7 @@ def as_line(rows: int, roles: Mapping[str, str], metadata: int, source: str) -> 
     return f"Samples({', '.join([counted(rows, 'row'), *mapped, *extra, *origin])})"
 
 
-def as_html(line: str, columns: Mapping[str, Sequence[Any]], *, total: int) -> str:
+def samples_blocks(line: str, columns: Mapping[str, Sequence[Any]], *, total: int) -> Iterator[DisplayBlock]:
     """A table of the first rows.
 
     Args:
@@ -43,23 +35,10 @@ def as_html(line: str, columns: Mapping[str, Sequence[Any]], *, total: int) -> s
     """
     names = list(columns)[:_MAX_COLUMNS]
     rows = _rows(columns, names)
-    table = html_table(names, rows, numbers=_numbers(columns, names), limit=MAX_TEXT + 1)
-    parts = [
-        f"<p class='lead'><strong>{counted(total, 'row')}</strong> <span class='quiet'>{escaped(line, 600)}</span></p>",
-        f"<div class='scroll'>{table}</div>",
-        paragraph(_rest(total - len(rows)), "quiet"),
-    ]
-    return html_block("".join(parts), "workbench-samples", label="Samples")
-
-
-def as_markdown(line: str, columns: Mapping[str, Sequence[Any]], *, total: int) -> str:
-    """The table as Markdown."""
-    names = list(columns)[:_MAX_COLUMNS]
-    rows = _rows(columns, names)
-    table = markdown_table(names, rows, numbers=_numbers(columns, names), limit=MAX_TEXT)
-    return markdown_lines(
-        [f"**{counted(total, 'row')}** {markdown_text(line, 600)}", table, _rest(total - len(rows))]
-    )
+    yield Paragraph(Parts(Span(counted(total, "row")), " ", Span(line, "quiet")), "lead", limit=600)
+    yield TableBlock(names, rows, numbers=_numbers(columns, names), limit=MAX_TEXT + 1)
+    hidden_rows = total - len(rows)
+    yield Paragraph(counted(hidden_rows, "more row") if hidden_rows else "", "quiet")
 
 
 def _rows(columns: Mapping[str, Sequence[Any]], names: Sequence[str]) -> list[list[str]]:
@@ -74,11 +53,6 @@ def _numbers(columns: Mapping[str, Sequence[Any]], names: Sequence[str]) -> set[
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, Number) and not isinstance(value, bool)
-
-
-def _rest(hidden_rows: int) -> str:
-    """The number of rows not shown; "" for none."""
-    return counted(hidden_rows, "more row") if hidden_rows else ""
 
 
 def _cell_text(value: Any) -> str:

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from workbench.core.display import DisplayBlock, Displayed
 from workbench.core.errors import SamplesError
 from workbench.core.safe_frame import SafeSeries, safe_frame
 from workbench.core.thread import StringThread
@@ -16,7 +17,7 @@ from workbench.data.packed import BATCH_ROWS, Packed, Stream
 from workbench.data.samples.cells import Built, CellFault, CellProblem, Wire, is_silent, no_answer, rewritten
 from workbench.data.samples.columns import no_answers, require_completion
 from workbench.data.samples.dask_columns import DaskColumns
-from workbench.data.samples.display import as_html, as_line, as_markdown
+from workbench.data.samples.display import as_line, samples_blocks
 from workbench.data.samples.encoding import Encoder
 from workbench.data.samples.frame_columns import Rows, UnreadableRowsError
 from workbench.data.samples.notes import dataset_notes
@@ -31,7 +32,7 @@ ANY_ROW = "any"
 """For `Samples.needing`: graders also get rows without a completion, to test how they handle them."""
 
 
-class Samples:
+class Samples(Displayed):
     """Rows of a dataset as samples. Immutable; every selection of rows is a new view of the same data.
 
     Columns have *roles*, recognised by name, exactly first and then case-insensitively; of two
@@ -77,6 +78,9 @@ class Samples:
         >>> samples[0].thread.completion(), samples[0].reference, samples[0].thread.metadata
         ('It is 4.', '4', {'answer': '4'})
     """
+
+    _label = "Samples"
+    _kind = "workbench-samples"
 
     __slots__ = (
         "_codes",
@@ -563,11 +567,11 @@ class Samples:
     def __repr__(self) -> str:
         return as_line(len(self), self._table.roles, len(self._table.metadata), self.source)
 
-    def _repr_html_(self) -> str:
-        return as_html(repr(self), self._first_rows(), total=len(self))
+    def __str__(self) -> str:
+        return repr(self)
 
-    def _repr_markdown_(self) -> str:
-        return as_markdown(repr(self), self._first_rows(), total=len(self))
+    def _blocks(self) -> Iterator[DisplayBlock]:
+        return samples_blocks(repr(self), self._first_rows(), total=len(self))
 
     def _first_rows(self) -> dict[str, list[Any]]:
         """Cells of the first rows by the column's name, with their numbers."""

@@ -7,20 +7,13 @@ import threading
 import warnings
 import weakref
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from workbench.core.display import (
-    html_block,
-    html_table,
-    markdown_lines,
-    markdown_table,
-    markdown_text,
-    paragraph,
-)
+from workbench.core.display import DisplayBlock, Displayed, Items, Only, Paragraph, TableBlock
 from workbench.core.display_text import visible
 from workbench.core.grades import Grades
 from workbench.data.samples.columns import LABEL_NAMES
@@ -118,13 +111,16 @@ class GraderStats:
         return replace(self, failed=Counter(self.failed), latest=dict(self.latest))
 
 
-class RewardStats:
+class RewardStats(Displayed):
     """Counts of a reward since it was made, or since `reset`. May be read from any thread while others grade.
 
     Attributes:
         calls: Calls that have ended.
         seconds: Time from their start to their end, added up; calls that overlap count each.
     """
+
+    _label = "Grading so far"
+    _kind = ""
 
     def __init__(self, names: Sequence[str]) -> None:
         self._names = tuple(names)
@@ -177,14 +173,7 @@ class RewardStats:
             for name, stats in self.graders.items()
         ]  # fmt: skip
 
-    def __repr__(self) -> str:
-        """One line per grader, in columns."""
-        lines = [_HEAD, *self._lines()]
-        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-        table = [
-            "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)) for line in lines
-        ]
-        return "\n".join([self._calls, *(line.rstrip() for line in table), *self._latest()])
+    __repr__ = Displayed.__str__
 
     def _latest(self) -> list[str]:
         """The latest failure of each grader and kind, one per line."""
@@ -194,19 +183,14 @@ class RewardStats:
             for kind, failure in stats.latest.items()
         ]
 
-    def _repr_html_(self) -> str:
-        failures = "".join(paragraph(line, "failed") for line in self._latest())
-        table = f"<div class='scroll'>{html_table(_HEAD, self._lines(), numbers=_NUMBERS)}</div>"
-        return html_block(f"{paragraph(self._calls, 'lead')}{failures}{table}", label="Grading so far")
-
-    def _repr_markdown_(self) -> str:
-        failures = "\n".join(f"- {markdown_text(line, 400)}" for line in self._latest())
-        table = markdown_table(_HEAD, self._lines(), numbers=_NUMBERS)
-        return markdown_lines([f"**{markdown_text(self._calls)}**", failures, table])
-
-    @property
-    def _calls(self) -> str:
-        return f"{self.calls:,} calls, {self.seconds:.3g} s"
+    def _blocks(self) -> Iterator[DisplayBlock]:
+        yield Paragraph(f"{self.calls:,} calls, {self.seconds:.3g} s", "lead")
+        failures = self._latest()
+        table = TableBlock(_HEAD, self._lines(), numbers=_NUMBERS, indent=0)
+        yield Only("html", [Paragraph(line, "failed") for line in failures])
+        yield Only("markdown", [Items(failures, 400)])
+        yield table
+        yield Only("text", map(Paragraph, failures))
 
 
 _MAX_CHARACTERS = 300

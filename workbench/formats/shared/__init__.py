@@ -17,7 +17,7 @@ from workbench.core.display_text import did_you_mean
 from workbench.core.errors import FormatError
 from workbench.core.files import STANDARD_INPUT, read_bytes, standard_input
 from workbench.graders.serialization import parts
-from workbench.report.certificates import Certificate
+from workbench.report.certificate import Certificate
 from workbench.run.suite import Suite
 
 MAX_FILE_BYTES = 16 * 1024 * 1024

@@ -19,7 +19,7 @@ from workbench.graders.combine import AllPass, CombiningRule, Entry, Formula, Me
 from workbench.graders.combine.formula import Expression
 from workbench.graders.rule_grader import RuleGrader
 from workbench.judges.kinds import Judge
-from workbench.report.certificates import comment_lines
+from workbench.report.certificate import comment_lines
 from workbench.run.suite import Suite
 
 Range = tuple[float, float]

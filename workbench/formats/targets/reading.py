@@ -20,7 +20,7 @@ from workbench.graders.capture.foreign import signature_of_target
 from workbench.graders.capture.source_edit import parsed
 from workbench.graders.combine import CombiningRule, Entry
 from workbench.judges.kinds import Judge
-from workbench.report.certificates import Certificate, comment_lines
+from workbench.report.certificate import Certificate, comment_lines
 from workbench.run.suite import Suite
 
 _ENTRY = (*ENTRY_SETTINGS, "on_error")

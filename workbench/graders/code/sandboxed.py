@@ -5,14 +5,14 @@ from __future__ import annotations
 import asyncio
 import re
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from workbench.core import background
-from workbench.core.display import escaped, html_block, markdown_lines, markdown_text, paragraph
+from workbench.core.display import Code, DisplayBlock, Displayed, Group, Paragraph, Span
 from workbench.core.display_text import clean
 from workbench.core.errors import CaptureError, FormatError, IsolationError, NotValidatedError
 from workbench.core.grade import ErrorKind, Grade, GradeError
@@ -41,10 +41,9 @@ from workbench.sandbox.host.program import (
 from workbench.sandbox.host.run import RunOutcome
 from workbench.sandbox.host.validation import (
     Validation,
-    checks_html,
-    checks_markdown,
     mock_thread,
     validate_program,
+    validation_blocks,
 )
 from workbench.sandbox.host.zygote import StartError
 
@@ -58,7 +57,7 @@ _READS_TURNS = re.compile(
 
 
 @dataclass(frozen=True, kw_only=True)
-class SandboxedGrader(Grader):
+class SandboxedGrader(Displayed, Grader):
     """A grader that is a text: the captured or imported text is what runs, is validated, and is exported.
 
     Subclasses have fields `timeout` and `trusted_sha256` and a `source` (a field, or computed from their fields),
@@ -327,11 +326,19 @@ class SandboxedGrader(Grader):
     def _marked_imported(self) -> Self:
         """The same grader with its text marked as imported."""
 
-    def _repr_html_(self) -> str:
-        return grader_html(clean(self.name), clean(self.source.text, MAX_BYTES), self.validation)
+    _kind = ""
 
-    def _repr_markdown_(self) -> str:
-        return grader_markdown(clean(self.name), clean(self.source.text, MAX_BYTES), self.validation)
+    def __str__(self) -> str:
+        return repr(self)
+
+    def _blocks(self) -> Iterator[DisplayBlock]:
+        text = clean(self.source.text, MAX_BYTES)
+        yield Paragraph(Span(clean(self.name)), "lead mono")
+        if self.validation is None:
+            yield Paragraph(_NOT_VALIDATED, "quiet")
+        else:
+            yield Group("wb-checks", validation_blocks(self.validation))
+        yield Code(text, len(text))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -417,24 +424,3 @@ def _listed(payload: Any) -> Sequence[Any]:
     if payload is None:
         return []
     return [payload] if isinstance(payload, Sample | StringThread) else list(payload)
-
-
-def grader_html(name: str, text: str, validation: Validation | None) -> str:
-    """The grader as HTML.
-
-    Args:
-        name: Its name.
-        text: Its source.
-        validation: The result of its checks (a `Validation`); None if they have not run.
-    """
-    state = paragraph(_NOT_VALIDATED, "quiet") if validation is None else checks_html(validation)
-    source = f"<pre>{escaped(text, len(text))}</pre>"
-    kind = "" if validation is None else "wb-checks"
-    return html_block(f"<p class='lead mono'><strong>{escaped(name)}</strong></p>{state}{source}", kind)
-
-
-def grader_markdown(name: str, text: str, validation: Validation | None) -> str:
-    """The grader as Markdown; the source is indented, so that no fence in it ends it."""
-    state = _NOT_VALIDATED if validation is None else checks_markdown(validation).strip()
-    source = "\n".join(f"    {line}" for line in text.splitlines())
-    return markdown_lines([f"**{markdown_text(name)}**", state, source])

@@ -1,1 +1,241 @@
-"""Transformations: one family per file, registered by `@variant(name, "reject" or "accept", what its texts are)`."""
+"""Transformations: functions from a row to adversarial or equivalent texts, their register, and what these can show.
+
+Each module of this package contains one family, registered by `@variant(name, "reject" or "accept", what its texts are)`.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from random import Random
+from typing import Any, Literal
+
+from workbench.core.discovery import load_modules, refuse_taken
+from workbench.probes.shapes import Mined, number_in, number_with_words, other_digits, other_signs, parsed_json, plainly, program_of
+
+_CODE = re.compile(r"[(){};=<>\[\]\\]|^\s*(?:def|return|import|SELECT|class)\b")
+_PROGRAM = re.compile(
+    r"^\s*(?:(?:async\s+)?def|class|import|from|return|for|while|SELECT|INSERT|UPDATE|WITH)\b", re.MULTILINE
+)
+
+
+@dataclass(frozen=True)
+class ProbeRow:
+    """One row as transformations see it.
+
+    Attributes:
+        number: Its position among the rows drawn.
+        prompt: The user's prompt; "" if there is none.
+        completion: What the model wrote; "" if there is none.
+        reference: The correct completion as text; "" if unknown.
+        others: Completions that are surely wrong here, at least two if there is a reference: other rows' references
+            first.
+        mined: What the grader's source reveals.
+        say: Puts a text into the form in which the grader accepts the reference.
+        seed: Makes random choices for this row reproducible.
+        good: A text known to be correct, or else accepted by the grader; None if there is neither.
+        mended: Whether that form changes how the reference is written, such as its capital letters.
+        forms: Other forms in which the grader accepts references, such as in a box, a tag or a code block.
+        wants_nothing: Whether the reference is the empty text while others are not: an empty completion is correct.
+    """
+
+    number: int
+    prompt: str
+    completion: str
+    reference: str
+    others: tuple[str, ...]
+    mined: Mined
+    say: Callable[[str], str] = field(repr=False)
+    seed: int = 0
+    good: str | None = None
+    mended: bool = False
+    forms: tuple[Callable[[str], str], ...] = ()
+    wants_nothing: bool = False
+
+    @property
+    def random(self) -> Random:
+        """A separate random generator, the same at each use."""
+        return Random(f"{self.seed}-{self.number}")  # noqa: S311 (no secret)
+
+    @cached_property
+    def value(self) -> float | None:
+        """The reference as a number; None if it is not one."""
+        return number_in(self.reference)
+
+    @cached_property
+    def digits(self) -> str:
+        """The number of a reference that is one, also with words such as a unit; "" for any other."""
+        text = self.reference.strip()
+        return text if self.value is not None else number_with_words(text) or ""
+
+    def with_number(self, text: str) -> str:
+        """The reference with its number written in another way, in the form in which the grader accepts it."""
+        return self.say(self.reference.replace(self.digits, text, 1))
+
+    @cached_property
+    def json(self) -> Any:
+        """The reference as an object or list of JSON; None if it is not one."""
+        return parsed_json(self.reference)
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether the grader accepts the reference as written, with nothing around it."""
+        return bool(self.reference) and self.say(self.reference) == self.reference
+
+    @property
+    def is_letter(self) -> bool:
+        """Whether the reference is one letter, as in multiple choice."""
+        return len(self.reference) == 1 and self.reference.isalpha()
+
+    @property
+    def is_verdict(self) -> bool:
+        """Whether the reference is yes, no, true or false: a completion may start with it and then continue."""
+        return self.reference.lower() in {"yes", "no", "true", "false"}
+
+    @property
+    def is_code(self) -> bool:
+        """Whether the reference looks like code, markup or a formula, where every character may matter."""
+        return self.json is None and _CODE.search(self.reference) is not None
+
+    @cached_property
+    def mutant(self) -> str:
+        """A program with another digit or operator than the reference's, which still parses; "" if there is none."""
+        changed = (*other_digits(self.reference), *other_signs(self.reference)) if self.is_program else ()
+        return next((text for text in changed if program_of(text) is not None), "")
+
+    @property
+    def rival(self) -> str:
+        """A wrong completion that could be meant for this row: of a program one of the same name."""
+        return self.mutant if self.is_program else self.other
+
+    @cached_property
+    def is_program(self) -> bool:
+        """Whether the reference is a program: Python with a definition or another statement, or SQL."""
+        return self.is_code and _PROGRAM.search(self.reference) is not None
+
+    @property
+    def words(self) -> Sequence[str]:
+        """A plain-language reference's words; none for a number, a letter, JSON and code."""
+        if self.value is not None or self.is_letter or self.is_code or self.json is not None:
+            return ()
+        return self.reference.split()
+
+    def is_right(self, text: str | None) -> bool:
+        """Whether a text is the row's reference itself, as written or in the form in which it is accepted."""
+        said = (text or "").strip()
+        if self.wants_nothing:
+            return not plainly(said) or said == self.say("").strip()
+        return bool(self.reference) and said in {self.reference, self.say(self.reference).strip()}
+
+    @property
+    def other(self) -> str:
+        """A completion that is surely wrong."""
+        return self.others[0]
+
+
+_NEAR_MISSES = 20
+"""Rank from which texts resemble the reference."""
+
+Make = Callable[[ProbeRow], Iterable[str | None]]
+"""From a row to texts, none if the transformation does not apply; None is a row without a completion."""
+Alarm = Literal["always", "reference", "form", "free", "text", "strict", "number", "never"]
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A transformation.
+
+    Attributes:
+        name: Short and hyphenated.
+        expects: Whether its texts have to be rejected or accepted.
+        says: What its texts are, to end the sentence "accepts ..." or "rejects the reference ...".
+        make: Its function.
+        alarm: When a misgraded text is a finding rather than a note. "reference": only if the grader reads the reference,
+            since a check of the form has none; "form": only if it does not read it; "always"; "free": a known-good form
+            counts only if the grader accepts references in sentences of any kind; "text": only if it accepts references with
+            other text around them, in sentences or as a row's completion has it; "strict": only if it does not, so that
+            the whole text is the completion; "number": only if it evidently parses numbers; "never": a property, true of
+            sound graders too.
+        rank: Causes before consequences: the lowest is reported first.
+        least: Minimum number of misgraded rows, if at least that many were graded: one may be a coincidence of the data.
+        judges: Whether it is worth a request to a model.
+        advice: What to do about it.
+        crash: Whether a failure on such a text is reported: any completion may look like that.
+        names: Words that turn a property into a finding if they occur in the grader's source: code that handles the case
+            by name is meant to handle it.
+        beside: Whether its texts add something to a wrong completion: a row counts only if the wrong completion alone
+            is rejected.
+        rival: Whether its texts end with `ProbeRow.rival`: a changed program counts only if it is rejected alone.
+        question: Whether only the grader's author can say if its texts are wrong: a warning instead of an error.
+        together: Whether a row counts only if all its texts are misgraded: one that is not shows that the grader can do it.
+        needs: A transformation that the grader has to grade right in nearly all rows, else this one shows nothing.
+        seen: A pattern of which the rows' own completions must show a match: a form that no model here writes is no hole.
+        distinct: Whether rows with different references must be misgraded: no text is correct for all of them.
+    """
+
+    name: str
+    expects: Literal["reject", "accept"]
+    says: str
+    make: Make
+    alarm: Alarm = "reference"
+    rank: int = 50
+    least: int = 1
+    judges: bool = True
+    advice: str = ""
+    crash: bool = False
+    names: tuple[str, ...] = ()
+    beside: bool = False
+    distinct: bool = False
+    rival: bool = False
+    question: bool = False
+    together: bool = False
+    needs: str = ""
+    seen: str = ""
+
+    @property
+    def gross(self) -> bool:
+        """Whether its texts are not completions, or belong to another prompt, rather than being a near miss."""
+        return self.rank < _NEAR_MISSES
+
+
+VARIANTS: dict[str, Variant] = {}
+"""Every transformation by its name."""
+
+
+def variant(
+    name: str,
+    expects: Literal["reject", "accept"],
+    says: str,
+    *,
+    alarm: Alarm = "reference",
+    rank: int = 50,
+    **settings: object,
+) -> Callable[[Make], Make]:
+    """Register a function from a row to texts; `wb.probe` then includes it.
+
+    Args:
+        name: Short and hyphenated.
+        expects: "reject" for known-bad texts, "accept" for known-good ones.
+        says: What its texts are, to end the sentence "accepts ..." or "rejects the reference ...".
+        alarm: When it is a finding; see `Variant`.
+        rank: Causes before consequences.
+        settings: The other attributes of `Variant`.
+
+    Raises:
+        ValueError: Another function has the name.
+    """
+
+    def register(make: Make) -> Make:
+        taken = VARIANTS.get(name)
+        refuse_taken("transformation", name, taken and taken.make, make)
+        VARIANTS[name] = Variant(name, expects, says, make, alarm, rank, **settings)  # type: ignore[arg-type]
+        return make
+
+    return register
+
+
+# Each module registers its transformations when it is loaded.
+load_modules(sys.modules[__name__])

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from workbench.probes.shapes import FREE, PADDING, number_in
-from workbench.probes.variant import ProbeRow, variant
+from workbench.probes.variants import ProbeRow, variant
 
 _STRIP = "strip the completion before comparing"
 _YEARS = range(1_000, 2_200)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from random import Random
 
 from workbench.probes.shapes import apart, mentions
-from workbench.probes.variant import ProbeRow, variant
+from workbench.probes.variants import ProbeRow, variant
 
 _WORDS = re.compile(r"[^\W\d_]+|\d+")
 _ADVICE = "check the final result of the completion, not whether the reference occurs anywhere in it"

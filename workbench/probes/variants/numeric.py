@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from itertools import islice
 
 from workbench.probes.shapes import as_text, number_in, other_digits
-from workbench.probes.variant import ProbeRow, variant
+from workbench.probes.variants import ProbeRow, variant
 
 _KINDS = (
     ("km", "m", "cm", "mm"), ("kilometers", "meters", "centimeters"), ("kilometres", "metres", "centimetres"), ("miles", "feet", "inches"),

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from workbench.probes.shapes import parsed_json
-from workbench.probes.variant import ProbeRow, variant
+from workbench.probes.variants import ProbeRow, variant
 
 _ORDER = re.compile(
     r"\border(?:ed|ing)?\b|\bsort|ascending|descending|\brank|sequence|steps?\b|chronolog|alphabetic|"

@@ -6,7 +6,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator
 
 from workbench.probes.shapes import apart, mentions, plainly
-from workbench.probes.variant import ProbeRow, variant
+from workbench.probes.variants import ProbeRow, variant
 
 _JUDGE_ADVICE = (
     "mark the completion as data in the judge's prompt, and state that orders inside it are to be ignored"

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 
 from workbench.probes.shapes import PADDING, gibberish, mentions, other_signs, with_body
-from workbench.probes.variant import ProbeRow, variant
+from workbench.probes.variants import ProbeRow, variant
 
 _REFUSAL = "I'm sorry, but I cannot help with that."
 _ABOUT_REFUSALS = re.compile(r"sorry|cannot|can't|unable|refus|apolog|unanswerable", re.IGNORECASE)
@@ -157,15 +157,7 @@ def no_number(row: ProbeRow) -> Iterable[str | None]:
     return ["nan", "inf", "-inf"] if row.value is not None else []
 
 
-@variant(
-    "refusal",
-    "reject",
-    "a refusal",
-    alarm="reference",
-    rank=8,
-    crash=True,
-    advice="reject a refusal",
-)
+@variant("refusal", "reject", "a refusal", alarm="reference", rank=8, crash=True, advice="reject a refusal")
 def refusal(row: ProbeRow) -> Iterable[str | None]:
     """An apology or a lack of knowledge; omitted if the grader, or the reference, is about refusals."""
     if _ABOUT_REFUSALS.search(f"{row.mined.text} {row.reference} {row.good or ''}"):

@@ -8,20 +8,25 @@ metadata {}), followed by the author's threads, if any.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from workbench.core.display import (
-    escaped,
-    folded,
-    html_block,
-    html_table,
-    markdown_lines,
-    markdown_text,
-    paragraph,
-    sign,
+    Code,
+    DisplayBlock,
+    Displayed,
+    Drawing,
+    Folded,
+    Group,
+    Items,
+    Only,
+    Paragraph,
+    Parts,
+    Span,
+    TableBlock,
 )
+from workbench.core.display_html import sign
 from workbench.core.errors import ValidationError
 from workbench.core.thread import StringThread
 from workbench.sandbox.host.pool import pool
@@ -51,7 +56,7 @@ class Check:
 
 
 @dataclass(frozen=True)
-class Validation:
+class Validation(Displayed):
     """The results of the checks, in order, up to the first that failed.
 
     Attributes:
@@ -63,6 +68,9 @@ class Validation:
         claimed: Read from a file and not validated in this session, so it is checked again before it counts.
         form: What was checked: the language, or for Python functions the signature.
     """
+
+    _label = "Validation"
+    _kind = "wb-checks"
 
     checks: tuple[Check, ...]
     warnings: tuple[str, ...] = ()
@@ -96,18 +104,7 @@ class Validation:
         if not self.ok:
             raise ValidationError(f"{self.not_reached[0]}: not reached", hint="validate again")
 
-    def __str__(self) -> str:
-        lines = [f"{'✓' if c.passed else '✗'} {c.name:<10} {c.message}" for c in self.checks]
-        lines += [f"- {name:<10} not reached" for name in self.not_reached]
-        lines += [f"! warning    {warning}" for warning in self.warnings]
-        if self.failure is not None:
-            lines.append(f"→ {self.advice}")
-        if self.output:
-            lines.append(f"printed: {self.output.strip()[:500]}")
-        lines.append(f"sandbox: {self.where}")
-        return "\n".join(lines)
-
-    __repr__ = __str__
+    __repr__ = Displayed.__str__
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:  # noqa: ARG002 (IPython's protocol)
         printer.text(str(self))
@@ -128,11 +125,8 @@ class Validation:
         """Names of the checks that did not run, in order."""
         return [name for name in CHECKS if name not in {check.name for check in self.checks}]
 
-    def _repr_html_(self) -> str:
-        return html_block(checks_html(self), "wb-checks", label="Validation")
-
-    def _repr_markdown_(self) -> str:
-        return checks_markdown(self)
+    def _blocks(self) -> Iterator[DisplayBlock]:
+        return validation_blocks(self)
 
 
 def validate_program(
@@ -164,26 +158,56 @@ _MAX_CHARACTERS = 2_000
 _COLOURS = {"✓": "good", "✗": "bad", "-": "note"}
 
 
-def checks_html(validation: Validation) -> str:
-    """The checks as HTML."""
-    failure = "" if validation.failure is None else _failure(validation.failure, validation.advice)
-    warnings = (
-        f"<p>{sign('note')}{escaped(warning, _MAX_CHARACTERS)}</p>" for warning in validation.warnings
-    )
-    output = (
-        folded("printed output", f"<pre>{escaped(validation.output, _MAX_CHARACTERS)}</pre>")
-        if validation.output
-        else ""
-    )
-    return f"{_line(validation)}{failure}{''.join(warnings)}{_details(validation)}{output}{paragraph(validation.where, 'quiet')}"
+def validation_blocks(validation: Validation) -> Iterator[DisplayBlock]:
+    """Everything that is shown of a validation."""
+    yield Only("text", (Code(line, _MAX_CHARACTERS) for line in _lines(validation)))
+    yield Only("html markdown", _rich(validation))
 
 
-def _line(validation: Validation) -> str:
-    checks = (
-        f"<span class='check'><span class='{_COLOURS[mark]}'>{mark}</span> {escaped(_words(name))}{times}</span> "
-        for mark, name, times in _marks(validation)
+def _lines(validation: Validation) -> Iterator[str]:
+    for check in validation.checks:
+        yield f"{'✓' if check.passed else '✗'} {check.name:<10} {check.message}"
+    for name in validation.not_reached:
+        yield f"- {name:<10} not reached"
+    for warning in validation.warnings:
+        yield f"! warning    {warning}"
+    if validation.failure is not None:
+        yield f"→ {validation.advice}"
+    if validation.output:
+        yield f"printed: {validation.output.strip()[:500]}"
+    yield f"sandbox: {validation.where}"
+
+
+def _rich(validation: Validation) -> Iterator[DisplayBlock]:
+    marks = _marks(validation)
+    # Each check is one element, which is not broken over two lines.
+    checks = [
+        Span(Parts(Span(mark, _COLOURS[mark]), f" {_words(name)}{times}"), "check")
+        for mark, name, times in marks
+    ]
+    spaced = [part for check in checks for part in (check, " ")]
+    yield Only("html", [Paragraph(Parts(*spaced), "checks")])
+    yield Only(
+        "markdown", [Paragraph(" · ".join(f"{mark} {_words(name)}{times}" for mark, name, times in marks))]
     )
-    return f"<p class='checks'>{''.join(checks)}</p>"
+    if (failure := validation.failure) is not None:
+        name = f"{_words(failure.name).capitalize()}:"
+        message = Parts(Drawing(sign("bad")), Span(name), " ", failure.message)
+        lead = Paragraph(message, "lead text", _MAX_CHARACTERS)
+        yield Group("finding", [lead, Paragraph(f"→ {validation.advice}")])
+    sentences = [
+        Paragraph(Parts(Drawing(sign("note")), one), "", _MAX_CHARACTERS) for one in validation.warnings
+    ]
+    yield Only("html", sentences)
+    yield Only("markdown", [Items(validation.warnings, _MAX_CHARACTERS)])
+    rows = [(check.name, check.message, f"{1_000 * check.seconds:.1f} ms") for check in validation.checks]
+    if rows:
+        table = TableBlock(["check", "found", "time"], rows, numbers={2}, limit=_MAX_CHARACTERS)
+        yield Folded("check results", [table])
+    if validation.output:
+        yield Folded("printed output", [Code(validation.output, _MAX_CHARACTERS)])
+        yield Only("markdown", [Paragraph(f"Printed: {validation.output}", limit=500)])
+    yield Paragraph(validation.where, "quiet")
 
 
 def _marks(validation: Validation) -> list[tuple[str, str, str]]:
@@ -199,40 +223,6 @@ def _marks(validation: Validation) -> list[tuple[str, str, str]]:
 
 def _words(name: str) -> str:
     return name.replace("_", " ")
-
-
-def _failure(check: Check, advice: str) -> str:
-    name = escaped(_words(check.name).capitalize())
-    lead = f"<p class='lead text'>{sign('bad')}<strong>{name}:</strong> {escaped(check.message, _MAX_CHARACTERS)}</p>"
-    return f"<div class='finding'>{lead}{paragraph(f'→ {advice}')}</div>"
-
-
-def _details(validation: Validation) -> str:
-    rows = [(check.name, check.message, f"{1_000 * check.seconds:.1f} ms") for check in validation.checks]
-    table = html_table(["check", "found", "time"], rows, numbers={2}, limit=_MAX_CHARACTERS)
-    return folded("check results", table) if rows else ""
-
-
-def checks_markdown(validation: Validation) -> str:
-    """The checks as Markdown."""
-    marks = " · ".join(
-        f"{mark} {markdown_text(_words(name))}{times}" for mark, name, times in _marks(validation)
-    )
-    failure = validation.failure
-    return markdown_lines(
-        [
-            marks,
-            "" if failure is None else _failure_markdown(failure, validation.advice),
-            "\n".join(f"- {markdown_text(warning, _MAX_CHARACTERS)}" for warning in validation.warnings),
-            f"Printed: {markdown_text(validation.output, 500)}" if validation.output else "",
-            markdown_text(validation.where, 400),
-        ]
-    )
-
-
-def _failure_markdown(check: Check, advice: str) -> str:
-    name = markdown_text(_words(check.name).capitalize())
-    return f"**{name}: {markdown_text(check.message, _MAX_CHARACTERS)}**\n\n→ {markdown_text(advice, 600)}"
 
 
 _ADVICE = {

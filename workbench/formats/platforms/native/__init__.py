@@ -25,7 +25,7 @@ from workbench.graders import Grader
 from workbench.graders.combine import CombiningRule, Entry, Gate
 from workbench.graders.serialization import from_record, parts, record_of
 from workbench.judges import Judge
-from workbench.report.certificates import Certificate
+from workbench.report.certificate import Certificate
 from workbench.run.suite import Suite
 
 FORMAT, VERSION = "grader-workbench", 1

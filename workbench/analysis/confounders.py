@@ -1,0 +1,186 @@
+"""Confounders of a bias: columns of the rows that explain a difference in scores.
+
+A cause (order, length, writer, position) is reported only if it remains after stratification by each text column of few
+values, such as topic, dataset or writer: Mantel & Haenszel (1959), with point estimates.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.analysis.case import Case, Claim, claim_of
+from workbench.analysis.finding import Finding
+from workbench.analysis.statistics import Codes, Estimate, Floats, Interval
+from workbench.analysis.statistics.association import ranks
+
+_LENGTH_LEVELS = 5
+"""Number of equally sized levels into which lengths are divided for stratification."""
+
+
+@dataclass(frozen=True)
+class ConfoundingColumn:
+    """A column of few values, for some rows.
+
+    Attributes:
+        name: Of the column.
+        codes: Integer code of each row's value, (m,).
+        share: Share of the scores' variance within the labels that the column explains, adjusted for its number of values.
+        values: The values as text, by code.
+    """
+
+    name: str
+    codes: Codes
+    share: float
+    values: tuple[str, ...] = ()
+
+
+def explaining_column(
+    case: Case, rows: Codes, levels: NDArray[Any], left: Callable[[NDArray[Any]], float], *, limit: float,
+    share: float, is_order: bool = False,
+) -> ConfoundingColumn | None:  # fmt: skip
+    """The column that explains a cause away; None if the cause remains after stratification by each column.
+
+    Args:
+        case: The grader's grades.
+        rows: Indices among the scored rows of those that the cause is about, (m,).
+        levels: Existing strata, such as the label, (m,).
+        left: The size of the cause within such strata; NaN if the strata leave nothing to compare.
+        limit: Absolute size up to which the cause does not remain.
+        share: Share of the variance that the cause explains. A column must explain more.
+        is_order: Whether the cause is the order of the rows. Then NaN counts as explained: rows that are sorted by dataset
+            cannot be compared within one. For other causes a finer column is equivalent to the cause itself.
+    """
+    found = [
+        column
+        for column in _columns(case, rows, levels)
+        if column.share > share
+        and _is_gone(left(within(levels, column.codes)), limit, counts_nothing=is_order)
+    ]
+    # Of columns with the same partition of the rows the coarsest: a dataset, not the templates of its prompts.
+    return min(found, key=lambda column: (len(column.values), -column.share), default=None)
+
+
+def _is_gone(size: float, limit: float, *, counts_nothing: bool) -> bool:
+    return counts_nothing if math.isnan(size) else abs(size) <= limit
+
+
+def _columns(case: Case, rows: Codes, levels: NDArray[Any]) -> Iterator[ConfoundingColumn]:
+    """The text columns of few values; numeric and boolean columns describe single rows, or are other scores."""
+    if case.context is None:
+        return
+    scores = case.scores[rows]
+    for name, cells in case.context.few_valued.items():
+        values, codes = np.unique(cells[case.rows[rows]].astype(str), return_inverse=True)
+        if len(values) > 1 and not all(map(_is_number, values)) and not _is_derived(scores, codes):
+            yield ConfoundingColumn(
+                name, codes, explained_share(scores, levels, codes), tuple(map(str, values))
+            )
+
+
+def _is_derived(scores: Floats, codes: Codes) -> bool:
+    """Whether a column is derived from the scores, such as "low" and "high": its values have disjoint ranges of scores.
+
+    Not if the rows are sorted by its values, like the rows of a dataset that merges several.
+    """
+    values = np.unique(codes)
+    if np.count_nonzero(np.diff(codes)) < 2 * len(values):
+        return False
+    ranges = sorted((scores[codes == value].min(), scores[codes == value].max()) for value in values)
+    return all(before[1] < after[0] for before, after in pairwise(ranges))
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text or "0")
+    except ValueError:
+        return text.casefold() in {"true", "false", "yes", "no"}
+    return True
+
+
+def within(levels: NDArray[Any], codes: Codes) -> Codes:
+    """An integer for each pair of level and value, (m,)."""
+    pairs = np.stack([np.asarray(levels, np.intp), codes])
+    combined: Codes = np.unique(pairs, axis=1, return_inverse=True)[1].reshape(-1)
+    return combined
+
+
+def explained_share(scores: Floats, levels: NDArray[Any], codes: Codes) -> float:
+    """Share of the variance within levels that a column explains, adjusted for its number of values; may be below 0."""
+    inside, both = _left(scores, levels), _left(scores, within(levels, codes))
+    n, values = len(scores), int(codes.max(initial=0)) + 1
+    total = float(inside @ inside)
+    if total <= 0 or n <= values + 1:
+        return 0.0
+    return 1 - float(both @ both) / total * (n - 1) / (n - values)
+
+
+def share_of_line(scores: Floats, levels: NDArray[Any]) -> float:
+    """Share of the variance within levels that a linear trend in the order of the rows explains."""
+    inside, places = _left(scores, levels), _left(np.arange(len(scores), dtype=float), levels)
+    scale = float(inside @ inside) * float(places @ places)
+    return float(inside @ places) ** 2 / scale if scale > 0 else 0.0
+
+
+def _left(scores: Floats, levels: NDArray[Any]) -> Floats:
+    codes = np.unique(levels, return_inverse=True)[1]
+    means: Floats = np.bincount(codes, weights=scores) / np.maximum(np.bincount(codes), 1)
+    left: Floats = scores - means[codes]
+    return left
+
+
+def stratified_correlation(scores: Floats, column: Floats, levels: NDArray[Any]) -> float:
+    """Pooled rank correlation of scores and a column within levels; NaN if nothing varies there."""
+    parts = [np.flatnonzero(levels == level) for level in np.unique(levels)]
+    ordered = [part for part in parts if len(part) > 1]
+    if not ordered:
+        return math.nan
+    a = np.concatenate([_centred(scores[part]) for part in ordered])
+    b = np.concatenate([_centred(column[part]) for part in ordered])
+    scale = math.sqrt(float(a @ a) * float(b @ b))
+    return float(a @ b) / scale if scale > 0 else math.nan
+
+
+def _centred(column: Floats) -> Floats:
+    """Ranks as shares of the level's size, centred at 0."""
+    of_rows: Floats = ranks(column) / len(column)
+    centred: Floats = of_rows - of_rows.mean()
+    return centred
+
+
+def length_levels(lengths: Floats) -> Codes:
+    """Length quintile of each row, (m,)."""
+    if not len(lengths):
+        return np.zeros(0, np.intp)
+    cuts = np.quantile(lengths, np.arange(1, _LENGTH_LEVELS) / _LENGTH_LEVELS)
+    levels: Codes = np.searchsorted(cuts, lengths, side="right").astype(np.intp)
+    return levels
+
+
+def beyond(finding: Finding, found: Estimate, limit: float, *, tried: int = 2) -> Claim:
+    """The claim that an estimate is further from 0 than its limit; `tried` alternatives share the level."""
+    up = found.value > 0
+    p = found.p_above(limit) if up else found.p_below(-limit)
+    signed = limit if up else -limit
+    return claim_of(
+        finding, min(1.0, tried * p), found.interval, limit=signed, units=found.units, plans=False
+    )
+
+
+def in_user_units(claim: Claim, span: float) -> Claim:
+    """A claim about a difference of scores, in the units of the user's scale."""
+
+    def interval(confidence: float) -> Interval:
+        lo, hi = claim.interval(confidence)
+        return Interval(lo * span, hi * span)
+
+    finding = replace(
+        claim.finding, value=claim.finding.value * span, limit=(claim.finding.limit or 0.0) * span
+    )
+    return replace(claim, finding=finding, interval=interval)

@@ -1,0 +1,215 @@
+"""Rows without a score: failed, not attempted or skipped, and too few rows for any statement."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.analysis.case import Case, Claim, share_claim
+from workbench.analysis.diagnostics import diagnostic
+from workbench.analysis.finding import Finding, RowNumbers, Severity, percent
+from workbench.analysis.statistics import compact, effective_n
+from workbench.analysis.statistics.means import share
+from workbench.core.display_text import counted
+from workbench.core.grade import Status
+
+_BROKEN_ABOVE = 0.02  # share of the attempted rows; this project's limit
+_MESSAGE = 120  # characters of an error in a sentence
+_PART = re.compile(r"  (where|found|expected|next step): ")
+_STEP = "  next step: "  # as formatted by `WorkbenchError`
+_ENOUGH = 36  # independent rows: with fewer, no verdict on saturation is possible, see `distribution`
+
+
+@diagnostic("broken")
+def broken(case: Case) -> Iterable[Claim]:
+    """More than 2 % of the attempted rows failed (lower bound, which allows for rows that share a prompt).
+
+    Rows that were not graded because the run was stopped or its budget exhausted do not count.
+    """
+    tried, failed = _tried(case), _failed(case)
+    rows = np.flatnonzero(failed)
+    if not len(rows):
+        return
+    failed_share = share(failed[tried], compact(case.groups[tried]))
+    details = f"{_kinds(case, rows)}, {_message(case, rows)}"
+    k, n = failed_share.k, failed_share.n
+    part = "" if k == n else f", {percent(failed_share.value)}"
+    finding = case.finding(
+        "broken",
+        Severity.ERROR,
+        "share failed",
+        f"broken: {_rows(k, n)} failed{part}: {details}",
+        _next_step(case, rows)
+        or "read the errors of these rows; a failed row has no score and is excluded from every mean",
+        rows,
+    )
+    yield share_claim(finding, failed_share, _BROKEN_ABOVE)
+
+
+@diagnostic("nothing-scored", presets=("workbench", "seed", "vllora"), unless="broken")
+def nothing_scored(case: Case) -> Iterable[Finding]:
+    """No row has a score, so no statement about scores is possible; omitted if *broken* is found."""
+    if len(case.rows):
+        return
+    total, failed, skips = len(case.grades), case.grades.n_failed, case.grades.n_skipped
+    message = f"none of {total:,} rows has a score ({failed:,} failed, {skips:,} skipped)"
+    if total <= 1:
+        why = "failed" if failed else "was skipped" if skips else "was not graded"
+        message = f"the only row {why}: there is no score" if total else "there are no rows"
+    advice = "read the errors, or why rows were skipped" if total else "draw some samples first"
+    fact = _fact(case, "nothing-scored", message, advice, np.arange(total))
+    yield replace(fact, severity=Severity.WARNING)
+
+
+@diagnostic("unfinished", presets=("workbench", "seed", "vllora"))
+def unfinished(case: Case) -> Iterable[Finding]:
+    """Some rows were not graded: the run was stopped, or its budget exhausted."""
+    rows = np.flatnonzero(~_tried(case))
+    if len(rows):
+        message = f"{_rows(len(rows), len(case.grades))} {_were(len(rows))} not graded"
+        yield _fact(case, "unfinished", message, "run these rows before you compare graders", rows)
+
+
+@diagnostic("ungraded", presets=("workbench", "seed", "vllora"))
+def ungraded(case: Case) -> Iterable[Finding]:
+    """Rows have a score by a platform's rule without being graded: a failure that counts as a number."""
+    rows = np.array(sorted(case.grades.ungraded), dtype=np.intp)
+    if len(rows):
+        main_cause, _ = Counter(case.grades.ungraded.values()).most_common(1)[0]
+        message = (
+            f"{_rows(len(rows), len(case.grades))} {'has' if len(rows) == 1 else 'have'} a score by rule, not by grading: "
+            f"{main_cause}"
+        )
+        advice = "fix the cause; 'fail' in on_error, on_empty, on_no_reference or on_bad_pattern leaves such rows unscored"
+        yield replace(_fact(case, "ungraded", message, advice, rows), severity=Severity.WARNING)
+
+
+@diagnostic("skipped", presets=("workbench", "seed", "vllora"))
+def skipped(case: Case) -> Iterable[Finding]:
+    """The grader skipped some rows; all other findings are about the remaining rows."""
+    rows = np.flatnonzero(case.status == Status.SKIPPED)
+    if len(rows):
+        message = f"{_rows(len(rows), len(case.grades))} {_were(len(rows))} skipped"
+        if len(rows) < len(case.grades):
+            message += (
+                f", {percent(len(rows) / len(case.grades))}; all other findings are about the remaining rows"
+            )
+        yield _fact(case, "skipped", message, "check that these rows are not the difficult ones", rows)
+
+
+@diagnostic("few-rows")
+def few_rows(case: Case) -> Iterable[Finding]:
+    """Fewer than 36 independent scored rows (effective number): no verdict on saturation is possible."""
+    n = len(case.rows)
+    independent = effective_n(case.scores, case.scored_groups)
+    if not n or independent >= _ENOUGH - 1e-9:  # effective_n may miss a whole number by rounding
+        return
+    message = (
+        f"{counted(n, 'scored row')}{_worth(case, independent)}: too few to judge the spread of the scores, "
+        f"which takes at least {_ENOUGH} independent rows"
+    )
+    finding = case.finding("few-rows", Severity.NOTE, "rows", message, "draw more samples")
+    yield replace(finding, value=n, n=n)
+
+
+@diagnostic("one-prompt")
+def one_prompt(case: Case) -> Iterable[Finding]:
+    """All scored rows belong to one prompt: there is no evidence for other prompts."""
+    n = len(case.rows)
+    if n > 1 and not case.scored_groups.any():
+        whole = "both" if n == 2 else f"all {n:,}"
+        message = (
+            f"{whole} scored rows are completions of one prompt: there is no evidence about other prompts"
+        )
+        finding = case.finding(
+            "one-prompt", Severity.NOTE, "rows", message, "draw rows of many prompts", case.rows
+        )
+        yield replace(finding, value=n, n=n)
+
+
+def _worth(case: Case, independent: float) -> str:
+    """The effective number of independent rows, if that is lower."""
+    n = len(case.rows)
+    if independent > n - 1:
+        return ""
+    count = max(round(independent), 1)
+    worth = "one independent row" if count == 1 else f"{count:,} independent ones"
+    reason = "" if case.scored_groups.any() else ", all of one prompt"
+    return f"{reason}, which count as {worth}{'' if reason else ' since prompts repeat'}"
+
+
+def _rows(k: int, n: int) -> str:
+    """Some of all rows as text: "3 of 40 rows", "all 40 rows", "both rows", "the only row"."""
+    if k < n:
+        return f"{k:,} of {counted(n, 'row')}"
+    return {1: "the only row", 2: "both rows"}.get(n, f"all {n:,} rows")
+
+
+def _were(count: int) -> str:
+    return "was" if count == 1 else "were"
+
+
+def _tried(case: Case) -> NDArray[np.bool_]:
+    tried: NDArray[np.bool_] = case.status != "missing"
+    tried[case.grades.cut_off] = False
+    return tried
+
+
+def _failed(case: Case) -> NDArray[np.bool_]:
+    failed: NDArray[np.bool_] = (case.status == Status.FAILED) & _tried(case)
+    return failed
+
+
+def _kinds(case: Case, rows: NDArray[np.intp]) -> str:
+    errors = case.grades.errors
+    counts = Counter(str(errors[int(row)].kind) if int(row) in errors else "unknown" for row in rows)
+    if len(rows) == 1:
+        return next(iter(counts))
+    return ", ".join(f"{kind} {count:,}" for kind, count in counts.most_common())
+
+
+def _message(case: Case, rows: NDArray[np.intp]) -> str:
+    """The message with which most of the rows failed, cut to fit a sentence."""
+    counts = Counter(_main_part(message) for message in _messages(case, rows))
+    if not counts:
+        return "without a message"
+    message_text, count = counts.most_common(1)[0]
+    excerpt = message_text if len(message_text) <= _MESSAGE else f"{message_text[:_MESSAGE]}…"
+    often = "such as" if count == 1 < len(rows) else "most often"
+    if count == len(rows):
+        often = {1: "", 2: "both"}.get(count, "all")
+    return f"{often} {excerpt.rstrip('.') or 'an empty message'}".strip()
+
+
+def _messages(case: Case, rows: NDArray[np.intp]) -> list[str]:
+    errors = case.grades.errors
+    return [errors[int(row)].message for row in rows if int(row) in errors]
+
+
+def _main_part(message: str) -> str:
+    """A message in one line; of a `WorkbenchError`, which has labelled parts, the problem and what was found."""
+    head, *parts = message[: 10 * _MESSAGE].split("\n")
+    if not any(_PART.match(part) for part in parts):
+        return " ".join(message[: 10 * _MESSAGE].split())
+    facts = [part.strip().removeprefix("found: ") for part in parts if part.startswith("  found: ")]
+    return ", ".join([head, *facts])
+
+
+def _next_step(case: Case, rows: NDArray[np.intp]) -> str:
+    """The next step in the errors' messages, if more than half of the rows have the same."""
+    steps = Counter(
+        text_line.removeprefix(_STEP) for message in _messages(case, rows) for text_line in message.split("\n")
+        if text_line.startswith(_STEP)
+    )  # fmt: skip
+    step, count = steps.most_common(1)[0] if steps else ("", 0)
+    return step if 2 * count > len(rows) else ""
+
+
+def _fact(case: Case, kind: str, message: str, advice: str, rows: NDArray[np.intp]) -> Finding:
+    n, evidence = len(case.grades), RowNumbers(rows)
+    return Finding(case.grader, kind, Severity.NOTE, "rows", len(rows), None, n, 0, message, advice, evidence)

@@ -1,1 +1,0 @@
-"""Families of diagnostics, one file each. Every module here is imported and registers its diagnostics."""
