@@ -22,9 +22,11 @@ from workbench.graders.rule_grader import RuleGrader
 from workbench.graders.serialization import parts
 from workbench.judges.budget import Budget, as_budget
 from workbench.judges.kinds import Judge
-from workbench.probes.base import AcceptanceRule, Base, establish, rule_of
+from workbench.probes.acceptance import AcceptanceRule, rule_of
+from workbench.probes.base import Base, establish
 from workbench.probes.board import Board, Pair, as_suite
 from workbench.probes.oracles import universal
+from workbench.probes.probe_case import ProbeCase
 from workbench.probes.result import Again as Again
 from workbench.probes.result import Probe as Probe
 from workbench.probes.result import again as again
@@ -34,7 +36,7 @@ from workbench.probes.tried import Family, TriedText, families, texts_of
 from workbench.probes.variants import VARIANTS as VARIANTS
 from workbench.probes.variants import Variant
 from workbench.probes.variants import variant as variant
-from workbench.probes.verdicts import ProbeCase, ProbeVerdicts, verdicts
+from workbench.probes.verdicts import ProbeVerdicts, verdicts
 from workbench.report.digests import fingerprints_of
 from workbench.report.settings import label_column
 from workbench.run.suite import Suite

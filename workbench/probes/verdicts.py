@@ -3,138 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 from workbench.analysis.finding import Finding, Severity
-from workbench.analysis.statistics import Interval
 from workbench.core.display_text import counted, one_line
-from workbench.probes.base import Base
-from workbench.probes.board import Pair
-from workbench.probes.shapes import PLAIN, Mined
-from workbench.probes.tried import Family, TriedText
-
-MOST, HALF = 0.9, 0.5
-"""Shares of rows that count as nearly all, and as the grader's usual behaviour. Workbench limits."""
-
-
-@dataclass(frozen=True)
-class ProbeCase:
-    """All results of probing one grader.
-
-    Attributes:
-        grader: Its name.
-        found: The results of every transformation.
-        base: What is correct, and in which form the grader accepts it.
-        mined: What the grader's source reveals.
-        judge: Whether it calls a model: then only a confidence bound decides, not a single row.
-        row_numbers: Numbers of texts in the probe's report.
-        column: Name of the reference's column; "" without one.
-        changed: Texts that got another score when they were graded again.
-        regraded: Number of texts graded again.
-        alone: Whether the same text gets the same grade in rows with another prompt or reference.
-        form: Whether its name, docstrings and settings show that it is a check of the form.
-    """
-
-    grader: str
-    found: Sequence[Family]
-    base: Base
-    mined: Mined
-    judge: bool
-    row_numbers: Callable[[Sequence[TriedText]], list[int]]
-    column: str = ""
-    changed: Sequence[Pair] = ()
-    regraded: int = 0
-    alone: bool = False
-    form: bool = False
-
-    @property
-    def is_form_check(self) -> bool:
-        """Whether it looks only at the form, by design: then accepted texts are notes, not findings."""
-        return self.alone and self.form and not self.reads
-
-    @cached_property
-    def by_name(self) -> Mapping[str, Family]:
-        """Results by the transformation's name."""
-        return {family.variant.name: family for family in self.found}
-
-    @cached_property
-    def reads(self) -> bool:
-        """Whether the grader reads the reference: its text names it, or it rejects other rows' references."""
-        if self.judge or (self.mined.readable and self.mined.reads([self.column])):
-            return True
-        other = self.by_name.get("other-answer")
-        return (
-            not self.alone and other is not None and other.share.value < MOST and self.base.shape_rate >= HALF
-        )
-
-    def does(self, name: str) -> bool:
-        """Whether the texts of a transformation are graded right in nearly all rows."""
-        family = self.by_name.get(name)
-        return family is not None and family.share.value <= 1 - MOST
-
-    def takes(self, name: str) -> bool:
-        """Whether an adversarial text of a transformation was accepted."""
-        return name in self.by_name and bool(self.by_name[name].wrong_rows)
-
-    @cached_property
-    def numbers(self) -> bool:
-        """Whether it evidently parses numbers: 42.0 passes for 42, or sentences do."""
-        zeros = self.by_name.get("decimal-zeros")
-        return self.base.free or (zeros is not None and zeros.share.value < 1 - MOST)
-
-    @property
-    def rejects_right(self) -> bool:
-        """Whether references are rejected as written."""
-        return self.base.shape != PLAIN or self.base.shape_rate < HALF
-
-    def finding(self, family: Family, severity: Severity) -> Finding:
-        """The result of one transformation, as a sentence with the shortest text that shows it."""
-        variant, wrong, rows = family.variant, family.wrong_rows, family.rows
-        verb = "accepts" if variant.expects == "reject" else "rejects the reference"
-        mends = variant.name == "as-it-is" and self.base.shape.mends
-        message = f"{verb} {variant.says}: {len(wrong):,} of {len(rows):,} rows{self.example(family)}"
-        return self.about(
-            variant.name, severity, message + (f"; accepts it {self.base.shape.name}" if mends else ""), variant.advice,
-            family, family.fooled,
-        )  # fmt: skip
-
-    def about(
-        self,
-        kind: str,
-        severity: Severity,
-        message: str,
-        advice: str,
-        family: Family,
-        texts: Sequence[TriedText],
-    ) -> Finding:
-        """A finding with the share and interval of one transformation, and the rows of some texts."""
-        return Finding(
-            self.grader, kind, severity, "share of rows", family.share.value, family.interval, len(family.rows), 0,
-            message, advice, self.row_numbers(texts), preset="probe",
-        )  # fmt: skip
-
-    def count(
-        self, kind: str, severity: Severity, message: str, advice: str, texts: Sequence[TriedText], total: int
-    ) -> Finding:
-        """A plain fact about some of all texts, without an interval."""
-        value = len(texts) / total if total else float("nan")
-        none = Interval(float("nan"), float("nan"))
-        return Finding(
-            self.grader, kind, severity, "share of texts", value, none, total, 0, message, advice, self.row_numbers(texts),
-            preset="probe",
-        )  # fmt: skip
-
-    def example(self, family: Family) -> str:
-        """The shortest misgraded text, with the reference."""
-        shown = next((text for text in family.fooled if (text.text or "").strip()), None)
-        if shown is None:
-            return ""
-        reference = self.base.references[shown.row] if family.variant.expects == "reject" else ""
-        right = f" for the reference {one_line(repr(reference), 60)}" if reference else ""
-        return f", such as {one_line(repr(shown.text), 100)}{right}"
-
+from workbench.probes.probe_case import MOST, ProbeCase
+from workbench.probes.shapes import PLAIN
+from workbench.probes.tried import Family
 
 _NOTHING = ("empty", "whitespace", "one-character", "opener", "gibberish", "padding", "prompt-echo")
 """Transformations whose texts have no content."""

@@ -14,7 +14,8 @@ from random import Random
 from typing import Any, Literal
 
 from workbench.core.discovery import load_modules, refuse_taken
-from workbench.probes.shapes import Mined, number_in, number_with_words, other_digits, other_signs, parsed_json, plainly, program_of
+from workbench.probes.programs import other_digits, other_signs, program_of
+from workbench.probes.shapes import Mined, number_in, number_with_words, parsed_json, plainly
 
 _CODE = re.compile(r"[(){};=<>\[\]\\]|^\s*(?:def|return|import|SELECT|class)\b")
 _PROGRAM = re.compile(

@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterable
 from itertools import islice
 
-from workbench.probes.shapes import as_text, number_in, other_digits
+from workbench.probes.programs import other_digits
+from workbench.probes.shapes import as_text, number_in
 from workbench.probes.variants import ProbeRow, variant
 
 _KINDS = (

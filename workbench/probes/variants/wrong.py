@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterable, Iterator
 from itertools import islice
 
-from workbench.probes.shapes import PADDING, gibberish, mentions, other_signs, with_body
+from workbench.probes.programs import other_signs, with_body
+from workbench.probes.shapes import PADDING, gibberish, mentions
 from workbench.probes.variants import ProbeRow, variant
 
 _REFUSAL = "I'm sorry, but I cannot help with that."

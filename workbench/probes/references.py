@@ -1,0 +1,174 @@
+"""What is correct in each row, as text: its reference, a column that the grader reads; and completions that are surely wrong."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Sequence
+from random import Random
+from typing import Any
+
+from workbench.data.samples import Samples
+from workbench.probes.acceptance import TOLERANT, AcceptanceRule, rule_of
+from workbench.probes.board import Board, Pair
+from workbench.probes.shapes import (
+    Mined,
+    apart,
+    as_text,
+    gibberish,
+    number_in,
+    parsed_json,
+)
+
+_USUAL_NAMES = (
+    "target",
+    "gold",
+    "gold_answer",
+    "solution",
+    "correct",
+    "correct_answer",
+    "expected_output",
+    "ideal",
+    "truth_answer",
+)
+"""Names of metadata with a correct completion, used if no column is mapped as the reference."""
+
+
+_SPARE = ("Zuborek", "Ledum Nofel")
+"""Completions that are wrong for every prompt."""
+
+
+_EXCLUSIVE = 0.1
+"""Largest share of other prompts' accepted completions that a row may accept, if they are to say what is right in it."""
+
+
+def references_in_columns(board: Board, mined: Mined, pass_threshold: float | None) -> tuple[str, ...]:
+    """A correct completion of each row without a reference, as the grader itself shows it; "" where it shows none.
+
+    A column that the source names holds it if most of its values are accepted as completions, and rejected in other rows.
+    """
+    samples = board.samples
+    board.grade(contrast_pairs(board, [()] * len(samples), 0, judge=False))
+    candidates = [*_columns_as_texts(samples, mined)]
+    board.grade((row, text) for column in candidates for row, text in enumerate(column) if text)
+    rule = rule_of(board.outcomes.values(), {}, pass_threshold=pass_threshold)
+
+    def accepts(row: int, text: str) -> bool:
+        return bool(text) and (row, text) in board.outcomes and rule.accepts(row, board.outcomes[row, text])
+
+    for column in candidates:
+        held = [(row, text) for row, text in enumerate(column) if text]
+        if len({text for _, text in held}) > 1 and sum(accepts(*pair) for pair in held) >= TOLERANT * len(
+            held
+        ):
+            return tuple(column) if _excludes(board, rule, column) else ("",) * len(samples)
+    return ("",) * len(samples)
+
+
+def _columns_as_texts(samples: Samples, mined: Mined) -> Iterable[list[str]]:
+    """The columns that the source names, as completions: a list also with one entry a line."""
+    roles = {name for role, name in samples.columns.items() if role != "reference"}
+    for name in samples.frame.columns:
+        if name in roles or not re.search(rf"[\"']{re.escape(str(name))}[\"']", mined.text):
+            continue
+        values = [(thread.metadata or {}).get(str(name)) for thread in samples.threads]
+        yield [as_text(value) for value in values]
+        if any(isinstance(value, list) for value in values):
+            for glue in ("\n", ", "):
+                yield [glue.join(map(as_text, value)) if isinstance(value, list) else "" for value in values]
+
+
+def _excludes(board: Board, rule: AcceptanceRule, texts: Sequence[str]) -> bool:
+    """Whether rows reject the texts of rows with another one."""
+    pairs = []
+    for row, text in enumerate(texts):
+        others = [
+            other
+            for other in dict.fromkeys([*texts[row + 1 :], *texts[:row]])
+            if other and text and apart(other, text)
+        ]
+        pairs += [(row, other) for other in others[:2]]
+    board.grade(pairs)
+    graded = [(row, board.outcomes[row, text]) for row, text in pairs if (row, text) in board.outcomes]
+    return bool(graded) and sum(rule.accepts(*one) for one in graded) <= _EXCLUSIVE * len(graded)
+
+
+def contrast_pairs(board: Board, others: Sequence[tuple[str, ...]], seed: int, *, judge: bool) -> list[Pair]:
+    """Texts that are surely wrong, so that the levels of the scores show."""
+    rows = range(len(board.samples))
+    pairs: list[Pair] = [(row, "") for row in rows]
+    pairs += [(row, others[row][0]) for row in rows if others[row]]
+    return pairs if judge else [*pairs, *((row, gibberish(60, Random(seed))) for row in rows)]  # noqa: S311
+
+
+def reference_texts(samples: Samples, mined: Mined) -> list[str]:
+    """The correct completion of each row as text, "" if unknown."""
+    values = list(samples.references)
+    if (
+        all(
+            value in (None, True, False, 0, 1, "0", "1")
+            for value in values
+            if not isinstance(value, list | dict)
+        )
+        and samples.columns.get("reference") == "label"
+    ):
+        values = [None] * len(values)  # verdicts on the rows, not completions
+    if all(value is None for value in values):
+        name = next((name for name in _USUAL_NAMES if name in mined.text), None)
+        values = [(thread.metadata or {}).get(name) for thread in samples.threads] if name else values
+    return [
+        _first_of(value) if isinstance(value, list) and _are_choices(value, mined) else as_text(value)
+        for value in values
+    ]
+
+
+def empty_references(samples: Samples, references: Sequence[str]) -> set[int]:
+    """Rows whose correct completion is the empty text; none if all are empty, since then "" means unknown."""
+    empty = {
+        row for row, value in enumerate(samples.references) if isinstance(value, str) and not value.strip()
+    }
+    return empty if any(references) else set()
+
+
+def _are_choices(value: Sequence[Any], mined: Mined) -> bool:
+    """Whether a list of texts has alternative forms of one correct completion, rather than being one list-valued one."""
+    return (
+        bool(value)
+        and all(isinstance(item, str) for item in value)
+        and "any(" in mined.text
+        and "json" not in mined.text
+    )
+
+
+def _first_of(value: Sequence[Any]) -> str:
+    return as_text(value[0])
+
+
+def wrong_completions(row: int, references: Sequence[str], seed: int) -> tuple[str, ...]:
+    """Completions that are surely wrong in a row: other rows' references, those of like length first; then made-up ones."""
+    reference = references[row]
+    if not reference:
+        return ()
+    pool = sorted({other for other in references if other and apart(other, reference)})
+    Random(f"{seed}-{row}").shuffle(pool)  # noqa: S311 (no secret)
+    near = sorted(pool, key=lambda other: abs(len(other) - len(reference)) > 3)[:2]
+    made = [other for other in _made_up(reference) if apart(other, reference)]
+    return tuple(dict.fromkeys([*near, *made]))[:2]
+
+
+def _made_up(reference: str) -> list[str]:
+    """Wrong completions of the same kind as the reference."""
+    number, value = number_in(reference), parsed_json(reference)
+    if number is not None:
+        return [as_text(float(round(number * factor + step, 4))) for factor, step in ((2, 7), (3, 20))]
+    if isinstance(value, dict):
+        return [json.dumps({**dict.fromkeys(value, spare)}) for spare in _SPARE]
+    if isinstance(value, list):
+        return [json.dumps([spare]) for spare in _SPARE]
+    if len(reference) == 1 and reference.isalpha():
+        return [
+            letter
+            for letter in (chr(ord("A") + step) for step in range(4))
+            if letter.lower() != reference.lower()
+        ]
+    return list(_SPARE)
