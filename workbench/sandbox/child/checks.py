@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_unstable = sys.modules["_wb_unstable"]
+_determinism = sys.modules["_wb_determinism"]
 _contained = sys.modules["_wb_contained"]
 
 FILENAME = "<grader>"
@@ -71,7 +71,7 @@ class Loading:
     def look_for_state(self) -> None:
         """Once checks one to three passed, add warnings on code that makes a score depend on more than its row."""
         try:
-            self.warnings += _unstable.warnings(self._tree, getattr(self._definition, "name", None))
+            self.warnings += _determinism.module_warnings(self._tree, getattr(self._definition, "name", None))
         except Exception:  # noqa: BLE001 (not a check: the determinism check covers a text that cannot be analysed)
             return
 
